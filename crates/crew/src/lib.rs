@@ -1,0 +1,1 @@
+//! Workers in threads and child processes, started together and merged exactly.

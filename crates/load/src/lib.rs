@@ -1,0 +1,1 @@
+//! The plan and the pacers: what each client does, and when.

@@ -1,0 +1,1 @@
+//! Sockets, epoll, TLS, affinity and /proc.

@@ -1,0 +1,1 @@
+//! Results to text, Markdown, CSV and JSON.

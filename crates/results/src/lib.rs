@@ -1,0 +1,1 @@
+//! The results model and its versioned file format.

@@ -1,0 +1,1 @@
+//! Histograms, quantiles, intervals and the capacity search.
