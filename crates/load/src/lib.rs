@@ -1,1 +1,16 @@
-//! The plan and the pacers: what each client does, and when.
+//! What each client does, and when: pure data and pure functions.
+//!
+//! A [`Plan`] says where to connect, how to speak and what to send; a [`StepOrder`] is one level of load of it.
+//! Command line, suite files and agents all produce or carry the same values, so that a thread, a child
+//! process and a machine far away run exactly the same thing. A [`Pacer`] says when the k-th message is due;
+//! a [`Segment`] says which part of clients, slots and messages belongs to one worker.
+//!
+//! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
+
+mod pacer;
+mod plan;
+mod segment;
+
+pub use pacer::Pacer;
+pub use plan::{Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, TlsPlan, Until, Workload};
+pub use segment::Segment;

@@ -1,0 +1,89 @@
+//! When the k-th message is due.
+//!
+//! A pacer is a pure value. Because a due time can be computed again at any later moment, nothing needs to be
+//! stored for a message in flight: an echo that never came is charged from the time at which it was due.
+
+use serde::{Deserialize, Serialize};
+
+const NS_PER_S: f64 = 1e9;
+
+/// A schedule of messages at a constant rate, in nanoseconds since the start of the step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pacer {
+    /// Messages per second of the whole run; positive.
+    rate_per_s: f64,
+    /// Which of every `stride` messages is ours first.
+    offset: u32,
+    /// How many workers share the schedule.
+    stride: u32,
+}
+
+impl Pacer {
+    /// The part of a schedule of `rate_per_s` that the `offset`-th of `stride` workers sends.
+    ///
+    /// # Panics
+    /// If the rate is not positive and finite, or `offset` is not below `stride`.
+    pub fn constant(rate_per_s: f64, offset: u32, stride: u32) -> Self {
+        assert!(rate_per_s > 0.0 && rate_per_s.is_finite(), "a rate is positive and finite");
+        assert!(offset < stride, "worker {offset} of {stride}");
+        Self { rate_per_s, offset, stride }
+    }
+
+    /// When our `k`-th message (from 0) is due, in ns since the step's start.
+    ///
+    /// Computed from `k`, never by adding up gaps, so that rounding cannot drift.
+    pub fn due_ns(&self, k: u64) -> u64 {
+        let global = k as f64 * f64::from(self.stride) + f64::from(self.offset);
+        (global * NS_PER_S / self.rate_per_s) as u64
+    }
+
+    /// How many of our messages are due strictly before `window_ns`.
+    pub fn count_before(&self, window_ns: u64) -> u64 {
+        let per_worker_ns = NS_PER_S * f64::from(self.stride) / self.rate_per_s;
+        let mut k = (window_ns as f64 / per_worker_ns) as u64 + 1;
+        while k > 0 && self.due_ns(k - 1) >= window_ns {
+            k -= 1;
+        }
+        k
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_worker_sends_evenly() {
+        let pacer = Pacer::constant(4.0, 0, 1);
+        let due: Vec<u64> = (0..5).map(|k| pacer.due_ns(k)).collect();
+        assert_eq!(due, [0, 250_000_000, 500_000_000, 750_000_000, 1_000_000_000]);
+        assert_eq!(pacer.count_before(1_000_000_000), 4);
+        assert_eq!(pacer.count_before(0), 0);
+    }
+
+    #[test]
+    fn a_schedule_does_not_drift_over_hours() {
+        let pacer = Pacer::constant(3.0, 0, 1);
+        let day = 24 * 3600;
+        assert_eq!(pacer.due_ns(3 * day), day * 1_000_000_000);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_the_whole_schedule(rate in 0.1f64..1e6, workers in 1u32..9) {
+            let whole = Pacer::constant(rate, 0, 1);
+            for k in 0..64u64 {
+                let worker = (k % u64::from(workers)) as u32;
+                let share = Pacer::constant(rate, worker, workers);
+                prop_assert_eq!(share.due_ns(k / u64::from(workers)), whole.due_ns(k));
+            }
+        }
+
+        #[test]
+        fn as_many_as_are_due(rate in 0.5f64..1e6, window_ns in 0u64..10_000_000_000, workers in 1u32..5) {
+            let sum: u64 = (0..workers).map(|w| Pacer::constant(rate, w, workers).count_before(window_ns)).sum();
+            prop_assert_eq!(sum, Pacer::constant(rate, 0, 1).count_before(window_ns));
+        }
+    }
+}

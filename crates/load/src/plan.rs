@@ -1,0 +1,146 @@
+//! The plan: everything a worker must know before it starts, as data.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What every worker of a run is told once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Where to connect; clients take the endpoints in turn.
+    pub endpoints: Vec<Endpoint>,
+    /// Present for `wss://` and `https://`.
+    pub tls: Option<TlsPlan>,
+    /// How to speak once connected.
+    pub speech: Speech,
+    /// What the clients do.
+    pub workload: Workload,
+    /// How clients connect.
+    pub connecting: Connecting,
+    /// How long a step waits for what is still under way.
+    pub draining: Draining,
+    /// Seeds every worker's random numbers (masks, keys, choice of senders).
+    pub seed: u64,
+}
+
+/// One address of the server under test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Endpoint {
+    /// IPv4 or IPv6.
+    Inet(SocketAddr),
+    /// A unix socket.
+    Unix(PathBuf),
+}
+
+/// How certificates are checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsPlan {
+    /// The name that the certificate must carry.
+    pub server_name: String,
+    /// A PEM file of authorities to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// Accept any certificate.
+    pub insecure: bool,
+}
+
+/// How a client speaks: the HTTP request that opens its session, and its dialect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speech {
+    /// The dialect's name in the registry, e.g. `json`.
+    pub dialect: String,
+    /// The Host header.
+    pub host: String,
+    /// Path and query.
+    pub path: String,
+    /// The Origin header.
+    pub origin: Option<String>,
+    /// WebSocket subprotocols to offer.
+    pub subprotocols: Vec<String>,
+    /// Further headers, in order.
+    pub headers: Vec<(String, String)>,
+    /// `user:password` of the URL, sent as basic authorization.
+    pub userinfo: Option<String>,
+    /// Offer permessage-deflate.
+    pub deflate: bool,
+    /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
+    pub payload_bytes: Option<u32>,
+    /// The largest message that is accepted from the server.
+    pub message_bytes_max: u32,
+}
+
+/// What the clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Workload {
+    /// Each message comes back to its sender alone.
+    Echo,
+    /// Each message goes to every client.
+    Broadcast,
+}
+
+/// How clients connect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connecting {
+    /// A client not usable after this time is a connection timeout.
+    pub timeout_ns: u64,
+    /// New connections per second over all workers; absent: as fast as the server allows.
+    pub rate_per_s: Option<f64>,
+    /// Most handshakes under way at once over all workers.
+    pub parallel: u32,
+    /// Source addresses, taken in turn; empty: the system chooses.
+    pub local_addrs: Vec<IpAddr>,
+}
+
+/// How long a step waits for what is still under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draining {
+    /// A step is drained when nothing has arrived for this long …
+    pub quiet_ns: u64,
+    /// … or after this long, whatever still arrives.
+    pub timeout_ns: u64,
+}
+
+/// One level of load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepOrder {
+    /// The step's number from 0; it goes into every sequence number, so that a straggler is known as one.
+    pub index: u16,
+    /// Clients over all workers.
+    pub clients: u32,
+    /// When messages are sent.
+    pub load: Load,
+    /// Measured, but not part of the result.
+    pub warmup: bool,
+}
+
+/// When messages are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Load {
+    /// Open model: messages are due on a schedule, whatever the server does.
+    Open {
+        /// Messages per second over all clients.
+        rate_per_s: f64,
+        /// Length of the schedule.
+        duration_ns: u64,
+    },
+    /// Closed model: so many messages under way at once; an answer frees the slot for the next, from another
+    /// client chosen at random.
+    Closed {
+        /// Messages under way over all workers.
+        concurrency: u32,
+        /// When to stop.
+        until: Until,
+    },
+}
+
+/// When a closed loop stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Until {
+    /// After this many messages over all workers.
+    Samples(u64),
+    /// After this time.
+    Elapsed {
+        /// Length of the step.
+        duration_ns: u64,
+    },
+}
