@@ -1,1 +1,23 @@
 //! Bytes in, events out: HTTP/1.1, WebSocket and the dialects, in both roles.
+//!
+//! Nothing here does I/O or reads a clock. A driver hands received bytes to a session ([`Client`] or
+//! [`Server`]) through `handle_*`, together with the time, and implements [`Io`] for what the session wants
+//! to send. The layers, from the bottom up: `http` heads and bodies, `ws` frames and messages,
+//! [`dialects`] meaning, [`client`] and [`server`] one connection of each role. [`stamp`] is the mark by which
+//! a message is known again.
+
+pub mod client;
+pub mod dialects;
+pub mod failure;
+pub mod io;
+pub mod limits;
+pub mod server;
+pub mod stamp;
+
+pub use client::{BadOption, Client, Config, Event, Kind, Options, Payload, Rejection, Role};
+pub use dialects::DialectId;
+pub use failure::{Failure, Reason};
+pub use io::{Io, StreamId};
+pub use limits::{DeflateOptions, Limits};
+pub use server::{Server, ServerConfig, ServerEvent};
+pub use stamp::{Found, Stamp};
