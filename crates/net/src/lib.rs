@@ -1,1 +1,17 @@
-//! Sockets, epoll, TLS, affinity and /proc.
+//! Everything that talks to the kernel: sockets, epoll, TLS, clocks, CPU affinity, `/proc`.
+//!
+//! Linux only. This is the only crate with `unsafe` in it, and each use says why it is sound. Nothing here
+//! knows a protocol or a plan: the engine and the reference server bring those.
+
+pub mod affinity;
+pub mod clock;
+pub mod errors;
+pub mod limits;
+pub mod machine;
+pub mod poll;
+pub mod proc;
+pub mod signals;
+pub mod socket;
+pub mod tls;
+
+mod sys;

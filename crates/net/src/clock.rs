@@ -1,0 +1,52 @@
+//! The two clocks of a run: one that only moves forward, and the wall clock.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds since an arbitrary point (boot), never stepping back: every duration is measured with this.
+pub fn monotonic_ns() -> u64 {
+    read(ClockId::Monotonic)
+}
+
+/// Nanoseconds since the Unix epoch. May step in either direction; for timestamps that leave the process only.
+pub fn realtime_ns() -> u64 {
+    read(ClockId::Realtime)
+}
+
+/// CPU time, user and system, that the calling thread has used so far, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    #[test]
+    fn monotonic_counts_nanoseconds() {
+        let start_ns = monotonic_ns();
+        std::thread::sleep(Duration::from_millis(5));
+        let elapsed_ns = monotonic_ns() - start_ns;
+        assert!((5_000_000..2_000_000_000).contains(&elapsed_ns), "{elapsed_ns}");
+    }
+
+    #[test]
+    fn realtime_agrees_with_the_standard_library() {
+        let std_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+        assert!(realtime_ns().abs_diff(std_ns) < 1_000_000_000);
+    }
+
+    #[test]
+    fn thread_cpu_counts_work_and_not_sleep() {
+        let start_ns = thread_cpu_ns();
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(thread_cpu_ns() - start_ns < 15_000_000);
+        let busy_ns = thread_cpu_ns();
+        while thread_cpu_ns() - busy_ns < 1_000_000 {}
+    }
+}

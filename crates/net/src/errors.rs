@@ -1,0 +1,172 @@
+//! What went wrong, in a word: I/O errors sorted into the kinds that reports count.
+
+use std::fmt;
+use std::io;
+
+use rustix::io::Errno;
+
+use crate::tls::TlsError;
+
+/// The kind of an I/O failure. Small and `Copy`: a counter's index, not a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// Nobody listens there (ECONNREFUSED).
+    Refused,
+    /// The peer broke the connection off (ECONNRESET).
+    Reset,
+    /// Sending after the connection had ended (EPIPE).
+    BrokenPipe,
+    /// The kernel gave up waiting for the peer (ETIMEDOUT).
+    TimedOut,
+    /// No way to the host or network.
+    Unreachable,
+    /// The connection was aborted on this side (ECONNABORTED).
+    Aborted,
+    /// No free port, or the source address is not this machine's (EADDRNOTAVAIL).
+    AddrNotAvailable,
+    /// Somebody else listens there (EADDRINUSE).
+    AddrInUse,
+    /// Out of file descriptors (EMFILE, ENFILE).
+    TooManyFiles,
+    /// Out of kernel buffers or memory (ENOBUFS, ENOMEM).
+    NoBuffers,
+    /// Not allowed (EACCES, EPERM).
+    Denied,
+    /// No such unix socket or file (ENOENT).
+    NotFound,
+    /// TLS failed.
+    Tls(TlsError),
+    /// Any other errno; 0 if the error did not come from the kernel.
+    Other(i32),
+}
+
+impl ErrorKind {
+    /// Sorts an error.
+    pub fn of(error: &io::Error) -> ErrorKind {
+        match error.raw_os_error() {
+            Some(errno) => ErrorKind::of_errno(errno),
+            None => match error.kind() {
+                io::ErrorKind::NotFound => ErrorKind::NotFound,
+                io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+                _ => ErrorKind::Other(0),
+            },
+        }
+    }
+
+    /// Sorts an errno.
+    pub fn of_errno(errno: i32) -> ErrorKind {
+        match Errno::from_raw_os_error(errno) {
+            Errno::CONNREFUSED => ErrorKind::Refused,
+            Errno::CONNRESET => ErrorKind::Reset,
+            Errno::PIPE => ErrorKind::BrokenPipe,
+            Errno::TIMEDOUT => ErrorKind::TimedOut,
+            Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN | Errno::NETDOWN => {
+                ErrorKind::Unreachable
+            }
+            Errno::CONNABORTED => ErrorKind::Aborted,
+            Errno::ADDRNOTAVAIL => ErrorKind::AddrNotAvailable,
+            Errno::ADDRINUSE => ErrorKind::AddrInUse,
+            Errno::MFILE | Errno::NFILE => ErrorKind::TooManyFiles,
+            Errno::NOBUFS | Errno::NOMEM => ErrorKind::NoBuffers,
+            Errno::ACCESS | Errno::PERM => ErrorKind::Denied,
+            Errno::NOENT => ErrorKind::NotFound,
+            _ => ErrorKind::Other(errno),
+        }
+    }
+
+    /// The name that reports use: lower case, words joined by `_`. Other errors are all `other`; the errno is in
+    /// the [`Display`](fmt::Display) form.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Refused => "refused",
+            ErrorKind::Reset => "reset",
+            ErrorKind::BrokenPipe => "broken_pipe",
+            ErrorKind::TimedOut => "timed_out",
+            ErrorKind::Unreachable => "unreachable",
+            ErrorKind::Aborted => "aborted",
+            ErrorKind::AddrNotAvailable => "address_not_available",
+            ErrorKind::AddrInUse => "address_in_use",
+            ErrorKind::TooManyFiles => "too_many_files",
+            ErrorKind::NoBuffers => "no_buffers",
+            ErrorKind::Denied => "denied",
+            ErrorKind::NotFound => "not_found",
+            ErrorKind::Tls(error) => error.name(),
+            ErrorKind::Other(_) => "other",
+        }
+    }
+
+    /// Whether this machine, not the server, is at fault: such errors make a result untrustworthy.
+    pub fn is_local(self) -> bool {
+        matches!(self, ErrorKind::AddrNotAvailable | ErrorKind::TooManyFiles | ErrorKind::NoBuffers)
+    }
+
+    /// What the user can do about it, as a sentence, where there is something.
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            ErrorKind::Refused => Some("check that the server runs and listens on this address and port"),
+            ErrorKind::AddrNotAvailable => Some(
+                "all local ports to this server are in use: widen net.ipv4.ip_local_port_range, or spread the \
+                 clients over more source addresses with --local-addr",
+            ),
+            ErrorKind::AddrInUse => Some("stop the process that listens there, or choose another port"),
+            ErrorKind::TooManyFiles => {
+                Some("raise the limit on open files: `ulimit -n` for the user, fs.file-max for the machine")
+            }
+            ErrorKind::NoBuffers => {
+                Some("the kernel is out of socket memory: raise net.ipv4.tcp_mem, or use fewer clients")
+            }
+            ErrorKind::Unreachable => Some("check the address and this machine's routes"),
+            ErrorKind::Denied => Some("check the permissions of the socket, or use a port above 1023"),
+            ErrorKind::NotFound => Some("check the path of the unix socket"),
+            ErrorKind::Tls(error) => error.remedy(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorKind::Other(0) => f.write_str("other"),
+            ErrorKind::Other(errno) => write!(f, "{}", io::Error::from_raw_os_error(*errno)),
+            ErrorKind::Tls(error) => error.fmt(f),
+            kind => f.write_str(kind.name()),
+        }
+    }
+}
+
+impl From<TlsError> for ErrorKind {
+    fn from(error: TlsError) -> ErrorKind {
+        ErrorKind::Tls(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorts_what_the_kernel_says() {
+        let kind = |errno| ErrorKind::of(&io::Error::from_raw_os_error(errno));
+        assert_eq!(kind(libc::ECONNREFUSED), ErrorKind::Refused);
+        assert_eq!(kind(libc::EMFILE), ErrorKind::TooManyFiles);
+        assert_eq!(kind(libc::ENETUNREACH), ErrorKind::Unreachable);
+        assert_eq!(kind(libc::EXDEV), ErrorKind::Other(libc::EXDEV));
+        assert_eq!(ErrorKind::of(&io::Error::other("x")), ErrorKind::Other(0));
+    }
+
+    #[test]
+    fn local_errors_have_a_remedy() {
+        for errno in [libc::EMFILE, libc::EADDRNOTAVAIL, libc::ENOBUFS] {
+            let kind = ErrorKind::of_errno(errno);
+            assert!(kind.is_local() && kind.remedy().is_some(), "{kind}");
+        }
+        assert!(!ErrorKind::Reset.is_local());
+    }
+
+    #[test]
+    fn other_errors_show_the_errno() {
+        assert_eq!(ErrorKind::Other(libc::EXDEV).name(), "other");
+        assert!(ErrorKind::Other(libc::EXDEV).to_string().contains("os error 18"));
+    }
+}

@@ -1,0 +1,103 @@
+//! The kernel limits that decide how many connections a machine can hold.
+
+use std::fs;
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises this process's soft limit on open files to the hard one; returns the limit that now holds
+/// (`u64::MAX`: none). Child processes inherit it.
+pub fn raise_nofile() -> io::Result<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
+    }
+    Ok(limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// The soft and hard limit on open files (`u64::MAX`: none).
+pub fn nofile() -> (u64, u64) {
+    let limit = getrlimit(Resource::Nofile);
+    (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// The first and last port that the kernel gives to outgoing connections: with one source address, one
+/// destination can be connected to at most this many times.
+pub fn port_range() -> io::Result<(u16, u16)> {
+    let text = read("net/ipv4/ip_local_port_range")?;
+    let mut ports = text.split_ascii_whitespace().map(str::parse);
+    match (ports.next(), ports.next()) {
+        (Some(Ok(first)), Some(Ok(last))) => Ok((first, last)),
+        _ => Err(unreadable("net/ipv4/ip_local_port_range", &text)),
+    }
+}
+
+/// The cap on every listener's backlog (`net.core.somaxconn`).
+pub fn somaxconn() -> io::Result<u64> {
+    read_number("net/core/somaxconn")
+}
+
+/// How many half-open connections a listener remembers (`net.ipv4.tcp_max_syn_backlog`).
+pub fn tcp_max_syn_backlog() -> io::Result<u64> {
+    read_number("net/ipv4/tcp_max_syn_backlog")
+}
+
+/// The machine's limit on open files (`fs.file-max`).
+pub fn file_max() -> io::Result<u64> {
+    read_number("fs/file-max")
+}
+
+/// The most files that a process may be allowed to open (`fs.nr_open`).
+pub fn nr_open() -> io::Result<u64> {
+    read_number("fs/nr_open")
+}
+
+/// TCP's memory in bytes: below the first it is free, from the second it saves, at the third it refuses
+/// (`net.ipv4.tcp_mem`, which counts in pages).
+pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
+    let text = read("net/ipv4/tcp_mem")?;
+    let page_bytes = rustix::param::page_size() as u64;
+    let mut bytes = [0; 3];
+    let mut pages = text.split_ascii_whitespace();
+    for slot in &mut bytes {
+        let value: Option<u64> = pages.next().and_then(|page| page.parse().ok());
+        *slot = value.ok_or_else(|| unreadable("net/ipv4/tcp_mem", &text))?.saturating_mul(page_bytes);
+    }
+    Ok(bytes)
+}
+
+fn read_number(key: &str) -> io::Result<u64> {
+    let text = read(key)?;
+    text.trim().parse().map_err(|_| unreadable(key, &text))
+}
+
+fn read(key: &str) -> io::Result<String> {
+    fs::read_to_string(format!("/proc/sys/{key}"))
+}
+
+fn unreadable(key: &str, text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("/proc/sys/{key}: cannot read {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soft_limit_rises_to_the_hard_one() {
+        let (_, hard) = nofile();
+        assert_eq!(raise_nofile().unwrap(), hard);
+        assert_eq!(nofile(), (hard, hard));
+    }
+
+    #[test]
+    fn the_kernel_limits_are_readable_and_plausible() {
+        let (first, last) = port_range().unwrap();
+        assert!(first < last);
+        assert!(somaxconn().unwrap() >= 16);
+        assert!(nr_open().unwrap() >= 1024 && file_max().unwrap() >= 1024);
+        assert!(tcp_max_syn_backlog().unwrap() >= 16);
+        let [low, pressure, high] = tcp_mem_bytes().unwrap();
+        assert!(low > 0 && low <= pressure && pressure <= high);
+    }
+}

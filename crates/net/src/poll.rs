@@ -1,0 +1,258 @@
+//! A thin epoll: tokens in, events out, timeouts to the nanosecond.
+//!
+//! Not mio, because a pacer that sends 10,000 messages a second needs `epoll_pwait2`: a millisecond timeout
+//! would make every send late by half of one.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::io::Errno;
+
+/// What to be told about a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// Both directions, once per change (EPOLLET): registered once, never modified. For client sockets.
+    ReadWriteEdge,
+    /// Readable, once per change (EPOLLET). For sockets that rarely have unsent bytes.
+    ReadEdge,
+    /// Readable, reported again until it is not. For listeners, wakers and signals.
+    ReadLevel,
+}
+
+impl Interest {
+    fn flags(self) -> epoll::EventFlags {
+        use epoll::EventFlags as F;
+        match self {
+            Interest::ReadWriteEdge => F::IN | F::OUT | F::RDHUP | F::ET,
+            Interest::ReadEdge => F::IN | F::RDHUP | F::ET,
+            Interest::ReadLevel => F::IN,
+        }
+    }
+}
+
+/// What happened to the descriptor that was added with `token`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// The caller's own number for the descriptor.
+    pub token: u64,
+    /// There are bytes, connections, an end of stream or an error to read.
+    pub readable: bool,
+    /// The send buffer has room, or a connect has ended.
+    pub writable: bool,
+    /// The peer has shut down its sending side, or both are (EPOLLRDHUP, EPOLLHUP). Bytes may be left to read.
+    pub closed: bool,
+    /// An error is pending: ask [`Socket::take_error`](crate::socket::Socket::take_error).
+    pub error: bool,
+}
+
+/// The buffer that [`Poller::wait`] fills; made once, used for every wait.
+pub struct Events {
+    list: Vec<epoll::Event>,
+}
+
+impl Events {
+    /// Room for at most `capacity` events per wait.
+    pub fn with_capacity(capacity: usize) -> Events {
+        assert!(capacity > 0, "a wait needs room for an event");
+        Events { list: Vec::with_capacity(capacity) }
+    }
+
+    /// The events of the last wait.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
+        use epoll::EventFlags as F;
+        self.list.iter().map(|event| {
+            let flags = event.flags;
+            Event {
+                token: event.data.u64(),
+                readable: flags.intersects(F::IN | F::RDHUP | F::HUP | F::ERR),
+                writable: flags.intersects(F::OUT | F::HUP | F::ERR),
+                closed: flags.intersects(F::RDHUP | F::HUP),
+                error: flags.contains(F::ERR),
+            }
+        })
+    }
+
+    /// How many events the last wait gave.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether the last wait ended without an event.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// An epoll instance.
+pub struct Poller {
+    epoll: OwnedFd,
+}
+
+impl Poller {
+    /// A new, empty instance. Fails only for want of descriptors or memory.
+    pub fn new() -> io::Result<Poller> {
+        Ok(Poller { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+    }
+
+    /// Watches `fd`; its events carry `token`. A descriptor that is closed is forgotten by itself.
+    pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token), interest.flags())?)
+    }
+
+    /// Changes the token or the interest; with an edge-triggered interest, what is ready now is reported again.
+    pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token), interest.flags())?)
+    }
+
+    /// Stops watching `fd`, which stays open.
+    pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, fd)?)
+    }
+
+    /// Waits for events for at most `timeout_ns` (0: does not wait; `None`: without limit) and puts them into
+    /// `events`, replacing what was there. A signal ends the wait with no events.
+    pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> io::Result<()> {
+        events.list.clear();
+        let timeout = timeout_ns
+            .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+        match epoll::wait(&self.epoll, spare_capacity(&mut events.list), timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+/// Ends another thread's wait: an eventfd, added to its poller with [`Interest::ReadLevel`].
+pub struct Waker {
+    eventfd: OwnedFd,
+}
+
+impl Waker {
+    /// A waker that has not been woken.
+    pub fn new() -> io::Result<Waker> {
+        Ok(Waker { eventfd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
+    }
+
+    /// Makes the descriptor readable until [`drain`](Waker::drain). Any number of wakes count as one.
+    pub fn wake(&self) {
+        // Cannot fail but for a full counter, in which case the waker is awake already.
+        let _ = rustix::io::write(&self.eventfd, &1u64.to_ne_bytes());
+    }
+
+    /// Takes the wakes so far: the next wait sleeps again.
+    pub fn drain(&self) {
+        let _ = rustix::io::read(&self.eventfd, &mut [0u8; 8]);
+    }
+}
+
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.eventfd.as_fd()
+    }
+}
+
+/// Lets the calling thread's timed waits end on time: the kernel otherwise adds up to 50 µs to each, to batch
+/// wake-ups (`PR_SET_TIMERSLACK`).
+pub fn set_timer_slack_to_minimum() -> io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::monotonic_ns;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn wait(poller: &Poller, timeout_ns: u64) -> Vec<Event> {
+        let mut events = Events::with_capacity(8);
+        poller.wait(&mut events, Some(timeout_ns)).unwrap();
+        events.iter().collect()
+    }
+
+    #[test]
+    fn edge_reports_once_and_level_again() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let level = theirs.try_clone().unwrap();
+        let poller = Poller::new().unwrap();
+        poller.add(&theirs, 1, Interest::ReadEdge).unwrap();
+        poller.add(&level, 2, Interest::ReadLevel).unwrap();
+        assert_eq!(wait(&poller, 0), []);
+        ours.write_all(b"x").unwrap();
+        let mut tokens: Vec<u64> = wait(&poller, SECOND_NS).iter().map(|event| event.token).collect();
+        tokens.sort_unstable();
+        assert_eq!(tokens, [1, 2]);
+        assert_eq!(wait(&poller, SECOND_NS).iter().map(|event| event.token).collect::<Vec<_>>(), [2]);
+        (&level).read_exact(&mut [0]).unwrap();
+        assert_eq!(wait(&poller, 0), []);
+        ours.write_all(b"y").unwrap();
+        assert_eq!(wait(&poller, SECOND_NS).len(), 2);
+    }
+
+    #[test]
+    fn modify_reports_what_is_ready_again_and_remove_silences() {
+        let (_ours, theirs) = UnixStream::pair().unwrap();
+        let poller = Poller::new().unwrap();
+        poller.add(&theirs, 7, Interest::ReadEdge).unwrap();
+        assert_eq!(wait(&poller, 0), []);
+        poller.modify(&theirs, 8, Interest::ReadWriteEdge).unwrap();
+        let events = wait(&poller, SECOND_NS);
+        assert_eq!(events.len(), 1);
+        assert!(events[0].token == 8 && events[0].writable && !events[0].readable && !events[0].closed);
+        poller.remove(&theirs).unwrap();
+        assert_eq!(wait(&poller, 0), []);
+    }
+
+    #[test]
+    fn a_closed_peer_is_readable_and_closed() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let poller = Poller::new().unwrap();
+        poller.add(&theirs, 3, Interest::ReadEdge).unwrap();
+        drop(ours);
+        let events = wait(&poller, SECOND_NS);
+        assert!(events[0].readable && events[0].closed && !events[0].error);
+    }
+
+    #[test]
+    fn timeouts_are_finer_than_a_millisecond() {
+        set_timer_slack_to_minimum().unwrap();
+        let poller = Poller::new().unwrap();
+        let fastest_ns = (0..50)
+            .map(|_| {
+                let start_ns = monotonic_ns();
+                wait(&poller, 200_000);
+                monotonic_ns() - start_ns
+            })
+            .min()
+            .unwrap();
+        assert!((200_000..900_000).contains(&fastest_ns), "{fastest_ns} ns");
+    }
+
+    #[test]
+    fn a_waker_wakes_another_thread_until_drained() {
+        let poller = Poller::new().unwrap();
+        let waker = Arc::new(Waker::new().unwrap());
+        poller.add(&*waker, 9, Interest::ReadLevel).unwrap();
+        let remote = Arc::clone(&waker);
+        let thread = std::thread::spawn(move || {
+            remote.wake();
+            remote.wake();
+        });
+        assert_eq!(wait(&poller, 5 * SECOND_NS)[0].token, 9);
+        thread.join().unwrap();
+        waker.drain();
+        assert_eq!(wait(&poller, 0), []);
+    }
+}

@@ -1,0 +1,69 @@
+//! Being asked to stop.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::poll::Waker;
+use crate::sys;
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+static WAKER: OnceLock<Waker> = OnceLock::new();
+
+/// Counts SIGINT and SIGTERM instead of dying of them: the first means "finish and report", the second "stop now".
+///
+/// Signal handlers, not a signalfd: a blocked mask would be inherited by the servers that this process starts, and
+/// they could then not be stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct Interrupts(());
+
+impl Interrupts {
+    /// Installs the handlers for the whole process. Calling it again is harmless.
+    pub fn install() -> io::Result<Interrupts> {
+        if WAKER.get().is_none() {
+            // Losing the race to another thread's install only drops this waker.
+            let _ = WAKER.set(Waker::new()?);
+        }
+        sys::install_handler(libc::SIGINT, on_signal)?;
+        sys::install_handler(libc::SIGTERM, on_signal)?;
+        Ok(Interrupts(()))
+    }
+
+    /// How many have come so far.
+    pub fn count(self) -> u32 {
+        COUNT.load(Ordering::Relaxed)
+    }
+}
+
+impl AsFd for Interrupts {
+    /// Readable from the first signal on, for ever: add it edge-triggered, or stop watching once it has spoken.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        WAKER.get().expect("made by install").as_fd()
+    }
+}
+
+/// Runs in the handler: an atomic addition and a `write`, both async-signal-safe.
+extern "C" fn on_signal(_: libc::c_int) {
+    COUNT.fetch_add(1, Ordering::Relaxed);
+    if let Some(waker) = WAKER.get() {
+        waker.wake();
+    }
+}
+
+/// Asks the kernel to send this process SIGTERM when the thread that started it ends: no orphans, even after
+/// SIGKILL. To be called first thing in a child that is this program; for others see [`end_with_parent`].
+pub fn die_with_parent() -> io::Result<()> {
+    let parent = getppid();
+    set_parent_process_death_signal(Some(Signal::TERM))?;
+    if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }
+}
+
+/// Makes the process that `command` will start get SIGTERM when the *thread* that spawns it ends, so that no
+/// server outlives the run that started it. Spawn from a thread that lives as long as the server should.
+pub fn end_with_parent(command: &mut Command) -> &mut Command {
+    sys::before_exec(command, die_with_parent)
+}

@@ -1,0 +1,145 @@
+//! Stream sockets, TCP and unix, always non-blocking and closed on exec.
+//!
+//! A [`Socket`] is four bytes: an owned descriptor and nothing else. Whoever keeps 100,000 of them keeps the
+//! rest (state, address, buffers) where it is needed.
+
+mod addr;
+mod listener;
+
+pub use addr::{Addr, resolve};
+pub use listener::{Listener, listen};
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, sockopt,
+};
+
+use crate::sys;
+
+/// A connected (or connecting) stream socket.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+}
+
+/// Starts a connection to `addr`, from the address `local` if given (its port is then chosen at connect time,
+/// so that one source address serves as many connections as there are ports *per destination*:
+/// `IP_BIND_ADDRESS_NO_PORT`).
+///
+/// Returns at once; the socket turns writable when the connection stands or has failed, and
+/// [`take_error`](Socket::take_error) tells which. A refusal that is known at once is returned here. A unix socket
+/// whose backlog is full gives [`io::ErrorKind::WouldBlock`] and must be tried again: the kernel has no pending
+/// state for it.
+pub fn connect(addr: &Addr, local: Option<IpAddr>) -> io::Result<Socket> {
+    let result = match addr {
+        Addr::Inet(remote) => {
+            let socket = Socket::tcp(remote)?;
+            sockopt::set_tcp_nodelay(&socket.fd, true)?;
+            if let Some(ip) = local {
+                sys::set_bind_address_no_port(socket.as_fd())?;
+                bind(&socket.fd, &SocketAddr::new(ip, 0))?;
+            }
+            (rustix::net::connect(&socket.fd, remote), socket)
+        }
+        Addr::Unix(path) => {
+            let socket = Socket::unix()?;
+            (rustix::net::connect(&socket.fd, &SocketAddrUnix::new(path)?), socket)
+        }
+    };
+    match result {
+        (Ok(()) | Err(Errno::INPROGRESS), socket) => Ok(socket),
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+impl Socket {
+    fn tcp(addr: &SocketAddr) -> io::Result<Socket> {
+        let family = if addr.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        Socket::new(family)
+    }
+
+    fn unix() -> io::Result<Socket> {
+        Socket::new(AddressFamily::UNIX)
+    }
+
+    fn new(family: AddressFamily) -> io::Result<Socket> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        Ok(Socket { fd: rustix::net::socket_with(family, SocketType::STREAM, flags, None)? })
+    }
+
+    /// Reads what has arrived, at most `buffer.len()` bytes. `Ok(0)`: the peer has finished sending.
+    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?.0)
+    }
+
+    /// As [`recv`](Socket::recv), and when the kernel received those bytes (the last packet of them), in
+    /// nanoseconds since the Unix epoch. The time is absent on unix sockets and unless
+    /// [`enable_timestamps`](Socket::enable_timestamps) was called before the bytes arrived.
+    pub fn recv_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        sys::recv_stamped(self.as_fd(), buffer)
+    }
+
+    /// Hands bytes to the kernel and says how many it took. Never raises SIGPIPE.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    /// The pending error (the outcome of a failed connect), which is thereby cleared.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        Ok(sockopt::socket_error(&self.fd)?.err().map(io::Error::from))
+    }
+
+    /// Sends the end of the stream after what has been sent; reading goes on.
+    pub fn shutdown_write(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(&self.fd, Shutdown::Write)?)
+    }
+
+    /// Closes with a reset instead of an orderly end, dropping what is unsent, leaving no TIME_WAIT behind.
+    pub fn abort(self) {
+        // Best effort: if lingering cannot be set, the drop closes in order, and that is all there is to do.
+        let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
+    }
+
+    /// Asks the kernel to stamp received packets (SO_TIMESTAMPNS), for
+    /// [`recv_stamped`](Socket::recv_stamped). Costs a little per packet: for sampled sockets.
+    pub fn enable_timestamps(&self) -> io::Result<()> {
+        sys::enable_timestamps(self.as_fd())
+    }
+
+    /// Bounds the kernel's receive buffer, in bytes (the kernel doubles it for its own overhead).
+    pub fn set_recv_buffer_bytes(&self, bytes: usize) -> io::Result<()> {
+        Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)
+    }
+
+    /// Bounds the kernel's send buffer, in bytes (the kernel doubles it for its own overhead).
+    pub fn set_send_buffer_bytes(&self, bytes: usize) -> io::Result<()> {
+        Ok(sockopt::set_socket_send_buffer_size(&self.fd, bytes)?)
+    }
+
+    /// The address of this end.
+    pub fn local_addr(&self) -> io::Result<Addr> {
+        Addr::try_from(rustix::net::getsockname(&self.fd)?)
+    }
+
+    /// The address of the other end.
+    pub fn peer_addr(&self) -> io::Result<Addr> {
+        Addr::try_from(rustix::net::getpeername(&self.fd)?.ok_or(Errno::NOTCONN)?)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl From<OwnedFd> for Socket {
+    /// Takes over a descriptor, which must be a non-blocking stream socket.
+    fn from(fd: OwnedFd) -> Socket {
+        Socket { fd }
+    }
+}

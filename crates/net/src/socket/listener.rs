@@ -1,0 +1,91 @@
+//! Listening sockets.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, bind, sockopt};
+
+use super::{Addr, Socket};
+
+/// A socket that accepts connections. Dropping a unix one removes its file.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Socket,
+    path: Option<PathBuf>,
+}
+
+/// Listens on `addr` with room for `backlog` connections that are not yet accepted (the kernel caps it at
+/// [`somaxconn`](crate::limits::somaxconn)). With `reuseport`, several listeners, of this process or others of
+/// the same user, share a TCP port and the kernel spreads connections over them.
+///
+/// IPv6 sockets take IPv6 only: `[::]` and `0.0.0.0` are two addresses. A unix socket that a dead process left
+/// behind is replaced; one that answers is `AddrInUse`.
+pub fn listen(addr: &Addr, backlog: u32, reuseport: bool) -> io::Result<Listener> {
+    let listener = match addr {
+        Addr::Inet(local) => Listener { socket: bind_tcp(local, reuseport)?, path: None },
+        Addr::Unix(path) => Listener { socket: bind_unix(path)?, path: Some(path.clone()) },
+    };
+    rustix::net::listen(&listener.socket, backlog.try_into().unwrap_or(i32::MAX))?;
+    Ok(listener)
+}
+
+fn bind_tcp(local: &SocketAddr, reuseport: bool) -> io::Result<Socket> {
+    let socket = Socket::tcp(local)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_socket_reuseport(&socket, reuseport)?;
+    // Accepted sockets inherit it, which saves a system call each.
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    if local.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    bind(&socket, local)?;
+    Ok(socket)
+}
+
+fn bind_unix(path: &Path) -> io::Result<Socket> {
+    let socket = Socket::unix()?;
+    let addr = SocketAddrUnix::new(path)?;
+    match bind(&socket, &addr) {
+        Err(rustix::io::Errno::ADDRINUSE) if is_abandoned(path) => {
+            std::fs::remove_file(path)?;
+            bind(&socket, &addr)?;
+        }
+        other => other?,
+    }
+    Ok(socket)
+}
+
+/// Whether `path` is a socket that nobody listens on. Anything else in the way is left alone.
+fn is_abandoned(path: &Path) -> bool {
+    matches!(UnixStream::connect(path), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+impl Listener {
+    /// The next connection, non-blocking, without delay (TCP_NODELAY). `WouldBlock` when there is none.
+    pub fn accept(&self) -> io::Result<Socket> {
+        let fd = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        Ok(Socket::from(fd))
+    }
+
+    /// The address that is listened on, with the port the kernel chose if 0 was asked for.
+    pub fn local_addr(&self) -> io::Result<Addr> {
+        self.socket.local_addr()
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

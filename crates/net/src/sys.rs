@@ -1,0 +1,97 @@
+//! The system calls that rustix does not cover, each behind a safe function.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Room for the one control message that a stamped socket delivers, with slack for another option's.
+const CONTROL_BYTES: usize = 64;
+
+/// `IP_BIND_ADDRESS_NO_PORT`, valid for IPv6 sockets too (Linux 4.2).
+pub(crate) fn set_bind_address_no_port(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set_int_option(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+/// `SO_TIMESTAMPNS`.
+pub(crate) fn enable_timestamps(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set_int_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+}
+
+fn set_int_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
+    // SAFETY: `value` outlives the call, and its size is the size given.
+    let rc = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    check(rc as isize).map(drop)
+}
+
+/// `recvmsg` with the `SCM_TIMESTAMPNS` control message: bytes read, and their time in realtime nanoseconds.
+pub(crate) fn recv_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    #[repr(align(8))] // the alignment of cmsghdr
+    struct Control([u8; CONTROL_BYTES]);
+    let mut control = Control([0; CONTROL_BYTES]);
+    let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: msghdr is plain data, for which zeroes are a valid value.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut iov;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES as _;
+    // SAFETY: the message points to `iov`, `buffer` and `control`, which outlive the call, with their true sizes.
+    let read = check(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })? as usize;
+    // SAFETY: the kernel has filled `control` and set its length; CMSG_FIRSTHDR and CMSG_NXTHDR stay within it,
+    // and a message of this type carries a timespec, read unaligned.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_TIMESTAMPNS {
+                let time = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
+                return Ok((read, Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)));
+            }
+            header = libc::CMSG_NXTHDR(&raw const message, header);
+        }
+    }
+    Ok((read, None))
+}
+
+/// Runs `handler` on `signal`; system calls that it interrupts are restarted where they can be.
+/// The handler must do only what is async-signal-safe.
+pub(crate) fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+    // SAFETY: sigaction is plain data, for which zeroes (no flags, empty mask) are a valid value.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `action` is initialised and outlives the call; the handler has the type that sa_flags without
+    // SA_SIGINFO asks for.
+    check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } as isize).map(drop)
+}
+
+/// Calls `prepare` in the child between fork and exec. It must do only what is async-signal-safe.
+pub(crate) fn before_exec(command: &mut Command, prepare: fn() -> io::Result<()>) -> &mut Command {
+    // SAFETY: the only caller's `prepare` makes system calls and takes no lock. (Its one allocation is for an
+    // error that ends the child.)
+    unsafe { command.pre_exec(prepare) }
+}
+
+/// The resources that the calling thread has used.
+pub(crate) fn thread_rusage() -> libc::rusage {
+    // SAFETY: rusage is plain data, filled by the call, which cannot fail with these arguments.
+    unsafe {
+        let mut usage: libc::rusage = zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    }
+}
+
+fn check(rc: isize) -> io::Result<isize> {
+    if rc < 0 { Err(io::Error::last_os_error()) } else { Ok(rc) }
+}

@@ -1,0 +1,148 @@
+//! What a side of TLS needs to know before the first connection: whom to trust, or who it is.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme};
+
+/// How a client judges servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsOptions {
+    /// A PEM file of certificates to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// Accept any certificate.
+    pub insecure: bool,
+}
+
+/// The client's part that all connections share. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientTls {
+    config: Arc<ClientConfig>,
+}
+
+impl ClientTls {
+    /// Loads the roots: the system's, or those of `options.ca`. Errors name the file and what is wrong with it.
+    pub fn new(options: &TlsOptions) -> io::Result<ClientTls> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?;
+        let mut config = if options.insecure {
+            let verifier = Arc::new(TrustAnyone { provider });
+            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+        } else {
+            builder.with_root_certificates(roots(options.ca.as_deref())?).with_no_client_auth()
+        };
+        // A thousand clients are a thousand strangers: a resumed session would make their handshakes look cheap.
+        config.resumption = rustls::client::Resumption::disabled();
+        Ok(ClientTls { config: Arc::new(config) })
+    }
+
+    pub(super) fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.config)
+    }
+}
+
+/// The server's part that all connections share. Cheap to clone.
+#[derive(Clone)]
+pub struct ServerTls {
+    config: Arc<ServerConfig>,
+}
+
+impl ServerTls {
+    /// Reads the certificate chain (leaf first) and its private key from PEM files. Errors name the file.
+    pub fn new(cert: &Path, key: &Path) -> io::Result<ServerTls> {
+        let chain = certificates(cert)?;
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| in_file(key, error))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_no_client_auth()
+            .with_single_cert(chain, private)
+            .map_err(|error| in_file(cert, error))?;
+        Ok(ServerTls { config: Arc::new(config) })
+    }
+
+    pub(super) fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+}
+
+fn roots(ca: Option<&Path>) -> io::Result<RootCertStore> {
+    let mut store = RootCertStore::empty();
+    match ca {
+        Some(path) => {
+            for certificate in certificates(path)? {
+                store.add(certificate).map_err(|error| in_file(path, error))?;
+            }
+        }
+        // Certificates of the system that rustls does not like are none of our user's business.
+        None => drop(store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+    }
+    if store.is_empty() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "this machine has no root certificates: install ca-certificates, or pass --ca or --insecure",
+        ));
+    }
+    Ok(store)
+}
+
+fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+    let chain: Vec<_> = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect)
+        .map_err(|error| in_file(path, error))?;
+    if chain.is_empty() { Err(in_file(path, "no certificate in it")) } else { Ok(chain) }
+}
+
+fn in_file(path: &Path, what: impl fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
+}
+
+/// The verifier behind `insecure`: any certificate will do, but the server must hold its key.
+#[derive(Debug)]
+struct TrustAnyone {
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for TrustAnyone {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

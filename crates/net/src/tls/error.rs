@@ -1,0 +1,111 @@
+//! Why TLS failed.
+
+use std::fmt;
+
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
+
+/// The kind of a TLS failure: small and `Copy`, as it is counted, not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TlsError {
+    /// The certificate is past its end (or the clock is wrong).
+    Expired,
+    /// The certificate is not valid yet (or the clock is wrong).
+    NotYetValid,
+    /// The certificate is for another name.
+    WrongHost,
+    /// The certificate's issuer is not trusted; a self-signed one is its own issuer.
+    UnknownIssuer,
+    /// The certificate is unusable for another reason: revoked, malformed, a bad signature.
+    BadCertificate,
+    /// The peer refused with this alert (RFC 8446 section 6).
+    Alert(u8),
+    /// The peer does not speak TLS at all.
+    NotTls,
+    /// Nothing in common: version, cipher suite, key exchange.
+    Incompatible,
+    /// The peer broke the protocol.
+    Misbehaved,
+    /// The server name is neither a DNS name nor an IP address.
+    BadServerName,
+    /// Anything else.
+    Other,
+}
+
+impl TlsError {
+    /// The name that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            TlsError::Expired => "tls_expired",
+            TlsError::NotYetValid => "tls_not_yet_valid",
+            TlsError::WrongHost => "tls_wrong_host",
+            TlsError::UnknownIssuer => "tls_unknown_issuer",
+            TlsError::BadCertificate => "tls_bad_certificate",
+            TlsError::Alert(_) => "tls_alert",
+            TlsError::NotTls => "tls_not_tls",
+            TlsError::Incompatible => "tls_incompatible",
+            TlsError::Misbehaved => "tls_misbehaved",
+            TlsError::BadServerName => "tls_bad_server_name",
+            TlsError::Other => "tls_other",
+        }
+    }
+
+    /// What the user can do about it, where there is something.
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            TlsError::Expired | TlsError::NotYetValid => {
+                Some("renew the server's certificate, check this machine's clock, or pass --insecure")
+            }
+            TlsError::WrongHost => Some("use the name that the certificate carries, or pass --insecure"),
+            TlsError::UnknownIssuer => Some("pass the issuer's certificate with --ca, or --insecure"),
+            TlsError::NotTls => Some("the server does not speak TLS on this port: use ws:// or http://"),
+            _ => None,
+        }
+    }
+}
+
+impl From<Error> for TlsError {
+    fn from(error: Error) -> TlsError {
+        match error {
+            Error::InvalidCertificate(certificate) => TlsError::from(certificate),
+            Error::AlertReceived(alert) => TlsError::Alert(u8::from(alert)),
+            Error::InvalidMessage(
+                InvalidMessage::InvalidContentType
+                | InvalidMessage::UnknownProtocolVersion
+                | InvalidMessage::MessageTooLarge
+                | InvalidMessage::InvalidEmptyPayload,
+            ) => TlsError::NotTls,
+            Error::PeerIncompatible(_) => TlsError::Incompatible,
+            Error::InvalidMessage(_)
+            | Error::InappropriateMessage { .. }
+            | Error::InappropriateHandshakeMessage { .. }
+            | Error::PeerMisbehaved(_)
+            | Error::DecryptError
+            | Error::PeerSentOversizedRecord => TlsError::Misbehaved,
+            _ => TlsError::Other,
+        }
+    }
+}
+
+impl From<CertificateError> for TlsError {
+    fn from(error: CertificateError) -> TlsError {
+        use CertificateError as C;
+        match error {
+            C::Expired | C::ExpiredContext { .. } => TlsError::Expired,
+            C::NotValidYet | C::NotValidYetContext { .. } => TlsError::NotYetValid,
+            C::NotValidForName | C::NotValidForNameContext { .. } => TlsError::WrongHost,
+            C::UnknownIssuer => TlsError::UnknownIssuer,
+            _ => TlsError::BadCertificate,
+        }
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TlsError::Alert(code) => write!(f, "tls_alert {code} ({:?})", AlertDescription::from(*code)),
+            error => f.write_str(error.name()),
+        }
+    }
+}
+
+impl std::error::Error for TlsError {}
