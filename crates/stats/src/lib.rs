@@ -1,1 +1,18 @@
-//! Histograms, quantiles, intervals and the capacity search.
+//! Histograms, quantiles, intervals, accounting and the capacity search.
+//!
+//! Pure: no I/O, no clock. Durations are nanoseconds in `u64` (`*_ns`), averages of them `f64`. Every formula
+//! is stated in METHODOLOGY and has one place here.
+
+pub mod accounting;
+pub mod capacity;
+pub mod errors;
+pub mod histogram;
+pub mod interval;
+mod summary;
+
+pub use accounting::Counts;
+pub use capacity::Capacity;
+pub use errors::Errors;
+pub use histogram::{Histogram, is_marked};
+pub use interval::Interval;
+pub use summary::{QUANTILES, Summary};

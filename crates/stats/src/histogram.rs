@@ -1,0 +1,232 @@
+//! An HdrHistogram of durations with exact sums beside it.
+//!
+//! The buckets hold whole microseconds, 3 significant digits, 1 µs to 10 min. The sums, the minimum and the
+//! maximum are kept in nanoseconds and as integers, so that the mean and σ are exact and merging is associative:
+//! two workers' merged histograms equal one worker's, sample for sample.
+
+use hdrhistogram::Histogram as Hdr;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+mod encoding;
+
+pub use encoding::DecodeError;
+
+/// The longest duration kept apart from longer ones: 10 minutes.
+pub const DURATION_NS_MAX: u64 = 600_000_000_000;
+
+const US_MAX: u64 = DURATION_NS_MAX / 1_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// How many samples above a quantile make it worth printing (METHODOLOGY "Quantiles").
+const TAIL_SAMPLES_MIN: f64 = 10.0;
+
+/// A histogram of durations, given and read in nanoseconds.
+///
+/// `new` allocates nothing; the first sample allocates the buckets (168 KiB, touched only where samples fall),
+/// later ones nothing. Durations are rounded *up* to the microsecond, so no quantile lies below its sample.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    buckets: Option<Hdr<u64>>,
+    sum_ns: u128,
+    square_sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+    clamped: u64,
+}
+
+/// Whether `count` samples are too few for the quantile `q` (0 ≤ q < 1): fewer than 10/(1 − q).
+pub fn is_marked(count: u64, q: f64) -> bool {
+    // 1 − 0.99 is a hair above 0.01 in binary; the tolerance keeps 1,000 samples enough for p99.
+    (count as f64) * (1.0 - q) < TAIL_SAMPLES_MIN - 1e-6
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one sample. Above [`DURATION_NS_MAX`] it counts as that, and as clamped.
+    #[inline]
+    pub fn record_ns(&mut self, value_ns: u64) {
+        self.record_n_ns(value_ns, 1);
+    }
+
+    /// Adds `n` samples of the same value.
+    #[inline]
+    pub fn record_n_ns(&mut self, value_ns: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        let value_ns = if value_ns > DURATION_NS_MAX { self.clamp(n) } else { value_ns };
+        let buckets = self.buckets.get_or_insert_with(empty_buckets);
+        if buckets.is_empty() {
+            (self.min_ns, self.max_ns) = (value_ns, value_ns);
+        }
+        buckets.saturating_record_n(value_ns.div_ceil(1_000), n);
+        let total_ns = u128::from(value_ns) * u128::from(n);
+        self.sum_ns += total_ns;
+        self.square_sum_ns += total_ns * u128::from(value_ns);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    #[cold]
+    fn clamp(&mut self, n: u64) -> u64 {
+        self.clamped += n;
+        DURATION_NS_MAX
+    }
+
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Histogram) {
+        let Some(theirs) = other.buckets.as_ref().filter(|b| !b.is_empty()) else { return };
+        let ours = self.buckets.get_or_insert_with(empty_buckets);
+        if ours.is_empty() {
+            (self.min_ns, self.max_ns) = (other.min_ns, other.max_ns);
+        }
+        ours.add(theirs).expect("histograms share their bounds");
+        self.sum_ns += other.sum_ns;
+        self.square_sum_ns += other.square_sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.clamped += other.clamped;
+    }
+
+    /// Forgets all samples and keeps the memory.
+    pub fn clear(&mut self) {
+        let buckets = self.buckets.take().map(|mut buckets| {
+            buckets.reset();
+            buckets
+        });
+        *self = Self { buckets, ..Self::default() };
+    }
+
+    /// The number of samples.
+    pub fn count(&self) -> u64 {
+        self.buckets.as_ref().map_or(0, Hdr::len)
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// How many samples were above [`DURATION_NS_MAX`].
+    pub fn clamped(&self) -> u64 {
+        self.clamped
+    }
+
+    /// The exact arithmetic mean; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
+    }
+
+    /// The exact standard deviation of the samples (population σ); 0 when empty.
+    pub fn sd_ns(&self) -> f64 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        // Σ(x−m)² about the integer part m of the mean is an exact integer: nothing cancels in floating point.
+        let n = u128::from(self.count());
+        let (mean, rest) = (self.sum_ns / n, self.sum_ns % n);
+        let about_mean = self.square_sum_ns + n * mean * mean - 2 * mean * self.sum_ns;
+        let fraction = rest as f64 / n as f64;
+        (about_mean as f64 / n as f64 - fraction * fraction).max(0.0).sqrt()
+    }
+
+    /// The smallest sample, exact; 0 when empty.
+    pub fn min_ns(&self) -> u64 {
+        self.min_ns
+    }
+
+    /// The largest sample, exact (or the clamp); 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// The nearest-rank quantile, `sorted[ceil(qN) − 1]`, at most 0.1% + 1 µs above the sample and never
+    /// below it; 0 when empty.
+    pub fn quantile_ns(&self, q: f64) -> u64 {
+        let Some(buckets) = self.buckets.as_ref().filter(|b| !b.is_empty()) else { return 0 };
+        let value_us = buckets.value_at_quantile(self.rank_fraction(q));
+        (value_us * 1_000).clamp(self.min_ns, self.max_ns)
+    }
+
+    /// The position of rank ceil(qN) as a fraction that the bucket walk cannot round to a neighbouring rank.
+    fn rank_fraction(&self, q: f64) -> f64 {
+        let n = self.count() as f64;
+        // 0.07 × 100 is a hair above 7 in binary; without the tolerance it would be rank 8.
+        let rank = (q * n * (1.0 - 4.0 * f64::EPSILON)).ceil().clamp(1.0, n);
+        (rank - 0.5) / n
+    }
+
+    /// Whether the samples are too few for the quantile `q` (see [`is_marked`]).
+    pub fn is_marked(&self, q: f64) -> bool {
+        is_marked(self.count(), q)
+    }
+
+    /// The samples at or below `value_ns`, as a share of all; `None` when empty.
+    pub fn share_within(&self, value_ns: u64) -> Option<f64> {
+        let buckets = self.buckets.as_ref().filter(|b| !b.is_empty())?;
+        if value_ns >= self.max_ns {
+            return Some(1.0);
+        }
+        Some(buckets.count_between(0, value_ns / 1_000) as f64 / self.count() as f64)
+    }
+
+    /// This histogram with the samples that a closed loop omitted put back: for every sample above the
+    /// expected interval also value − interval, value − 2·interval, … down to the interval
+    /// (HdrHistogram's `copyCorrectedForCoordinatedOmission`).
+    pub fn correct_omission(&self, interval_ns: u64) -> Histogram {
+        assert!(interval_ns > 0, "an interval of 0 would add samples without end");
+        let mut corrected = self.clone();
+        for (value_ns, n) in self.recorded() {
+            let mut missing_ns = value_ns.saturating_sub(interval_ns);
+            while missing_ns >= interval_ns {
+                corrected.record_n_ns(missing_ns, n);
+                missing_ns -= interval_ns;
+            }
+        }
+        corrected
+    }
+
+    /// The occupied buckets from the smallest: the value (upper edge, as [`Self::quantile_ns`] gives it) and
+    /// how many samples it holds.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets.iter().flat_map(Hdr::iter_recorded).map(|bucket| {
+            let value_ns = bucket.value_iterated_to() * 1_000;
+            (value_ns.clamp(self.min_ns, self.max_ns), bucket.count_since_last_iteration())
+        })
+    }
+}
+
+fn empty_buckets() -> Hdr<u64> {
+    Hdr::new_with_bounds(1, US_MAX, SIGNIFICANT_DIGITS).expect("the bounds are constants")
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.sum_ns == other.sum_ns
+            && self.square_sum_ns == other.square_sum_ns
+            && self.min_ns == other.min_ns
+            && self.max_ns == other.max_ns
+            && self.clamped == other.clamped
+            && self.recorded().eq(other.recorded())
+    }
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        encoding::Packed::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let packed = encoding::Packed::deserialize(deserializer)?;
+        Histogram::try_from(packed).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;
