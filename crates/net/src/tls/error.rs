@@ -13,8 +13,11 @@ pub enum TlsError {
     NotYetValid,
     /// The certificate is for another name.
     WrongHost,
-    /// The certificate's issuer is not trusted; a self-signed one is its own issuer.
+    /// The certificate's issuer is not trusted.
     UnknownIssuer,
+    /// The certificate is a certificate authority's own, as `openssl req -x509` makes them: it may sign others,
+    /// but not serve.
+    SelfSigned,
     /// The certificate is unusable for another reason: revoked, malformed, a bad signature.
     BadCertificate,
     /// The peer refused with this alert (RFC 8446 section 6).
@@ -39,6 +42,7 @@ impl TlsError {
             TlsError::NotYetValid => "tls_not_yet_valid",
             TlsError::WrongHost => "tls_wrong_host",
             TlsError::UnknownIssuer => "tls_unknown_issuer",
+            TlsError::SelfSigned => "tls_self_signed",
             TlsError::BadCertificate => "tls_bad_certificate",
             TlsError::Alert(_) => "tls_alert",
             TlsError::NotTls => "tls_not_tls",
@@ -57,6 +61,9 @@ impl TlsError {
             }
             TlsError::WrongHost => Some("use the name that the certificate carries, or pass --insecure"),
             TlsError::UnknownIssuer => Some("pass the issuer's certificate with --ca, or --insecure"),
+            TlsError::SelfSigned => Some(
+                "make the certificate with basicConstraints=CA:FALSE and pass it with --ca, or pass --insecure",
+            ),
             TlsError::NotTls => Some("the server does not speak TLS on this port: use ws:// or http://"),
             _ => None,
         }
@@ -94,6 +101,8 @@ impl From<CertificateError> for TlsError {
             C::NotValidYet | C::NotValidYetContext { .. } => TlsError::NotYetValid,
             C::NotValidForName | C::NotValidForNameContext { .. } => TlsError::WrongHost,
             C::UnknownIssuer => TlsError::UnknownIssuer,
+            // webpki's error type is not ours to name.
+            C::Other(other) if other.to_string() == "CaUsedAsEndEntity" => TlsError::SelfSigned,
             _ => TlsError::BadCertificate,
         }
     }
