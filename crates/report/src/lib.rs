@@ -1,1 +1,7 @@
-//! Results to text, Markdown, CSV and JSON.
+//! Results to text, Markdown, CSV and JSON: one file per exporter, all of them pure functions of a run.
+
+mod style;
+mod text;
+
+pub use style::Style;
+pub use text::{step_lines, summary};

@@ -1,1 +1,16 @@
-//! The results model and its versioned file format.
+//! The results model, its verdicts and limits, and its versioned file format.
+//!
+//! The types here are the ones in memory: histograms rather than figures, nanoseconds rather than milliseconds,
+//! `Option` for what does not apply.
+
+pub mod limit;
+mod resources;
+mod run;
+mod step;
+pub mod verdict;
+
+pub use limit::LimitOutcome;
+pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
+pub use run::{Environment, Run, Target, TrustNote, Verdict};
+pub use step::{Figures, HandshakeParts, Rates, Second, Step, Warmup};
+pub use verdict::{Bottleneck, Finding};

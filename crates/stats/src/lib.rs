@@ -6,8 +6,11 @@
 pub mod accounting;
 pub mod capacity;
 pub mod errors;
+pub mod fit;
 pub mod histogram;
 pub mod interval;
+pub mod knee;
+mod student;
 mod summary;
 
 pub use accounting::Counts;

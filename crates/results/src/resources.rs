@@ -1,0 +1,86 @@
+//! What the server, the generator and the machine used during a step.
+
+use stats::Histogram;
+
+/// What the server's process tree used, as far as it could be seen. CPU is 100 for one full core.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerUse {
+    /// Mean CPU over the window.
+    pub cpu_percent_mean: Option<f64>,
+    /// Highest of the samples (four a second).
+    pub cpu_percent_peak: Option<f64>,
+    /// Cores the server may use: its affinity or its cgroup's quota.
+    pub cores: Option<f64>,
+    /// Mean resident memory.
+    pub rss_bytes_mean: Option<u64>,
+    /// Peak resident memory.
+    pub rss_bytes_peak: Option<u64>,
+    /// Peak proportional memory: shared pages counted once.
+    pub pss_bytes_peak: Option<u64>,
+    /// Processes in the tree.
+    pub processes: Option<u64>,
+    /// Threads in the tree.
+    pub threads: Option<u64>,
+    /// Open file descriptors.
+    pub fds: Option<u64>,
+    /// Context switches during the window.
+    pub context_switches: Option<u64>,
+    /// Per-thread accounting, the busiest first.
+    pub thread_use: Vec<ThreadUse>,
+}
+
+/// How one thread of the server spent the window; the shares add up to about 100.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadUse {
+    /// Its name.
+    pub name: String,
+    /// In user code.
+    pub user_percent: f64,
+    /// In the kernel.
+    pub system_percent: f64,
+    /// Runnable, waiting for a CPU.
+    pub waiting_percent: f64,
+    /// Asleep.
+    pub asleep_percent: f64,
+}
+
+impl ThreadUse {
+    /// The share of one CPU it used.
+    pub fn cpu_percent(&self) -> f64 {
+        self.user_percent + self.system_percent
+    }
+}
+
+/// What the generator used, all agents together. CPU is 100 for one full core.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GeneratorUse {
+    /// Mean CPU over the window.
+    pub cpu_percent_mean: Option<f64>,
+    /// Highest of the samples.
+    pub cpu_percent_peak: Option<f64>,
+    /// Mean CPU of the busiest worker thread: at most 100.
+    pub worker_cpu_percent_max: Option<f64>,
+    /// Share of the window the workers were runnable and had no CPU.
+    pub waiting_percent: Option<f64>,
+    /// Peak resident memory.
+    pub rss_bytes_peak: Option<u64>,
+    /// Growth of resident memory per open client.
+    pub bytes_per_client: Option<f64>,
+    /// How long a ready event waited before it was handled.
+    pub loop_lag: Histogram,
+}
+
+/// What the machine that ran the generator had left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineUse {
+    /// Its cores.
+    pub cores: Option<u32>,
+    /// Mean idle share of all cores together: 0 to 100.
+    pub idle_percent_mean: Option<f64>,
+    /// The busiest network link's throughput as a share of its speed: 0 to 100.
+    pub network_percent: Option<f64>,
+    /// TCP segments sent again during the window, as a share of those sent: 0 to 100.
+    pub retransmit_percent: Option<f64>,
+    /// Whether the server ran on it too.
+    pub same_host: Option<bool>,
+}

@@ -1,0 +1,102 @@
+//! One execution: what was run, against what, where, and what came of it.
+
+use stats::fit::Line;
+use stats::knee::Knee;
+use stats::{Capacity, Interval};
+
+use crate::limit::LimitOutcome;
+use crate::step::Step;
+use crate::verdict::Finding;
+
+/// One execution of a scenario against one target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Unique and sortable by time.
+    pub id: String,
+    /// When it started, by the wall clock: nanoseconds since 1970 UTC. Nothing is measured by it.
+    pub started_unix_ns: u64,
+    /// The version of throng that ran.
+    pub throng: String,
+    /// The command line as it was given.
+    pub command: Vec<String>,
+    /// The workload: `echo`, `broadcast`, `idle`, `storm`, `saturate`, `http`.
+    pub scenario: String,
+    /// The application protocol: `json`, `phoenix`, ….
+    pub dialect: String,
+    /// The seed of every random choice.
+    pub seed: Option<u64>,
+    /// The server under test.
+    pub target: Target,
+    /// The machine the generator ran on.
+    pub environment: Environment,
+    /// One entry for each level of load, in the order they ran.
+    pub steps: Vec<Step>,
+    /// What the steps say together.
+    pub verdict: Verdict,
+}
+
+/// The server under test.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Target {
+    /// Its name, if it has one beside its URL.
+    pub name: Option<String>,
+    /// Where it was reached.
+    pub url: String,
+    /// Its version, as it says itself.
+    pub version: Option<String>,
+}
+
+/// The machine the generator ran on, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Environment {
+    /// Host name.
+    pub host: Option<String>,
+    /// CPU model.
+    pub cpu: Option<String>,
+    /// Cores available to the process.
+    pub cores: Option<u32>,
+    /// Installed memory.
+    pub memory_bytes: Option<u64>,
+    /// Kernel and its version.
+    pub kernel: Option<String>,
+    /// Distribution.
+    pub os: Option<String>,
+    /// Open files allowed to one process.
+    pub fd_limit: Option<u64>,
+    /// CPUs the generator was pinned to: `1-3`.
+    pub generator_cpus: Option<String>,
+    /// CPUs the server was pinned to.
+    pub server_cpus: Option<String>,
+    /// Whether the server ran on the same machine.
+    pub same_host: Option<bool>,
+}
+
+/// What the steps of a run say together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// How much the server holds, when it was searched for.
+    pub capacity: Option<Capacity>,
+    /// The confidence interval of the capacity's own figure or of a repeated figure, by figure name.
+    pub intervals: Vec<(String, Interval)>,
+    /// Where latency begins to grow faster than load, when load was varied.
+    pub knee: Option<Knee>,
+    /// Server memory against open connections; the slope is bytes per connection.
+    pub memory_per_client: Option<Line>,
+    /// Each limit over the whole run: broken if any step broke it.
+    pub limits: Vec<LimitOutcome>,
+    /// What held the run back at its heaviest step.
+    pub bottleneck: Option<Finding>,
+    /// Why the numbers may not be believed; empty when they may.
+    pub trust: Vec<TrustNote>,
+}
+
+impl Verdict {
+    /// Whether nothing speaks against the numbers.
+    pub fn is_trusted(&self) -> bool {
+        self.trust.is_empty()
+    }
+}
+
+/// One reason not to take the numbers at face value, as a plain sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustNote(pub String);

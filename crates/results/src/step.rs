@@ -1,0 +1,175 @@
+//! One level of load, measured on its own.
+
+use stats::{Counts, Errors, Histogram};
+
+use crate::limit::LimitOutcome;
+use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+use crate::verdict::Finding;
+
+/// One level of load, measured on its own. Times are from the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Clients asked for; [`Counts::connected`] says how many there were.
+    pub clients: u64,
+    /// Processes that carried them.
+    pub agents: u32,
+    /// Threads that carried them, in all agents together.
+    pub workers: u32,
+    /// When its window opened.
+    pub start_ns: u64,
+    /// How long its window was open: the schedule, without connecting, warm-up and drain.
+    pub duration_ns: u64,
+    /// What ran before the window and is not in the figures.
+    pub warmup: Option<Warmup>,
+    /// Asked and achieved rates.
+    pub rates: Rates,
+    /// Everything that was timed.
+    pub figures: Figures,
+    /// Everything that was counted.
+    pub counts: Counts,
+    /// Failures by kind.
+    pub errors: Errors,
+    /// What the server used, when it could be seen.
+    pub server: Option<ServerUse>,
+    /// What the generator used.
+    pub generator: Option<GeneratorUse>,
+    /// What was left of the machine.
+    pub machine: Option<MachineUse>,
+    /// One row a second.
+    pub series: Vec<Second>,
+    /// The limits asked for, each kept or broken.
+    pub limits: Vec<LimitOutcome>,
+    /// What held the step back.
+    pub bottleneck: Option<Finding>,
+    /// What is wrong with the step, as plain sentences.
+    pub marks: Vec<String>,
+}
+
+/// A phase before the window: it ran, and is not in the figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Warmup {
+    /// Clients that took part.
+    pub clients: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// Messages sent in it.
+    pub sent: u64,
+    /// Deliveries seen in it.
+    pub received: u64,
+}
+
+/// Rates over the window, per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Messages the schedule asked for; `None` in a closed loop.
+    pub asked_per_s: Option<f64>,
+    /// Messages completed per second of the schedule; the tail of the drain does not count.
+    pub achieved_per_s: Option<f64>,
+    /// Messages sent.
+    pub sent_per_s: Option<f64>,
+    /// Deliveries received.
+    pub received_per_s: Option<f64>,
+    /// Connections that became usable, over the time connecting took.
+    pub connects_per_s: Option<f64>,
+}
+
+/// Everything that was timed; an empty histogram is a figure that does not apply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Start of the TCP connect → usable.
+    pub handshake: Histogram,
+    /// The parts of the handshake.
+    pub handshake_parts: HandshakeParts,
+    /// Intended send → answer (echo) or acknowledgement (broadcast).
+    pub rtt: Histogram,
+    /// Actual send → answer.
+    pub service: Histogram,
+    /// Intended send → each receiver.
+    pub delivery: Histogram,
+    /// Intended send → last receiver.
+    pub completion: Histogram,
+    /// Intended send → actual send.
+    pub send_lag: Histogram,
+}
+
+/// The parts of the handshake, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HandshakeParts {
+    /// The TCP connect.
+    pub tcp: Histogram,
+    /// The TLS handshake.
+    pub tls: Histogram,
+    /// The HTTP upgrade.
+    pub upgrade: Histogram,
+    /// The dialect's own readiness.
+    pub ready: Histogram,
+}
+
+impl Figures {
+    /// All figures with their names, in the order reports print them; empty ones too.
+    pub fn named(&self) -> [(&'static str, &Histogram); 10] {
+        [
+            ("handshake", &self.handshake),
+            ("tcp", &self.handshake_parts.tcp),
+            ("tls", &self.handshake_parts.tls),
+            ("upgrade", &self.handshake_parts.upgrade),
+            ("ready", &self.handshake_parts.ready),
+            ("rtt", &self.rtt),
+            ("service", &self.service),
+            ("delivery", &self.delivery),
+            ("completion", &self.completion),
+            ("send_lag", &self.send_lag),
+        ]
+    }
+
+    /// Adds another worker's or agent's samples.
+    pub fn merge(&mut self, other: &Figures) {
+        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag } = other;
+        self.handshake.merge(handshake);
+        self.handshake_parts.merge(handshake_parts);
+        self.rtt.merge(rtt);
+        self.service.merge(service);
+        self.delivery.merge(delivery);
+        self.completion.merge(completion);
+        self.send_lag.merge(send_lag);
+    }
+}
+
+impl HandshakeParts {
+    fn merge(&mut self, other: &HandshakeParts) {
+        let HandshakeParts { tcp, tls, upgrade, ready } = other;
+        self.tcp.merge(tcp);
+        self.tls.merge(tls);
+        self.upgrade.merge(upgrade);
+        self.ready.merge(ready);
+    }
+}
+
+/// One second of a step; the last row may be shorter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Second {
+    /// End of the second, from the start of the run.
+    pub t_ns: u64,
+    /// Open, usable clients at its end.
+    pub clients: u64,
+    /// Messages sent in it.
+    pub sent: u64,
+    /// Deliveries received in it.
+    pub received: u64,
+    /// Errors of all kinds in it.
+    pub errors: u64,
+    /// Median of the step's main figure over it.
+    pub p50_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Maximum.
+    pub max_ns: Option<u64>,
+    /// The server's CPU, 100 for one full core.
+    pub server_cpu_percent: Option<f64>,
+    /// The server's resident memory at its end.
+    pub server_rss_bytes: Option<u64>,
+    /// The generator's CPU, 100 for one full core.
+    pub generator_cpu_percent: Option<f64>,
+}
