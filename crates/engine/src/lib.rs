@@ -1,1 +1,21 @@
 //! The thread-per-core loop that joins net, wire and load.
+//!
+//! A [`Worker`] owns its share of the clients, an epoll instance, one read buffer and its figures, and shares
+//! nothing with other workers: commands come in and [`Report`]s go out by channel. It never prints and never
+//! decides what a figure means; the crew adds up what workers report.
+
+mod books;
+mod broadcasts;
+mod cause;
+mod client;
+mod echoes;
+mod growth;
+mod link;
+mod messages;
+mod meter;
+mod pace;
+mod worker;
+
+pub use broadcasts::BroadcastTally;
+pub use messages::{Command, Delta, Figures, Report, SentBroadcast, Settled, Usage};
+pub use worker::Worker;

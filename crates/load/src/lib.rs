@@ -12,5 +12,7 @@ mod plan;
 mod segment;
 
 pub use pacer::Pacer;
-pub use plan::{Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, TlsPlan, Until, Workload};
+pub use plan::{
+    BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, TlsPlan, Until, Workload,
+};
 pub use segment::Segment;

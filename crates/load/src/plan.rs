@@ -1,5 +1,6 @@
 //! The plan: everything a worker must know before it starts, as data.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -59,15 +60,71 @@ pub struct Speech {
     pub subprotocols: Vec<String>,
     /// Further headers, in order.
     pub headers: Vec<(String, String)>,
-    /// `user:password` of the URL, sent as basic authorization.
-    pub userinfo: Option<String>,
+    /// User and password of the URL, sent as basic authorization.
+    pub userinfo: Option<(String, String)>,
     /// Offer permessage-deflate.
     pub deflate: bool,
     /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
     pub payload_bytes: Option<u32>,
+    /// Raw messages are text, not binary.
+    pub text: bool,
     /// The largest message that is accepted from the server.
     pub message_bytes_max: u32,
 }
+
+impl Speech {
+    /// The same, checked and encoded for the wire.
+    ///
+    /// # Errors
+    /// What cannot be sent: an unknown dialect, a header with a line break, a payload without room for its stamp.
+    pub fn wire_config(&self) -> Result<wire::Config, BadSpeech> {
+        let dialect = wire::DialectId::from_name(&self.dialect).ok_or(BadSpeech::Dialect)?;
+        let limits =
+            wire::Limits { message_bytes_max: self.message_bytes_max as usize, ..wire::Limits::default() };
+        let options = wire::Options {
+            dialect,
+            host: self.host.clone(),
+            path: self.path.clone(),
+            headers: self.headers.clone(),
+            subprotocols: self.subprotocols.clone(),
+            origin: self.origin.clone(),
+            basic_auth: self.userinfo.clone(),
+            deflate: self.deflate.then(wire::DeflateOptions::default),
+            limits,
+            payload: wire::Payload { padding: self.payload_bytes, text: self.text },
+        };
+        wire::Config::new(options).map_err(BadSpeech::Option)
+    }
+}
+
+/// A way of speaking that cannot be put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadSpeech {
+    /// No dialect of that name.
+    Dialect,
+    /// The dialect is there, but not with this option.
+    Option(wire::BadOption),
+}
+
+impl fmt::Display for BadSpeech {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use wire::BadOption;
+        f.write_str(match self {
+            Self::Dialect => "no such dialect",
+            Self::Option(BadOption::Host) => "the host has characters that a Host header cannot carry",
+            Self::Option(BadOption::Path) => "the path has characters that a request cannot carry",
+            Self::Option(BadOption::Header) => {
+                "a header has a bad name or value, or is one that the handshake sets itself"
+            }
+            Self::Option(BadOption::Subprotocol) => "a subprotocol is not a token, or is there twice",
+            Self::Option(BadOption::PayloadSize { min, max }) => {
+                return write!(f, "the payload must have from {min} to {max} bytes");
+            }
+        })
+    }
+}
+
+impl std::error::Error for BadSpeech {}
 
 /// What the clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -107,6 +107,16 @@ pub enum Rejection {
     Message,
 }
 
+impl Rejection {
+    /// The name under which results count it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rejection::Subscription => "rejected_subscription",
+            Rejection::Message => "rejected_message",
+        }
+    }
+}
+
 /// What happened on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {

@@ -1,5 +1,7 @@
 //! Why a connection failed: small, `Copy`, countable by kind.
 
+use std::fmt;
+
 /// Why a session gave up on its peer. The connection is of no further use; anything the peer should still be
 /// told (a close frame, an HTTP error) is already in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -8,8 +10,8 @@ pub enum Failure {
     HttpStatus(u16),
     /// The peer does not speak HTTP/1.1.
     NotHttp,
-    /// The peer speaks HTTP/1.1 but breaks its rules (RFC 9112).
-    BadHttp,
+    /// The peer speaks HTTP/1.1 but breaks its rules.
+    BadHttp(HttpReason),
     /// A head above [`Limits::head_bytes_max`](crate::Limits::head_bytes_max) or `headers_max`.
     HeadTooLarge,
     /// A body above [`Limits::body_bytes_max`](crate::Limits::body_bytes_max).
@@ -61,7 +63,52 @@ pub enum Reason {
     TooManyFragments,
 }
 
+/// Which rule of RFC 9110 or 9112 the peer broke.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HttpReason {
+    /// A bare CR or LF (RFC 9112 §2.2).
+    LineEnd,
+    /// A NUL or another control character (RFC 9110 §5.5).
+    Control,
+    /// A request line or status line out of shape (RFC 9112 §3, §4).
+    StartLine,
+    /// A field line out of shape: space before the colon, folding, a bad name (RFC 9112 §5).
+    FieldLine,
+    /// A version other than 1.0 and 1.1.
+    Version,
+    /// A request target that is neither a path nor an `http` URI (RFC 9112 §3.2).
+    Target,
+    /// `Host` missing, there twice, or not a host and port (RFC 9112 §3.2).
+    Host,
+    /// `Content-Length` not a number, there twice, or beside `Transfer-Encoding` (RFC 9112 §6.3).
+    ContentLength,
+    /// `Transfer-Encoding` other than one final `chunked` (RFC 9112 §6.1).
+    TransferEncoding,
+    /// A chunk out of shape (RFC 9112 §7.1).
+    Chunk,
+}
+
 impl Failure {
+    /// The name under which results count it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Failure::HttpStatus(_) => "http_status",
+            Failure::NotHttp => "not_http",
+            Failure::BadHttp(_) => "bad_http",
+            Failure::HeadTooLarge => "head_too_large",
+            Failure::BodyTooLarge => "body_too_large",
+            Failure::Refused(_) => "refused_upgrade",
+            Failure::BadAccept => "bad_accept",
+            Failure::BadUpgrade => "bad_upgrade",
+            Failure::UnaskedProtocol => "unasked_protocol",
+            Failure::UnaskedExtension => "unasked_extension",
+            Failure::Protocol(_) => "protocol",
+            Failure::MessageTooLarge => "message_too_large",
+            Failure::Deflate => "deflate",
+            Failure::Eof => "eof",
+        }
+    }
+
     /// The close code to tell the peer (RFC 6455 §7.4.1); `None` for a failure that has no WebSocket yet.
     pub fn close_code(self) -> Option<u16> {
         match self {
@@ -71,5 +118,48 @@ impl Failure {
             Failure::MessageTooLarge => Some(1009),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::HttpStatus(status) => {
+                return write!(f, "the upgrade was answered with HTTP status {status}");
+            }
+            Failure::Refused(status) => {
+                return write!(f, "the upgrade was refused with HTTP status {status}");
+            }
+            Failure::Protocol(reason) => return write!(f, "{reason}"),
+            Failure::NotHttp => "the answer is not HTTP/1.1",
+            Failure::BadHttp(_) => "the HTTP message breaks RFC 9112",
+            Failure::HeadTooLarge => "the HTTP head is too large",
+            Failure::BodyTooLarge => "the HTTP body is too large",
+            Failure::BadAccept => "Sec-WebSocket-Accept is missing or wrong",
+            Failure::BadUpgrade => "Upgrade or Connection of the 101 is missing or wrong",
+            Failure::UnaskedProtocol => "a subprotocol that was not offered",
+            Failure::UnaskedExtension => "an extension that was not offered",
+            Failure::MessageTooLarge => "a message above the size limit",
+            Failure::Deflate => "a compressed message that does not inflate",
+            Failure::Eof => "the connection was closed without a close frame",
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::ReservedBit => "a reserved bit is set",
+            Reason::ReservedOpcode => "a reserved opcode",
+            Reason::Unmasked => "a client's frame without a mask",
+            Reason::Masked => "a server's frame with a mask",
+            Reason::BadLength => "a frame length that is not in its shortest form",
+            Reason::BadControl => "a control frame that is fragmented or too long",
+            Reason::StrayContinuation => "a continuation frame with nothing to continue",
+            Reason::UnfinishedMessage => "a new message inside a fragmented one",
+            Reason::BadUtf8 => "text that is not UTF-8",
+            Reason::BadClose => "a close frame with a bad code or length",
+            Reason::TooManyFragments => "a message of too many fragments",
+        })
     }
 }

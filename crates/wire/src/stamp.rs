@@ -1,4 +1,19 @@
 //! The mark throng plants in every message and finds again in every copy, without parsing the message.
+//!
+//! Two forms of the same fields, each with a check, so that a flipped bit is noticed:
+//!
+//! ```text
+//! binary, 28 bytes:  "thRg"     lag u16  worker u16  client u32  intended_ns u64  seq u32  check u32   (big endian)
+//! text,   55 bytes:  "throng-"  the same 24 bytes as lowercase hex
+//! ```
+//!
+//! The text form is made of letters, digits and one '-', so it survives JSON in JSON, percent-encoding and
+//! anything else a dialect does to a string. A stamp is recognised by its magic and by its check independently:
+//! when only one of the two holds, the message was ours and has been damaged.
+
+use std::sync::LazyLock;
+
+use memchr::memmem;
 
 /// Who sent a message, which one it was, and when it was meant to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +26,13 @@ pub struct Stamp {
     pub seq: u32,
     /// The intended send time, nanoseconds on the run's clock.
     pub intended_ns: u64,
+    /// How much later it was really sent, in units of [`LAG_UNIT_NS`], rounded down; the largest value stands for
+    /// itself and everything above.
+    pub lag: u16,
 }
+
+/// The unit of [`Stamp::lag`]: 16 bits reach to one second.
+pub const LAG_UNIT_NS: u64 = 16_000;
 
 /// What a search for a stamp came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,12 +51,228 @@ pub enum Found {
 }
 
 /// Bytes of the binary form.
-pub const BINARY_BYTES: usize = 28;
+pub const BINARY_BYTES: usize = BINARY_MAGIC.len() + FIELD_BYTES;
 /// Bytes of the text form.
-pub const TEXT_BYTES: usize = 55;
+pub const TEXT_BYTES: usize = TEXT_MAGIC.len() + HEX_BYTES;
+
+const BINARY_MAGIC: [u8; 4] = *b"thRg";
+const TEXT_MAGIC: [u8; 7] = *b"throng-";
+const FIELD_BYTES: usize = 24;
+const HEX_BYTES: usize = 2 * FIELD_BYTES;
+
+impl Stamp {
+    /// The mark of a message that was due at `intended_ns` and is sent at `sent_ns`.
+    pub fn new(worker: u16, client: u32, seq: u32, intended_ns: u64, sent_ns: u64) -> Stamp {
+        let lag = sent_ns.saturating_sub(intended_ns) / LAG_UNIT_NS;
+        Stamp { worker, client, seq, intended_ns, lag: lag.min(u64::from(u16::MAX)) as u16 }
+    }
+
+    /// When the message was really sent, at most [`LAG_UNIT_NS`] early.
+    pub fn sent_ns(self) -> u64 {
+        self.intended_ns + u64::from(self.lag) * LAG_UNIT_NS
+    }
+
+    /// The binary form.
+    pub fn to_binary(self) -> [u8; BINARY_BYTES] {
+        let mut bytes = [0; BINARY_BYTES];
+        bytes[..4].copy_from_slice(&BINARY_MAGIC);
+        for (chunk, word) in bytes[4..].chunks_exact_mut(8).zip(self.to_words()) {
+            chunk.copy_from_slice(&word.to_be_bytes());
+        }
+        bytes
+    }
+
+    /// The text form.
+    pub fn to_text(self) -> [u8; TEXT_BYTES] {
+        let mut text = [0; TEXT_BYTES];
+        text[..TEXT_MAGIC.len()].copy_from_slice(&TEXT_MAGIC);
+        text[TEXT_MAGIC.len()..].copy_from_slice(&self.to_hex());
+        text
+    }
+
+    fn to_hex(self) -> [u8; HEX_BYTES] {
+        let mut hex = [0; HEX_BYTES];
+        for (chunk, word) in hex.chunks_exact_mut(16).zip(self.to_words()) {
+            chunk[..8].copy_from_slice(&hex_digits((word >> 32) as u32).to_be_bytes());
+            chunk[8..].copy_from_slice(&hex_digits(word as u32).to_be_bytes());
+        }
+        hex
+    }
+
+    fn to_words(self) -> [u64; 3] {
+        [self.sender_word(), self.intended_ns, u64::from(self.seq) << 32 | u64::from(self.check())]
+    }
+
+    fn sender_word(self) -> u64 {
+        u64::from(self.lag) << 48 | u64::from(self.worker) << 32 | u64::from(self.client)
+    }
+
+    /// The fields as read, whether or not they are sound: the caller compares with a fresh encoding.
+    fn from_words([sender, intended_ns, tail]: [u64; 3]) -> Stamp {
+        Stamp {
+            lag: (sender >> 48) as u16,
+            worker: (sender >> 32) as u16,
+            client: sender as u32,
+            seq: (tail >> 32) as u32,
+            intended_ns,
+        }
+    }
+
+    /// 32 bits of a mix in which every step is a bijection of the bits so far: no single damaged field goes
+    /// unnoticed before the truncation, and one in 2^32 after it.
+    fn check(self) -> u32 {
+        let mix = |x: u64| {
+            let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            x ^ (x >> 29)
+        };
+        let mixed = mix(mix(self.intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ self.sender_word());
+        (mix(mixed ^ u64::from(self.seq)) >> 32) as u32
+    }
+}
 
 /// Looks for a stamp in text form anywhere in `bytes`.
 pub fn find(bytes: &[u8]) -> Found {
-    let _ = bytes;
-    Found::None
+    static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
+    let mut damaged = false;
+    let mut from = 0;
+    while let Some(at) = MAGIC.find(&bytes[from..]) {
+        let offset = from + at;
+        let body = offset + TEXT_MAGIC.len();
+        if let Some(stamp) = bytes.get(body..body + HEX_BYTES).and_then(read_hex) {
+            return Found::At { stamp, offset };
+        }
+        damaged = true;
+        from = body;
+    }
+    if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
+}
+
+/// Reads a stamp in binary form at the very start of `bytes`.
+pub fn read_binary(bytes: &[u8]) -> Found {
+    let Some(bytes) = bytes.first_chunk::<BINARY_BYTES>() else { return Found::None };
+    let word = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    let stamp = Stamp::from_words([word(4), word(12), word(20)]);
+    let encoded = stamp.to_binary();
+    match (bytes[..4] == encoded[..4], bytes[4..] == encoded[4..]) {
+        (true, true) => Found::At { stamp, offset: 0 },
+        (false, false) => Found::None,
+        _ => Found::Corrupt,
+    }
+}
+
+/// The stamp whose encoding is exactly these digits: bad digits and a bad check both fail the comparison.
+fn read_hex(hex: &[u8]) -> Option<Stamp> {
+    let half = |at: usize| {
+        let digits = u64::from_be_bytes(hex[at..at + 8].try_into().expect("8 bytes"));
+        u64::from(hex_value(digits))
+    };
+    let word = |at: usize| half(at) << 32 | half(at + 8);
+    let stamp = Stamp::from_words([word(0), word(16), word(32)]);
+    (stamp.to_hex() == hex).then_some(stamp)
+}
+
+/// Whether a sound body stands somewhere without its magic. Off the fast path: only for messages with no magic.
+/// The last character of a damaged magic may itself look like a digit, hence the second try.
+fn has_bare_body(bytes: &[u8]) -> bool {
+    let sound = |at: usize| bytes.get(at..at + HEX_BYTES).and_then(read_hex).is_some();
+    let mut at = 0;
+    while at + HEX_BYTES <= bytes.len() {
+        let run = bytes[at..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')).count();
+        if run >= HEX_BYTES && (sound(at) || sound(at + 1)) {
+            return true;
+        }
+        at += run + 1;
+    }
+    false
+}
+
+/// Eight lowercase hex digits, the first in the top byte.
+fn hex_digits(value: u32) -> u64 {
+    let mut x = u64::from(value);
+    x = (x | x << 16) & 0x0000_ffff_0000_ffff;
+    x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
+    x = (x | x << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
+    x + 0x3030_3030_3030_3030 + letters * u64::from(b'a' - b'0' - 10)
+}
+
+/// The value of eight lowercase hex digits; of anything else, some value.
+fn hex_value(digits: u64) -> u32 {
+    let letters = (digits >> 6) & 0x0101_0101_0101_0101;
+    let mut x = (digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_add(letters * 9);
+    x = (x | x >> 4) & 0x00ff_00ff_00ff_00ff;
+    x = (x | x >> 8) & 0x0000_ffff_0000_ffff;
+    (x | x >> 16) as u32
+}
+
+/// The deterministic filler after a stamp: `1234567890` over and over, so that damage to it shows.
+pub(crate) fn padding(bytes: usize) -> impl Iterator<Item = u8> {
+    b"1234567890".iter().copied().cycle().take(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMP: Stamp = Stamp {
+        worker: 0xbeef,
+        client: 0x0123_4567,
+        seq: 0x89ab_cdef,
+        intended_ns: 0xfedc_ba98_7654_3210,
+        lag: 7,
+    };
+
+    #[test]
+    fn the_forms_are_as_documented() {
+        let text = STAMP.to_text();
+        assert_eq!(&text[..47], b"throng-0007beef01234567fedcba987654321089abcdef");
+        let binary = STAMP.to_binary();
+        assert_eq!(&binary[..8], b"thRg\0\x07\xbe\xef");
+        let hex: String = binary[4..].iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex.as_bytes(), &text[7..]);
+        assert!(BINARY_BYTES <= 33, "wsdemo's message must hold it");
+    }
+
+    #[test]
+    fn a_stamp_is_found_wherever_it_stands() {
+        for before in [&b""[..], b"{\"id\":\"", b"throng", b"throng-and-more ", b"0123456789abcdef"] {
+            for after in [&b""[..], b"\"}", b"1234567890", b"throng-"] {
+                let bytes = [before, &STAMP.to_text(), after].concat();
+                assert_eq!(find(&bytes), Found::At { stamp: STAMP, offset: before.len() });
+            }
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_either_form_is_noticed() {
+        let text = [b"[\"", &STAMP.to_text()[..], b"\"]"].concat();
+        for bit in 0..TEXT_BYTES * 8 {
+            let mut damaged = text.clone();
+            damaged[2 + bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(find(&damaged), Found::Corrupt, "text bit {bit}");
+        }
+        for bit in 0..BINARY_BYTES * 8 {
+            let mut damaged = STAMP.to_binary();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read_binary(&damaged), Found::Corrupt, "binary bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_cut_short_is_corrupt_and_anything_else_is_not_ours() {
+        assert_eq!(find(&STAMP.to_text()[..54]), Found::Corrupt);
+        assert_eq!(find(b""), Found::None);
+        assert_eq!(find(&[b'a'; 1000]), Found::None);
+        assert_eq!(read_binary(&STAMP.to_binary()[..27]), Found::None);
+        assert_eq!(read_binary(&[0; 33]), Found::None);
+    }
+
+    #[test]
+    fn hex_is_what_the_formatter_prints() {
+        for value in [0, 1, 9, 10, 0x9a_bcde, u32::MAX, 0x0f0f_f0f0] {
+            let digits = hex_digits(value);
+            assert_eq!(std::str::from_utf8(&digits.to_be_bytes()).unwrap(), format!("{value:08x}"));
+            assert_eq!(hex_value(digits), value);
+        }
+    }
 }

@@ -1,0 +1,227 @@
+//! What an event means for the figures: every definition of METHODOLOGY "Figures" that a worker can apply alone.
+
+use load::{StepOrder, Workload};
+use wire::{Event, Role, Stamp};
+
+use crate::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts, Copy};
+use crate::cause::Cause;
+use crate::echoes::{Answer, Echoes};
+use crate::messages::SentBroadcast;
+use crate::meter::Meter;
+use crate::pace::Pace;
+
+/// Of a sequence number, the bits below the step's number.
+const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
+
+/// How far a client has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No connection.
+    #[default]
+    Vacant,
+    /// TCP connect under way.
+    Connecting,
+    /// Connected; TLS, upgrade or the dialect's readiness under way.
+    Opening,
+    /// Takes part in the load.
+    Usable,
+    /// We have said goodbye.
+    Closing,
+}
+
+/// What is known of one client.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) state: State,
+    /// When the TCP connect began.
+    pub(crate) started_ns: u64,
+    /// When the current part of the handshake began.
+    pub(crate) since_ns: u64,
+    pub(crate) echoes: Echoes,
+    /// Closed loop: when the message under way was due; 0: none is.
+    pub(crate) awaiting_since_ns: u64,
+}
+
+/// The state of one step at one worker.
+pub(crate) struct Step {
+    pub(crate) order: StepOrder,
+    pub(crate) pace: Option<Pace>,
+    /// The clients that send, in the order of their turns.
+    pub(crate) senders: Vec<u32>,
+    /// What arrives after this moment is late.
+    pub(crate) window_end_ns: u64,
+    pub(crate) messages_sent: u64,
+    /// First answers: echoes or acknowledgements.
+    pub(crate) answered: u64,
+    pub(crate) broadcasts: Broadcasts,
+    pub(crate) sent: Vec<Sent>,
+    pub(crate) population: Vec<(u64, u32)>,
+}
+
+/// A broadcast under way, as its sender knows it.
+pub(crate) struct Sent {
+    pub(crate) client: u32,
+    pub(crate) acknowledged: bool,
+    pub(crate) times: SentBroadcast,
+}
+
+impl Step {
+    /// A step that has not started yet.
+    pub(crate) fn new(order: StepOrder) -> Self {
+        Self {
+            order,
+            pace: None,
+            senders: Vec::new(),
+            window_end_ns: u64::MAX,
+            messages_sent: 0,
+            answered: 0,
+            broadcasts: Broadcasts::default(),
+            sent: Vec::new(),
+            population: Vec::new(),
+        }
+    }
+
+    /// The sequence number that carries this step's number and `number`.
+    pub(crate) fn seq(&self, number: u32) -> u32 {
+        u32::from(self.order.index) << NUMBER_BITS | number
+    }
+
+    /// The number in a sequence number of this step; `None` for another step's.
+    fn number(&self, seq: u32) -> Option<u32> {
+        let number = seq & (BROADCASTS_PER_WORKER_MAX - 1);
+        (self.seq(number) == seq).then_some(number)
+    }
+}
+
+/// What a worker knows of its clients together.
+pub(crate) struct Ledger {
+    pub(crate) step: Step,
+    pub(crate) meter: Meter,
+    /// Clients usable now.
+    pub(crate) usable: u32,
+}
+
+/// Everything that an event of one client can change, except its connection.
+pub(crate) struct Books<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) worker: u16,
+    pub(crate) workers: u16,
+    pub(crate) workload: Workload,
+    pub(crate) has_ack: bool,
+    pub(crate) client: u32,
+    pub(crate) record: &'a mut Record,
+    pub(crate) ledger: &'a mut Ledger,
+    /// Set when the event ends the connection.
+    pub(crate) end: &'a mut Option<Cause>,
+}
+
+impl Books<'_> {
+    /// Books one event.
+    pub(crate) fn handle(&mut self, event: Event) {
+        match event {
+            Event::Message { role, stamp, bytes } => {
+                self.ledger.meter.received_bytes += u64::from(bytes);
+                self.ledger.meter.last_arrival_ns = self.now_ns;
+                self.message(role, stamp);
+            }
+            Event::Upgraded => {
+                self.ledger.meter.figures.upgrade.record_ns(self.now_ns - self.record.since_ns);
+                self.record.since_ns = self.now_ns;
+            }
+            Event::Usable => self.usable(),
+            Event::Corrupt { .. } => {
+                self.ledger.meter.counts.corrupt += 1;
+                self.ledger.meter.last_arrival_ns = self.now_ns;
+            }
+            Event::Foreign { bytes } => self.ledger.meter.error("unrecognised", self.now_ns, || {
+                format!("a message of {bytes} bytes that was never sent")
+            }),
+            Event::Rejected(rejection) => *self.end = Some(Cause::Rejected(rejection)),
+            Event::Closed { code } => *self.end = Some(Cause::Closed(code)),
+        }
+    }
+
+    fn usable(&mut self) {
+        self.ledger.meter.figures.ready.record_ns(self.now_ns - self.record.since_ns);
+        self.ledger.meter.figures.handshake.record_ns(self.now_ns - self.record.started_ns);
+        self.ledger.meter.counts.connected += 1;
+        self.record.state = State::Usable;
+        self.ledger.usable += 1;
+    }
+
+    fn message(&mut self, role: Role, stamp: Stamp) {
+        let Some(number) = self.ledger.step.number(stamp.seq) else {
+            return self.ledger.meter.counts.unexpected += 1;
+        };
+        match (self.workload, role) {
+            (Workload::Echo, Role::Echo) => self.echo(stamp, number),
+            (Workload::Broadcast, Role::Ack) => self.ack(stamp, number),
+            (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
+                self.copy(stamp, number);
+                if !self.has_ack && self.is_own(stamp) {
+                    self.ack(stamp, number);
+                }
+            }
+            _ => self.ledger.meter.counts.unexpected += 1,
+        }
+    }
+
+    fn is_own(&self, stamp: Stamp) -> bool {
+        stamp.worker == self.worker && stamp.client == self.client
+    }
+
+    fn echo(&mut self, stamp: Stamp, number: u32) {
+        let answer = if self.is_own(stamp) { self.record.echoes.handle(number) } else { Answer::Unexpected };
+        match answer {
+            Answer::Unexpected => return self.ledger.meter.counts.unexpected += 1,
+            Answer::Duplicate => return self.ledger.meter.counts.duplicate += 1,
+            Answer::Reordered => self.ledger.meter.counts.reordered += 1,
+            Answer::InOrder => {}
+        }
+        self.received();
+        self.answered(stamp.intended_ns, stamp.sent_ns());
+    }
+
+    fn ack(&mut self, stamp: Stamp, number: u32) {
+        let is_own = self.is_own(stamp);
+        match self.ledger.step.sent.get_mut(number as usize) {
+            Some(sent) if is_own && sent.client == self.client => {
+                if std::mem::replace(&mut sent.acknowledged, true) {
+                    // A dialect without acknowledgements: the second own copy is counted as a copy already.
+                    self.ledger.meter.counts.duplicate += u64::from(self.has_ack);
+                    return;
+                }
+            }
+            _ => return self.ledger.meter.counts.unexpected += 1,
+        }
+        self.ledger.meter.acks += 1;
+        self.answered(stamp.intended_ns, stamp.sent_ns());
+    }
+
+    fn copy(&mut self, stamp: Stamp, number: u32) {
+        match self.ledger.step.broadcasts.handle(stamp.worker, stamp.client, number, self.client, self.now_ns)
+        {
+            Copy::Duplicate => return self.ledger.meter.counts.duplicate += 1,
+            Copy::Reordered => self.ledger.meter.counts.reordered += 1,
+            Copy::InOrder => {}
+        }
+        self.received();
+        self.ledger.meter.figures.delivery.record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
+    }
+
+    fn received(&mut self) {
+        self.ledger.meter.counts.received += 1;
+        self.ledger.meter.counts.late += u64::from(self.now_ns > self.ledger.step.window_end_ns);
+    }
+
+    fn answered(&mut self, intended_ns: u64, sent_ns: u64) {
+        self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
+        self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
+        self.ledger.step.answered += 1;
+        if let Some(pace @ Pace::Closed(_)) = &mut self.ledger.step.pace
+            && std::mem::take(&mut self.record.awaiting_since_ns) != 0
+        {
+            pace.handle_answer(self.client);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Why a client was lost, or never came to be: the kinds under which results count errors.
+
+use std::fmt;
+
+use net::errors::ErrorKind;
+use net::tls::TlsError;
+use wire::{Failure, Rejection};
+
+/// Why a client has no connection (any more).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The kernel said so.
+    Net(ErrorKind),
+    /// TLS failed.
+    Tls(TlsError),
+    /// The server broke a protocol, or closed in the middle of it.
+    Wire(Failure),
+    /// The dialect refused the client.
+    Rejected(Rejection),
+    /// The server closed the session with this code.
+    Closed(u16),
+    /// Not usable within the connect timeout.
+    ConnectTimeout,
+    /// The server reads so slowly that our bounded buffer for it is full.
+    Unread,
+}
+
+impl Cause {
+    /// The kind's name in results.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::Net(kind) => kind.name(),
+            Self::Tls(error) => error.name(),
+            Self::Wire(failure) => failure.name(),
+            Self::Rejected(rejection) => rejection.name(),
+            Self::Closed(_) => "closed",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Unread => "unread",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Net(kind) => write!(f, "{kind}"),
+            Self::Tls(error) => write!(f, "{error}"),
+            Self::Wire(failure) => write!(f, "{failure}"),
+            Self::Rejected(rejection) => write!(f, "the server refused: {}", rejection.name()),
+            Self::Closed(code) => write!(f, "the server closed the session with code {code}"),
+            Self::ConnectTimeout => f.write_str("not usable within the connect timeout"),
+            Self::Unread => f.write_str("the server does not read what it is sent"),
+        }
+    }
+}

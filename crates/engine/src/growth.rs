@@ -1,0 +1,134 @@
+//! Which client connects next, and which has taken too long.
+
+use std::collections::VecDeque;
+
+use load::{Connecting, Pacer, Segment};
+
+/// The connecting phase of a step at one worker.
+pub(crate) struct Growth {
+    /// Clients still to be connected.
+    waiting: VecDeque<u32>,
+    pacer: Option<Pacer>,
+    begun: u64,
+    start_ns: u64,
+    timeout_ns: u64,
+    under_way: u32,
+    under_way_max: u32,
+    /// When each attempt ends at the latest, oldest first: client, its attempt, deadline.
+    deadlines: VecDeque<(u32, u32, u64)>,
+}
+
+impl Growth {
+    /// Connects `clients` from `start_ns` on.
+    pub(crate) fn new(
+        connecting: &Connecting,
+        segment: Segment,
+        start_ns: u64,
+        clients: VecDeque<u32>,
+    ) -> Self {
+        let stride = u32::from(segment.workers);
+        Self {
+            waiting: clients,
+            pacer: connecting.rate_per_s.map(|rate| Pacer::constant(rate, u32::from(segment.worker), stride)),
+            begun: 0,
+            start_ns,
+            timeout_ns: connecting.timeout_ns,
+            under_way: 0,
+            under_way_max: connecting.parallel.div_ceil(stride).max(1),
+            deadlines: VecDeque::new(),
+        }
+    }
+
+    /// The next client to connect, if it is time and not too many are at it.
+    pub(crate) fn poll_client(&mut self, now_ns: u64) -> Option<u32> {
+        if self.under_way >= self.under_way_max || self.next_due_ns() > now_ns {
+            return None;
+        }
+        let client = self.waiting.pop_front()?;
+        self.begun += 1;
+        self.under_way += 1;
+        Some(client)
+    }
+
+    /// The attempt of `client` has begun.
+    pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
+        self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
+    }
+
+    /// A client became usable or failed.
+    pub(crate) fn handle_end(&mut self) {
+        debug_assert!(self.under_way > 0, "an attempt ends once");
+        self.under_way -= 1;
+    }
+
+    /// An attempt whose time is up: client and attempt. It may have ended long ago.
+    pub(crate) fn poll_expired(&mut self, now_ns: u64) -> Option<(u32, u32)> {
+        let &(client, attempt, deadline_ns) = self.deadlines.front()?;
+        (deadline_ns <= now_ns).then(|| self.deadlines.pop_front())?;
+        Some((client, attempt))
+    }
+
+    /// When to look again, if nothing else happens.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        let can_begin = !self.waiting.is_empty() && self.under_way < self.under_way_max;
+        let due_ns = can_begin.then(|| self.next_due_ns());
+        let expiry_ns = self.deadlines.front().map(|&(_, _, deadline_ns)| deadline_ns);
+        due_ns.into_iter().chain(expiry_ns).min()
+    }
+
+    /// Whether every attempt has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.waiting.is_empty() && self.under_way == 0
+    }
+
+    /// Clients whose attempt is still under way or has not begun: left out when a step is cut short.
+    pub(crate) fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    fn next_due_ns(&self) -> u64 {
+        self.start_ns + self.pacer.map_or(0, |pacer| pacer.due_ns(self.begun))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALONE: Segment = Segment { worker: 0, workers: 1 };
+
+    fn growth(rate_per_s: Option<f64>, parallel: u32) -> Growth {
+        let connecting = Connecting { timeout_ns: 2_000, rate_per_s, parallel, local_addrs: Vec::new() };
+        Growth::new(&connecting, ALONE, 100, (0..4).collect())
+    }
+
+    #[test]
+    fn no_more_at_once_than_allowed() {
+        let mut growth = growth(None, 2);
+        assert_eq!(growth.poll_client(100), Some(0));
+        assert_eq!(growth.poll_client(100), Some(1));
+        assert_eq!(growth.poll_client(100), None);
+        growth.handle_end();
+        assert_eq!(growth.poll_client(100), Some(2));
+        assert!(!growth.is_over());
+    }
+
+    #[test]
+    fn no_faster_than_the_rate() {
+        let mut growth = growth(Some(1e6), 9);
+        assert_eq!(growth.poll_client(100), Some(0));
+        assert_eq!(growth.poll_client(1_099), None);
+        assert_eq!(growth.poll_timeout(), Some(1_100));
+        assert_eq!(growth.poll_client(1_100), Some(1));
+    }
+
+    #[test]
+    fn attempts_expire_in_order() {
+        let mut growth = growth(None, 9);
+        growth.handle_begun(3, 1, 100);
+        growth.handle_begun(4, 1, 150);
+        assert_eq!(growth.poll_expired(2_099), None);
+        assert_eq!(growth.poll_expired(2_100), Some((3, 1)));
+        assert_eq!(growth.poll_expired(2_100), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! What a worker is told and what it reports: plain data, the same over a channel, a pipe or a network.
+
+use load::StepOrder;
+use serde::{Deserialize, Serialize};
+use stats::{Counts, Errors, Histogram};
+
+use crate::broadcasts::BroadcastTally;
+
+/// What a worker is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Have this step's clients usable, then report [`Report::Grown`].
+    Step(StepOrder),
+    /// Start the step's load at this moment of the run's clock.
+    Go {
+        /// Nanoseconds on the run's clock.
+        at_ns: u64,
+    },
+    /// Stop loading if still at it, close the books of the step and report [`Report::Settled`].
+    Settle,
+    /// Close all connections and report [`Report::Finished`].
+    Finish,
+}
+
+/// What a worker reports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Report {
+    /// Every client of the step is usable or has failed.
+    Grown {
+        /// The worker.
+        worker: u16,
+        /// Clients usable now.
+        usable: u32,
+    },
+    /// What happened since the last delta.
+    Delta(Box<Delta>),
+    /// The last message of the step is sent; what follows is draining.
+    Loaded {
+        /// The worker.
+        worker: u16,
+        /// Messages sent in the step.
+        sent: u64,
+    },
+    /// The books of a step.
+    Settled(Box<Settled>),
+    /// Every connection is closed; the worker has ended.
+    Finished {
+        /// The worker.
+        worker: u16,
+    },
+    /// The worker cannot go on.
+    Failed {
+        /// The worker.
+        worker: u16,
+        /// What went wrong, for a person.
+        message: String,
+    },
+}
+
+/// Everything one worker measured between two moments of a step. Deltas add up.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Delta {
+    /// The worker.
+    pub worker: u16,
+    /// The step's number.
+    pub step: u16,
+    /// The end of the interval, on the run's clock.
+    pub at_ns: u64,
+    /// Clients usable at that moment.
+    pub usable: u32,
+    /// When the last message came in, on the run's clock; 0: none in this step.
+    pub last_arrival_ns: u64,
+    /// The samples of the interval.
+    pub figures: Figures,
+    /// The counts of the interval. `expected`, `missing` and `in_flight` come with [`Settled`] alone.
+    pub counts: Counts,
+    /// Payload bytes received in the interval.
+    pub received_bytes: u64,
+    /// Acknowledgements received in the interval, first ones.
+    pub acks: u64,
+    /// The errors of the interval.
+    pub errors: Errors,
+    /// What the worker's thread cost in the interval.
+    pub usage: Usage,
+}
+
+/// The distributions that a worker measures (METHODOLOGY "Figures").
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Figures {
+    /// TCP connect started → usable.
+    pub handshake: Histogram,
+    /// Its first part: TCP connect.
+    pub tcp: Histogram,
+    /// Its second part: TLS handshake.
+    pub tls: Histogram,
+    /// Its third part: HTTP upgrade.
+    pub upgrade: Histogram,
+    /// Its last part: the dialect's own readiness.
+    pub ready: Histogram,
+    /// Intended send → echo, acknowledgement or own copy.
+    pub rtt: Histogram,
+    /// Actual send → the same.
+    pub service: Histogram,
+    /// Intended send → actual send.
+    pub send_lag: Histogram,
+    /// Intended send → a receiver has its copy; one sample a copy.
+    pub delivery: Histogram,
+    /// Received by the kernel → handled; sampled.
+    pub loop_lag: Histogram,
+}
+
+/// What a thread cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Length of the interval.
+    pub wall_ns: u64,
+    /// CPU time in user and kernel mode.
+    pub cpu_ns: u64,
+    /// Time spent ready to run, waiting for a CPU.
+    pub run_queue_ns: u64,
+}
+
+/// The books of one step at one worker, closed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Settled {
+    /// What happened since the last delta, unanswered echoes included.
+    pub delta: Delta,
+    /// Echo: messages whose answer never came. Broadcast: see `sent` and `tallies`.
+    pub unanswered: u64,
+    /// The broadcasts that this worker's clients sent, by number.
+    pub sent: Vec<SentBroadcast>,
+    /// What this worker's clients got of all workers' broadcasts.
+    pub tallies: Vec<BroadcastTally>,
+    /// How many clients were subscribed from which moment on, ascending; the first entry holds from the start.
+    pub population: Vec<(u64, u32)>,
+}
+
+/// A broadcast as its sender knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentBroadcast {
+    /// When it was due, on the run's clock.
+    pub intended_ns: u64,
+    /// When it was sent.
+    pub sent_ns: u64,
+}
+
+impl Figures {
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Figures) {
+        let Figures { handshake, tcp, tls, upgrade, ready, rtt, service, send_lag, delivery, loop_lag } =
+            other;
+        self.handshake.merge(handshake);
+        self.tcp.merge(tcp);
+        self.tls.merge(tls);
+        self.upgrade.merge(upgrade);
+        self.ready.merge(ready);
+        self.rtt.merge(rtt);
+        self.service.merge(service);
+        self.send_lag.merge(send_lag);
+        self.delivery.merge(delivery);
+        self.loop_lag.merge(loop_lag);
+    }
+}
+
+impl Usage {
+    /// Adds a further interval, or another thread's.
+    pub fn merge(&mut self, other: &Usage) {
+        self.wall_ns += other.wall_ns;
+        self.cpu_ns += other.cpu_ns;
+        self.run_queue_ns += other.run_queue_ns;
+    }
+}
+
+impl Delta {
+    /// Adds what `other` measured: another interval or another worker. The time and the number of clients
+    /// stay those of `self`, for the caller to combine as it sees fit.
+    pub fn merge(&mut self, other: &Delta) {
+        self.last_arrival_ns = self.last_arrival_ns.max(other.last_arrival_ns);
+        self.figures.merge(&other.figures);
+        self.counts.merge(&other.counts);
+        self.received_bytes += other.received_bytes;
+        self.acks += other.acks;
+        self.errors.merge(&other.errors);
+        self.usage.merge(&other.usage);
+    }
+}

@@ -1,0 +1,81 @@
+//! What a worker has measured since its last delta.
+
+use load::StepOrder;
+use net::{clock, proc};
+use stats::{Counts, Errors};
+
+use crate::messages::{Delta, Figures, Usage};
+
+/// Collects the figures of one worker and hands them over as deltas.
+pub(crate) struct Meter {
+    worker: u16,
+    step: u16,
+    pub(crate) figures: Figures,
+    pub(crate) counts: Counts,
+    pub(crate) errors: Errors,
+    pub(crate) received_bytes: u64,
+    pub(crate) acks: u64,
+    /// In this step; 0: none yet.
+    pub(crate) last_arrival_ns: u64,
+    thread: proc::ThreadUsage,
+    since_ns: u64,
+}
+
+impl Meter {
+    /// A meter for the calling thread.
+    pub(crate) fn new(worker: u16) -> Self {
+        Self {
+            worker,
+            step: 0,
+            figures: Figures::default(),
+            counts: Counts::default(),
+            errors: Errors::default(),
+            received_bytes: 0,
+            acks: 0,
+            last_arrival_ns: 0,
+            thread: proc::thread_usage(),
+            since_ns: clock::monotonic_ns(),
+        }
+    }
+
+    /// What follows belongs to this step.
+    pub(crate) fn start_step(&mut self, order: &StepOrder) {
+        self.step = order.index;
+        self.last_arrival_ns = 0;
+    }
+
+    /// Counts an error; `example` is made only for the first of its kind in the interval.
+    pub(crate) fn error(&mut self, kind: &'static str, now_ns: u64, example: impl FnOnce() -> String) {
+        let example = if self.errors.get(kind).is_none() { example() } else { String::new() };
+        self.errors.add(kind, now_ns, &example);
+    }
+
+    /// Everything since the last time.
+    pub(crate) fn take(&mut self, now_ns: u64, usable: u32) -> Delta {
+        let thread = proc::thread_usage();
+        let usage = Usage {
+            wall_ns: now_ns.saturating_sub(self.since_ns),
+            cpu_ns: cpu_ns(&thread).saturating_sub(cpu_ns(&self.thread)),
+            run_queue_ns: thread.run_queue_wait_ns.saturating_sub(self.thread.run_queue_wait_ns),
+        };
+        self.thread = thread;
+        self.since_ns = now_ns;
+        Delta {
+            worker: self.worker,
+            step: self.step,
+            at_ns: now_ns,
+            usable,
+            last_arrival_ns: self.last_arrival_ns,
+            figures: std::mem::take(&mut self.figures),
+            counts: std::mem::take(&mut self.counts),
+            received_bytes: std::mem::take(&mut self.received_bytes),
+            acks: std::mem::take(&mut self.acks),
+            errors: std::mem::take(&mut self.errors),
+            usage,
+        }
+    }
+}
+
+fn cpu_ns(thread: &proc::ThreadUsage) -> u64 {
+    thread.user_ns + thread.system_ns
+}

@@ -1,0 +1,213 @@
+//! Which client sends next, and when: the workload of one step at one worker.
+//!
+//! Rules. **Open**: message k goes out through the k-th client in turn when its time has come, whatever became
+//! of earlier ones. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
+//! next message, sent by a client chosen at random among those that wait for nothing.
+
+use fastrand::Rng;
+use load::{Load, Pacer, Segment, StepOrder, Until};
+
+/// The next thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Send through this client a message that was due at this moment.
+    Send { client: u32, intended_ns: u64 },
+    /// Nothing before this moment.
+    At(u64),
+    /// Nothing until an answer frees a slot.
+    Wait,
+    /// The step's last message has been sent.
+    Over,
+}
+
+/// The sending side of a step.
+#[derive(Debug)]
+pub(crate) enum Pace {
+    Open(Open),
+    Closed(Closed),
+}
+
+#[derive(Debug)]
+pub(crate) struct Open {
+    pacer: Pacer,
+    start_ns: u64,
+    clients: Vec<u32>,
+    sent: u64,
+    total: u64,
+    /// When message `sent` is due: asked for at every event, computed once a message.
+    next_ns: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Closed {
+    rng: Rng,
+    /// Clients with nothing under way.
+    idle: Vec<u32>,
+    free_slots: u32,
+    remaining: u64,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+impl Pace {
+    /// The load of `order` from `start_ns` on, sent through `clients` (all usable, none waiting).
+    pub(crate) fn new(
+        order: &StepOrder,
+        segment: Segment,
+        start_ns: u64,
+        clients: Vec<u32>,
+        seed: u64,
+    ) -> Self {
+        match order.load {
+            Load::Open { rate_per_s, duration_ns } => {
+                let pacer =
+                    Pacer::constant(rate_per_s, u32::from(segment.worker), u32::from(segment.workers));
+                let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
+                let next_ns = start_ns + pacer.due_ns(0);
+                Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns })
+            }
+            Load::Closed { concurrency, until } => {
+                let slots = segment.share(concurrency).min(clients.len() as u32);
+                let (remaining, end_ns) = match until {
+                    Until::Samples(samples) => (segment.share_by_slots(samples, concurrency), u64::MAX),
+                    Until::Elapsed { duration_ns } => (u64::MAX, start_ns + duration_ns),
+                };
+                let remaining = if slots == 0 { 0 } else { remaining };
+                let rng = Rng::with_seed(seed);
+                Self::Closed(Closed { rng, idle: clients, free_slots: slots, remaining, start_ns, end_ns })
+            }
+        }
+    }
+
+    /// What to do at `now_ns`. Each [`Next::Send`] is given once and counts as sent. A closed loop passes over
+    /// clients that are gone; an open one names them, so that what could not be sent is known.
+    pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
+        match self {
+            Self::Open(open) => open.poll(now_ns),
+            Self::Closed(closed) => closed.poll(now_ns, is_usable),
+        }
+    }
+
+    /// A message of `client` was answered, or given up: its slot is free.
+    pub(crate) fn handle_answer(&mut self, client: u32) {
+        if let Self::Closed(closed) = self {
+            closed.idle.push(client);
+            closed.free_slots += 1;
+        }
+    }
+
+    /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None` in a
+    /// closed loop, where that depends on the answers.
+    pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
+        let Self::Open(open) = self else { return None };
+        let k = u64::from(number) * open.clients.len() as u64 + place as u64;
+        Some(open.start_ns + open.pacer.due_ns(k))
+    }
+
+    /// Whether answers decide what is sent.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_))
+    }
+}
+
+impl Open {
+    fn poll(&mut self, now_ns: u64) -> Next {
+        if self.sent == self.total {
+            return Next::Over;
+        }
+        let intended_ns = self.next_ns;
+        if intended_ns > now_ns {
+            return Next::At(intended_ns);
+        }
+        let client = self.clients[(self.sent % self.clients.len() as u64) as usize];
+        self.sent += 1;
+        self.next_ns = self.start_ns + self.pacer.due_ns(self.sent);
+        Next::Send { client, intended_ns }
+    }
+}
+
+impl Closed {
+    fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
+        if self.remaining == 0 || now_ns >= self.end_ns {
+            return Next::Over;
+        }
+        if now_ns < self.start_ns {
+            return Next::At(self.start_ns);
+        }
+        while self.free_slots > 0 && !self.idle.is_empty() {
+            let client = self.idle.swap_remove(self.rng.usize(..self.idle.len()));
+            if is_usable(client) {
+                self.free_slots -= 1;
+                self.remaining -= 1;
+                return Next::Send { client, intended_ns: now_ns };
+            }
+        }
+        if self.end_ns == u64::MAX { Next::Wait } else { Next::At(self.end_ns) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn always(_: u32) -> bool {
+        true
+    }
+
+    const ALONE: Segment = Segment { worker: 0, workers: 1 };
+
+    fn order(load: Load) -> StepOrder {
+        StepOrder { index: 0, clients: 3, load, warmup: false }
+    }
+
+    #[test]
+    fn open_goes_round_on_time_and_catches_up() {
+        let order = order(Load::Open { rate_per_s: 10.0, duration_ns: 400_000_000 });
+        let mut pace = Pace::new(&order, ALONE, 1_000, vec![7, 8, 9], 0);
+        assert_eq!(pace.poll(999, always), Next::At(1_000));
+        assert_eq!(pace.poll(1_000, always), Next::Send { client: 7, intended_ns: 1_000 });
+        assert_eq!(pace.poll(1_000, always), Next::At(100_001_000));
+        let late = 250_000_000;
+        assert_eq!(pace.poll(late, always), Next::Send { client: 8, intended_ns: 100_001_000 });
+        assert_eq!(pace.poll(late, always), Next::Send { client: 9, intended_ns: 200_001_000 });
+        assert_eq!(pace.poll(late, always), Next::At(300_001_000));
+        assert_eq!(pace.poll(u64::MAX, always), Next::Send { client: 7, intended_ns: 300_001_000 });
+        assert_eq!(pace.poll(u64::MAX, always), Next::Over);
+        assert_eq!(pace.due_ns(0, 1), Some(300_001_000), "the second message of the first client");
+    }
+
+    #[test]
+    fn closed_keeps_as_many_under_way_as_there_are_slots() {
+        let order = order(Load::Closed { concurrency: 2, until: Until::Samples(3) });
+        let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8, 9], 1);
+        let Next::Send { client: first, .. } = pace.poll(5, always) else { panic!("a slot is free") };
+        let Next::Send { client: second, intended_ns: 6 } = pace.poll(6, always) else {
+            panic!("a slot is free")
+        };
+        assert_ne!(first, second);
+        assert_eq!(pace.poll(7, always), Next::Wait);
+        pace.handle_answer(first);
+        assert!(matches!(pace.poll(8, always), Next::Send { .. }));
+        pace.handle_answer(second);
+        assert_eq!(pace.poll(9, always), Next::Over);
+    }
+
+    #[test]
+    fn closed_ends_on_time() {
+        let order = order(Load::Closed { concurrency: 1, until: Until::Elapsed { duration_ns: 100 } });
+        let mut pace = Pace::new(&order, ALONE, 1_000, vec![7], 0);
+        assert!(matches!(pace.poll(1_000, always), Next::Send { .. }));
+        assert_eq!(pace.poll(1_050, always), Next::At(1_100));
+        pace.handle_answer(7);
+        assert_eq!(pace.poll(1_100, always), Next::Over);
+    }
+
+    #[test]
+    fn a_lost_client_sends_nothing_more() {
+        let order = order(Load::Closed { concurrency: 3, until: Until::Samples(9) });
+        let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8], 0);
+        let without_8 = |client| client != 8;
+        assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
+        assert_eq!(pace.poll(0, without_8), Next::Wait);
+    }
+}

@@ -1,0 +1,434 @@
+//! One thread, one event loop, its share of the clients.
+//!
+//! A step goes `Command::Step` → connect → `Report::Grown` → `Command::Go` → load → `Report::Loaded` → drain →
+//! `Command::Settle` → `Report::Settled`. The worker never decides when a step ends: answers may still be under
+//! way at other workers, so that is the crew's to say.
+
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::{cmp::Reverse, io};
+
+use load::{Load, Plan, Segment, StepOrder, Until};
+use net::clock;
+use net::poll::{Events, Interest, Waker};
+
+use crate::books::{Ledger, State, Step};
+use crate::cause::Cause;
+use crate::client::{Client, Shared};
+use crate::growth::Growth;
+use crate::messages::{Command, Report, SentBroadcast, Settled};
+use crate::meter::Meter;
+use crate::pace::{Next, Pace};
+
+/// How often a delta is reported, and how often while draining, when the crew waits for it.
+const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
+const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
+/// How long servers have to answer our goodbye.
+const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
+const EVENTS_PER_WAIT: usize = 1024;
+/// The waker's token; clients have their index below and their attempt above.
+const WAKER_TOKEN: u64 = u64::MAX;
+/// More clients on one worker are more than its process can have files.
+const CLIENTS_MAX: u32 = 1 << 24;
+
+/// What the worker is at.
+enum Phase {
+    /// Waiting for a step.
+    Idle,
+    /// Connecting.
+    Growing(Growth),
+    /// Grown, waiting for the start, or loading: as the step's pace says.
+    Loading,
+    /// All sent; answers may still come.
+    Draining,
+    /// Closing all connections until this moment.
+    Finishing(u64),
+}
+
+/// One worker. [`run`](Worker::run) it on a thread of its own.
+pub struct Worker {
+    plan: Plan,
+    segment: Segment,
+    shared: Shared,
+    inbox: Receiver<Command>,
+    reports: Sender<Report>,
+    waker: Arc<Waker>,
+    phase: Phase,
+    clients: Vec<Client>,
+    ledger: Ledger,
+    next_delta_ns: u64,
+    next_send_ns: Option<u64>,
+    /// When dialects want to be woken: time, client, attempt.
+    wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
+}
+
+impl Worker {
+    /// A worker for its segment of the plan. Commands come by `inbox`, announced by `waker`.
+    ///
+    /// # Errors
+    /// A plan that cannot be put on the wire, certificates that cannot be read, no file descriptors left.
+    pub fn new(
+        plan: Plan,
+        segment: Segment,
+        inbox: Receiver<Command>,
+        waker: Arc<Waker>,
+        reports: Sender<Report>,
+    ) -> io::Result<Self> {
+        let shared = Shared::new(&plan, segment)?;
+        shared.poller.add(waker.as_ref(), WAKER_TOKEN, Interest::ReadLevel)?;
+        let idle = StepOrder {
+            index: 0,
+            clients: 0,
+            load: Load::Closed { concurrency: 0, until: Until::Samples(0) },
+            warmup: true,
+        };
+        Ok(Self {
+            plan,
+            segment,
+            shared,
+            inbox,
+            reports,
+            waker,
+            phase: Phase::Idle,
+            clients: Vec::new(),
+            ledger: Ledger { step: Step::new(idle), meter: Meter::new(segment.worker), usable: 0 },
+            next_delta_ns: u64::MAX,
+            next_send_ns: None,
+            wakes: BinaryHeap::new(),
+        })
+    }
+
+    /// Works until told to finish, or until nobody listens any more.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait for events; connections that fail are counted, not returned.
+    pub fn run(mut self) -> io::Result<()> {
+        net::poll::set_timer_slack_to_minimum()?;
+        let mut events = Events::with_capacity(EVENTS_PER_WAIT);
+        loop {
+            let now_ns = clock::monotonic_ns();
+            let wait_ns = self.wait_ns(now_ns);
+            self.shared.poller.wait(&mut events, wait_ns)?;
+            for event in events.iter() {
+                if event.token == WAKER_TOKEN {
+                    self.waker.drain();
+                    if self.handle_commands().is_none() {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                self.handle_ready(event);
+            }
+            let now_ns = clock::monotonic_ns();
+            self.pump(now_ns);
+            self.handle_timeouts(now_ns);
+            if self.is_finished(now_ns) {
+                self.report(Report::Finished { worker: self.segment.worker });
+                return Ok(());
+            }
+        }
+    }
+
+    /// `None`: the crew is gone.
+    fn handle_commands(&mut self) -> Option<()> {
+        loop {
+            match self.inbox.try_recv() {
+                Ok(command) => self.handle_command(command),
+                Err(TryRecvError::Empty) => return Some(()),
+                Err(TryRecvError::Disconnected) => return None,
+            }
+        }
+    }
+
+    fn handle_command(&mut self, command: Command) {
+        let now_ns = clock::monotonic_ns();
+        match command {
+            Command::Step(order) => self.start_growing(order, now_ns),
+            Command::Go { at_ns } => self.start_loading(at_ns),
+            Command::Settle => self.settle(now_ns),
+            Command::Finish => self.start_finishing(now_ns),
+        }
+    }
+
+    fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
+        let share = self.segment.share(order.clients).min(CLIENTS_MAX);
+        self.ledger.meter.start_step(&order);
+        self.ledger.step = Step::new(order);
+        if self.clients.len() < share as usize {
+            self.clients.resize_with(share as usize, Client::default);
+        }
+        for client in &mut self.clients {
+            client.record.echoes = Default::default();
+            client.record.awaiting_since_ns = 0;
+        }
+        let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
+        let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
+        self.phase = Phase::Growing(Growth::new(&self.plan.connecting, self.segment, now_ns, waiting));
+        self.next_delta_ns = now_ns + DELTA_INTERVAL_NS;
+        self.grow(now_ns);
+    }
+
+    /// Connects whoever may connect now, and ends the phase when nobody is left.
+    fn grow(&mut self, now_ns: u64) {
+        let Phase::Growing(growth) = &mut self.phase else { return };
+        while let Some((client, attempt)) = growth.poll_expired(now_ns) {
+            let late = &mut self.clients[client as usize];
+            if late.attempt == attempt && matches!(late.record.state, State::Connecting | State::Opening) {
+                late.fail(Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
+                growth.handle_end();
+            }
+        }
+        while let Some(index) = growth.poll_client(now_ns) {
+            let client = &mut self.clients[index as usize];
+            self.ledger.meter.counts.connects += 1;
+            match client.connect(index, clock::monotonic_ns(), &mut self.shared) {
+                Ok(()) => growth.handle_begun(index, client.attempt, now_ns),
+                Err(cause) => {
+                    client.fail(cause, now_ns, &mut self.ledger.meter);
+                    growth.handle_end();
+                }
+            }
+        }
+        if growth.is_over() {
+            self.phase = Phase::Idle;
+            self.report_delta(now_ns);
+            self.report(Report::Grown { worker: self.segment.worker, usable: self.ledger.usable });
+        }
+    }
+
+    fn start_loading(&mut self, at_ns: u64) {
+        let usable = |&c: &u32| self.clients[c as usize].record.state == State::Usable;
+        let senders: Vec<u32> = (0..self.clients.len() as u32).filter(usable).collect();
+        let seed =
+            self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(self.ledger.step.order.index);
+        let pace = Pace::new(&self.ledger.step.order, self.segment, at_ns, senders.clone(), seed);
+        self.ledger.step.window_end_ns = match self.ledger.step.order.load {
+            Load::Open { duration_ns, .. } => at_ns + duration_ns,
+            Load::Closed { .. } => u64::MAX,
+        };
+        self.ledger.step.broadcasts.reset(self.clients.len() as u32);
+        self.ledger.step.population = vec![(0, self.ledger.usable)];
+        self.ledger.step.senders = senders;
+        self.ledger.step.pace = Some(pace);
+        self.phase = Phase::Loading;
+        self.next_delta_ns = at_ns + DELTA_INTERVAL_NS;
+        self.pump(clock::monotonic_ns());
+    }
+
+    /// Sends whatever is due, and notes when there will be more.
+    fn pump(&mut self, now_ns: u64) {
+        self.next_send_ns = None;
+        while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.ledger.step.pace) {
+            let clients = &self.clients;
+            let is_usable = |client: u32| clients[client as usize].record.state == State::Usable;
+            match pace.poll(now_ns, is_usable) {
+                Next::Send { client, intended_ns } => self.send(client, intended_ns, now_ns),
+                Next::At(at_ns) => return self.next_send_ns = Some(at_ns),
+                Next::Wait => return,
+                Next::Over => return self.start_draining(now_ns),
+            }
+        }
+    }
+
+    fn send(&mut self, index: u32, intended_ns: u64, now_ns: u64) {
+        let client = &mut self.clients[index as usize];
+        if client.record.state != State::Usable {
+            return self.ledger.meter.error("unsent", now_ns, || "its client had lost its connection".into());
+        }
+        if let Err(cause) = client.send(index, intended_ns, now_ns, &mut self.ledger.step, &mut self.shared) {
+            return self.lose(index, cause, now_ns);
+        }
+        self.ledger.meter.counts.sent += 1;
+        self.ledger.meter.figures.send_lag.record_ns(now_ns.saturating_sub(intended_ns));
+        self.ledger.step.messages_sent += 1;
+    }
+
+    fn start_draining(&mut self, now_ns: u64) {
+        self.phase = Phase::Draining;
+        self.report_delta(now_ns);
+        self.report(Report::Loaded { worker: self.segment.worker, sent: self.ledger.step.messages_sent });
+    }
+
+    fn handle_ready(&mut self, event: net::poll::Event) {
+        let (index, attempt) = (event.token as u32, (event.token >> 32) as u32);
+        let Some(client) = self.clients.get_mut(index as usize) else { return };
+        if client.attempt != attempt || client.record.state == State::Vacant {
+            return; // an event of a connection that was closed earlier in this batch
+        }
+        let was = client.record.state;
+        let outcome = client.handle_ready(index, event, &mut self.shared, &mut self.ledger);
+        let is = client.record.state;
+        let now_ns = self.shared.now_ns;
+        if was != is && is == State::Usable {
+            if let Some(at_ns) = client.session.poll_timeout() {
+                self.wakes.push(Reverse((at_ns, index, attempt)));
+            }
+            self.handle_attempt_end();
+            self.grow(now_ns);
+        }
+        if let Err(cause) = outcome {
+            self.lose(index, cause, now_ns);
+        }
+        self.pump(now_ns);
+    }
+
+    /// Takes a client out whose connection is broken or over.
+    fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) {
+        let client = &mut self.clients[index as usize];
+        let was = client.record.state;
+        let awaited = std::mem::take(&mut client.record.awaiting_since_ns) != 0;
+        match was {
+            State::Vacant => return,
+            State::Closing => return client.vacate(),
+            State::Connecting | State::Opening => {
+                client.fail(cause, now_ns, &mut self.ledger.meter);
+                self.handle_attempt_end();
+                return self.grow(now_ns);
+            }
+            State::Usable => {}
+        }
+        client.vacate();
+        self.ledger.meter.counts.disconnects += 1;
+        self.ledger.meter.error(cause.kind(), now_ns, || cause.to_string());
+        self.ledger.usable -= 1;
+        self.ledger.step.population.push((now_ns, self.ledger.usable));
+        if let (true, Some(pace)) = (awaited, &mut self.ledger.step.pace) {
+            pace.handle_answer(index);
+        }
+    }
+
+    fn handle_attempt_end(&mut self) {
+        if let Phase::Growing(growth) = &mut self.phase {
+            growth.handle_end();
+        }
+    }
+
+    fn handle_timeouts(&mut self, now_ns: u64) {
+        self.grow(now_ns);
+        while let Some(&Reverse((at_ns, index, attempt))) = self.wakes.peek()
+            && at_ns <= now_ns
+        {
+            self.wakes.pop();
+            self.wake(index, attempt, now_ns);
+        }
+        if now_ns >= self.next_delta_ns {
+            self.release_overdue(now_ns);
+            self.report_delta(now_ns);
+        }
+    }
+
+    /// Lets a dialect do what it wanted to be woken for.
+    fn wake(&mut self, index: u32, attempt: u32, now_ns: u64) {
+        let client = &mut self.clients[index as usize];
+        if client.attempt != attempt || client.record.state != State::Usable {
+            return;
+        }
+        let outcome = client.handle_timeout(now_ns, &mut self.shared);
+        if let Some(at_ns) = client.session.poll_timeout() {
+            self.wakes.push(Reverse((at_ns.max(now_ns + 1), index, attempt)));
+        }
+        if let Err(cause) = outcome {
+            self.lose(index, cause, now_ns);
+        }
+    }
+
+    /// Frees the slots of messages that were given up: a closed loop would otherwise stop at the first message
+    /// that a server loses. Such a message counts as at least this late; its answer may still come.
+    fn release_overdue(&mut self, now_ns: u64) {
+        let Some(pace) = self.ledger.step.pace.as_mut().filter(|pace| pace.is_closed()) else { return };
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            let since_ns = client.record.awaiting_since_ns;
+            if since_ns != 0 && now_ns.saturating_sub(since_ns) > self.plan.draining.timeout_ns {
+                client.record.awaiting_since_ns = 0;
+                self.ledger.meter.figures.rtt.record_ns(now_ns - since_ns);
+                pace.handle_answer(index as u32);
+            }
+        }
+    }
+
+    /// Closes the books of the step.
+    fn settle(&mut self, now_ns: u64) {
+        if let Phase::Growing(growth) = &self.phase {
+            self.ledger.meter.counts.connecting += u64::from(growth.under_way());
+            let cut_short = |c: &&mut Client| matches!(c.record.state, State::Connecting | State::Opening);
+            self.clients.iter_mut().filter(cut_short).for_each(Client::vacate);
+        }
+        self.phase = Phase::Idle;
+        let unanswered = self.charge_unanswered(now_ns);
+        let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
+        self.next_delta_ns = u64::MAX;
+        let sent: Vec<SentBroadcast> = self.ledger.step.sent.iter().map(|sent| sent.times).collect();
+        let settled = Settled {
+            delta,
+            unanswered,
+            sent,
+            tallies: self.ledger.step.broadcasts.finish(),
+            population: std::mem::take(&mut self.ledger.step.population),
+        };
+        self.report(Report::Settled(Box::new(settled)));
+    }
+
+    /// A message without an answer counts as late as it is by now: it never drops out of the distribution.
+    fn charge_unanswered(&mut self, now_ns: u64) -> u64 {
+        let (step, rtt) = (&self.ledger.step, &mut self.ledger.meter.figures.rtt);
+        let mut unanswered = 0;
+        let mut charge = |since_ns: u64| {
+            unanswered += 1;
+            if since_ns != 0 {
+                rtt.record_ns(now_ns.saturating_sub(since_ns));
+            }
+        };
+        for sent in step.sent.iter().filter(|sent| !sent.acknowledged) {
+            charge(sent.times.intended_ns);
+        }
+        for (place, &index) in step.senders.iter().enumerate() {
+            let record = &self.clients[index as usize].record;
+            for number in record.echoes.missing() {
+                let due_ns = step.pace.as_ref().and_then(|pace| pace.due_ns(place, number));
+                // Closed loop: only the newest is still awaited; older ones were charged when they were given up.
+                let is_newest = number + 1 == record.echoes.sent();
+                charge(due_ns.unwrap_or(if is_newest { record.awaiting_since_ns } else { 0 }));
+            }
+        }
+        unanswered
+    }
+
+    fn start_finishing(&mut self, now_ns: u64) {
+        self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
+        for client in &mut self.clients {
+            client.close(&mut self.shared);
+        }
+    }
+
+    fn is_finished(&self, now_ns: u64) -> bool {
+        let Phase::Finishing(deadline_ns) = self.phase else { return false };
+        now_ns >= deadline_ns || self.clients.iter().all(|client| client.record.state == State::Vacant)
+    }
+
+    fn report_delta(&mut self, now_ns: u64) {
+        let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
+        let draining = matches!(self.phase, Phase::Draining);
+        self.next_delta_ns = now_ns + if draining { DRAIN_DELTA_INTERVAL_NS } else { DELTA_INTERVAL_NS };
+        self.report(Report::Delta(Box::new(delta)));
+    }
+
+    fn report(&self, report: Report) {
+        // A crew that is gone is noticed at the inbox.
+        let _ = self.reports.send(report);
+    }
+
+    /// How long there is nothing to do unless something arrives; `None`: for ever.
+    fn wait_ns(&self, now_ns: u64) -> Option<u64> {
+        let phase_ns = match &self.phase {
+            Phase::Growing(growth) => growth.poll_timeout(),
+            Phase::Finishing(deadline_ns) => Some(*deadline_ns),
+            Phase::Loading => self.next_send_ns,
+            Phase::Idle | Phase::Draining => None,
+        };
+        let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
+        let delta_ns = (self.next_delta_ns != u64::MAX).then_some(self.next_delta_ns);
+        let next_ns = phase_ns.into_iter().chain(wake_ns).chain(delta_ns).min()?;
+        Some(next_ns.saturating_sub(now_ns))
+    }
+}
