@@ -1,5 +1,7 @@
 //! The client role: HTTP upgrade, WebSocket and dialect of one virtual user.
 
+use std::fmt;
+
 use crate::dialects::DialectId;
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
@@ -114,6 +116,25 @@ impl Rejection {
             Rejection::Subscription => "rejected_subscription",
             Rejection::Message => "rejected_message",
         }
+    }
+}
+
+impl Rejection {
+    /// The kind under which it is counted: a stable `snake_case` name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rejection::Subscription => "rejected_subscription",
+            Rejection::Message => "rejected_message",
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rejection::Subscription => "the server refused the subscription",
+            Rejection::Message => "the server refused a message",
+        })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use std::fmt;
+
 /// Why a session gave up on its peer. The connection is of no further use; anything the peer should still be
 /// told (a close frame, an HTTP error) is already in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -89,7 +91,18 @@ pub enum HttpReason {
 }
 
 impl Failure {
-    /// The name under which results count it.
+    /// The close code to tell the peer (RFC 6455 §7.4.1); `None` for a failure that has no WebSocket yet.
+    pub fn close_code(self) -> Option<u16> {
+        match self {
+            Failure::Protocol(Reason::BadUtf8) | Failure::Deflate => Some(1007),
+            Failure::Protocol(Reason::TooManyFragments) => Some(1008),
+            Failure::Protocol(_) => Some(1002),
+            Failure::MessageTooLarge => Some(1009),
+            _ => None,
+        }
+    }
+
+    /// The kind under which it is counted: a stable `snake_case` name.
     pub fn name(self) -> &'static str {
         match self {
             Failure::HttpStatus(_) => "http_status",
@@ -108,58 +121,62 @@ impl Failure {
             Failure::Eof => "eof",
         }
     }
-
-    /// The close code to tell the peer (RFC 6455 §7.4.1); `None` for a failure that has no WebSocket yet.
-    pub fn close_code(self) -> Option<u16> {
-        match self {
-            Failure::Protocol(Reason::BadUtf8) | Failure::Deflate => Some(1007),
-            Failure::Protocol(Reason::TooManyFragments) => Some(1008),
-            Failure::Protocol(_) => Some(1002),
-            Failure::MessageTooLarge => Some(1009),
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Failure::HttpStatus(status) => {
-                return write!(f, "the upgrade was answered with HTTP status {status}");
-            }
-            Failure::Refused(status) => {
-                return write!(f, "the upgrade was refused with HTTP status {status}");
-            }
-            Failure::Protocol(reason) => return write!(f, "{reason}"),
-            Failure::NotHttp => "the answer is not HTTP/1.1",
-            Failure::BadHttp(_) => "the HTTP message breaks RFC 9112",
-            Failure::HeadTooLarge => "the HTTP head is too large",
-            Failure::BodyTooLarge => "the HTTP body is too large",
-            Failure::BadAccept => "Sec-WebSocket-Accept is missing or wrong",
-            Failure::BadUpgrade => "Upgrade or Connection of the 101 is missing or wrong",
-            Failure::UnaskedProtocol => "a subprotocol that was not offered",
-            Failure::UnaskedExtension => "an extension that was not offered",
-            Failure::MessageTooLarge => "a message above the size limit",
-            Failure::Deflate => "a compressed message that does not inflate",
-            Failure::Eof => "the connection was closed without a close frame",
-        })
+        match self {
+            Failure::HttpStatus(status) => write!(f, "the server answered the upgrade with HTTP {status}"),
+            Failure::NotHttp => f.write_str("the peer does not speak HTTP/1.1"),
+            Failure::BadHttp(reason) => write!(f, "bad HTTP: {}", reason.text()),
+            Failure::HeadTooLarge => f.write_str("an HTTP head above the limit"),
+            Failure::BodyTooLarge => f.write_str("an HTTP body above the limit"),
+            Failure::Refused(status) => write!(f, "the upgrade was refused with HTTP {status}"),
+            Failure::BadAccept => f.write_str("Sec-WebSocket-Accept is missing or wrong"),
+            Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),
+            Failure::UnaskedProtocol => f.write_str("the server chose a subprotocol nobody offered"),
+            Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
+            Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),
+            Failure::MessageTooLarge => f.write_str("a message above the limit"),
+            Failure::Deflate => f.write_str("a compressed message that does not inflate"),
+            Failure::Eof => f.write_str("the peer closed without a close handshake"),
+        }
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl std::error::Error for Failure {}
+
+impl Reason {
+    fn text(self) -> &'static str {
+        match self {
             Reason::ReservedBit => "a reserved bit is set",
             Reason::ReservedOpcode => "a reserved opcode",
             Reason::Unmasked => "a client's frame without a mask",
             Reason::Masked => "a server's frame with a mask",
-            Reason::BadLength => "a frame length that is not in its shortest form",
-            Reason::BadControl => "a control frame that is fragmented or too long",
-            Reason::StrayContinuation => "a continuation frame with nothing to continue",
-            Reason::UnfinishedMessage => "a new message inside a fragmented one",
+            Reason::BadLength => "a length not in its shortest form",
+            Reason::BadControl => "a control frame in fragments or too long",
+            Reason::StrayContinuation => "a continuation of nothing",
+            Reason::UnfinishedMessage => "a message inside another",
             Reason::BadUtf8 => "text that is not UTF-8",
-            Reason::BadClose => "a close frame with a bad code or length",
-            Reason::TooManyFragments => "a message of too many fragments",
-        })
+            Reason::BadClose => "a close code that may not be sent",
+            Reason::TooManyFragments => "too many fragments",
+        }
+    }
+}
+
+impl HttpReason {
+    fn text(self) -> &'static str {
+        match self {
+            HttpReason::LineEnd => "a bare CR or LF",
+            HttpReason::Control => "a control character",
+            HttpReason::StartLine => "the start line",
+            HttpReason::FieldLine => "a field line",
+            HttpReason::Version => "the version",
+            HttpReason::Target => "the request target",
+            HttpReason::Host => "Host",
+            HttpReason::ContentLength => "Content-Length",
+            HttpReason::TransferEncoding => "Transfer-Encoding",
+            HttpReason::Chunk => "a chunk",
+        }
     }
 }

@@ -9,14 +9,16 @@
 pub mod client;
 pub mod dialects;
 pub mod failure;
+pub mod http;
 pub mod io;
 pub mod limits;
 pub mod server;
 pub mod stamp;
+pub mod ws;
 
 pub use client::{BadOption, Client, Config, Event, Kind, Options, Payload, Rejection, Role};
 pub use dialects::DialectId;
-pub use failure::{Failure, Reason};
+pub use failure::{Failure, HttpReason, Reason};
 pub use io::{Io, StreamId};
 pub use limits::{DeflateOptions, Limits};
 pub use server::{Server, ServerConfig, ServerEvent};

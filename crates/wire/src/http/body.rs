@@ -1,0 +1,280 @@
+//! Message bodies: how long one is, and reading it in pieces (RFC 9112 §6, §7).
+
+use super::fields::{self, Fields};
+use crate::failure::{Failure, HttpReason};
+use crate::limits::Limits;
+
+/// How the end of a body is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Framing {
+    /// So many bytes.
+    Length(u64),
+    /// In chunks, the last of which is empty.
+    Chunked,
+    /// When the connection closes: answers only.
+    UntilEof,
+}
+
+impl Framing {
+    /// The framing that the fields of a message with this minor version announce; `None` when they announce
+    /// none. Refuses whatever two readers could understand differently (RFC 9112 §6.3).
+    pub fn announced(fields: &Fields<'_>, minor: u8) -> Result<Option<Framing>, Failure> {
+        let length = fields.only("content-length").map_err(|_| bad(HttpReason::ContentLength))?;
+        let length = length.map(fields::number).transpose()?;
+        if fields.all("transfer-encoding").next().is_none() {
+            return Ok(length.map(Framing::Length));
+        }
+        if length.is_some() {
+            return Err(bad(HttpReason::ContentLength));
+        }
+        let mut codings = fields.members("transfer-encoding");
+        let only_chunked = codings.next().is_some_and(|c| c.eq_ignore_ascii_case(b"chunked"));
+        if minor == 0 || !only_chunked || codings.next().is_some() {
+            return Err(bad(HttpReason::TransferEncoding));
+        }
+        Ok(Some(Framing::Chunked))
+    }
+}
+
+/// A part of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece<'a> {
+    /// Bytes of it, never none.
+    Data(&'a [u8]),
+    /// It is whole.
+    End,
+}
+
+/// Most bytes of a chunk's size line, extensions included, and of a trailer line. Precedent: hyper and Go cap them
+/// too, since extensions are a way to send much and say nothing.
+const LINE_BYTES_MAX: usize = 1024;
+/// Most trailer lines; Apache's `LimitRequestFields` is 100 for head and trailers alike.
+const TRAILERS_MAX: u32 = 100;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// So many bytes of a body with a length are missing.
+    Length(u64),
+    UntilEof,
+    /// In the line that gives a chunk's size.
+    ChunkSize,
+    /// So many bytes of a chunk are missing.
+    ChunkData(u64),
+    /// After a chunk's data: CR LF, of which so many bytes are in.
+    ChunkEnd(u8),
+    /// After the last chunk: so many trailer lines are in.
+    Trailer(u32),
+    Done,
+}
+
+/// Reads one body, in whatever portions it comes.
+#[derive(Debug)]
+pub struct Body {
+    state: State,
+    seen: u64,
+    line: Vec<u8>,
+}
+
+impl Body {
+    /// A body framed like this, of which nothing is in yet.
+    pub fn new(framing: Framing) -> Body {
+        let state = match framing {
+            Framing::Length(n) => State::Length(n),
+            Framing::Chunked => State::ChunkSize,
+            Framing::UntilEof => State::UntilEof,
+        };
+        Body { state, seen: 0, line: Vec::new() }
+    }
+
+    /// Whether the body may end here, when the connection does.
+    pub fn may_end(&self) -> bool {
+        matches!(self.state, State::UntilEof | State::Done | State::Length(0))
+    }
+
+    /// The next part, taken off `input`; `None` when more bytes are needed.
+    pub fn read<'a>(&mut self, limits: &Limits, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>, Failure> {
+        loop {
+            self.state = match self.state {
+                State::Length(0) | State::Done => {
+                    self.state = State::Done;
+                    return Ok(Some(Piece::End));
+                }
+                State::Length(left) if self.seen + left > limits.body_bytes_max => {
+                    return Err(Failure::BodyTooLarge);
+                }
+                State::ChunkData(left) if self.seen.saturating_add(left) > limits.body_bytes_max => {
+                    return Err(Failure::BodyTooLarge);
+                }
+                State::ChunkData(0) => State::ChunkEnd(0),
+                _ if input.is_empty() => return Ok(None),
+                State::Length(left) => {
+                    let data = self.take(input, left);
+                    self.state = State::Length(left - data.len() as u64);
+                    return Ok(Some(Piece::Data(data)));
+                }
+                State::ChunkData(left) => {
+                    let data = self.take(input, left);
+                    self.state = State::ChunkData(left - data.len() as u64);
+                    return Ok(Some(Piece::Data(data)));
+                }
+                State::UntilEof => {
+                    let data = self.take(input, u64::MAX);
+                    if self.seen > limits.body_bytes_max {
+                        return Err(Failure::BodyTooLarge);
+                    }
+                    return Ok(Some(Piece::Data(data)));
+                }
+                State::ChunkSize => match self.line(input)? {
+                    None => return Ok(None),
+                    Some(()) => match chunk_size(&self.line)? {
+                        0 => State::Trailer(0),
+                        size => State::ChunkData(size),
+                    },
+                },
+                State::ChunkEnd(n) => {
+                    let (&b, rest) = input.split_first().expect("not empty");
+                    *input = rest;
+                    match (n, b) {
+                        (0, b'\r') => State::ChunkEnd(1),
+                        (1, b'\n') => State::ChunkSize,
+                        _ => return Err(bad(HttpReason::Chunk)),
+                    }
+                }
+                State::Trailer(n) => match self.line(input)? {
+                    None => return Ok(None),
+                    Some(()) if self.line == b"\r\n" => State::Done,
+                    Some(()) if n < TRAILERS_MAX && is_field_line(&self.line) => State::Trailer(n + 1),
+                    Some(()) => return Err(bad(HttpReason::FieldLine)),
+                },
+            };
+            if matches!(self.state, State::ChunkSize | State::Trailer(_)) {
+                self.line.clear();
+            }
+        }
+    }
+
+    fn take<'a>(&mut self, input: &mut &'a [u8], most: u64) -> &'a [u8] {
+        let n = usize::try_from(most).unwrap_or(usize::MAX).min(input.len());
+        let (data, rest) = input.split_at(n);
+        *input = rest;
+        self.seen += n as u64;
+        data
+    }
+
+    /// Collects a line up to its CR LF; `None` when more bytes are needed.
+    fn line(&mut self, input: &mut &[u8]) -> Result<Option<()>, Failure> {
+        let end = memchr::memchr(b'\n', input).map(|at| at + 1);
+        let (mine, rest) = input.split_at(end.unwrap_or(input.len()));
+        *input = rest;
+        if self.line.len() + mine.len() > LINE_BYTES_MAX {
+            return Err(bad(HttpReason::Chunk));
+        }
+        self.line.extend_from_slice(mine);
+        match end {
+            None => Ok(None),
+            Some(_) if self.line.ends_with(b"\r\n") => Ok(Some(())),
+            Some(_) => Err(bad(HttpReason::LineEnd)),
+        }
+    }
+}
+
+/// The size in a chunk's first line: hex digits and nothing but well-formed extensions after them.
+fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
+    let line = &line[..line.len() - 2];
+    let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+    let (size, extensions) = line.split_at(digits);
+    let blank_end = fields::trim(extensions).is_empty() && !extensions.is_empty();
+    if blank_end || fields::params(extensions).is_none() {
+        return Err(bad(HttpReason::Chunk));
+    }
+    let size = std::str::from_utf8(size).expect("hex digits");
+    u64::from_str_radix(size, 16).map_err(|_| bad(HttpReason::Chunk))
+}
+
+fn is_field_line(line: &[u8]) -> bool {
+    let line = &line[..line.len() - 2];
+    memchr::memchr(b':', line)
+        .is_some_and(|at| fields::is_token(&line[..at]) && fields::is_value(fields::trim(&line[at + 1..])))
+}
+
+fn bad(reason: HttpReason) -> Failure {
+    Failure::BadHttp(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The body read in portions of `step`, and how many bytes were left over.
+    fn read(framing: Framing, bytes: &[u8], step: usize) -> Result<(Vec<u8>, bool, usize), Failure> {
+        let limits = Limits { body_bytes_max: 100, ..Limits::default() };
+        let (mut body, mut data, mut used) = (Body::new(framing), Vec::new(), 0);
+        for portion in bytes.chunks(step) {
+            let mut input = portion;
+            while let Some(piece) = body.read(&limits, &mut input)? {
+                match piece {
+                    Piece::Data(d) => data.extend_from_slice(d),
+                    Piece::End => return Ok((data, true, bytes.len() - used - portion.len() + input.len())),
+                }
+            }
+            used += portion.len();
+        }
+        Ok((data, false, 0))
+    }
+
+    #[test]
+    fn bodies_are_read_in_any_portions_with_the_rest_left() {
+        for (framing, bytes) in [
+            (Framing::Length(11), &b"hello worldrest"[..]),
+            (Framing::Chunked, b"5\r\nhello\r\n06;a=b;c=\"d\"\r\n world\r\n0\r\nT: x\r\n\r\nrest"),
+            (Framing::Chunked, b"B ; e\r\nhello world\r\n000\r\n\r\nrest"),
+        ] {
+            for step in 1..=bytes.len() {
+                let got = read(framing, bytes, step).unwrap();
+                assert_eq!(got, (b"hello world".to_vec(), true, 4), "{} by {step}", bytes.escape_ascii());
+            }
+        }
+        assert_eq!(read(Framing::Length(0), b"x", 1), Ok((vec![], true, 1)));
+        assert_eq!(read(Framing::UntilEof, b"abc", 2), Ok((b"abc".to_vec(), false, 0)));
+    }
+
+    #[test]
+    fn bad_chunks_are_refused() {
+        for bytes in [
+            &b"0x5\r\nhello\r\n"[..],
+            b"5_0\r\n",
+            b"+5\r\nhello\r\n",
+            b"-5\r\nhello\r\n",
+            b"\r\n",
+            b"g\r\n",
+            b" 5\r\nhello\r\n",
+            b"5 \r\nhello\r\n",
+            b"10000000000000000\r\n",
+            b"5\r\nhello!\r\n",
+            b"5\r\nhello5\r\n",
+            b"5\r\nhello\n",
+            b"5;\r\nhello\r\n",
+            b"5\nhello\r\n",
+            b"0\r\nbad trailer\r\n\r\n",
+            b"0\r\n : x\r\n\r\n",
+        ] {
+            for step in [1, bytes.len()] {
+                assert!(read(Framing::Chunked, bytes, step).is_err(), "{}", bytes.escape_ascii());
+            }
+        }
+        let long = [&b"5;"[..], &[b'a'; LINE_BYTES_MAX]].concat();
+        assert!(read(Framing::Chunked, &long, 1).is_err());
+    }
+
+    #[test]
+    fn the_limit_holds_for_every_framing() {
+        let too_large = Err(Failure::BodyTooLarge);
+        assert_eq!(read(Framing::Length(101), b"", 1).map(|r| r.1), Ok(false), "nothing in, nothing judged");
+        assert_eq!(read(Framing::Length(101), b"a", 1), too_large);
+        assert_eq!(read(Framing::Chunked, b"65\r\na", 1), too_large);
+        assert_eq!(read(Framing::Chunked, b"ffffffffffffffff\r\na", 1), too_large);
+        assert_eq!(read(Framing::UntilEof, &[b'a'; 101], 10), too_large);
+        let chunks = b"a\r\n0123456789\r\n".repeat(11);
+        assert_eq!(read(Framing::Chunked, &chunks, 3), too_large);
+    }
+}

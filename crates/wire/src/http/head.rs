@@ -1,0 +1,194 @@
+//! Finding the end of a head that arrives in pieces.
+//!
+//! The bytes are judged as they come, so that noise is refused by its first byte and not when a limit is reached:
+//!
+//! ```text
+//! Start --CR--> StartCr --LF--> Start    (one empty line before a request is skipped, RFC 9112 §2.2)
+//! Start --any-> Line --CR--> LineCr --LF--> LineStart --CR--> EndCr --LF--> the head is whole
+//!                                           LineStart --any-> Line
+//! ```
+//!
+//! Everywhere else a CR or LF is bare and refused, as are NUL and its kin.
+
+use crate::failure::{Failure, HttpReason};
+use crate::limits::Limits;
+
+/// Which kind of head is expected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expect {
+    /// A request: starts with a method.
+    Request,
+    /// A response: starts with `HTTP/1.`.
+    Response,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    #[default]
+    Start,
+    StartCr,
+    Line,
+    LineCr,
+    LineStart,
+    EndCr,
+    Whole,
+}
+
+/// Collects one head after the other. Holds a copy only of a head that comes in pieces.
+#[derive(Debug, Default)]
+pub struct HeadReader {
+    state: State,
+    lines: u32,
+    /// Bytes seen before the start line: 0, or 2 for an empty line skipped.
+    skipped: u8,
+    held: Vec<u8>,
+}
+
+impl HeadReader {
+    /// The next whole head, blank line included, and how many lines it has; `None` when more bytes are needed.
+    /// Consumes what it looked at.
+    pub fn read<'s, 'i: 's>(
+        &'s mut self,
+        expect: Expect,
+        limits: &Limits,
+        input: &mut &'i [u8],
+    ) -> Result<Option<(&'s [u8], usize)>, Failure> {
+        if self.state == State::Whole {
+            *self = HeadReader::default();
+        }
+        let bytes = *input;
+        let room = (limits.head_bytes_max + usize::from(self.skipped)).saturating_sub(self.held.len());
+        let end = self.scan(expect, &bytes[..bytes.len().min(room)])?;
+        if self.lines as usize > limits.headers_max + 2 || (end.is_none() && bytes.len() >= room) {
+            return Err(Failure::HeadTooLarge);
+        }
+        let (mine, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+        *input = rest;
+        let whole = self.held.is_empty() && end.is_some();
+        if !whole {
+            self.held.extend_from_slice(mine);
+        }
+        if expect == Expect::Response && !is_prefix(if whole { mine } else { &self.held }, b"HTTP/1.") {
+            return Err(Failure::NotHttp);
+        }
+        let head: &'s [u8] = if whole { mine } else { &self.held };
+        Ok(end.map(|_| (&head[usize::from(self.skipped)..], self.lines as usize)))
+    }
+
+    /// Whether part of a head is in.
+    pub fn is_partial(&self) -> bool {
+        !self.held.is_empty() && self.state != State::Whole
+    }
+
+    /// Judges the bytes; where the head ends, if it does.
+    fn scan(&mut self, expect: Expect, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+        for (at, &b) in bytes.iter().enumerate() {
+            self.state = match (self.state, b) {
+                (State::Start, b'\r') if expect == Expect::Request && self.skipped == 0 => State::StartCr,
+                (State::StartCr, b'\n') => {
+                    self.skipped = 2;
+                    State::Start
+                }
+                (State::Start, _) if !super::fields::is_tchar(b) => return Err(Failure::NotHttp),
+                (State::Line, b'\r') => State::LineCr,
+                (State::LineCr, b'\n') => {
+                    self.lines += 1;
+                    State::LineStart
+                }
+                (State::LineStart, b'\r') => State::EndCr,
+                (State::EndCr, b'\n') => {
+                    self.lines += 1;
+                    self.state = State::Whole;
+                    return Ok(Some(at + 1));
+                }
+                (State::StartCr | State::LineCr | State::EndCr, _) | (_, b'\r' | b'\n') => {
+                    return Err(Failure::BadHttp(HttpReason::LineEnd));
+                }
+                (State::LineStart, b' ' | b'\t') => return Err(Failure::BadHttp(HttpReason::FieldLine)),
+                (_, 0..=8 | 11..=31 | 127) => return Err(Failure::BadHttp(HttpReason::Control)),
+                _ => State::Line,
+            };
+        }
+        Ok(None)
+    }
+}
+
+/// Whether `bytes` start like `magic`, as far as they go.
+fn is_prefix(bytes: &[u8], magic: &[u8]) -> bool {
+    let n = bytes.len().min(magic.len());
+    bytes[..n] == magic[..n]
+}
+
+/// A parse error of a head already known to be whole and free of bare line ends.
+pub(crate) fn parse_failure(error: httparse::Error) -> Failure {
+    match error {
+        httparse::Error::Version => Failure::BadHttp(HttpReason::Version),
+        httparse::Error::HeaderName | httparse::Error::HeaderValue => Failure::BadHttp(HttpReason::FieldLine),
+        httparse::Error::TooManyHeaders => Failure::HeadTooLarge,
+        _ => Failure::BadHttp(HttpReason::StartLine),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds the bytes in portions of `step`; the head, and what was left.
+    fn read(expect: Expect, bytes: &[u8], step: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>, Failure> {
+        let limits = Limits { head_bytes_max: 64, headers_max: 4, ..Limits::default() };
+        let mut reader = HeadReader::default();
+        for (n, piece) in bytes.chunks(step).enumerate() {
+            let mut input = piece;
+            if let Some((head, _)) = reader.read(expect, &limits, &mut input)? {
+                let head = head.to_vec();
+                return Ok(Some((head, [input, &bytes[bytes.len().min((n + 1) * step)..]].concat())));
+            }
+        }
+        Ok(None)
+    }
+
+    #[test]
+    fn any_portions_give_the_same_head_and_leave_the_rest() {
+        let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        for before in [&b""[..], b"\r\n"] {
+            let bytes = [before, head, b"\x81\x00GET"].concat();
+            for step in 1..=bytes.len() {
+                let (got, rest) = read(Expect::Request, &bytes, step).unwrap().unwrap();
+                assert_eq!((&got[..], &rest[..]), (&head[..], &b"\x81\x00GET"[..]), "step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn noise_is_refused_at_its_first_byte() {
+        use HttpReason::*;
+        for (expect, bytes, failure) in [
+            (Expect::Request, &b"\x16"[..], Failure::NotHttp), // a TLS hello
+            (Expect::Request, b"\r\n\r", Failure::NotHttp),    // two empty lines
+            (Expect::Response, b"HTTP/2", Failure::NotHttp),
+            (Expect::Response, b"\x15", Failure::NotHttp), // a TLS alert
+            (Expect::Response, b"\r", Failure::NotHttp),
+            (Expect::Response, b"SSH", Failure::NotHttp),
+            (Expect::Request, b"GET / HTTP/1.1\n", Failure::BadHttp(LineEnd)),
+            (Expect::Request, b"GET / HTTP/1.1\rH", Failure::BadHttp(LineEnd)),
+            (Expect::Request, b"GET /\0", Failure::BadHttp(Control)),
+            (Expect::Request, b"GET / HTTP/1.1\r\n ", Failure::BadHttp(FieldLine)), // obs-fold
+        ] {
+            for step in [1, bytes.len()] {
+                assert_eq!(read(expect, bytes, step), Err(failure), "{}", bytes.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn limits_hold_in_any_portions() {
+        let long = [&b"GET / HTTP/1.1\r\nA: "[..], &[b'a'; 64], b"\r\n\r\n"].concat();
+        let many = [&b"GET / HTTP/1.1\r\n"[..], &b"a:b\r\n".repeat(5), b"\r\n"].concat();
+        let enough = [&b"GET / HTTP/1.1\r\n"[..], &b"a:b\r\n".repeat(4), b"\r\n"].concat();
+        for step in [1, 7, 200] {
+            assert_eq!(read(Expect::Request, &long, step), Err(Failure::HeadTooLarge));
+            assert_eq!(read(Expect::Request, &many, step), Err(Failure::HeadTooLarge));
+            assert!(read(Expect::Request, &enough, step).unwrap().is_some());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A request's head, judged (RFC 9112 §3), and the answers a server needs.
+
+use super::body::Framing;
+use super::fields::Fields;
+use super::head::parse_failure;
+use crate::failure::{Failure, HttpReason};
+
+/// The head of a request that keeps the rules.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The method, as it came.
+    pub method: &'a str,
+    /// Path and query; `*` for `OPTIONS *`.
+    pub target: &'a str,
+    /// The minor version: 1, or 0 for HTTP/1.0.
+    pub minor: u8,
+    /// The fields.
+    pub fields: Fields<'a>,
+    /// How the body is framed; a request without one has `Length(0)`.
+    pub body: Framing,
+}
+
+impl<'a> Request<'a> {
+    /// Judges a whole head of `lines` lines, as [`HeadReader`](super::HeadReader) found it.
+    pub fn parse(head: &'a [u8], lines: usize) -> Result<Request<'a>, Failure> {
+        let mut list = vec![httparse::EMPTY_HEADER; lines];
+        let mut parsed = httparse::Request::new(&mut list);
+        parsed.parse(head).map_err(parse_failure)?;
+        let (Some(method), Some(uri), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
+            return Err(Failure::BadHttp(HttpReason::StartLine));
+        };
+        let used = parsed.headers.len();
+        list.truncate(used);
+        let fields = Fields { list };
+        let target = path_of(method, uri).ok_or(Failure::BadHttp(HttpReason::Target))?;
+        check_host(&fields, minor)?;
+        let body = Framing::announced(&fields, minor)?.unwrap_or(Framing::Length(0));
+        Ok(Request { method, target, minor, fields, body })
+    }
+
+    /// Whether the connection serves another request after this one (RFC 9112 §9.3).
+    pub fn keep_alive(&self) -> bool {
+        super::response::keep_alive(&self.fields, self.minor)
+    }
+
+    /// Whether it asks for a WebSocket, rightly or wrongly: such a request is held to the rules of RFC 6455.
+    pub fn wants_websocket(&self) -> bool {
+        self.fields.has_member("upgrade", "websocket")
+            || self.fields.all("sec-websocket-key").next().is_some()
+    }
+
+    /// The path without the query.
+    pub fn path(&self) -> &'a str {
+        self.target.split('?').next().unwrap_or(self.target)
+    }
+}
+
+/// Origin form as it is, absolute form without scheme and authority (RFC 9112 §3.2); nothing else.
+fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
+    if !uri.is_ascii() {
+        return None;
+    }
+    if uri.starts_with('/') || (uri == "*" && method == "OPTIONS") {
+        return Some(uri);
+    }
+    let scheme = uri.get(..7)?;
+    let rest = scheme.eq_ignore_ascii_case("http://").then(|| &uri[7..])?;
+    let authority = rest.find(['/', '?']).unwrap_or(rest.len());
+    if !is_host(&rest.as_bytes()[..authority]) {
+        return None;
+    }
+    match &rest[authority..] {
+        "" => Some("/"),
+        path if path.starts_with('/') => Some(path),
+        _ => None,
+    }
+}
+
+fn check_host(fields: &Fields<'_>, minor: u8) -> Result<(), Failure> {
+    match fields.only("host") {
+        Ok(None) if minor == 0 => Ok(()),
+        Ok(Some(host)) if is_host(host) => Ok(()),
+        _ => Err(Failure::BadHttp(HttpReason::Host)),
+    }
+}
+
+/// Whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's reg-name,
+/// the characters that occur in names.
+pub(crate) fn is_host(bytes: &[u8]) -> bool {
+    let (host, after) = match bytes.strip_prefix(b"[") {
+        Some(rest) => {
+            let Some(end) = memchr::memchr(b']', rest) else { return false };
+            let is_address = rest[..end].iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'));
+            (if is_address { &rest[..end] } else { &[][..] }, &rest[end + 1..])
+        }
+        None => {
+            let end = memchr::memchr(b':', bytes).unwrap_or(bytes.len());
+            let is_name = bytes[..end].iter().all(|b| b.is_ascii_alphanumeric() || b"-._~%".contains(b));
+            (if is_name { &bytes[..end] } else { &[][..] }, &bytes[end..])
+        }
+    };
+    let is_port = |port: &[u8]| port.len() <= 5 && port.iter().all(u8::is_ascii_digit);
+    !host.is_empty() && (after.is_empty() || after.strip_prefix(b":").is_some_and(is_port))
+}
+
+/// Appends an answer with an empty body. `extra` is whole field lines.
+pub fn answer(out: &mut Vec<u8>, status: u16, extra: &str, keep_alive: bool) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(status_text(status).as_bytes());
+    out.extend_from_slice(b"\r\nContent-Length: 0\r\n");
+    out.extend_from_slice(extra.as_bytes());
+    if !keep_alive {
+        out.extend_from_slice(b"Connection: close\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn status_text(status: u16) -> &'static str {
+    match status {
+        200 => "200 OK",
+        400 => "400 Bad Request",
+        403 => "403 Forbidden",
+        404 => "404 Not Found",
+        405 => "405 Method Not Allowed",
+        413 => "413 Content Too Large",
+        426 => "426 Upgrade Required",
+        431 => "431 Request Header Fields Too Large",
+        505 => "505 HTTP Version Not Supported",
+        _ => "500 Internal Server Error",
+    }
+}
+
+/// The status that tells a client what was wrong with its request.
+pub fn status_of(failure: Failure) -> u16 {
+    match failure {
+        Failure::HeadTooLarge => 431,
+        Failure::BodyTooLarge => 413,
+        Failure::Refused(status) => status,
+        Failure::BadHttp(HttpReason::Version) => 505,
+        _ => 400,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use HttpReason::*;
+
+    fn parse(head: &str) -> Result<Request<'_>, Failure> {
+        Request::parse(head.as_bytes(), head.matches('\n').count())
+    }
+
+    #[test]
+    fn targets_in_either_form() {
+        for (line, target) in [
+            ("GET /a?b HTTP/1.1", "/a?b"),
+            ("GET http://h:80/a HTTP/1.1", "/a"),
+            ("GET HTTP://h HTTP/1.1", "/"),
+            ("OPTIONS * HTTP/1.1", "*"),
+        ] {
+            let head = format!("{line}\r\nHost: h\r\n\r\n");
+            assert_eq!(parse(&head).map(|r| r.target), Ok(target));
+        }
+    }
+
+    #[test]
+    fn bad_heads_are_refused_with_the_reason() {
+        for (head, reason) in [
+            ("GET * HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("GET http://u@h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("GET /\u{e9} HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", StartLine),
+            ("GET /\r\n\r\n", StartLine),
+            ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", Version),
+            ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", FieldLine),
+            ("GET / HTTP/1.1\r\nHost\r\n\r\n", FieldLine),
+            ("GET / HTTP/1.1\r\n: h\r\n\r\n", FieldLine),
+            ("GET / HTTP/1.1\r\n\r\n", Host),
+            ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", Host),
+            ("GET / HTTP/1.1\r\nHost:\r\n\r\n", Host),
+            ("GET / HTTP/1.1\r\nHost: a,b\r\n\r\n", Host),
+            ("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", Host),
+            ("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", Host),
+            ("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", Host),
+        ] {
+            assert_eq!(parse(head).err(), Some(Failure::BadHttp(reason)), "{}", head.escape_debug());
+        }
+    }
+
+    #[test]
+    fn ambiguous_lengths_are_refused() {
+        for (fields, reason) in [
+            ("Content-Length: 18446744073709551616", ContentLength),
+            ("Content-Length: -1", ContentLength),
+            ("Content-Length:", ContentLength),
+            ("Content-Length: 1, 1", ContentLength),
+            ("Content-Length: 1\r\nContent-Length: 1", ContentLength),
+            ("Content-Length: 1\r\nTransfer-Encoding: chunked", ContentLength),
+            ("Transfer-Encoding: chunked, gzip", TransferEncoding),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", TransferEncoding),
+            ("Transfer-Encoding: gzip, chunked", TransferEncoding),
+            ("Transfer-Encoding:", TransferEncoding),
+            ("Transfer-Encoding: \"chunked\"", TransferEncoding),
+        ] {
+            let head = format!("POST / HTTP/1.1\r\nHost: h\r\n{fields}\r\n\r\n");
+            assert_eq!(parse(&head).err(), Some(Failure::BadHttp(reason)), "{fields}");
+        }
+        let old = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(parse(old).err(), Some(Failure::BadHttp(TransferEncoding)));
+    }
+
+    #[test]
+    fn lengths_and_persistence() {
+        let r = parse("POST / HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 007\r\n\r\n").unwrap();
+        assert_eq!((r.body, r.keep_alive()), (Framing::Length(7), true));
+        let r = parse("POST / HTTP/1.1\r\nHost: h\r\ntransfer-encoding: Chunked\r\n\r\n").unwrap();
+        assert_eq!(r.body, Framing::Chunked);
+        assert!(!parse("GET / HTTP/1.1\r\nHost: h\r\nConnection: x, Close\r\n\r\n").unwrap().keep_alive());
+        assert!(!parse("GET / HTTP/1.0\r\n\r\n").unwrap().keep_alive());
+        assert!(parse("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").unwrap().keep_alive());
+    }
+}

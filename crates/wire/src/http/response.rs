@@ -1,0 +1,183 @@
+//! Responses: one head judged (RFC 9112 §4), and a reader for a connection's answers.
+
+use super::body::{Body, Framing, Piece};
+use super::fields::Fields;
+use super::head::{Expect, HeadReader, parse_failure};
+use crate::failure::{Failure, HttpReason};
+use crate::limits::Limits;
+
+/// The head of a response that keeps the rules.
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// The status code, 100–599.
+    pub status: u16,
+    /// The minor version: 1, or 0 for HTTP/1.0.
+    pub minor: u8,
+    /// The fields.
+    pub fields: Fields<'a>,
+}
+
+impl<'a> Response<'a> {
+    /// Judges a whole head of `lines` lines, as [`HeadReader`] found it.
+    pub fn parse(head: &'a [u8], lines: usize) -> Result<Response<'a>, Failure> {
+        let mut list = vec![httparse::EMPTY_HEADER; lines];
+        let mut parsed = httparse::Response::new(&mut list);
+        parsed.parse(head).map_err(parse_failure)?;
+        let (Some(status @ 100..=599), Some(minor)) = (parsed.code, parsed.version) else {
+            return Err(Failure::BadHttp(HttpReason::StartLine));
+        };
+        let used = parsed.headers.len();
+        list.truncate(used);
+        Ok(Response { status, minor, fields: Fields { list } })
+    }
+
+    /// How the body is framed, given whether the request was a `HEAD` (RFC 9112 §6.3).
+    pub fn body(&self, to_head: bool) -> Result<Framing, Failure> {
+        let announced = Framing::announced(&self.fields, self.minor)?;
+        if to_head || matches!(self.status, 100..=199 | 204 | 304) {
+            return Ok(Framing::Length(0));
+        }
+        Ok(announced.unwrap_or(Framing::UntilEof))
+    }
+}
+
+/// Whether a connection lives on after a message with these fields (RFC 9112 §9.3).
+pub(crate) fn keep_alive(fields: &Fields<'_>, minor: u8) -> bool {
+    !fields.has_member("connection", "close") && (minor >= 1 || fields.has_member("connection", "keep-alive"))
+}
+
+/// What came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Got<'a> {
+    /// A final response's head; interim ones (RFC 9110 §15.2) are skipped.
+    Head {
+        /// Its status code.
+        status: u16,
+        /// Whether the connection serves another request after this one.
+        keep_alive: bool,
+    },
+    /// Bytes of its body.
+    Data(&'a [u8]),
+    /// The response is whole.
+    End,
+}
+
+/// Reads the answers to pipelined requests off one connection.
+#[derive(Debug, Default)]
+pub struct Responses {
+    head: HeadReader,
+    body: Option<Body>,
+}
+
+impl Responses {
+    /// The next thing in `input`, which it is taken off; `None` when more bytes are needed. `to_head` says
+    /// whether the request now answered was a `HEAD`.
+    pub fn next<'a>(
+        &mut self,
+        limits: &Limits,
+        to_head: bool,
+        input: &mut &'a [u8],
+    ) -> Result<Option<Got<'a>>, Failure> {
+        if let Some(body) = &mut self.body {
+            return Ok(body.read(limits, input)?.map(|piece| match piece {
+                Piece::Data(data) => Got::Data(data),
+                Piece::End => {
+                    self.body = None;
+                    Got::End
+                }
+            }));
+        }
+        loop {
+            let Some((head, lines)) = self.head.read(Expect::Response, limits, input)? else {
+                return Ok(None);
+            };
+            let response = Response::parse(head, lines)?;
+            match response.status {
+                101 => return Err(Failure::HttpStatus(101)),
+                100..=199 => {}
+                status => {
+                    let framing = response.body(to_head)?;
+                    let keep_alive =
+                        framing != Framing::UntilEof && keep_alive(&response.fields, response.minor);
+                    self.body = Some(Body::new(framing));
+                    return Ok(Some(Got::Head { status, keep_alive }));
+                }
+            }
+        }
+    }
+
+    /// The connection has closed: `Ok(true)` when that ends a response that was still open, `Ok(false)` between
+    /// responses, [`Failure::Eof`] in the middle of one.
+    pub fn handle_eof(&mut self) -> Result<bool, Failure> {
+        match self.body.take() {
+            Some(body) if body.may_end() => Ok(true),
+            None if !self.head.is_partial() => Ok(false),
+            _ => Err(Failure::Eof),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What came in, bodies joined, in portions of `step`.
+    fn read(bytes: &[u8], step: usize) -> (Vec<String>, Result<bool, Failure>) {
+        let (mut responses, mut got, mut data) = (Responses::default(), Vec::new(), Vec::new());
+        for portion in bytes.chunks(step) {
+            let mut input = portion;
+            loop {
+                match responses.next(&Limits::default(), false, &mut input) {
+                    Err(failure) => return (got, Err(failure)),
+                    Ok(None) => break,
+                    Ok(Some(Got::Data(d))) => data.extend_from_slice(d),
+                    Ok(Some(Got::Head { status, keep_alive })) => got.push(format!("{status} {keep_alive}")),
+                    Ok(Some(Got::End)) => {
+                        got.push(String::from_utf8(std::mem::take(&mut data)).unwrap());
+                    }
+                }
+            }
+        }
+        let eof = responses.handle_eof();
+        if eof == Ok(true) {
+            got.push(String::from_utf8(data).unwrap());
+        }
+        (got, eof)
+    }
+
+    #[test]
+    fn pipelined_answers_in_any_portions() {
+        let bytes = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc\
+            HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+            1\r\nd\r\n0\r\n\r\nHTTP/1.1 503\r\nConnection: close\r\n\r\nbye";
+        for step in 1..=bytes.len() {
+            let (got, eof) = read(bytes, step);
+            assert_eq!(got, ["200 true", "abc", "204 true", "", "200 true", "d", "503 false", "bye"]);
+            assert_eq!(eof, Ok(true));
+        }
+    }
+
+    #[test]
+    fn an_end_in_the_middle_is_a_failure() {
+        for bytes in [&b"HTTP/1.1 2"[..], b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"] {
+            assert_eq!(read(bytes, 1).1, Err(Failure::Eof));
+        }
+        assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", 1).1, Ok(false));
+        assert_eq!(read(b"", 1).1, Ok(false));
+    }
+
+    #[test]
+    fn what_is_not_a_response_is_refused() {
+        for (bytes, failure) in [
+            (&b"HTTP/1.1 099 x\r\n\r\n"[..], Failure::BadHttp(HttpReason::StartLine)),
+            (b"HTTP/1.1 20 x\r\n\r\n", Failure::BadHttp(HttpReason::StartLine)),
+            (b"HTTP/1.1 600 x\r\n\r\n", Failure::BadHttp(HttpReason::StartLine)),
+            (b"HTTP/1.7 200 x\r\n\r\n", Failure::BadHttp(HttpReason::Version)),
+            (b"HTTP/1.1 101 x\r\n\r\n", Failure::HttpStatus(101)),
+            (b"PRI * HTTP/2.0\r\n\r\n", Failure::NotHttp),
+        ] {
+            assert_eq!(read(bytes, 1).1, Err(failure), "{}", bytes.escape_ascii());
+            assert_eq!(read(bytes, 99).1, Err(failure), "{}", bytes.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! WebSocket: RFC 6455 and permessage-deflate (RFC 7692), both roles.
+//!
+//! A [`Receiver`] turns bytes into whole messages, a [`Sender`] turns messages into frames; they are apart so
+//! that a message still borrowed from the one can be answered through the other. Peer errors are a
+//! [`Failure`](crate::Failure); misuse by ourselves is an assertion.
+
+pub mod close;
+pub mod frame;
+pub mod mask;
+pub mod utf8;
+
+/// Which end of a WebSocket this is. Clients mask what they send and servers do not (RFC 6455 §5.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The end that asked for the upgrade.
+    Client,
+    /// The end that granted it.
+    Server,
+}
