@@ -119,16 +119,6 @@ impl Rejection {
     }
 }
 
-impl Rejection {
-    /// The kind under which it is counted: a stable `snake_case` name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rejection::Subscription => "rejected_subscription",
-            Rejection::Message => "rejected_message",
-        }
-    }
-}
-
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use std::fmt;
-
 /// Why a session gave up on its peer. The connection is of no further use; anything the peer should still be
 /// told (a close frame, an HTTP error) is already in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -102,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// The kind under which it is counted: a stable `snake_case` name.
+    /// The name under which results count it.
     pub fn name(self) -> &'static str {
         match self {
             Failure::HttpStatus(_) => "http_status",
