@@ -1,6 +1,15 @@
 //! The CPU, memory, threads and waits of a process and all that descend from it.
+//!
+//! Totals are sums of differences from sample to sample, so they never go backwards. The CPU of processes that
+//! ended since the last sample, or came and went between two, is in their parent's `cutime`; what a parent does
+//! not wait for is known as of the sample before.
 
+use std::collections::HashMap;
+use std::fs;
 use std::io;
+
+use super::own::TICK_NS;
+use super::read::{Reader, Stat};
 
 /// What a process tree has used. Times and switches are totals that never go backwards, even as processes and
 /// threads come and go; memory, threads and descriptors are as of now.
@@ -39,26 +48,218 @@ pub struct BusiestThread {
     pub cpu_ns: u64,
 }
 
-/// Follows a process and its descendants from sample to sample.
+/// One live thread's totals since it started: what it did with its life, but for the time asleep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadTotals {
+    /// The process it belongs to.
+    pub pid: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// Its name, at most 15 bytes.
+    pub name: String,
+    /// CPU time in user mode, nanoseconds (clock-tick resolution).
+    pub user_ns: u64,
+    /// CPU time in the kernel, nanoseconds (clock-tick resolution).
+    pub system_ns: u64,
+    /// Time it was ready to run but waited for a CPU, nanoseconds.
+    pub run_queue_wait_ns: u64,
+}
+
+/// Follows a process and its descendants from sample to sample. A descendant stays followed when its parent ends.
 pub struct ProcessTree {
     root: u32,
+    processes: HashMap<u32, Process>,
+    totals: Usage,
+    sampled: bool,
+    reader: Reader,
+}
+
+/// A process as of the last sample.
+struct Process {
+    stat: Stat,
+    threads: HashMap<u32, Thread>,
+}
+
+/// A thread as of the last sample.
+#[derive(Clone, Copy, Default)]
+struct Thread {
+    run_ns: u64,
+    wait_ns: u64,
+    voluntary: u64,
+    involuntary: u64,
 }
 
 impl ProcessTree {
     /// Follows `pid`. Whether it exists shows at the first sample.
     pub fn new(pid: u32) -> ProcessTree {
-        ProcessTree { root: pid }
+        ProcessTree {
+            root: pid,
+            processes: HashMap::new(),
+            totals: Usage::default(),
+            sampled: false,
+            reader: Reader::new(),
+        }
     }
 
-    /// Reads the tree now. Cheap enough for a few times a second. `NotFound` when the root has ended.
+    /// Reads the tree now. Cheap enough for a few times a second. [`io::ErrorKind::NotFound`] when every process
+    /// of it has ended.
     pub fn sample(&mut self) -> io::Result<Usage> {
-        let _ = self.root;
-        unimplemented!()
+        let stats = self.members()?;
+        if stats.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, format!("process {} has ended", self.root)));
+        }
+        self.count_ended(&stats);
+        self.totals =
+            Usage { fds: Some(0), rss_bytes: 0, processes: 0, threads: 0, busiest: None, ..self.totals };
+        let mut busiest = (0, 0, 0);
+        for (pid, stat) in stats {
+            self.count_process(pid, stat, &mut busiest);
+        }
+        let (cpu_ns, pid, tid) = busiest;
+        if self.sampled && cpu_ns > 0 {
+            let name = self.reader.name(pid, tid).unwrap_or_default();
+            self.totals.busiest = Some(BusiestThread { tid, name, cpu_ns });
+        }
+        self.sampled = true;
+        Ok(self.totals.clone())
+    }
+
+    /// The processes of the tree that live now: the root, those followed already (if their pid has not been given
+    /// to another since), and children of any of these.
+    fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
+        let mut others = HashMap::new();
+        let mut members = HashMap::new();
+        for pid in super::pids()? {
+            let Some(stat) = self.reader.stat(pid) else { continue };
+            let followed = match self.processes.get(&pid) {
+                Some(known) => known.stat.start_ticks == stat.start_ticks,
+                None => pid == self.root && !self.sampled,
+            };
+            if followed {
+                members.insert(pid, stat)
+            } else {
+                others.insert(pid, stat)
+            };
+        }
+        loop {
+            let children: Vec<u32> = others
+                .iter()
+                .filter(|(_, stat)| members.contains_key(&stat.parent))
+                .map(|(&pid, _)| pid)
+                .collect();
+            if children.is_empty() {
+                return Ok(members);
+            }
+            members.extend(children.into_iter().filter_map(|pid| Some((pid, others.remove(&pid)?))));
+        }
+    }
+
+    /// Adds what waited-for children used beyond what was seen of them, and forgets those that ended.
+    fn count_ended(&mut self, now: &HashMap<u32, Stat>) {
+        let alive = |pid: &u32, process: &Process| {
+            now.get(pid).is_some_and(|stat| stat.start_ticks == process.stat.start_ticks)
+        };
+        let mut seen: HashMap<u32, (u64, u64)> = HashMap::new();
+        for process in self.processes.iter().filter(|(pid, process)| !alive(pid, process)).map(|(_, p)| p) {
+            let entry = seen.entry(process.stat.parent).or_default();
+            entry.0 += process.stat.user_ticks + process.stat.children_user_ticks;
+            entry.1 += process.stat.system_ticks + process.stat.children_system_ticks;
+        }
+        self.processes.retain(|pid, process| alive(pid, process));
+        for (pid, process) in &self.processes {
+            let (user, system) = seen.get(pid).copied().unwrap_or_default();
+            let reaped_user = now[pid].children_user_ticks - process.stat.children_user_ticks;
+            let reaped_system = now[pid].children_system_ticks - process.stat.children_system_ticks;
+            self.totals.user_ns += reaped_user.saturating_sub(user) * TICK_NS;
+            self.totals.system_ns += reaped_system.saturating_sub(system) * TICK_NS;
+        }
+    }
+
+    /// Adds what a live process used since the last sample, or, if it is new, since it started.
+    fn count_process(&mut self, pid: u32, stat: Stat, busiest: &mut (u64, u32, u32)) {
+        let process = self.processes.remove(&pid);
+        let (user, system) = match &process {
+            // The kernel splits the exact total by a sampled ratio, so that one of the two may lag for a tick.
+            Some(Process { stat: last, .. }) => (
+                stat.user_ticks.saturating_sub(last.user_ticks),
+                stat.system_ticks.saturating_sub(last.system_ticks),
+            ),
+            // The children it has waited for come with it: nobody has counted them yet.
+            None => {
+                (stat.user_ticks + stat.children_user_ticks, stat.system_ticks + stat.children_system_ticks)
+            }
+        };
+        self.totals.user_ns += user * TICK_NS;
+        self.totals.system_ns += system * TICK_NS;
+        self.totals.rss_bytes += stat.rss_pages * rustix::param::page_size() as u64;
+        self.totals.fds = self.totals.fds.zip(self.reader.fds(pid)).map(|(sum, fds)| sum + fds);
+        self.totals.processes += 1;
+        let last = process.map(|process| process.threads).unwrap_or_default();
+        let threads = self.count_threads(pid, &last, busiest);
+        self.processes.insert(pid, Process { stat, threads });
+    }
+
+    fn count_threads(
+        &mut self,
+        pid: u32,
+        last: &HashMap<u32, Thread>,
+        busiest: &mut (u64, u32, u32),
+    ) -> HashMap<u32, Thread> {
+        let tids = super::ids(&format!("/proc/{pid}/task")).unwrap_or_default();
+        self.totals.threads += tids.len() as u32;
+        let mut threads = HashMap::with_capacity(tids.len());
+        for tid in tids {
+            let last = last.get(&tid).copied().unwrap_or_default();
+            let Some(now) = self.read_thread(pid, tid, last) else { continue };
+            *busiest = (*busiest).max((now.run_ns.saturating_sub(last.run_ns), pid, tid));
+            self.totals.run_queue_wait_ns += now.wait_ns.saturating_sub(last.wait_ns);
+            self.totals.voluntary_switches += now.voluntary.saturating_sub(last.voluntary);
+            self.totals.involuntary_switches += now.involuntary.saturating_sub(last.involuntary);
+            threads.insert(tid, now);
+        }
+        threads
+    }
+
+    /// A thread that has not run since the last sample costs one small read: servers with a thread per client
+    /// have thousands of those.
+    fn read_thread(&mut self, pid: u32, tid: u32, last: Thread) -> Option<Thread> {
+        let (run_ns, wait_ns) = self.reader.schedstat(pid, tid)?;
+        if run_ns == last.run_ns && run_ns > 0 {
+            return Some(last);
+        }
+        let (voluntary, involuntary) = self.reader.switches(pid, tid)?;
+        Some(Thread { run_ns, wait_ns, voluntary, involuntary })
     }
 
     /// Proportional memory of the tree as of the last sample, bytes: shared pages count once. Costly (the kernel
     /// walks every mapping): at the ends of a step, not between. `None` where it may not be read.
     pub fn pss_bytes(&self) -> Option<u64> {
-        unimplemented!()
+        self.processes.keys().map(|pid| pss_bytes(*pid)).sum()
     }
+
+    /// Every live thread of the tree as of the last sample, the one with most CPU first.
+    pub fn threads(&mut self) -> Vec<ThreadTotals> {
+        let mut threads = Vec::new();
+        for (&pid, process) in &self.processes {
+            for (&tid, thread) in &process.threads {
+                let Some(stat) = self.reader.thread_stat(pid, tid) else { continue };
+                threads.push(ThreadTotals {
+                    pid,
+                    tid,
+                    name: self.reader.name(pid, tid).unwrap_or_default(),
+                    user_ns: stat.user_ticks * TICK_NS,
+                    system_ns: stat.system_ticks * TICK_NS,
+                    run_queue_wait_ns: thread.wait_ns,
+                });
+            }
+        }
+        threads.sort_by_key(|thread| (std::cmp::Reverse(thread.user_ns + thread.system_ns), thread.tid));
+        threads
+    }
+}
+
+fn pss_bytes(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

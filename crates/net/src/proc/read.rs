@@ -1,0 +1,121 @@
+//! One read each, into one buffer: the small files of `/proc/<pid>`.
+
+use std::fs::{self, File};
+use std::io::Read;
+
+/// The largest of the files, `status`, has about 1.5 KB.
+const FILE_BYTES_MAX: usize = 8192;
+
+pub(super) struct Reader {
+    buffer: Box<[u8; FILE_BYTES_MAX]>,
+}
+
+/// The fields of `/proc/<pid>/stat` that are used (proc_pid_stat(5)); times in clock ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Stat {
+    pub(super) parent: u32,
+    pub(super) user_ticks: u64,
+    pub(super) system_ticks: u64,
+    pub(super) children_user_ticks: u64,
+    pub(super) children_system_ticks: u64,
+    pub(super) start_ticks: u64,
+    pub(super) rss_pages: u64,
+}
+
+impl Reader {
+    pub(super) fn new() -> Reader {
+        Reader { buffer: Box::new([0; FILE_BYTES_MAX]) }
+    }
+
+    /// A process that has ended, or a zombie, has none.
+    pub(super) fn stat(&mut self, pid: u32) -> Option<Stat> {
+        parse_stat(self.text(&format!("/proc/{pid}/stat"))?)
+    }
+
+    pub(super) fn thread_stat(&mut self, pid: u32, tid: u32) -> Option<Stat> {
+        parse_stat(self.text(&format!("/proc/{pid}/task/{tid}/stat"))?)
+    }
+
+    /// Time on a CPU and time waiting for one, nanoseconds.
+    pub(super) fn schedstat(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)> {
+        let mut fields = self.text(&format!("/proc/{pid}/task/{tid}/schedstat"))?.split_ascii_whitespace();
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    }
+
+    /// Voluntary and involuntary context switches.
+    pub(super) fn switches(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)> {
+        parse_switches(self.text(&format!("/proc/{pid}/task/{tid}/status"))?)
+    }
+
+    pub(super) fn name(&mut self, pid: u32, tid: u32) -> Option<String> {
+        Some(self.text(&format!("/proc/{pid}/task/{tid}/comm"))?.trim_end().to_owned())
+    }
+
+    /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are listed.
+    pub(super) fn fds(&self, pid: u32) -> Option<u32> {
+        let path = format!("/proc/{pid}/fd");
+        match fs::metadata(&path).ok()?.len() {
+            0 => Some(fs::read_dir(&path).ok()?.count() as u32),
+            size => Some(size as u32),
+        }
+    }
+
+    fn text(&mut self, path: &str) -> Option<&str> {
+        let read = File::open(path).ok()?.read(&mut self.buffer[..]).ok()?;
+        std::str::from_utf8(&self.buffer[..read]).ok()
+    }
+}
+
+/// The name, the second field, may hold anything, also spaces and parentheses: the fields after it are counted
+/// from the last `)`. Zombies have ended as far as anyone cares.
+fn parse_stat(text: &str) -> Option<Stat> {
+    let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+    let state = *fields.first()?;
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    (state != "Z" && state != "X").then_some(Stat {
+        parent: field(4)? as u32,
+        user_ticks: field(14)?,
+        system_ticks: field(15)?,
+        children_user_ticks: field(16)?,
+        children_system_ticks: field(17)?,
+        start_ticks: field(22)?,
+        rss_pages: field(24)?,
+    })
+}
+
+fn parse_switches(status: &str) -> Option<(u64, u64)> {
+    let field = |key| status.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok();
+    Some((field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str =
+        "77 (a) (b c) S 12 77 77 0 -1 4194304 9 8 7 6 101 102 103 104 20 0 3 0 555 1000 42 0 0";
+
+    #[test]
+    fn counts_the_fields_after_any_name() {
+        let stat = parse_stat(LINE).unwrap();
+        let times =
+            (stat.user_ticks, stat.system_ticks, stat.children_user_ticks, stat.children_system_ticks);
+        assert_eq!((stat.parent, times), (12, (101, 102, 103, 104)));
+        assert_eq!((stat.start_ticks, stat.rss_pages), (555, 42));
+    }
+
+    #[test]
+    fn zombies_and_torn_lines_are_nothing() {
+        assert_eq!(parse_stat(&LINE.replace(" S ", " Z ")), None);
+        for end in 0..LINE.len() - 7 {
+            assert_eq!(parse_stat(&LINE[..end]), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn reads_switches() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t5\n";
+        assert_eq!(parse_switches(status), Some((150, 5)));
+        assert_eq!(parse_switches("Name:\tx\n"), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! Signals change the whole process: a test binary of their own.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use net::poll::{Events, Interest, Poller};
+use net::signals::{Interrupts, end_with_parent};
+use rustix::process::{Signal, getpid, kill_process};
+
+#[test]
+fn interrupts_are_counted_and_wake_a_poller() {
+    let interrupts = Interrupts::install().unwrap();
+    let poller = Poller::new().unwrap();
+    poller.add(interrupts, 5, Interest::ReadEdge).unwrap();
+    let mut events = Events::with_capacity(4);
+    poller.wait(&mut events, Some(0)).unwrap();
+    assert!(events.is_empty());
+    for (signal, count) in [(Signal::INT, 1), (Signal::TERM, 2)] {
+        kill_process(getpid(), signal).unwrap();
+        while events.is_empty() {
+            poller.wait(&mut events, Some(5_000_000_000)).unwrap();
+        }
+        assert_eq!(events.iter().next().unwrap().token, 5);
+        assert_eq!(interrupts.count(), count);
+        events = Events::with_capacity(4);
+    }
+}
+
+#[test]
+fn a_child_ends_with_the_thread_that_started_it() {
+    let spawn = || end_with_parent(Command::new("sleep").arg("60")).spawn().unwrap();
+    let mut orphan = std::thread::spawn(spawn).join().unwrap();
+    assert_eq!(orphan.wait().unwrap().signal(), Some(15));
+}

@@ -1,0 +1,171 @@
+//! Sockets over loopback and unix paths.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+
+use net::clock::realtime_ns;
+use net::errors::ErrorKind;
+use net::poll::{Events, Interest, Poller};
+use net::socket::{Addr, Listener, Socket, connect, listen};
+
+const LOOPBACK: &str = "127.0.0.1:0";
+
+fn inet(addr: &str) -> Addr {
+    Addr::Inet(addr.parse().unwrap())
+}
+
+/// Waits, for at most five seconds, until the descriptor is readable (or writable).
+fn wait(fd: impl AsFd, writable: bool) {
+    let poller = Poller::new().unwrap();
+    poller.add(fd, 0, if writable { Interest::ReadWriteEdge } else { Interest::ReadEdge }).unwrap();
+    let mut events = Events::with_capacity(1);
+    poller.wait(&mut events, Some(5_000_000_000)).unwrap();
+    assert!(
+        events.iter().any(|event| if writable { event.writable } else { event.readable }),
+        "no event in 5 s"
+    );
+}
+
+fn accept(listener: &Listener) -> Socket {
+    wait(listener, false);
+    listener.accept().unwrap()
+}
+
+fn recv(socket: &Socket) -> Vec<u8> {
+    wait(socket, false);
+    let mut buffer = [0; 64];
+    let read = socket.recv(&mut buffer).unwrap();
+    buffer[..read].to_vec()
+}
+
+fn pair(addr: &Addr) -> (Socket, Socket) {
+    let listener = listen(addr, 16, false).unwrap();
+    let client = connect(&listener.local_addr().unwrap(), None).unwrap();
+    let server = accept(&listener);
+    wait(&client, true);
+    assert!(client.take_error().unwrap().is_none());
+    (client, server)
+}
+
+#[test]
+fn bytes_go_both_ways_over_every_family() {
+    let dir = tempfile::tempdir().unwrap();
+    for addr in [inet(LOOPBACK), inet("[::1]:0"), Addr::Unix(dir.path().join("s"))] {
+        let (client, server) = pair(&addr);
+        assert_eq!(client.recv(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock, "{addr}");
+        assert_eq!(client.send(b"there").unwrap(), 5);
+        assert_eq!(recv(&server), b"there");
+        server.send(b"and back").unwrap();
+        server.shutdown_write().unwrap();
+        assert_eq!(recv(&client), b"and back");
+        assert_eq!(recv(&client), b"");
+        assert_eq!(client.peer_addr().unwrap(), server.local_addr().unwrap());
+    }
+    assert!(!dir.path().join("s").exists(), "a listener takes its file with it");
+}
+
+#[test]
+fn a_socket_is_four_bytes_and_sends_without_delay() {
+    assert_eq!(size_of::<Socket>(), 4);
+    let (client, server) = pair(&inet(LOOPBACK));
+    assert!(rustix::net::sockopt::tcp_nodelay(&client).unwrap());
+    assert!(rustix::net::sockopt::tcp_nodelay(&server).unwrap(), "inherited from the listener");
+}
+
+#[test]
+fn clients_spread_over_source_addresses() {
+    let listener = listen(&inet(LOOPBACK), 16, false).unwrap();
+    let local = IpAddr::V4(Ipv4Addr::new(127, 3, 2, 1));
+    let client = connect(&listener.local_addr().unwrap(), Some(local)).unwrap();
+    let server = accept(&listener);
+    assert_eq!(server.peer_addr().unwrap(), client.local_addr().unwrap());
+    assert!(matches!(client.local_addr().unwrap(), Addr::Inet(addr) if addr.ip() == local));
+    let elsewhere = Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+    let error = connect(&listener.local_addr().unwrap(), elsewhere).unwrap_err();
+    assert_eq!(ErrorKind::of(&error), ErrorKind::AddrNotAvailable);
+}
+
+#[test]
+fn refusal_and_reset_are_named() {
+    let free = TcpListener::bind(LOOPBACK).unwrap().local_addr().unwrap();
+    let refused = match connect(&Addr::Inet(free), None) {
+        Ok(client) => {
+            wait(&client, true);
+            client.take_error().unwrap().unwrap()
+        }
+        Err(error) => error,
+    };
+    assert_eq!(ErrorKind::of(&refused), ErrorKind::Refused);
+
+    let (client, server) = pair(&inet(LOOPBACK));
+    server.abort();
+    wait(&client, false);
+    assert_eq!(ErrorKind::of(&client.recv(&mut [0]).unwrap_err()), ErrorKind::Reset);
+    assert_eq!(ErrorKind::of(&client.send(b"x").unwrap_err()), ErrorKind::BrokenPipe);
+    let missing = connect(&Addr::Unix("/no/such/socket".into()), None).unwrap_err();
+    assert_eq!(ErrorKind::of(&missing), ErrorKind::NotFound);
+}
+
+#[test]
+fn stamps_say_when_bytes_arrived() {
+    let (client, server) = pair(&inet(LOOPBACK));
+    client.send(b"before").unwrap();
+    wait(&server, false);
+    assert_eq!(server.recv_stamped(&mut [0; 64]).unwrap(), (6, None));
+    server.enable_timestamps().unwrap();
+    let start_ns = realtime_ns();
+    // Stamping is switched on for all sockets in the background: the first packets may miss it.
+    for _ in 0..200 {
+        client.send(b"after").unwrap();
+        wait(&server, false);
+        let sent_ns = realtime_ns();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        if let (5, Some(at_ns)) = server.recv_stamped(&mut [0; 64]).unwrap() {
+            assert!((start_ns..=sent_ns).contains(&at_ns), "{at_ns} is not the time of arrival");
+            return;
+        }
+    }
+    panic!("never a stamp");
+}
+
+#[test]
+fn listeners_share_a_port_only_when_asked_to() {
+    let first = listen(&inet(LOOPBACK), 16, true).unwrap();
+    let addr = first.local_addr().unwrap();
+    let second = listen(&addr, 16, true).unwrap();
+    assert_eq!(second.local_addr().unwrap(), addr);
+    assert_eq!(ErrorKind::of(&listen(&addr, 16, false).unwrap_err()), ErrorKind::AddrInUse);
+}
+
+#[test]
+fn a_dead_unix_socket_is_replaced_and_a_living_one_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    assert!(path.exists(), "the standard library leaves the file behind");
+    let living = listen(&Addr::Unix(path.clone()), 16, false).unwrap();
+    let second = listen(&Addr::Unix(path.clone()), 16, false);
+    assert_eq!(ErrorKind::of(&second.unwrap_err()), ErrorKind::AddrInUse);
+    assert!(path.exists(), "the loser leaves the winner's file alone");
+    drop(living);
+    std::fs::write(&path, "not a socket").unwrap();
+    assert!(listen(&Addr::Unix(path.clone()), 16, false).is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a socket");
+}
+
+#[test]
+fn ordinary_sockets_reach_it() {
+    let listener = listen(&inet(LOOPBACK), 16, false).unwrap();
+    let Addr::Inet(addr) = listener.local_addr().unwrap() else { panic!("not TCP") };
+    let mut client = TcpStream::connect(addr).unwrap();
+    let server = accept(&listener);
+    server.set_send_buffer_bytes(4096).unwrap();
+    server.set_recv_buffer_bytes(4096).unwrap();
+    client.write_all(b"ping").unwrap();
+    assert_eq!(recv(&server), b"ping");
+    server.send(b"pong").unwrap();
+    let mut answer = [0; 4];
+    client.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"pong");
+}

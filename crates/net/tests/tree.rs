@@ -1,0 +1,104 @@
+//! Process trees made of shells, read as servers under test are.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use net::proc::{ProcessTree, Usage};
+
+/// A shell script in a process group of its own, which ends with the test, also a failed one.
+struct Script(Child);
+
+impl Script {
+    fn start(script: &str) -> Script {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
+        Script(command.spawn().expect("sh"))
+    }
+
+    fn tree(&self) -> ProcessTree {
+        ProcessTree::new(self.0.id())
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// Samples until the tree looks as expected, for at most ten seconds.
+fn sample_until(tree: &mut ProcessTree, what: &str, expected: impl Fn(&Usage) -> bool) -> Usage {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let usage = tree.sample().unwrap();
+        if expected(&usage) {
+            return usage;
+        }
+        assert!(Instant::now() < deadline, "never {what}: {usage:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn cpu_ns(usage: &Usage) -> u64 {
+    usage.user_ns + usage.system_ns
+}
+
+const SPIN: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+
+#[test]
+fn children_count_and_orphans_stay_followed() {
+    let script =
+        Script::start("sh -c 'sleep 60 & sleep 60 & wait' & child=$!; sleep 0.3; kill -9 $child; sleep 60");
+    let mut tree = script.tree();
+    let full = sample_until(&mut tree, "four or five processes", |usage| usage.processes >= 4);
+    assert!(full.threads >= full.processes && full.rss_bytes > 100_000 && full.fds.unwrap() >= 12);
+    assert!(tree.pss_bytes().unwrap() > 0 && tree.pss_bytes().unwrap() <= full.rss_bytes * 2);
+    let orphaned = sample_until(&mut tree, "two orphans beside the root", |usage| usage.processes <= 4);
+    assert!(orphaned.processes >= 3, "{orphaned:?}");
+}
+
+#[test]
+fn cpu_of_ended_children_is_kept_and_never_goes_backwards() {
+    let script = Script::start(&format!("({SPIN}) & ({SPIN}) & wait; sleep 60"));
+    let mut tree = script.tree();
+    let mut last = 0;
+    let mut busiest = false;
+    let ended = sample_until(&mut tree, "idle again after the children's work", |usage| {
+        usage.processes == 2 && cpu_ns(usage) > 50_000_000
+    });
+    for _ in 0..5 {
+        let usage = tree.sample().unwrap();
+        assert!(cpu_ns(&usage) >= last.max(cpu_ns(&ended)));
+        last = cpu_ns(&usage);
+        busiest |= usage.busiest.is_some_and(|thread| thread.cpu_ns > 50_000_000);
+    }
+    assert!(!busiest, "nobody works any more");
+    let late = cpu_ns(&script.tree().sample().unwrap());
+    assert!(late.abs_diff(last) <= 60_000_000, "children never seen alive count as well: {late} {last}");
+}
+
+#[test]
+fn the_busiest_thread_is_named() {
+    let script = Script::start("while :; do :; done & exec sleep 60");
+    let mut tree = script.tree();
+    let usage = sample_until(&mut tree, "a busy thread", |usage| {
+        usage.busiest.as_ref().is_some_and(|thread| thread.cpu_ns > 5_000_000 && thread.name == "sh")
+    });
+    assert!(usage.user_ns > 0 || usage.system_ns > 0);
+    let threads = tree.threads();
+    assert_eq!(threads[0].tid, usage.busiest.unwrap().tid);
+    assert!(threads.iter().any(|thread| thread.name == "sleep"));
+    std::thread::sleep(Duration::from_millis(50));
+    let later = tree.sample().unwrap();
+    assert!(later.involuntary_switches + later.voluntary_switches > 0);
+}
+
+#[test]
+fn a_tree_that_ended_is_not_found() {
+    let mut script = Script::start("exit 0");
+    script.0.wait().unwrap();
+    assert_eq!(script.tree().sample().unwrap_err().kind(), std::io::ErrorKind::NotFound);
+}
