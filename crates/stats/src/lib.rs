@@ -5,6 +5,7 @@
 
 pub mod accounting;
 pub mod capacity;
+pub mod compare;
 pub mod errors;
 pub mod fit;
 pub mod histogram;

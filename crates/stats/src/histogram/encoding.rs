@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use super::{Histogram, SIGNIFICANT_DIGITS, US_MAX};
 
-const V2_COOKIE: u32 = 0x1c84_9303;
-const V2_DEFLATE_COOKIE: u32 = 0x1c84_9304;
+const V2_COOKIE: u32 = 0x1c84_9313;
+const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
 const V2_HEADER_BYTES: usize = 40;
 
 /// An upper bound of one encoded histogram: 21 half-buckets of 1,024 counts, 9 bytes each, and the header.

@@ -1,8 +1,196 @@
 use super::*;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
+    let mut histogram = Histogram::new();
+    values.into_iter().for_each(|value| histogram.record_ns(value));
+    histogram
+}
+
+/// METHODOLOGY's definition, on the samples themselves.
+fn nearest_rank(sorted: &[u64], q: f64) -> u64 {
+    sorted[((q * sorted.len() as f64).ceil() as usize).max(1) - 1]
+}
+
+/// Mean and population σ the slow way.
+fn moments(values: &[u64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().map(|&v| v as f64).sum::<f64>() / n;
+    let variance = values.iter().map(|&v| (v as f64 - mean).powi(2)).sum::<f64>() / n;
+    (mean, variance.sqrt())
+}
+
+proptest! {
+    #[test]
+    fn quantiles_are_the_nearest_rank_and_never_below(
+        mut values in prop::collection::vec(0..DURATION_NS_MAX, 1..400), percent in 1..100u32
+    ) {
+        let histogram = of(values.iter().copied());
+        values.sort_unstable();
+        let truth = nearest_rank(&values, f64::from(percent) / 100.0);
+        let got = histogram.quantile_ns(f64::from(percent) / 100.0);
+        prop_assert!(truth <= got && got <= truth + truth / 1_000 + 1_000, "{got} for {truth}");
+        prop_assert_eq!(histogram.quantile_ns(1.0), *values.last().unwrap());
+        prop_assert_eq!(histogram.min_ns(), values[0]);
+    }
+
+    #[test]
+    fn mean_and_deviation_are_exact(values in prop::collection::vec(0..DURATION_NS_MAX, 1..200)) {
+        let histogram = of(values.iter().copied());
+        let (mean, sd) = moments(&values);
+        prop_assert!((histogram.mean_ns() - mean).abs() <= mean * 1e-12);
+        prop_assert!((histogram.sd_ns() - sd).abs() <= sd * 1e-9 + 1e-3);
+    }
+
+    #[test]
+    fn merging_parts_is_recording_all(values in prop::collection::vec(0..2 * DURATION_NS_MAX, 0..300), parts in 1..5usize) {
+        let mut merged = Histogram::new();
+        for part in 0..parts {
+            merged.merge(&of(values.iter().copied().skip(part).step_by(parts)));
+        }
+        prop_assert_eq!(merged, of(values));
+    }
+
+    #[test]
+    fn postcard_carries_everything(values in prop::collection::vec(0..2 * DURATION_NS_MAX, 0..300)) {
+        let histogram = of(values);
+        let bytes = postcard::to_stdvec(&histogram).unwrap();
+        prop_assert_eq!(postcard::from_bytes::<Histogram>(&bytes).unwrap(), histogram);
+    }
+
+    #[test]
+    fn damaged_bytes_never_panic(values in prop::collection::vec(0..DURATION_NS_MAX, 0..50), at in 0..200usize, flip in 1..=255u8) {
+        let mut bytes = postcard::to_stdvec(&of(values.iter().copied())).unwrap();
+        let at = at % bytes.len();
+        bytes[at] ^= flip;
+        if let Ok(histogram) = postcard::from_bytes::<Histogram>(&bytes) {
+            let _ = (histogram.summary(), histogram.to_base64());
+        }
+        let mut text = of(values).to_base64().into_bytes();
+        let at = at % text.len();
+        text[at] = flip;
+        let _ = Histogram::from_base64(&String::from_utf8_lossy(&text)).map(|histogram| histogram.summary());
+    }
+
+    #[test]
+    fn base64_keeps_the_buckets_and_moments_restore_the_rest(values in prop::collection::vec(1..DURATION_NS_MAX, 1..300)) {
+        let histogram = of(values);
+        let read = Histogram::from_base64(&histogram.to_base64()).unwrap();
+        prop_assert!(read.mean_ns() >= histogram.mean_ns() && read.mean_ns() <= histogram.mean_ns() * 1.001 + 1_000.0);
+        let restored = read
+            .with_moments(histogram.mean_ns(), histogram.sd_ns(), histogram.min_ns(), histogram.max_ns())
+            .unwrap();
+        let (a, b) = (restored.summary().unwrap(), histogram.summary().unwrap());
+        prop_assert!((a.mean_ns - b.mean_ns).abs() < 1.0 && (a.sd_ns - b.sd_ns).abs() < 1.0 + b.mean_ns * 1e-6);
+        prop_assert_eq!((a.p50_ns, a.p999_ns, a.min_ns, a.max_ns), (b.p50_ns, b.p999_ns, b.min_ns, b.max_ns));
+    }
+}
 
 #[test]
-fn placeholder_records() {
-    let mut h = Histogram::new();
-    h.record_ns(1_500);
-    assert_eq!((h.count(), h.min_ns(), h.max_ns(), h.quantile_ns(0.5)), (1, 1_500, 1_500, 1_500));
+fn rank_arithmetic_does_not_slip() {
+    // 0.07 × 100 and 0.99 × 10,000 are not exact in binary.
+    let hundred = of((1..=100).map(|i| i * MS));
+    assert_eq!(hundred.quantile_ns(0.07) / MS, 7);
+    assert_eq!(hundred.quantile_ns(0.95) / MS, 95);
+    let spiked = of((1..=10_000).map(|i| if i % 100 == 0 { S } else { MS }));
+    assert_eq!(spiked.quantile_ns(0.99), MS, "rank 9,900 is the last fast one");
+    assert_eq!(spiked.quantile_ns(0.9901), S, "the maximum caps its bucket");
+    assert_eq!(spiked.mean_ns(), 10.99 * MS as f64);
+}
+
+#[test]
+fn the_deviation_survives_a_large_mean() {
+    let histogram = of([500 * S, 500 * S + 2, 500 * S + 4]);
+    assert!((histogram.sd_ns() - (8.0_f64 / 3.0).sqrt()).abs() < 1e-9);
+}
+
+#[test]
+fn longer_than_ten_minutes_is_clamped_and_counted() {
+    let histogram = of([DURATION_NS_MAX, DURATION_NS_MAX + 1, u64::MAX]);
+    assert_eq!((histogram.count(), histogram.clamped()), (3, 2));
+    assert_eq!((histogram.max_ns(), histogram.min_ns()), (DURATION_NS_MAX, DURATION_NS_MAX));
+}
+
+#[test]
+fn empty_is_zero_and_cheap() {
+    let empty = Histogram::new();
+    assert_eq!((empty.count(), empty.quantile_ns(0.5), empty.mean_ns(), empty.sd_ns()), (0, 0, 0.0, 0.0));
+    assert!(empty.buckets.is_none());
+    assert_eq!(empty, of([]));
+    assert!(postcard::to_stdvec(&empty).unwrap().len() < 10);
+    assert!(Histogram::from_base64(&empty.to_base64()).unwrap().is_empty());
+}
+
+#[test]
+fn clearing_forgets_everything() {
+    let mut histogram = of([5 * MS, 700 * S]);
+    histogram.clear();
+    assert_eq!(histogram, Histogram::new());
+    histogram.record_ns(3 * MS);
+    assert_eq!(histogram, of([3 * MS]));
+}
+
+#[test]
+fn shares_count_what_is_within() {
+    let histogram = of((1..=100).map(|i| i * MS));
+    assert_eq!(histogram.share_within(S), Some(1.0));
+    assert!((histogram.share_within(50 * MS).unwrap() - 0.5).abs() < 0.011);
+    assert_eq!(Histogram::new().share_within(1), None);
+}
+
+/// HdrHistogram's own test set (HistogramDataAccessTest): 10,000 samples of 1 ms, 10 ms apart, then one of 100 s.
+#[test]
+fn omission_is_corrected_as_hdrhistogram_does() {
+    let mut raw = Histogram::new();
+    raw.record_n_ns(MS, 10_000);
+    raw.record_ns(100 * S);
+    assert_eq!(raw.quantile_ns(0.9999), MS);
+    let corrected = raw.correct_omission(10 * MS);
+    assert_eq!(corrected.count(), 20_000);
+    assert_eq!(corrected.quantile_ns(0.5), MS);
+    for (q, expected_s) in [(0.75, 50.00), (0.9, 80.02), (0.99, 98.04)] {
+        let got_s = corrected.quantile_ns(q) as f64 / S as f64;
+        assert!((got_s / expected_s - 1.0).abs() < 0.001, "p{q}: {got_s} s, not {expected_s} s");
+    }
+    assert_eq!(corrected.max_ns(), 100 * S);
+}
+
+#[test]
+fn foreign_histograms_are_refused() {
+    assert_eq!(Histogram::from_base64("not base64!"), Err(DecodeError::Base64));
+    assert_eq!(Histogram::from_base64("AAAA"), Err(DecodeError::Format));
+    // A well-formed V2 histogram of 1 to 1,000,000 with 2 digits.
+    let other = Hdr::<u64>::new_with_bounds(1, 1_000_000, 2).unwrap();
+    let mut bytes = Vec::new();
+    use hdrhistogram::serialization::Serializer as _;
+    hdrhistogram::serialization::V2Serializer::new().serialize(&other, &mut bytes).unwrap();
+    use base64::Engine as _;
+    let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+    assert_eq!(Histogram::from_base64(&text), Err(DecodeError::Bounds));
+}
+
+#[test]
+fn moments_that_cannot_be_are_refused() {
+    let histogram = of([MS, 2 * MS]);
+    assert_eq!(histogram.clone().with_moments(5e6, 0.0, MS, 2 * MS), Err(DecodeError::Sums));
+    assert_eq!(histogram.clone().with_moments(1.5e6, f64::NAN, MS, 2 * MS), Err(DecodeError::Sums));
+    assert!(histogram.with_moments(1.5e6, 0.5e6, MS, 2 * MS).is_ok());
+}
+
+/// Written by HdrHistogram's Python port: 1 ms to 100 ms by 1 ms, and 30 s five times.
+#[test]
+fn another_implementations_histogram_is_read() {
+    let python = "HISTFAAAAFl4nJNpmSzMwMBwlwECmKE0I4hQPuzGYP8BInCen+ksP9NUDqan7EwLWZg+MkPRciam74xY0EpGpmqmSjw4m8ka\
+                  CG3BJHm0LpM0kywQIkhy+NNbGLkAWf8oPw==";
+    let read = Histogram::from_base64(python).unwrap();
+    assert_eq!(read.count(), 105);
+    let quantiles_us = [0.5, 0.9, 0.95, 0.99].map(|q| read.quantile_ns(q) / 1_000);
+    assert_eq!(quantiles_us, [53_023, 95_039, 100_031, 30_015_487], "as Python gives them");
+    let mut ours = of((1..=100).map(|i| i * MS));
+    ours.record_n_ns(30 * S, 5);
+    let ours = Histogram::from_base64(&ours.to_base64()).unwrap();
+    assert_eq!(ours, read);
 }

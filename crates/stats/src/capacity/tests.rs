@@ -1,0 +1,89 @@
+use super::*;
+
+const CONFIG: SearchConfig =
+    SearchConfig { start: 1_000, step: 1_000, max: 100_000, tolerance: 0.05, repeats: 3 };
+
+/// Runs a search against a server that passes as `passes` says; returns the result and the levels asked.
+fn run(config: SearchConfig, mut passes: impl FnMut(u64) -> bool) -> (Capacity, Vec<u64>) {
+    let mut search = Search::new(config);
+    let mut asked = Vec::new();
+    loop {
+        match search.next() {
+            Ask::Measure(clients) => {
+                asked.push(clients);
+                assert!(asked.len() < 100, "the search does not end: {asked:?}");
+                assert!((1..=config.max).contains(&clients), "asked for {clients}");
+                search.handle(clients, passes(clients));
+            }
+            Ask::Done(capacity) => return (capacity, asked),
+        }
+    }
+}
+
+#[test]
+fn gallops_bisects_and_repeats() {
+    let (capacity, asked) = run(CONFIG, |clients| clients <= 12_345);
+    assert_eq!(asked[..5], [1_000, 2_000, 4_000, 8_000, 16_000], "the increase doubles");
+    assert_eq!(asked[5..9], [12_000, 14_000, 13_000, 12_500], "the gap halves");
+    assert_eq!(asked[9..], [12_500, 12_000, 12_500, 12_000], "both ends are measured three times");
+    assert!((12_000..=12_500).contains(&capacity.clients), "{capacity:?}");
+    assert!(capacity.low <= 12_345 && 12_345 <= capacity.high, "{capacity:?}");
+    assert!(capacity.high - capacity.low < 2_500, "{capacity:?}");
+    assert!(!capacity.at_least);
+}
+
+#[test]
+fn says_at_least_when_nothing_fails() {
+    let (capacity, asked) = run(CONFIG, |_| true);
+    assert_eq!(asked, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 100_000]);
+    assert_eq!((capacity.clients, capacity.at_least), (100_000, true));
+}
+
+#[test]
+fn searches_below_a_start_that_fails() {
+    let (capacity, _) = run(CONFIG, |clients| clients <= 37);
+    assert!(capacity.low <= 38 && 37 <= capacity.high && capacity.clients.abs_diff(37) <= 3, "{capacity:?}");
+    let (capacity, asked) = run(CONFIG, |_| false);
+    assert_eq!((asked.last(), capacity.low), (Some(&1), 0), "{capacity:?}");
+    assert!(capacity.clients <= 1, "{capacity:?}");
+}
+
+#[test]
+fn one_unlucky_measurement_does_not_decide() {
+    let mut first = true;
+    let (capacity, _) = run(CONFIG, |clients| {
+        let unlucky = clients == 8_000 && std::mem::take(&mut first);
+        clients <= 8_700 && !unlucky
+    });
+    assert!(capacity.low <= 8_700 && 8_700 <= capacity.high, "{capacity:?}");
+}
+
+#[test]
+fn more_measurements_narrow_the_interval() {
+    let width = |repeats| {
+        let (capacity, _) = run(SearchConfig { repeats, ..CONFIG }, |clients| clients <= 12_345);
+        capacity.high - capacity.low
+    };
+    assert!(width(10) < width(1), "{} < {}", width(10), width(1));
+}
+
+#[test]
+fn the_interval_holds_a_soft_limit_in_about_95_of_100() {
+    let mut covered = 0;
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let softness = 600.0;
+        let (capacity, _) = run(SearchConfig { repeats: 5, ..CONFIG }, |clients| {
+            random.f64() < 1.0 / (1.0 + ((clients as f64 - 12_345.0) / softness).exp())
+        });
+        covered += u32::from(capacity.low <= 12_345 && 12_345 <= capacity.high);
+        assert!((8_000..17_000).contains(&capacity.clients), "seed {seed}: {capacity:?}");
+    }
+    assert!(covered >= 180, "{covered} of 200");
+}
+
+#[test]
+#[should_panic(expected = "only the level asked for")]
+fn an_answer_nobody_asked_for_is_a_mistake() {
+    Search::new(CONFIG).handle(3, true);
+}
