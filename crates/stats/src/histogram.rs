@@ -129,7 +129,8 @@ impl Histogram {
         // Σ(x−m)² about the integer part m of the mean is an exact integer: nothing cancels in floating point.
         let n = u128::from(self.count());
         let (mean, rest) = (self.sum_ns / n, self.sum_ns % n);
-        let about_mean = self.square_sum_ns + n * mean * mean - 2 * mean * self.sum_ns;
+        // (Sums read from a file were rounded, and may miss zero by a little.)
+        let about_mean = (self.square_sum_ns + n * mean * mean).saturating_sub(2 * mean * self.sum_ns);
         let fraction = rest as f64 / n as f64;
         (about_mean as f64 / n as f64 - fraction * fraction).max(0.0).sqrt()
     }

@@ -19,6 +19,9 @@ const V2_HEADER_BYTES: usize = 40;
 /// An upper bound of one encoded histogram: 21 half-buckets of 1,024 counts, 9 bytes each, and the header.
 const ENCODED_BYTES_MAX: usize = 22 * 1_024 * 9 + V2_HEADER_BYTES;
 
+/// More samples than any run has; the squares of this many longest durations still fit their sum.
+const SAMPLES_MAX: u64 = 1 << 48;
+
 /// Why bytes are not one of our histograms.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
@@ -184,5 +187,7 @@ fn buckets_from_v2(bytes: &[u8]) -> Result<Hdr<u64>, DecodeError> {
     if (u32_at(12), u64_at(16), u64_at(24)) != (u32::from(SIGNIFICANT_DIGITS), 1, US_MAX) {
         return Err(DecodeError::Bounds);
     }
-    Deserializer::new().deserialize(&mut &bytes[..]).map_err(|_| DecodeError::Format)
+    let buckets: Hdr<u64> =
+        Deserializer::new().deserialize(&mut &bytes[..]).map_err(|_| DecodeError::Format)?;
+    if buckets.len() > SAMPLES_MAX { Err(DecodeError::Format) } else { Ok(buckets) }
 }

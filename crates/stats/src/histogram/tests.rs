@@ -10,9 +10,9 @@ fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
     histogram
 }
 
-/// METHODOLOGY's definition, on the samples themselves.
-fn nearest_rank(sorted: &[u64], q: f64) -> u64 {
-    sorted[((q * sorted.len() as f64).ceil() as usize).max(1) - 1]
+/// METHODOLOGY's definition, on the samples themselves and in whole numbers.
+fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
+    sorted[(percent * sorted.len()).div_ceil(100) - 1]
 }
 
 /// Mean and population σ the slow way.
@@ -26,12 +26,12 @@ fn moments(values: &[u64]) -> (f64, f64) {
 proptest! {
     #[test]
     fn quantiles_are_the_nearest_rank_and_never_below(
-        mut values in prop::collection::vec(0..DURATION_NS_MAX, 1..400), percent in 1..100u32
+        mut values in prop::collection::vec(0..DURATION_NS_MAX, 1..400), percent in 1..100usize
     ) {
         let histogram = of(values.iter().copied());
         values.sort_unstable();
-        let truth = nearest_rank(&values, f64::from(percent) / 100.0);
-        let got = histogram.quantile_ns(f64::from(percent) / 100.0);
+        let truth = nearest_rank(&values, percent);
+        let got = histogram.quantile_ns(percent as f64 / 100.0);
         prop_assert!(truth <= got && got <= truth + truth / 1_000 + 1_000, "{got} for {truth}");
         prop_assert_eq!(histogram.quantile_ns(1.0), *values.last().unwrap());
         prop_assert_eq!(histogram.min_ns(), values[0]);
