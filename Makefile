@@ -1,0 +1,48 @@
+# `make test` is what a change must pass; CI runs it as it is. The other targets are its parts, and what takes longer.
+
+CARGO ?= cargo
+
+.PHONY: build test bench autobahn autobahn-quick fuzz-check tidy lint docs tools clean
+# The test runner comes last, so that its summary is the last thing to be seen.
+.NOTPARALLEL:
+
+build:
+	$(CARGO) build --release --locked
+
+test: tools lint docs autobahn-quick
+	$(CARGO) test --workspace --locked --no-fail-fast
+
+# Formatting, clippy, and the Python scripts' own tests.
+lint:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	python3 -m unittest discover -s tests/autobahn
+
+docs:
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+
+# Layers, purity, file sizes, complete targets: seconds, and no other test.
+tidy:
+	$(CARGO) test --locked -p throng --test tidy
+
+# The Autobahn testsuite in both roles: 307 cases in half a minute, or all 517 in a quarter of an hour.
+autobahn-quick:
+	python3 tests/autobahn/run.py --quick
+
+autobahn:
+	python3 tests/autobahn/run.py
+
+# throng beside other programs in the same run; see bench/run.py for how it finds them.
+bench:
+	python3 bench/run.py
+
+# The fuzz targets compile; running them takes cargo-fuzz and a nightly Rust.
+fuzz-check:
+	$(CARGO) check --locked --manifest-path fuzz/Cargo.toml
+
+tools:
+	tests/tools.sh
+
+clean:
+	$(CARGO) clean
+	rm -rf targets/*/node_modules targets/*/build
