@@ -123,6 +123,8 @@ pub struct Usage {
 /// The books of one step at one worker, closed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Settled {
+    /// The worker.
+    pub worker: u16,
     /// What happened since the last delta, unanswered echoes included.
     pub delta: Delta,
     /// Echo: messages whose answer never came. Broadcast: see `sent` and `tallies`.

@@ -9,6 +9,8 @@ use crate::messages::{Delta, Figures, Usage};
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {
     worker: u16,
+    /// When the run began: errors are dated from here.
+    epoch_ns: u64,
     step: u16,
     pub(crate) figures: Figures,
     pub(crate) counts: Counts,
@@ -23,9 +25,10 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// A meter for the calling thread.
-    pub(crate) fn new(worker: u16) -> Self {
+    pub(crate) fn new(worker: u16, epoch_ns: u64) -> Self {
         Self {
             worker,
+            epoch_ns,
             step: 0,
             figures: Figures::default(),
             counts: Counts::default(),
@@ -47,7 +50,7 @@ impl Meter {
     /// Counts an error; `example` is made only for the first of its kind in the interval.
     pub(crate) fn error(&mut self, kind: &'static str, now_ns: u64, example: impl FnOnce() -> String) {
         let example = if self.errors.get(kind).is_none() { example() } else { String::new() };
-        self.errors.add(kind, now_ns, &example);
+        self.errors.add(kind, now_ns.saturating_sub(self.epoch_ns), &example);
     }
 
     /// Everything since the last time.

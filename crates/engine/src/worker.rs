@@ -83,6 +83,7 @@ impl Worker {
             load: Load::Closed { concurrency: 0, until: Until::Samples(0) },
             warmup: true,
         };
+        let meter = Meter::new(segment.worker, plan.epoch_ns);
         Ok(Self {
             plan,
             segment,
@@ -92,7 +93,7 @@ impl Worker {
             waker,
             phase: Phase::Idle,
             clients: Vec::new(),
-            ledger: Ledger { step: Step::new(idle), meter: Meter::new(segment.worker), usable: 0 },
+            ledger: Ledger { step: Step::new(idle), meter, usable: 0 },
             next_delta_ns: u64::MAX,
             next_send_ns: None,
             wakes: BinaryHeap::new(),
@@ -360,6 +361,7 @@ impl Worker {
         self.next_delta_ns = u64::MAX;
         let sent: Vec<SentBroadcast> = self.ledger.step.sent.iter().map(|sent| sent.times).collect();
         let settled = Settled {
+            worker: self.segment.worker,
             delta,
             unanswered,
             sent,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs that the calling thread may run on, ascending: the machine's, less what `taskset` or a container
@@ -10,6 +11,12 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub fn available_cpus() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// How many CPUs the process `pid` may run on; 0 when it has ended.
+pub fn cpus_of(pid: u32) -> usize {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return 0 };
+    sched_getaffinity(Some(pid)).map_or(0, |set| set.count() as usize)
 }
 
 /// Lets the calling thread, and those it starts from now on, run only on `cpus`. An empty list, or one with no

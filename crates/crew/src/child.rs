@@ -1,0 +1,119 @@
+//! An agent in a child process: more clients than one process may have files.
+//!
+//! The child is this same program, started with a hidden verb. Its standard input carries the [`Brief`] and then
+//! commands, its standard output reports, both framed; its standard error is ours, so that it can complain.
+
+use std::io::{self, BufReader, BufWriter};
+use std::process::{self, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+use engine::{Command, Report};
+use load::{Plan, Segment};
+use serde::{Deserialize, Serialize};
+
+use crate::frame;
+use crate::threads::Threads;
+
+/// What a child is told first.
+#[derive(Serialize, Deserialize)]
+struct Brief {
+    plan: Plan,
+    segments: Vec<Segment>,
+    cpus: Vec<usize>,
+}
+
+/// A child process with workers.
+pub struct Child {
+    process: process::Child,
+    stdin: Option<BufWriter<ChildStdin>>,
+    relay: Option<JoinHandle<()>>,
+}
+
+impl Child {
+    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(
+        mut command: process::Command,
+        plan: &Plan,
+        segments: &[Segment],
+        cpus: &[usize],
+        reports: &Sender<Report>,
+    ) -> io::Result<Self> {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut stdin = BufWriter::new(process.stdin.take().expect("piped"));
+        let brief = Brief { plan: plan.clone(), segments: segments.to_vec(), cpus: cpus.to_vec() };
+        frame::write(&mut stdin, &brief)?;
+        let mut stdout = BufReader::new(process.stdout.take().expect("piped"));
+        let (reports, worker) = (reports.clone(), segments[0].worker);
+        let relay = thread::spawn(move || {
+            let mut finished = false;
+            while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
+                finished |= matches!(report, Report::Finished { .. } | Report::Failed { .. });
+                if reports.send(report).is_err() {
+                    return;
+                }
+            }
+            if !finished {
+                let message = "its process ended before its time".to_owned();
+                let _ = reports.send(Report::Failed { worker, message });
+            }
+        });
+        Ok(Self { process, stdin: Some(stdin), relay: Some(relay) })
+    }
+
+    /// Tells every worker of the child.
+    pub fn send(&mut self, command: &Command) {
+        if let Some(stdin) = &mut self.stdin {
+            // A child that has ended is noticed where its reports are read.
+            let _ = frame::write(stdin, command);
+        }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl Drop for Child {
+    /// A child ends when its input does.
+    fn drop(&mut self) {
+        self.stdin = None;
+        let _ = self.process.wait();
+        if let Some(relay) = self.relay.take() {
+            let _ = relay.join();
+        }
+    }
+}
+
+/// The child's side: works until its input ends.
+///
+/// # Errors
+/// The brief cannot be read, the plan cannot be carried out, or the parent is gone.
+pub fn run_child() -> io::Result<()> {
+    net::signals::die_with_parent()?;
+    net::limits::raise_nofile()?;
+    let mut stdin = BufReader::new(io::stdin());
+    let Some(brief) = frame::read::<Brief>(&mut stdin)? else { return Ok(()) };
+    let (reports, outbox) = mpsc::channel();
+    let writer = thread::spawn(move || {
+        let mut stdout = BufWriter::new(io::stdout().lock());
+        outbox.iter().try_for_each(|report: Report| frame::write(&mut stdout, &report))
+    });
+    match Threads::start(&brief.plan, &brief.segments, &brief.cpus, &reports) {
+        Ok(mut workers) => {
+            while let Some(command) = frame::read::<Command>(&mut stdin)? {
+                workers.send(&command);
+            }
+        }
+        Err(error) => {
+            let failed = Report::Failed { worker: brief.segments[0].worker, message: error.to_string() };
+            let _ = reports.send(failed);
+        }
+    }
+    drop(reports);
+    writer.join().expect("the writer does not panic")
+}

@@ -1,0 +1,351 @@
+//! The coordinator: takes all workers through a step together.
+
+use std::fmt;
+use std::io;
+use std::process::Command as Process;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use engine::{Command, Report};
+use load::{Draining, Plan, Segment, StepOrder, Workload};
+use net::clock;
+use net::proc::ProcessTree;
+use results::Step;
+
+use crate::child::Child;
+use crate::merge::Merge;
+use crate::threads::Threads;
+use crate::watch::ServerWatch;
+
+/// How long a command may take to reach every worker before the common start.
+const START_AHEAD_NS: u64 = 20_000_000;
+/// How often the coordinator looks around when nobody reports.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Workers answer `Settle` at once; one that does not is stuck.
+const SETTLE_TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// How many processes and threads carry the load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Processes; 1: this one.
+    pub processes: u16,
+    /// Worker threads in each.
+    pub threads: u16,
+    /// CPUs to pin the threads to, in turn; empty: not pinned.
+    pub cpus: Vec<usize>,
+}
+
+/// What is told while a step is under way.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// What is being done: `connecting`, `loading`, `draining`.
+    pub phase: &'static str,
+    /// Clients asked for.
+    pub clients: u32,
+    /// Clients usable.
+    pub usable: u64,
+    /// Messages sent so far in the step.
+    pub sent: u64,
+    /// Deliveries received so far.
+    pub received: u64,
+    /// Errors so far.
+    pub errors: u64,
+    /// Of the last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
+    pub second: Option<results::Second>,
+}
+
+/// Who is told how it goes, and who may end it.
+pub trait Observer {
+    /// Called some times a second.
+    fn handle_progress(&mut self, progress: &Progress);
+    /// Whether to stop: finish what is under way and report.
+    fn is_interrupted(&self) -> bool;
+}
+
+/// Why no step could be measured.
+#[derive(Debug)]
+pub enum Error {
+    /// A worker could not be started.
+    Start(io::Error),
+    /// A worker gave up.
+    Worker {
+        /// Its number.
+        worker: u16,
+        /// What it said.
+        message: String,
+    },
+    /// A worker does not answer.
+    Stuck,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => write!(f, "cannot start: {error}"),
+            Self::Worker { worker, message } => write!(f, "worker {worker} gave up: {message}"),
+            Self::Stuck => f.write_str("a worker does not answer; is the machine overloaded or suspended?"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// All workers of a run.
+pub struct Crew {
+    agents: Vec<Agent>,
+    workers: u16,
+    reports: Receiver<Report>,
+    workload: Workload,
+    draining: Draining,
+    epoch_ns: u64,
+    /// Memory of the generator's processes before the first client, in bytes.
+    rss_before: u64,
+    watch: ServerWatch,
+}
+
+enum Agent {
+    Here(Threads),
+    Child(Child),
+}
+
+impl Crew {
+    /// Starts the workers. `child` makes the command of a child process that ends up in
+    /// [`run_child`](crate::run_child); times in results count from the plan's epoch.
+    ///
+    /// # Errors
+    /// When a worker or a process cannot be started.
+    pub fn start(
+        plan: &Plan,
+        shape: &Shape,
+        watch: ServerWatch,
+        child: impl Fn() -> Process,
+    ) -> Result<Self, Error> {
+        let (sender, reports) = mpsc::channel();
+        let workers = shape.processes * shape.threads;
+        let segments: Vec<Segment> = (0..workers).map(|worker| Segment { worker, workers }).collect();
+        let start = |(k, segments): (usize, &[Segment])| {
+            let mut cpus = shape.cpus.clone();
+            cpus.rotate_left((k * usize::from(shape.threads)).checked_rem(shape.cpus.len()).unwrap_or(0));
+            start_agent(plan, shape, segments, &cpus, &sender, &child)
+        };
+        let agents =
+            segments.chunks(shape.threads.into()).enumerate().map(start).collect::<io::Result<Vec<_>>>();
+        let mut crew = Self {
+            agents: agents.map_err(Error::Start)?,
+            workers,
+            reports,
+            workload: plan.workload,
+            draining: plan.draining,
+            epoch_ns: plan.epoch_ns,
+            rss_before: 0,
+            watch,
+        };
+        crew.rss_before = crew.rss_bytes();
+        Ok(crew)
+    }
+
+    /// Measures one step. When interrupted, what was measured so far is the step.
+    ///
+    /// # Errors
+    /// When a worker gives up; what went wrong with single clients is in the step.
+    pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Error> {
+        let mut merge = Merge::new(self.workload, order, self.epoch_ns, clock::monotonic_ns());
+        self.send(&Command::Step(order));
+        let grown = self.gather(&mut merge, observer, "connecting", |report| match report {
+            Report::Grown { usable, .. } => Some(u64::from(*usable)),
+            _ => None,
+        })?;
+        let usable: u64 = grown.iter().sum();
+        let grown_ns = clock::monotonic_ns();
+        let generator_rss = self.rss_bytes();
+        let go_ns = grown_ns + START_AHEAD_NS;
+        merge.start(grown_ns, go_ns);
+        self.watch.start();
+        if usable > 0 && !observer.is_interrupted() {
+            self.send(&Command::Go { at_ns: go_ns });
+            let sent = self.gather(&mut merge, observer, "loading", |report| match report {
+                Report::Loaded { sent, .. } => Some(*sent),
+                _ => None,
+            })?;
+            self.drain(&mut merge, observer, usable, sent.iter().sum())?;
+        }
+        let interrupted = observer.is_interrupted();
+        let now_ns = clock::monotonic_ns();
+        let (server, machine) = self.watch.finish();
+        self.send(&Command::Settle);
+        self.settle(&mut merge)?;
+        let mut step = merge.finish(now_ns, interrupted);
+        step.agents = self.agents.len() as u32;
+        step.workers = self.workers.into();
+        step.server = server;
+        step.machine = Some(machine);
+        let generator = step.generator.get_or_insert_default();
+        generator.rss_bytes_peak = Some(self.rss_bytes().max(generator_rss));
+        let grown_bytes = generator_rss.saturating_sub(self.rss_before);
+        generator.bytes_per_client = (usable > 0).then(|| grown_bytes as f64 / usable as f64);
+        Ok(step)
+    }
+
+    /// Closes all connections and lets the workers end.
+    pub fn finish(mut self, observer: &mut dyn Observer) {
+        self.send(&Command::Finish);
+        let nothing = StepOrder {
+            index: 0,
+            clients: 0,
+            load: load::Load::Closed { concurrency: 0, until: load::Until::Samples(0) },
+            warmup: true,
+        };
+        let mut merge = Merge::new(self.workload, nothing, self.epoch_ns, 0);
+        // What goes wrong now costs no result.
+        let _ = self.gather(&mut merge, observer, "closing", |report| {
+            matches!(report, Report::Finished { .. }).then_some(0)
+        });
+    }
+
+    /// Waits until every worker has reported what `pick` picks, merging deltas meanwhile; less when interrupted.
+    fn gather(
+        &mut self,
+        merge: &mut Merge,
+        observer: &mut dyn Observer,
+        phase: &'static str,
+        pick: impl Fn(&Report) -> Option<u64>,
+    ) -> Result<Vec<u64>, Error> {
+        let mut picked = Vec::new();
+        let was_interrupted = observer.is_interrupted();
+        while picked.len() < usize::from(self.workers) {
+            if observer.is_interrupted() && !was_interrupted {
+                return Ok(picked);
+            }
+            if let Some(report) = self.next_report(merge, observer, phase)? {
+                picked.extend(pick(&report));
+            }
+        }
+        Ok(picked)
+    }
+
+    /// Waits until nothing more is to be expected: all is in, nothing has come for a while, or time is up.
+    fn drain(
+        &mut self,
+        merge: &mut Merge,
+        observer: &mut dyn Observer,
+        usable: u64,
+        sent: u64,
+    ) -> Result<(), Error> {
+        let began_ns = clock::monotonic_ns();
+        let due = match self.workload {
+            Workload::Echo => sent,
+            Workload::Broadcast => sent * usable,
+        };
+        while !observer.is_interrupted() {
+            let now_ns = clock::monotonic_ns();
+            let totals = merge.totals();
+            let answers_due = if self.workload == Workload::Broadcast { sent } else { 0 };
+            if totals.counts.received >= due && totals.acks >= answers_due {
+                return Ok(());
+            }
+            let quiet_ns = now_ns.saturating_sub(totals.last_arrival_ns.max(began_ns));
+            if quiet_ns > self.draining.quiet_ns || now_ns - began_ns > self.draining.timeout_ns {
+                return Ok(());
+            }
+            self.next_report(merge, observer, "draining")?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, merge: &mut Merge) -> Result<(), Error> {
+        let deadline_ns = clock::monotonic_ns() + SETTLE_TIMEOUT_NS;
+        let mut missing = self.workers;
+        while missing > 0 {
+            let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
+            match self.reports.recv_timeout(Duration::from_nanos(left_ns)) {
+                Ok(Report::Settled(settled)) => {
+                    merge.settle(*settled);
+                    missing -= 1;
+                }
+                Ok(Report::Delta(delta)) => _ = merge.add(&delta),
+                Ok(Report::Failed { worker, message }) => return Err(Error::Worker { worker, message }),
+                Ok(_) => {}
+                Err(_) => return Err(Error::Stuck),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next report, if there is one soon. Deltas are merged and shown on the way.
+    fn next_report(
+        &mut self,
+        merge: &mut Merge,
+        observer: &mut dyn Observer,
+        phase: &'static str,
+    ) -> Result<Option<Report>, Error> {
+        self.watch.poll();
+        match self.reports.recv_timeout(LOOK_INTERVAL) {
+            Ok(Report::Delta(delta)) => {
+                if merge.add(&delta) {
+                    self.complete_second(merge);
+                }
+                observer.handle_progress(&progress(merge, phase));
+                Ok(None)
+            }
+            Ok(Report::Failed { worker, message }) => Err(Error::Worker { worker, message }),
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Stuck),
+        }
+    }
+
+    fn complete_second(&self, merge: &mut Merge) {
+        let (cpu, rss) = self.watch.now();
+        if let Some(second) = merge.last_second() {
+            second.server_cpu_percent = cpu;
+            second.server_rss_bytes = rss;
+        }
+    }
+
+    fn send(&mut self, command: &Command) {
+        for agent in &mut self.agents {
+            match agent {
+                Agent::Here(threads) => threads.send(command),
+                Agent::Child(child) => child.send(command),
+            }
+        }
+    }
+
+    /// Memory of all of the generator's processes.
+    fn rss_bytes(&self) -> u64 {
+        let of = |agent: &Agent| match agent {
+            Agent::Here(_) => net::proc::self_rss_bytes().unwrap_or(0),
+            Agent::Child(child) => ProcessTree::new(child.pid()).sample().map_or(0, |usage| usage.rss_bytes),
+        };
+        self.agents.iter().map(of).sum()
+    }
+}
+
+fn start_agent(
+    plan: &Plan,
+    shape: &Shape,
+    segments: &[Segment],
+    cpus: &[usize],
+    reports: &Sender<Report>,
+    child: impl Fn() -> Process,
+) -> io::Result<Agent> {
+    if shape.processes == 1 {
+        Threads::start(plan, segments, cpus, reports).map(Agent::Here)
+    } else {
+        Child::start(child(), plan, segments, cpus, reports).map(Agent::Child)
+    }
+}
+
+fn progress(merge: &mut Merge, phase: &'static str) -> Progress {
+    let second = merge.last_second().cloned();
+    let totals = merge.totals();
+    Progress {
+        phase,
+        clients: merge.clients(),
+        usable: merge.usable(),
+        sent: totals.counts.sent,
+        received: totals.counts.received,
+        errors: totals.errors.total(),
+        second,
+    }
+}

@@ -1,0 +1,323 @@
+//! Many workers' deltas and books → one step of the results.
+//!
+//! Everything adds up exactly: histograms and counts are sums. Only what no worker can know alone is worked out
+//! here: how many copies of a broadcast were due (everybody who was there when it was sent), and when the last
+//! of them came, wherever its receiver was.
+
+use std::collections::HashMap;
+
+use engine::{BroadcastTally, Delta, Settled, Usage};
+use load::{Load, StepOrder, Workload};
+use results::{Figures, GeneratorUse, HandshakeParts, Rates, Second, Step};
+use stats::{Counts, Histogram};
+
+const NS_PER_S: u64 = 1_000_000_000;
+const PERCENT: f64 = 100.0;
+
+/// The figures of one step while they come in.
+pub struct Merge {
+    workload: Workload,
+    order: StepOrder,
+    /// When the run began; times in results count from here.
+    epoch_ns: u64,
+    /// When connecting began and ended.
+    grown: (u64, u64),
+    /// When the load began.
+    go_ns: u64,
+    totals: Delta,
+    /// Of the load alone, by worker: what it cost.
+    usage: HashMap<u16, Usage>,
+    /// Clients usable, by worker, as last reported.
+    usable: HashMap<u16, u32>,
+    second: Delta,
+    second_number: u64,
+    seconds: Vec<Second>,
+    settled: Vec<Settled>,
+}
+
+impl Merge {
+    /// Nothing measured yet; connecting begins now.
+    pub fn new(workload: Workload, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
+        Self {
+            workload,
+            order,
+            epoch_ns,
+            grown: (now_ns, now_ns),
+            go_ns: u64::MAX,
+            totals: Delta::default(),
+            usage: HashMap::new(),
+            usable: HashMap::new(),
+            second: Delta::default(),
+            second_number: 0,
+            seconds: Vec::new(),
+            settled: Vec::new(),
+        }
+    }
+
+    /// Connecting ended at `grown_ns`; the load begins at `go_ns`.
+    pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
+        self.grown.1 = grown_ns;
+        self.go_ns = go_ns;
+    }
+
+    /// Adds what a worker measured. True when this began a new second, so that the last one is complete.
+    pub fn add(&mut self, delta: &Delta) -> bool {
+        self.totals.merge(delta);
+        self.usable.insert(delta.worker, delta.usable);
+        if delta.at_ns < self.go_ns {
+            return false;
+        }
+        self.usage.entry(delta.worker).or_default().merge(&delta.usage);
+        let number = (delta.at_ns - self.go_ns + NS_PER_S / 2) / NS_PER_S;
+        let is_new = number > self.second_number;
+        if is_new {
+            self.end_second();
+            self.second_number = number;
+        }
+        self.second.merge(delta);
+        self.second.at_ns = self.second.at_ns.max(delta.at_ns);
+        is_new
+    }
+
+    /// Adds a worker's books.
+    pub fn settle(&mut self, mut settled: Settled) {
+        let delta = std::mem::take(&mut settled.delta);
+        self.add(&delta);
+        self.settled.push(settled);
+    }
+
+    /// Everything so far.
+    pub fn totals(&self) -> &Delta {
+        &self.totals
+    }
+
+    /// Clients asked for.
+    pub fn clients(&self) -> u32 {
+        self.order.clients
+    }
+
+    /// Clients usable, as last reported.
+    pub fn usable(&self) -> u64 {
+        self.usable.values().map(|&n| u64::from(n)).sum()
+    }
+
+    /// The rows so far; the last may still get what the crew knows of the server.
+    pub fn last_second(&mut self) -> Option<&mut Second> {
+        self.seconds.last_mut()
+    }
+
+    /// The step. `interrupted`: it was cut short, so that what is not in yet is under way rather than lost.
+    pub fn finish(mut self, now_ns: u64, interrupted: bool) -> Step {
+        self.end_second();
+        let mut counts = self.totals.counts;
+        let completion = self.account(&mut counts, now_ns, interrupted);
+        let duration_ns = self.duration_ns(now_ns, interrupted);
+        let totals = self.totals;
+        let rates = rates(&self.order, &totals, self.workload, self.grown, self.go_ns, duration_ns);
+        let figures = totals.figures;
+        let generator = generator_use(&self.usage, &self.seconds, figures.loop_lag.clone());
+        Step {
+            clients: self.order.clients.into(),
+            start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
+            duration_ns,
+            rates,
+            figures: Figures {
+                handshake: figures.handshake,
+                handshake_parts: HandshakeParts {
+                    tcp: figures.tcp,
+                    tls: figures.tls,
+                    upgrade: figures.upgrade,
+                    ready: figures.ready,
+                },
+                rtt: figures.rtt,
+                service: figures.service,
+                delivery: figures.delivery,
+                completion,
+                send_lag: figures.send_lag,
+            },
+            counts,
+            errors: totals.errors,
+            generator: Some(generator),
+            series: self.seconds,
+            ..Step::default()
+        }
+    }
+
+    /// The schedule's length; in a closed loop, or when cut short, the time until the last arrival.
+    fn duration_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
+        let until_last_ns =
+            self.totals.last_arrival_ns.max(self.go_ns).min(now_ns.max(self.go_ns)) - self.go_ns;
+        match self.order.load {
+            Load::Open { duration_ns, .. } if !interrupted => duration_ns,
+            Load::Open { .. } => now_ns.saturating_sub(self.go_ns),
+            Load::Closed { .. } => until_last_ns,
+        }
+    }
+
+    /// Fills in what was due and what is missing, and gives the completion times.
+    fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Histogram {
+        let mut completion = Histogram::new();
+        match self.workload {
+            Workload::Echo => counts.expected = counts.sent,
+            Workload::Broadcast => counts.expected = self.broadcasts_due(now_ns, &mut completion),
+        }
+        // A client that came back in mid-step can get a copy that was not due to it.
+        counts.expected = counts.expected.max(counts.received);
+        let outstanding = counts.expected - counts.received;
+        if interrupted {
+            counts.in_flight = outstanding;
+        } else {
+            counts.missing = outstanding;
+        }
+        completion
+    }
+
+    /// How many copies were due in all; each broadcast's completion goes into `completion`, one that is not
+    /// complete with the time that has passed.
+    fn broadcasts_due(&self, now_ns: u64, completion: &mut Histogram) -> u64 {
+        let mut arrived: HashMap<(u16, u32), (u32, u64)> = HashMap::new();
+        for tally in self.settled.iter().flat_map(|settled| &settled.tallies) {
+            let BroadcastTally { worker, number, received, last_ns } = *tally;
+            let of_message = arrived.entry((worker, number)).or_default();
+            of_message.0 += received;
+            of_message.1 = of_message.1.max(last_ns);
+        }
+        let mut due_in_all = 0;
+        for settled in &self.settled {
+            for (number, sent) in settled.sent.iter().enumerate() {
+                let due: u32 = self.settled.iter().map(|s| subscribed(&s.population, sent.sent_ns)).sum();
+                let (received, last_ns) =
+                    arrived.get(&(settled.worker, number as u32)).copied().unwrap_or_default();
+                let end_ns = if received >= due && received > 0 { last_ns } else { now_ns };
+                completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
+                due_in_all += u64::from(due);
+            }
+        }
+        due_in_all
+    }
+
+    fn end_second(&mut self) {
+        let second = std::mem::take(&mut self.second);
+        if second.at_ns == 0 {
+            return;
+        }
+        let main = match self.workload {
+            Workload::Echo => &second.figures.rtt,
+            Workload::Broadcast => &second.figures.delivery,
+        };
+        let quantile = |q| (!main.is_empty()).then(|| main.quantile_ns(q));
+        let usage = second.usage;
+        let workers = self.usage.len().max(1) as f64;
+        let cpu = (usage.wall_ns > 0).then(|| PERCENT * usage.cpu_ns as f64 / usage.wall_ns as f64 * workers);
+        self.seconds.push(Second {
+            t_ns: second.at_ns.saturating_sub(self.epoch_ns),
+            clients: self.usable(),
+            sent: second.counts.sent,
+            received: second.counts.received,
+            errors: second.errors.total(),
+            p50_ns: quantile(0.5),
+            p95_ns: quantile(0.95),
+            p99_ns: quantile(0.99),
+            max_ns: (!main.is_empty()).then(|| main.max_ns()),
+            server_cpu_percent: None,
+            server_rss_bytes: None,
+            generator_cpu_percent: cpu,
+        });
+    }
+}
+
+/// How many clients of one worker were subscribed at `at_ns`.
+fn subscribed(population: &[(u64, u32)], at_ns: u64) -> u32 {
+    population.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).map_or(0, |(_, clients)| *clients)
+}
+
+fn rates(
+    order: &StepOrder,
+    totals: &Delta,
+    workload: Workload,
+    grown: (u64, u64),
+    go_ns: u64,
+    duration_ns: u64,
+) -> Rates {
+    let per_s = |n: u64, ns: u64| (ns > 0).then(|| n as f64 * NS_PER_S as f64 / ns as f64);
+    let completed = match workload {
+        Workload::Echo => totals.counts.received,
+        Workload::Broadcast => totals.acks,
+    };
+    let until_last_ns = totals.last_arrival_ns.saturating_sub(go_ns).max(duration_ns);
+    Rates {
+        asked_per_s: match order.load {
+            Load::Open { rate_per_s, .. } => Some(rate_per_s),
+            Load::Closed { .. } => None,
+        },
+        achieved_per_s: per_s(completed, duration_ns),
+        sent_per_s: per_s(totals.counts.sent, duration_ns),
+        received_per_s: per_s(totals.counts.received, until_last_ns),
+        connects_per_s: per_s(totals.counts.connected, grown.1 - grown.0).filter(|rate| *rate > 0.0),
+    }
+}
+
+fn generator_use(usage: &HashMap<u16, Usage>, seconds: &[Second], loop_lag: Histogram) -> GeneratorUse {
+    let share = |used_ns: u64, wall_ns: u64| (wall_ns > 0).then(|| PERCENT * used_ns as f64 / wall_ns as f64);
+    let of_workers = || usage.values().filter_map(|u| share(u.cpu_ns, u.wall_ns));
+    let waiting: Vec<f64> = usage.values().filter_map(|u| share(u.run_queue_ns, u.wall_ns)).collect();
+    let mean = of_workers().reduce(|a, b| a + b);
+    GeneratorUse {
+        cpu_percent_mean: mean,
+        cpu_percent_peak: seconds.iter().filter_map(|s| s.generator_cpu_percent).chain(mean).reduce(f64::max),
+        worker_cpu_percent_max: of_workers().reduce(f64::max),
+        waiting_percent: waiting.iter().copied().reduce(f64::max),
+        rss_bytes_peak: None,
+        bytes_per_client: None,
+        loop_lag,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::SentBroadcast;
+    use load::Until;
+
+    fn merge(settled: Vec<Settled>) -> Merge {
+        let load = Load::Closed { concurrency: 1, until: Until::Samples(2) };
+        let order = StepOrder { index: 0, clients: 5, load, warmup: false };
+        let mut merge = Merge::new(Workload::Broadcast, order, 0, 0);
+        merge.start(0, 100);
+        settled.into_iter().for_each(|s| merge.settle(s));
+        merge
+    }
+
+    fn books(worker: u16, population: &[(u64, u32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
+        let sent = sent.iter().map(|&ns| SentBroadcast { intended_ns: ns, sent_ns: ns }).collect();
+        let received = tallies.iter().map(|t| u64::from(t.received)).sum();
+        let delta = Delta { counts: Counts { received, ..Counts::default() }, ..Delta::default() };
+        Settled {
+            worker,
+            delta,
+            sent,
+            tallies: tallies.to_vec(),
+            population: population.to_vec(),
+            unanswered: 0,
+        }
+    }
+
+    #[test]
+    fn copies_are_due_to_whoever_was_there_and_complete_with_the_last_anywhere() {
+        let of = |worker, number, received, last_ns| BroadcastTally { worker, number, received, last_ns };
+        let sender = books(0, &[(0, 3), (250, 2)], &[200, 300], &[of(0, 0, 3, 210), of(0, 1, 2, 310)]);
+        let other = books(1, &[(0, 2)], &[], &[of(0, 0, 2, 260), of(0, 1, 1, 320)]);
+        let step = merge(vec![sender, other]).finish(1_000, false);
+        assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (9, 8, 1));
+        assert_eq!(step.figures.completion.count(), 2);
+        assert_eq!(step.figures.completion.min_ns(), 60, "the other worker's last copy");
+        assert_eq!(step.figures.completion.max_ns(), 700, "incomplete: charged until the end");
+    }
+
+    #[test]
+    fn what_an_interruption_left_open_is_not_lost() {
+        let sender = books(0, &[(0, 4)], &[200], &[]);
+        let step = merge(vec![sender]).finish(1_000, true);
+        assert_eq!((step.counts.missing, step.counts.in_flight), (0, 4));
+    }
+}
