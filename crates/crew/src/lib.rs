@@ -10,6 +10,7 @@
 //! 4. `Settle`: every worker closes its books; [`Merge`] turns them into one [`results::Step`].
 
 mod child;
+mod course;
 mod crew;
 mod frame;
 mod merge;
@@ -17,6 +18,7 @@ mod threads;
 mod watch;
 
 pub use child::{Child, run_child};
+pub use course::{Course, Warmup};
 pub use crew::{Crew, Error, Observer, Progress, Shape};
 pub use merge::Merge;
 pub use threads::Threads;

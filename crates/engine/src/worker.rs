@@ -159,6 +159,7 @@ impl Worker {
         if self.clients.len() < share as usize {
             self.clients.resize_with(share as usize, Client::default);
         }
+        self.dismiss(share);
         for client in &mut self.clients {
             client.record.echoes = Default::default();
             client.record.awaiting_since_ns = 0;
@@ -168,6 +169,17 @@ impl Worker {
         self.phase = Phase::Growing(Growth::new(&self.plan.connecting, self.segment, now_ns, waiting));
         self.next_delta_ns = now_ns + DELTA_INTERVAL_NS;
         self.grow(now_ns);
+    }
+
+    /// Says goodbye to the clients that this step does without, and drops those that never answered theirs.
+    fn dismiss(&mut self, share: u32) {
+        for client in self.clients.iter_mut().filter(|c| c.record.state == State::Closing) {
+            client.vacate();
+        }
+        for client in self.clients.iter_mut().skip(share as usize) {
+            self.ledger.usable -= u32::from(client.record.state == State::Usable);
+            client.close(&mut self.shared);
+        }
     }
 
     /// Connects whoever may connect now, and ends the phase when nobody is left.

@@ -9,10 +9,12 @@
 
 mod pacer;
 mod plan;
+mod rule;
 mod segment;
 
 pub use pacer::Pacer;
 pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, TlsPlan, Until, Workload,
 };
+pub use rule::LoadRule;
 pub use segment::Segment;

@@ -1,0 +1,142 @@
+//! Which level of load comes next, given how the last one went.
+
+use load::{LoadRule, StepOrder};
+use stats::Capacity;
+use stats::capacity::{Ask, Search, SearchConfig};
+
+/// A sequence of steps.
+#[derive(Clone, Debug)]
+pub struct Course {
+    rule: LoadRule,
+    index: u16,
+    warmup: Option<Warmup>,
+    path: Path,
+}
+
+/// A step before the first, measured but not part of the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Warmup {
+    /// Its clients.
+    pub clients: u32,
+    /// Its load.
+    pub rule: LoadRule,
+}
+
+#[derive(Clone, Debug)]
+enum Path {
+    Walk { next: u32, by: u32, left: Option<u32> },
+    Search(Box<Search>),
+    Over,
+}
+
+impl Course {
+    /// One step.
+    pub fn single(clients: u32, rule: LoadRule) -> Self {
+        Self::walk(clients, 0, Some(1), rule)
+    }
+
+    /// From `first` clients on, `by` more each step, until a step fails or `steps` have been taken.
+    pub fn walk(first: u32, by: u32, steps: Option<u32>, rule: LoadRule) -> Self {
+        let path = Path::Walk { next: first, by, left: steps };
+        Self { rule, index: 0, warmup: None, path }
+    }
+
+    /// Gallop, bisect, repeat near the limit (METHODOLOGY "Capacity").
+    pub fn search(config: SearchConfig, rule: LoadRule) -> Self {
+        Self { rule, index: 0, warmup: None, path: Path::Search(Box::new(Search::new(config))) }
+    }
+
+    /// The same, after a warm-up.
+    pub fn with_warmup(self, warmup: Option<Warmup>) -> Self {
+        Self { warmup, ..self }
+    }
+
+    /// The next step, if there is one.
+    pub fn poll(&mut self) -> Option<StepOrder> {
+        let index = self.index;
+        if let Some(Warmup { clients, rule }) = self.warmup {
+            return Some(StepOrder { index, clients, load: rule.for_clients(clients), warmup: true });
+        }
+        let clients = match &self.path {
+            Path::Walk { left: Some(0), .. } | Path::Over => return None,
+            Path::Walk { next, .. } => *next,
+            Path::Search(search) => match search.next() {
+                Ask::Measure(clients) => u32::try_from(clients).ok()?,
+                Ask::Done(_) => return None,
+            },
+        };
+        Some(StepOrder { index, clients, load: self.rule.for_clients(clients), warmup: false })
+    }
+
+    /// The step was measured; `passed`: within its limits.
+    pub fn handle(&mut self, order: &StepOrder, passed: bool) {
+        self.index += 1;
+        if self.warmup.take().is_some() {
+            return;
+        }
+        match &mut self.path {
+            Path::Walk { .. } if !passed => self.path = Path::Over,
+            Path::Walk { next, by, left } => {
+                *next = next.saturating_add(*by);
+                *left = left.map(|left| left - 1);
+            }
+            Path::Search(search) => search.handle(order.clients.into(), passed),
+            Path::Over => {}
+        }
+    }
+
+    /// What a search has found.
+    pub fn capacity(&self) -> Option<Capacity> {
+        match &self.path {
+            Path::Search(search) => match search.next() {
+                Ask::Done(capacity) => Some(capacity),
+                Ask::Measure(_) => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: LoadRule = LoadRule::EachClient { interval_ns: 1_000_000_000, duration_ns: 1_000_000_000 };
+
+    fn run(mut course: Course, passes: impl Fn(u32) -> bool) -> Vec<u32> {
+        let mut clients = Vec::new();
+        while let Some(order) = course.poll() {
+            assert_eq!(usize::from(order.index), clients.len());
+            clients.push(order.clients);
+            course.handle(&order, passes(order.clients));
+        }
+        clients
+    }
+
+    #[test]
+    fn a_walk_shows_the_step_that_breaks() {
+        assert_eq!(run(Course::walk(1000, 500, None, RULE), |n| n < 2000), [1000, 1500, 2000]);
+    }
+
+    #[test]
+    fn n_steps_are_n_steps() {
+        assert_eq!(run(Course::walk(10, 10, Some(2), RULE), |_| true), [10, 20]);
+    }
+
+    #[test]
+    fn a_failed_warmup_does_not_end_the_course() {
+        let warmup = Some(Warmup { clients: 1, rule: RULE });
+        assert_eq!(run(Course::single(10, RULE).with_warmup(warmup), |_| false), [1, 10]);
+    }
+
+    #[test]
+    fn a_search_brackets_the_limit() {
+        let config = SearchConfig { start: 100, step: 100, max: 10_000, tolerance: 0.05, repeats: 1 };
+        let mut course = Course::search(config, RULE);
+        while let Some(order) = course.poll() {
+            course.handle(&order, order.clients <= 1_234);
+        }
+        let capacity = course.capacity().expect("found");
+        assert!((1_150..=1_300).contains(&capacity.clients), "{capacity:?}");
+    }
+}
