@@ -12,7 +12,12 @@ use rustls::pki_types::ServerName;
 
 /// One connection's TLS state. No I/O: the caller moves the ciphertext.
 pub struct Tls {
-    connection: Box<rustls::Connection>,
+    /// Boxed whole: an optional `Tls` is one pointer in a connection that has none.
+    state: Box<State>,
+}
+
+struct State {
+    connection: rustls::Connection,
     peer_closed: bool,
 }
 
@@ -33,18 +38,19 @@ impl Tls {
     fn new(mut connection: rustls::Connection) -> Tls {
         // The caller bounds what it writes; a second limit here could only lose bytes.
         connection.set_buffer_limit(None);
-        Tls { connection: Box::new(connection), peer_closed: false }
+        Tls { state: Box::new(State { connection, peer_closed: false }) }
     }
 
     /// Takes what arrived from the peer and appends what it decrypts to to `plain`. Afterwards, also after an
     /// error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
     pub fn handle_input(&mut self, mut ciphertext: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
+        let State { connection, peer_closed } = &mut *self.state;
         while !ciphertext.is_empty() {
             // Never fails for want of room, as all plaintext is taken out below before more goes in.
-            let taken = self.connection.read_tls(&mut ciphertext).map_err(|_| TlsError::Misbehaved)?;
-            let state = self.connection.process_new_packets()?;
-            self.peer_closed |= state.peer_has_closed();
-            take_plain(&mut self.connection, state.plaintext_bytes_to_read(), plain);
+            let taken = connection.read_tls(&mut ciphertext).map_err(|_| TlsError::Misbehaved)?;
+            let io = connection.process_new_packets()?;
+            *peer_closed |= io.peer_has_closed();
+            take_plain(connection, io.plaintext_bytes_to_read(), plain);
             if taken == 0 {
                 break; // rustls reads no further than the peer's close_notify
             }
@@ -55,31 +61,35 @@ impl Tls {
     /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs is
     /// kept, and comes out of [`poll_output`](Tls::poll_output) when it has ended.
     pub fn write(&mut self, plain: &[u8], out: &mut Vec<u8>) {
-        self.connection.writer().write_all(plain).expect("the buffer has no limit, and memory does not fail");
+        self.state
+            .connection
+            .writer()
+            .write_all(plain)
+            .expect("the buffer has no limit, and memory does not fail");
         self.poll_output(out);
     }
 
     /// Appends what is to be sent (handshake messages, alerts) to `out`.
     pub fn poll_output(&mut self, out: &mut Vec<u8>) {
-        while self.connection.wants_write() {
-            self.connection.write_tls(out).expect("writing into a Vec does not fail");
+        while self.state.connection.wants_write() {
+            self.state.connection.write_tls(out).expect("writing into a Vec does not fail");
         }
     }
 
     /// Whether the peer has said that it will write nothing more. An end of the stream without that may be an
     /// attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were complete.
     pub fn peer_closed(&self) -> bool {
-        self.peer_closed
+        self.state.peer_closed
     }
 
     /// Whether application data cannot flow yet.
     pub fn is_handshaking(&self) -> bool {
-        self.connection.is_handshaking()
+        self.state.connection.is_handshaking()
     }
 
     /// Says that nothing more will be written (close_notify), appending it to `out`.
     pub fn close_notify(&mut self, out: &mut Vec<u8>) {
-        self.connection.send_close_notify();
+        self.state.connection.send_close_notify();
         self.poll_output(out);
     }
 }
