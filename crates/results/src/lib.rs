@@ -7,9 +7,10 @@ pub mod limit;
 mod resources;
 mod run;
 mod step;
+pub mod units;
 pub mod verdict;
 
-pub use limit::LimitOutcome;
+pub use limit::{Limit, LimitOutcome};
 pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict};
 pub use step::{Figures, HandshakeParts, Rates, Second, Step, Warmup};

@@ -1,4 +1,30 @@
-//! Assertions on figures: `p95<250ms`, `errors<1%`, `missing==0`.
+//! Assertions on figures: `p95<250ms`, `rtt.p99<=1s`, `errors<1%`, `missing==0`, `rate>=500/s`.
+//!
+//! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts take a
+//! number, or a share of what they are part of: errors of connects and messages, connection failures of connects, the
+//! rest of the expected deliveries.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::step::Step;
+use crate::units::{self, UnitError};
+
+mod figure;
+
+use figure::{Figure, Gauge};
+
+/// One limit, as it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    text: String,
+    figure: Figure,
+    comparison: Comparison,
+    /// In the unit of [`Figure::read`]: ms, per second, percent, bytes, or a count.
+    value: f64,
+    as_share: bool,
+}
 
 /// A limit held against one step or run.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +35,150 @@ pub struct LimitOutcome {
     pub passed: bool,
     /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
     pub actual: Option<f64>,
-    /// The unit of `actual`: `ms`, `%`, `/s`, `bytes` or nothing for counts.
-    pub unit: &'static str,
+    /// The unit of `actual`.
+    pub unit: Unit,
 }
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds.
+    Ms,
+    /// Percent.
+    Percent,
+    /// Per second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+    /// A plain number.
+    Count,
+}
+
+impl Unit {
+    /// The name in files and reports; empty for plain numbers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Ms => "ms",
+            Unit::Percent => "%",
+            Unit::PerSecond => "/s",
+            Unit::Bytes => "bytes",
+            Unit::Count => "",
+        }
+    }
+}
+
+/// Why a text is not a limit.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LimitError {
+    /// There is no `<`, `<=`, `>`, `>=` or `==`.
+    #[error("{0:?} is not a limit: write a figure, <, <=, >, >= or ==, and a value, such as p95<250ms")]
+    Shape(String),
+    /// The scenario has no such figure.
+    #[error("there is no figure {figure:?} in {scenario}; there are {known}")]
+    Figure {
+        /// What was asked for.
+        figure: String,
+        /// The scenario.
+        scenario: String,
+        /// What there is.
+        known: String,
+    },
+    /// The value is not in the figure's unit.
+    #[error("in the limit {limit:?}, {error}")]
+    Value {
+        /// The limit.
+        limit: String,
+        /// What is wrong with its value.
+        error: UnitError,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+    Equal,
+}
+
+/// The longer signs first: `<=` begins with `<`.
+const COMPARISONS: [(&str, Comparison); 5] = [
+    ("<=", Comparison::AtMost),
+    (">=", Comparison::AtLeast),
+    ("==", Comparison::Equal),
+    ("<", Comparison::Below),
+    (">", Comparison::Above),
+];
+
+impl Comparison {
+    fn holds(self, actual: f64, value: f64) -> bool {
+        match self {
+            Comparison::Below => actual < value,
+            Comparison::AtMost => actual <= value,
+            Comparison::Above => actual > value,
+            Comparison::AtLeast => actual >= value,
+            Comparison::Equal => actual == value,
+        }
+    }
+}
+
+impl Limit {
+    /// Reads a limit on a figure of `scenario` (`echo`, `broadcast`, `idle`, `storm`, `saturate`, `http`).
+    ///
+    /// # Errors
+    /// No comparison, a figure that the scenario does not have, or a value in the wrong unit.
+    pub fn parse(text: &str, scenario: &str) -> Result<Self, LimitError> {
+        let text = text.trim();
+        let (name, comparison, value) = split(text).ok_or_else(|| LimitError::Shape(text.into()))?;
+        let figure = Figure::parse(name, scenario).ok_or_else(|| LimitError::Figure {
+            figure: name.into(),
+            scenario: scenario.into(),
+            known: Figure::known(scenario),
+        })?;
+        let as_share = matches!(figure, Figure::Counted(_)) && value.ends_with('%');
+        let value =
+            read_value(figure, value).map_err(|error| LimitError::Value { limit: text.into(), error })?;
+        Ok(Limit { text: text.into(), figure, comparison, value, as_share })
+    }
+
+    /// Holds the limit against one step. A figure that was not measured breaks it: silence is no proof.
+    pub fn check(&self, step: &Step) -> LimitOutcome {
+        let actual = self.figure.read(step, self.as_share);
+        LimitOutcome {
+            limit: self.text.clone(),
+            passed: actual.is_some_and(|actual| self.comparison.holds(actual, self.value)),
+            actual,
+            unit: self.figure.unit(self.as_share),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn split(text: &str) -> Option<(&str, Comparison, &str)> {
+    let at = text.find(['<', '>', '='])?;
+    let (sign, comparison) = COMPARISONS.into_iter().find(|(sign, _)| text[at..].starts_with(sign))?;
+    let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
+    (!name.is_empty() && !value.is_empty()).then_some((name, comparison, value))
+}
+
+fn read_value(figure: Figure, text: &str) -> Result<f64, UnitError> {
+    match figure {
+        Figure::Timed(..) => units::duration_ns(text).map(|ns| ns as f64 / 1e6),
+        Figure::Counted(_) if text.ends_with('%') => units::share(text).map(|share| share * 100.0),
+        Figure::Counted(_) => units::count(text).map(|count| count as f64),
+        Figure::Rate(_) => units::rate_per_s(text),
+        Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu) => {
+            units::share(text).map(|share| share * 100.0)
+        }
+        Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => units::bytes(text).map(|bytes| bytes as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests;

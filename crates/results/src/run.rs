@@ -1,8 +1,8 @@
 //! One execution: what was run, against what, where, and what came of it.
 
+use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
-use stats::{Capacity, Interval};
 
 use crate::limit::LimitOutcome;
 use crate::step::Step;
@@ -76,8 +76,6 @@ pub struct Environment {
 pub struct Verdict {
     /// How much the server holds, when it was searched for.
     pub capacity: Option<Capacity>,
-    /// The confidence interval of the capacity's own figure or of a repeated figure, by figure name.
-    pub intervals: Vec<(String, Interval)>,
     /// Where latency begins to grow faster than load, when load was varied.
     pub knee: Option<Knee>,
     /// Server memory against open connections; the slope is bytes per connection.

@@ -1,6 +1,48 @@
 //! Who held a step back: the server, the generator, the machine, the network, or nobody.
+//!
+//! Rules (METHODOLOGY "Verdict"), the first that holds decides:
+//! 1. machine: one host for both, its CPUs all but idle, and the server using its part of them;
+//! 2. generator: a worker's CPU at its limit, loop lag or send lag that shows in the rtt, or messages not sent in
+//!    time while the server was idle;
+//! 3. server: its CPU or one of its threads at its limit, answers not given in time, or latency that grew faster
+//!    than the load while the generator was idle;
+//! 4. network: a link at its limit, or segments sent again;
+//! 5. none.
+//!
+//! The generator comes before the server: in doubt the figures are not the server's.
 
 use std::fmt;
+
+use crate::step::Step;
+
+mod conclude;
+mod marks;
+
+pub use conclude::{conclude, limited_by_generator};
+pub use marks::marks;
+
+/// CPU of the server, or of one of its threads, that counts as all of it.
+pub const SERVER_CPU_PERCENT_MAX: f64 = 95.0;
+/// CPU of a worker that counts as all of it.
+pub const WORKER_CPU_PERCENT_MAX: f64 = 90.0;
+/// Idle CPU of a machine below which there is none left.
+pub const MACHINE_IDLE_PERCENT_MIN: f64 = 5.0;
+/// The server's part of a busy machine below which it is not the one that fills it.
+pub const SERVER_PART_PERCENT_MIN: f64 = 10.0;
+/// Use of a network link that counts as all of it.
+pub const NETWORK_PERCENT_MAX: f64 = 90.0;
+/// Segments sent again that make a network the suspect.
+pub const RETRANSMIT_PERCENT_MAX: f64 = 1.0;
+/// Lag of the generator below which it never matters.
+pub const LAG_NS_MIN: u64 = 1_000_000;
+/// Lag of the generator, as a share of the rtt, above which it shows.
+pub const LAG_SHARE_MAX: f64 = 0.1;
+/// A rate missed by more than this share is missed.
+pub const RATE_SHARE_MISSED: f64 = 0.01;
+/// CPU below which the generator or the server is idle.
+pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
+/// How much faster than the load latency must grow to be a sign.
+pub const GROWTH_MIN: f64 = 1.5;
 
 /// What held a step back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +60,15 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
+    /// All of them.
+    pub const ALL: [Bottleneck; 5] = [
+        Bottleneck::Server,
+        Bottleneck::Generator,
+        Bottleneck::Machine,
+        Bottleneck::Network,
+        Bottleneck::None,
+    ];
+
     /// The name in files and reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -32,7 +83,7 @@ impl Bottleneck {
 
 impl fmt::Display for Bottleneck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(self.name())
     }
 }
 
@@ -44,3 +95,134 @@ pub struct Finding {
     /// Why, with the figures: `its CPU was at 97% of 1 core`.
     pub reason: String,
 }
+
+/// Judges a step by what was used during it; `previous` is the lighter step before it, if there was one.
+pub fn judge(step: &Step, previous: Option<&Step>) -> Finding {
+    let rules: [(Bottleneck, Option<String>); 4] = [
+        (Bottleneck::Machine, machine(step)),
+        (Bottleneck::Generator, generator(step)),
+        (Bottleneck::Server, server(step, previous)),
+        (Bottleneck::Network, network(step)),
+    ];
+    let found =
+        rules.into_iter().find_map(|(bottleneck, reason)| Some(Finding { bottleneck, reason: reason? }));
+    found.unwrap_or_else(|| Finding { bottleneck: Bottleneck::None, reason: nobody(step) })
+}
+
+fn machine(step: &Step) -> Option<String> {
+    let machine = step.machine.as_ref()?;
+    let idle = machine.idle_percent_mean.filter(|&idle| idle < MACHINE_IDLE_PERCENT_MIN)?;
+    let all_percent = 100.0 * f64::from(machine.cores?);
+    let server_part =
+        step.server.as_ref().and_then(|server| server.cpu_percent_mean).map(|cpu| 100.0 * cpu / all_percent);
+    let shared = machine.same_host? && server_part.is_none_or(|part| part >= SERVER_PART_PERCENT_MIN);
+    shared.then(|| format!("server and generator share a machine of which {idle:.0}% was idle"))
+}
+
+fn generator(step: &Step) -> Option<String> {
+    let generator = step.generator.as_ref()?;
+    if let Some(cpu) = generator.worker_cpu_percent_max.filter(|&cpu| cpu >= WORKER_CPU_PERCENT_MAX) {
+        return Some(format!("a worker's CPU was at {cpu:.0}%"));
+    }
+    let rtt_p99_ns = marks::main_figure(step).quantile_ns(0.99);
+    for (lag, name) in [(&generator.loop_lag, "loop lag"), (&step.figures.send_lag, "send lag")] {
+        let lag_p99_ns = lag.quantile_ns(0.99);
+        if !lag.is_empty() && lag_p99_ns > LAG_NS_MIN && lag_p99_ns as f64 > LAG_SHARE_MAX * rtt_p99_ns as f64
+        {
+            let (lag_ms, rtt_ms) = (lag_p99_ns as f64 / 1e6, rtt_p99_ns as f64 / 1e6);
+            return Some(format!("its {name} p99 of {lag_ms:.1} ms shows in the p99 of {rtt_ms:.1} ms"));
+        }
+    }
+    let (asked, sent) = (step.rates.asked_per_s?, step.rates.sent_per_s?);
+    let late = sent < asked * (1.0 - RATE_SHARE_MISSED);
+    (late && server_cpu_share(step).is_none_or(|cpu| cpu < IDLE_CPU_PERCENT_MAX))
+        .then(|| format!("it sent {sent:.0} messages/s of {asked:.0} with the server idle"))
+}
+
+fn server(step: &Step, previous: Option<&Step>) -> Option<String> {
+    if let Some((cpu, cores)) = server_cpu_share(step).zip(server_cores(step))
+        && cpu >= SERVER_CPU_PERCENT_MAX
+    {
+        return Some(format!(
+            "its CPU was at {cpu:.0}% of {cores} core{}",
+            if cores == 1.0 { "" } else { "s" }
+        ));
+    }
+    let threads = step.server.iter().flat_map(|server| &server.thread_use);
+    let busiest = threads.max_by(|a, b| a.cpu_percent().total_cmp(&b.cpu_percent()));
+    if let Some(thread) = busiest.filter(|thread| thread.cpu_percent() >= SERVER_CPU_PERCENT_MAX) {
+        return Some(format!("its thread {:?} was at {:.0}% of a core", thread.name, thread.cpu_percent()));
+    }
+    if let (Some(asked), Some(achieved)) = (step.rates.asked_per_s, step.rates.achieved_per_s)
+        && achieved < asked * (1.0 - RATE_SHARE_MISSED)
+    {
+        return Some(format!("it completed {achieved:.0} of {asked:.0} messages/s"));
+    }
+    grew(step, previous?)
+}
+
+/// Latency that grew faster than the load while the generator was idle and on time.
+fn grew(step: &Step, previous: &Step) -> Option<String> {
+    let generator = step.generator.as_ref()?;
+    let idle = generator.worker_cpu_percent_max? < IDLE_CPU_PERCENT_MAX;
+    let (now, before) = (marks::main_figure(step), marks::main_figure(previous));
+    let on_time = marks::fell_behind_ns(step).is_none();
+    if !idle || !on_time || now.is_empty() || before.is_empty() {
+        return None;
+    }
+    let (now_ns, before_ns) = (now.quantile_ns(0.95) as f64, before.quantile_ns(0.95) as f64);
+    let (latency, load) = (now_ns / before_ns.max(1.0), load_growth(step, previous)?);
+    (latency > GROWTH_MIN * load.max(1.0) && now_ns - before_ns > LAG_NS_MIN as f64)
+        .then(|| format!("p95 grew {latency:.1}-fold for {load:.1}-fold load while the generator was idle"))
+}
+
+/// How many times the load of the previous step this one carried.
+fn load_growth(step: &Step, previous: &Step) -> Option<f64> {
+    let ratio = |now: f64, before: f64| (before > 0.0).then(|| now / before);
+    let clients = ratio(step.clients as f64, previous.clients as f64)?;
+    let asked =
+        step.rates.asked_per_s.zip(previous.rates.asked_per_s).and_then(|(now, before)| ratio(now, before));
+    Some(clients.max(asked.unwrap_or(0.0)))
+}
+
+fn network(step: &Step) -> Option<String> {
+    let machine = step.machine.as_ref()?;
+    if let Some(used) = machine.network_percent.filter(|&used| used >= NETWORK_PERCENT_MAX) {
+        return Some(format!("a link carried {used:.0}% of its speed"));
+    }
+    let again = machine.retransmit_percent.filter(|&again| again >= RETRANSMIT_PERCENT_MAX)?;
+    Some(format!("{again:.1}% of the segments were sent again"))
+}
+
+fn nobody(step: &Step) -> String {
+    let parts = [
+        server_cpu_share(step).map(|cpu| format!("server CPU {cpu:.0}%")),
+        step.generator
+            .as_ref()
+            .and_then(|g| g.worker_cpu_percent_max)
+            .map(|cpu| format!("busiest worker {cpu:.0}%")),
+    ];
+    let known: Vec<_> = parts.into_iter().flatten().collect();
+    if known.is_empty() {
+        "nothing reached its limit".into()
+    } else {
+        format!("nothing reached its limit: {}", known.join(", "))
+    }
+}
+
+/// The server's mean CPU as a share of the cores it may use: 0 to 100.
+fn server_cpu_share(step: &Step) -> Option<f64> {
+    Some(step.server.as_ref()?.cpu_percent_mean? / server_cores(step)?)
+}
+
+/// The cores the server may use: its own limit, or else all of the machine it shares with the generator.
+fn server_cores(step: &Step) -> Option<f64> {
+    let own = step.server.as_ref()?.cores;
+    own.or_else(|| {
+        let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
+        machine.cores.map(f64::from)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! The figures a limit can name, and how each is read from a step.
+
+use stats::{Counts, Histogram, QUANTILES};
+
+use super::Unit;
+use crate::step::Step;
+
+/// A figure of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Figure {
+    /// A statistic of something timed, by its name in [`crate::Figures::named`].
+    Timed(&'static str, Statistic),
+    Counted(Counted),
+    Rate(Rate),
+    Gauge(Gauge),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Statistic {
+    Min,
+    Mean,
+    Sd,
+    Quantile(f64),
+    Max,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Counted {
+    Errors,
+    Missing,
+    Late,
+    Duplicate,
+    Reordered,
+    Unexpected,
+    Corrupt,
+    ConnectTimeouts,
+    ConnectFailures,
+    Disconnects,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rate {
+    Achieved,
+    Sent,
+    Received,
+    Connects,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Gauge {
+    ServerCpu,
+    ServerRss,
+    GeneratorCpu,
+    GeneratorRss,
+}
+
+const HANDSHAKE: [&str; 5] = ["handshake", "tcp", "tls", "upgrade", "ready"];
+const EXCHANGE: [&str; 3] = ["rtt", "service", "send_lag"];
+const FAN_OUT: [&str; 2] = ["delivery", "completion"];
+
+const STATISTICS: [(&str, Statistic); 5] = [
+    ("min", Statistic::Min),
+    ("mean", Statistic::Mean),
+    ("sd", Statistic::Sd),
+    ("median", Statistic::Quantile(0.5)),
+    ("max", Statistic::Max),
+];
+
+const COUNTED: [(&str, Counted); 10] = [
+    ("errors", Counted::Errors),
+    ("missing", Counted::Missing),
+    ("late", Counted::Late),
+    ("duplicate", Counted::Duplicate),
+    ("reordered", Counted::Reordered),
+    ("unexpected", Counted::Unexpected),
+    ("corrupt", Counted::Corrupt),
+    ("connect_timeouts", Counted::ConnectTimeouts),
+    ("connect_failures", Counted::ConnectFailures),
+    ("disconnects", Counted::Disconnects),
+];
+
+const RATES: [(&str, Rate); 4] = [
+    ("rate", Rate::Achieved),
+    ("sent_rate", Rate::Sent),
+    ("received_rate", Rate::Received),
+    ("connect_rate", Rate::Connects),
+];
+
+const GAUGES: [(&str, Gauge); 4] = [
+    ("server.cpu", Gauge::ServerCpu),
+    ("server.rss", Gauge::ServerRss),
+    ("generator.cpu", Gauge::GeneratorCpu),
+    ("generator.rss", Gauge::GeneratorRss),
+];
+
+fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    table.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
+}
+
+/// What the scenario times, its main figure first.
+fn timed(scenario: &str) -> Vec<&'static str> {
+    let parts: &[&[&'static str]] = match scenario {
+        "idle" | "storm" => &[&HANDSHAKE],
+        "echo" | "http" => &[&EXCHANGE, &HANDSHAKE],
+        _ => &[&EXCHANGE, &FAN_OUT, &HANDSHAKE],
+    };
+    parts.concat()
+}
+
+impl Figure {
+    pub(super) fn parse(name: &str, scenario: &str) -> Option<Self> {
+        if let Some(counted) = find(&COUNTED, name) {
+            return Some(Figure::Counted(counted));
+        }
+        if let Some(rate) = find(&RATES, name) {
+            return Some(Figure::Rate(rate));
+        }
+        if let Some(gauge) = find(&GAUGES, name) {
+            return Some(Figure::Gauge(gauge));
+        }
+        let timed = timed(scenario);
+        if let Some(statistic) = Statistic::parse(name) {
+            return Some(Figure::Timed(timed[0], statistic));
+        }
+        let (figure, statistic) = name.split_once('.')?;
+        let figure = timed.into_iter().find(|known| *known == figure)?;
+        Some(Figure::Timed(figure, Statistic::parse(statistic)?))
+    }
+
+    /// All names of the scenario's figures, for an error message.
+    pub(super) fn known(scenario: &str) -> String {
+        let names = |table: &mut dyn Iterator<Item = &str>| table.collect::<Vec<_>>().join(", ");
+        let timed = timed(scenario);
+        format!(
+            "min, mean, sd, median, max and percentiles such as p99.9, of {} (when none is named) or of {} (as in \
+             {}.p99); {}; {}; {}",
+            timed[0],
+            timed[1..].join(", "),
+            timed[1],
+            names(&mut COUNTED.iter().map(|entry| entry.0)),
+            names(&mut RATES.iter().map(|entry| entry.0)),
+            names(&mut GAUGES.iter().map(|entry| entry.0)),
+        )
+    }
+
+    pub(super) fn unit(self, as_share: bool) -> Unit {
+        match self {
+            Figure::Timed(..) => Unit::Ms,
+            Figure::Counted(_) if as_share => Unit::Percent,
+            Figure::Counted(_) => Unit::Count,
+            Figure::Rate(_) => Unit::PerSecond,
+            Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu) => Unit::Percent,
+            Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => Unit::Bytes,
+        }
+    }
+
+    /// The value in its unit; `None` when the step did not measure it.
+    pub(super) fn read(self, step: &Step, as_share: bool) -> Option<f64> {
+        match self {
+            Figure::Timed(name, statistic) => {
+                let (_, histogram) = step.figures.named().into_iter().find(|(known, _)| *known == name)?;
+                (!histogram.is_empty()).then(|| statistic.of_ms(histogram))
+            }
+            Figure::Counted(counted) => {
+                let (count, whole) = counted.of(step);
+                match (as_share, whole) {
+                    (false, _) => Some(count as f64),
+                    (true, 0) => None,
+                    (true, whole) => Some(100.0 * count as f64 / whole as f64),
+                }
+            }
+            Figure::Rate(Rate::Achieved) => step.rates.achieved_per_s,
+            Figure::Rate(Rate::Sent) => step.rates.sent_per_s,
+            Figure::Rate(Rate::Received) => step.rates.received_per_s,
+            Figure::Rate(Rate::Connects) => step.rates.connects_per_s,
+            Figure::Gauge(gauge) => gauge.read(step),
+        }
+    }
+}
+
+impl Statistic {
+    fn parse(name: &str) -> Option<Self> {
+        if let Some(statistic) = find(&STATISTICS, name) {
+            return Some(statistic);
+        }
+        // p999 and p9999 are the file's names for p99.9 and p99.99.
+        if let Some(&(_, q)) = QUANTILES.iter().find(|(known, _)| *known == name) {
+            return Some(Statistic::Quantile(q));
+        }
+        let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
+        (0.0 < percent && percent < 100.0).then_some(Statistic::Quantile(percent / 100.0))
+    }
+
+    fn of_ms(self, histogram: &Histogram) -> f64 {
+        let ns = match self {
+            Statistic::Min => histogram.min_ns() as f64,
+            Statistic::Mean => histogram.mean_ns(),
+            Statistic::Sd => histogram.sd_ns(),
+            Statistic::Quantile(q) => histogram.quantile_ns(q) as f64,
+            Statistic::Max => histogram.max_ns() as f64,
+        };
+        ns / 1e6
+    }
+}
+
+impl Counted {
+    /// The count, and what a share of it is a share of.
+    fn of(self, step: &Step) -> (u64, u64) {
+        let Counts { sent, expected, connects, connected, .. } = step.counts;
+        let counts = &step.counts;
+        match self {
+            Counted::Errors => (step.errors.total(), connects + sent),
+            Counted::Missing => (counts.missing, expected),
+            Counted::Late => (counts.late, expected),
+            Counted::Duplicate => (counts.duplicate, expected),
+            Counted::Reordered => (counts.reordered, expected),
+            Counted::Unexpected => (counts.unexpected, expected),
+            Counted::Corrupt => (counts.corrupt, expected),
+            Counted::ConnectTimeouts => (counts.connect_timeouts, connects),
+            Counted::ConnectFailures => (counts.connect_failures, connects),
+            Counted::Disconnects => (counts.disconnects, connected),
+        }
+    }
+}
+
+impl Gauge {
+    fn read(self, step: &Step) -> Option<f64> {
+        let (server, generator) = (step.server.as_ref(), step.generator.as_ref());
+        match self {
+            Gauge::ServerCpu => server?.cpu_percent_mean,
+            Gauge::ServerRss => server?.rss_bytes_peak.map(|bytes| bytes as f64),
+            Gauge::GeneratorCpu => generator?.cpu_percent_mean,
+            Gauge::GeneratorRss => generator?.rss_bytes_peak.map(|bytes| bytes as f64),
+        }
+    }
+}

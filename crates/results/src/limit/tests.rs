@@ -1,0 +1,108 @@
+use super::*;
+use crate::{GeneratorUse, ServerUse};
+
+const MS: u64 = 1_000_000;
+
+/// 100 round trips of 1 to 100 ms, 20,000 deliveries expected, 200 missing.
+fn step() -> Step {
+    let mut step = Step::default();
+    (1..=100).for_each(|i| step.figures.rtt.record_ns(i * MS));
+    step.figures.delivery.record_ns(300 * MS);
+    step.counts =
+        stats::Counts { sent: 900, expected: 20_000, missing: 200, connects: 100, ..Default::default() };
+    (0..5).for_each(|at| step.errors.add("reset", at, "connection reset"));
+    step.rates.achieved_per_s = Some(499.0);
+    step.server =
+        Some(ServerUse { cpu_percent_mean: Some(80.0), rss_bytes_peak: Some(1 << 20), ..Default::default() });
+    step.generator = Some(GeneratorUse::default());
+    step
+}
+
+fn outcome(limit: &str) -> LimitOutcome {
+    Limit::parse(limit, "broadcast").unwrap_or_else(|error| panic!("{error}")).check(&step())
+}
+
+#[test]
+fn every_kind_of_figure_is_held_to_its_limit() {
+    for (limit, passed) in [
+        ("p95<250ms", true),
+        ("p95 < 95ms", false),
+        ("rtt.p99<=1s", true),
+        ("rtt.max<=100ms", true),
+        ("max<100ms", false),
+        ("min>=1ms", true),
+        ("mean==50500us", true),
+        ("median<=50.1ms", true),
+        ("p99.9<101ms", true),
+        ("p999<101ms", true),
+        ("delivery.p99.9<299ms", false),
+        ("errors<1%", true),
+        ("errors<0.5%", false),
+        ("errors==5", true),
+        ("missing==0", false),
+        ("missing<=1%", true),
+        ("rate>=500/s", false),
+        ("rate>400", true),
+        ("server.cpu<90%", true),
+        ("server.rss<=1MiB", true),
+        ("server.rss<1MB", false),
+    ] {
+        assert_eq!(outcome(limit).passed, passed, "{limit}: {:?}", outcome(limit));
+    }
+}
+
+#[test]
+fn an_outcome_says_what_was_measured() {
+    let missing = outcome("missing<0.5%");
+    assert_eq!((missing.actual, missing.unit), (Some(1.0), Unit::Percent));
+    assert_eq!(outcome("max<1s").actual, Some(100.0));
+    assert_eq!(outcome("max<1s").limit, "max<1s");
+}
+
+#[test]
+fn what_was_not_measured_breaks_its_limit() {
+    for limit in ["completion.p95<1s", "sent_rate>=0", "generator.cpu<100%", "disconnects<1%"] {
+        let outcome = outcome(limit);
+        assert_eq!((outcome.passed, outcome.actual), (false, None), "{limit}");
+    }
+}
+
+#[test]
+fn a_bare_percentile_is_of_the_scenarios_main_figure() {
+    let mut step = Step::default();
+    step.figures.handshake.record_ns(7 * MS);
+    assert_eq!(Limit::parse("p50<1s", "storm").unwrap().check(&step).actual, Some(7.0));
+    assert_eq!(Limit::parse("p50<1s", "echo").unwrap().check(&step).actual, None);
+}
+
+#[test]
+fn a_wrong_figure_lists_what_there_is() {
+    let error = Limit::parse("delivry.p99<1s", "broadcast").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
+         p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, handshake, tcp, tls, \
+         upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, corrupt, \
+         connect_timeouts, connect_failures, disconnects; rate, sent_rate, received_rate, connect_rate; server.cpu, \
+         server.rss, generator.cpu, generator.rss"
+    );
+    for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {
+        assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Figure { .. })), "{limit}");
+    }
+}
+
+#[test]
+fn a_wrong_value_says_what_it_should_be() {
+    let error = Limit::parse("p95<250", "echo").unwrap_err().to_string();
+    assert!(error.starts_with("in the limit \"p95<250\", \"250\" is not a duration"), "{error}");
+    for limit in ["errors<1ms", "missing<0.5", "rate>5ms", "server.cpu<5"] {
+        assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Value { .. })), "{limit}");
+    }
+}
+
+#[test]
+fn what_is_not_a_limit_is_refused() {
+    for limit in ["", "p95", "<250ms", "p95<", "p95=250ms", "p95 250ms"] {
+        assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Shape(_))), "{limit}");
+    }
+}

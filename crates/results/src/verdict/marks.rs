@@ -1,0 +1,66 @@
+//! What is wrong with a step, as plain sentences.
+
+use stats::Histogram;
+
+use super::{Bottleneck, LAG_NS_MIN, LAG_SHARE_MAX, RATE_SHARE_MISSED};
+use crate::step::Step;
+
+/// The figure a step is judged by: the rtt, or the handshake where nothing is exchanged.
+pub(super) fn main_figure(step: &Step) -> &Histogram {
+    if step.figures.rtt.is_empty() { &step.figures.handshake } else { &step.figures.rtt }
+}
+
+/// How far the generator fell behind its schedule at worst, when that shows in the rtt's tail.
+pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
+    let worst_ns = step.figures.send_lag.max_ns();
+    let shows = worst_ns as f64 > LAG_SHARE_MAX * step.figures.rtt.max_ns() as f64;
+    (worst_ns > LAG_NS_MIN && shows).then_some(worst_ns)
+}
+
+/// What is wrong with the step. `quantile` is the one its limit looks at, such as 0.95; `interrupted` says that the
+/// user stopped it early. The bottleneck must have been judged.
+pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
+    let counts = &step.counts;
+    let rtt = main_figure(step);
+    let found = [
+        interrupted.then(|| "interrupted: the figures are of what ran".into()),
+        limited(step),
+        fell_behind_ns(step).map(|worst| {
+            format!("the generator fell behind its schedule by up to {:.1} ms", worst as f64 / 1e6)
+        }),
+        rate_missed(step),
+        (counts.connected < counts.connects).then(|| {
+            format!(
+                "{} of {} clients did not become usable",
+                counts.connects - counts.connected,
+                counts.connects
+            )
+        }),
+        (counts.disconnects > 0).then(|| format!("{} clients lost their connection", counts.disconnects)),
+        (!rtt.is_empty() && rtt.is_marked(quantile)).then(|| {
+            let needed = (10.0 / (1.0 - quantile)).round();
+            format!("p{} rests on {} samples; {needed} are needed", percent(quantile), rtt.count())
+        }),
+        (rtt.clamped() > 0)
+            .then(|| format!("{} samples were longer than 10 min and count as 10 min", rtt.clamped())),
+        counts.check().err().map(|error| format!("the generator lost count: {error}")),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn limited(step: &Step) -> Option<String> {
+    let finding = step.bottleneck.as_ref().filter(|finding| finding.bottleneck == Bottleneck::Generator)?;
+    Some(format!("limited by the generator: {}", finding.reason))
+}
+
+fn rate_missed(step: &Step) -> Option<String> {
+    let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
+    let missed = 1.0 - achieved / asked;
+    (missed > RATE_SHARE_MISSED)
+        .then(|| format!("the rate was missed by {:.1}%: {achieved:.1}/s of {asked:.1}/s", missed * 100.0))
+}
+
+/// 0.999 as `99.9`, without binary noise.
+fn percent(quantile: f64) -> f64 {
+    (quantile * 1e6).round() / 1e4
+}
