@@ -1,0 +1,159 @@
+"""The programs compared: how each is started, and how its work is counted.
+
+A tool runs at a size, which means what it can be told: messages, seconds, or clients. Its cost is the slope between a
+small and a large run, so that starting, connecting and ending cancel out.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+ECHO_CLIENTS = 50
+BROADCAST_CLIENTS = 1000
+PACED_CLIENTS = 10_000
+IDLE_HOLD_S = 3
+K6_QUIET = ["--quiet", "--no-usage-report", "--summary-mode=disabled", "--address="]
+LOAD_TEST_WINDOW_S = 4
+
+
+@dataclass(frozen=True)
+class Program:
+    """Something to run: named by an environment variable, or else found on the PATH by its own name."""
+
+    name: str
+    variable: str
+    default: str | None
+
+    def path(self) -> str | None:
+        named = os.environ.get(self.variable) or self.default
+        return shutil.which(named) if named else None
+
+    def missing(self) -> str | None:
+        """What to do about it, if it is not here."""
+        return None if self.path() else f"set {self.variable}=…"
+
+
+@dataclass(frozen=True)
+class Tool(Program):
+    """A client. `argv` takes a program, a URL and a size, `count` its output and the size."""
+
+    sizes: tuple[int, int]
+    argv: Callable[[str, str, int], list[str]]
+    count: Callable[[str, int], float]
+    env: Callable[[str, int], dict[str, str]] = lambda url, size: {}
+    done: Callable[[str, int], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Server(Program):
+    """A server that echoes, and speaks websocket-bench's JSON protocol. `argv` takes a program and a port."""
+
+    argv: Callable[[str, int], list[str]]
+
+
+def throng(sizes: tuple[int, int], count: Callable[[dict], float], *words: str) -> Tool:
+    """A throng verb and its flags, where `{}` stands for the size; `count` takes the results of a step."""
+    return Tool(
+        "throng", "THRONG", None, sizes,
+        argv=lambda program, url, size: [
+            program, *(word.replace("{}", str(size)) for word in words), "--threads=1", "--format=json", url
+        ],
+        count=lambda output, size: count(last_step(output)),
+    )
+
+
+def last_step(output: str) -> dict:
+    """Of throng's results; whatever it says besides, on standard error, comes first."""
+    return json.loads(output[output.index("{"):])["steps"][-1]
+
+
+def received(step: dict) -> float:
+    return step["counts"]["received"]
+
+
+def websocket_bench(sizes: tuple[int, int], count: Callable[[int], float], *words: str) -> Tool:
+    """Without --total-steps and with a limit of nothing it stops after the first step."""
+    verb, *flags = words
+    return Tool(
+        "websocket-bench", "WEBSOCKET_BENCH", "websocket-bench", sizes,
+        argv=lambda program, url, size: [
+            program, verb, url, *(flag.replace("{}", str(size)) for flag in flags), "--limit-rtt=0s"
+        ],
+        count=lambda output, size: count(size),
+    )
+
+
+def k6(sizes: tuple[int, int], clients: Callable[[int], int], echoes: Callable[[int], int]) -> Tool:
+    return Tool(
+        "k6", "K6", "k6", sizes,
+        argv=lambda program, url, size: [program, "run", *K6_QUIET, str(HERE / "k6.js")],
+        count=lambda output, size: size,
+        env=lambda url, size: {
+            "URL": url, "VUS": str(clients(size)), "ECHOES": str(echoes(size)), "HOLD_MS": str(IDLE_HOLD_S * 1000),
+            "K6_AUTO_EXTENSION_RESOLUTION": "false",
+        },
+    )
+
+
+def load_test_windows(output: str) -> list[float]:
+    return [float(rate) for rate in re.findall(r"Msg/sec: ([\d.]+)", output)]
+
+
+# It never ends, and prints the rate of each window: its size is a number of windows.
+LOAD_TEST = Tool(
+    "µWebSockets load_test", "UWS_LOAD_TEST", "load_test", (1, 2),
+    argv=lambda program, url, size: [
+        "stdbuf", "-oL", program, str(ECHO_CLIENTS), "127.0.0.1", url.split(":")[2].split("/")[0], "0", "0", "20"
+    ],
+    count=lambda output, size: sum(load_test_windows(output)) * LOAD_TEST_WINDOW_S,
+    done=lambda output, size: len(load_test_windows(output)) >= size,
+)
+
+THRONG_ECHO_RAW, THRONG_ECHO_JSON = (
+    throng(
+        (100_000, 500_000), received, "echo", f"--dialect={dialect}", f"--concurrent={ECHO_CLIENTS}",
+        f"--step-size={ECHO_CLIENTS}", "--sample-size={}", "--total-steps=1"
+    )
+    for dialect in ("raw", "json")
+)
+WEBSOCKET_BENCH_ECHO = websocket_bench(
+    (20_000, 100_000), lambda size: size, "echo", f"--concurrent={ECHO_CLIENTS}", f"--step-size={ECHO_CLIENTS}",
+    "--sample-size={}"
+)
+K6_ECHO = k6((20_000, 100_000), lambda size: ECHO_CLIENTS, lambda size: size // ECHO_CLIENTS)
+
+THRONG_BROADCAST = throng(
+    (100, 1000), received, "broadcast", "--dialect=json", f"--step-size={BROADCAST_CLIENTS}", "--sample-size={}",
+    "--total-steps=1"
+)
+WEBSOCKET_BENCH_BROADCAST = websocket_bench(
+    (40, 400), lambda size: size * BROADCAST_CLIENTS, "broadcast", f"--step-size={BROADCAST_CLIENTS}",
+    "--sample-size={}"
+)
+
+# Its clients say something once a minute, so nearly all of them are silent.
+THRONG_IDLE = throng(
+    (1000, 10_000), lambda step: step["clients"], "echo", "--dialect=raw", "--clients={}", "--interval=1m",
+    f"--duration={IDLE_HOLD_S}s"
+)
+# Everyone once a second, which is what its own lag is told of.
+THRONG_PACED = throng(
+    (PACED_CLIENTS, PACED_CLIENTS), received, "echo", "--dialect=raw", "--clients={}", "--interval=1s", "--duration=5s"
+)
+# The few echoes keep it alive for long enough after connecting that its memory is seen.
+WEBSOCKET_BENCH_IDLE = websocket_bench(
+    (1000, 10_000), lambda size: size, "echo", "--step-size={}", "--concurrent=1", "--sample-size=2000"
+)
+K6_IDLE = k6((100, 1000), lambda size: size, lambda size: 0)
+
+THRONG_SERVE = Server(
+    "throng serve", "THRONG", None,
+    lambda program, port: [program, "serve", f"--listen=127.0.0.1:{port}", "--threads=1"],
+)
+UWS_SERVER = Server("µWebSockets", "UWS_SERVER", None, lambda program, port: [program, str(port)])
