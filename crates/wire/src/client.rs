@@ -1,171 +1,51 @@
 //! The client role: HTTP upgrade, WebSocket and dialect of one virtual user.
+//!
+//! ```text
+//! idle --handle_open--> opening --101, verified--> open --close frames both ways--> open, but silent
+//! opening, open --any failure--> failed: input is discarded
+//! ```
 
-use std::fmt;
-
-use crate::dialects::DialectId;
+use crate::config::Config;
+use crate::dialects::{ClientState, Link};
+use crate::event::{Event, Kind};
 use crate::failure::Failure;
+use crate::http::head::{Expect, HeadReader};
+use crate::http::response::Response;
 use crate::io::{Io, StreamId};
-use crate::limits::{DeflateOptions, Limits};
 use crate::stamp::Stamp;
-
-/// What the clients of a run have in common, as the user asked for it.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The dialect spoken.
-    pub dialect: DialectId,
-    /// The `Host` field: host name, and port unless it is the scheme's own.
-    pub host: String,
-    /// Path and query, in origin form.
-    pub path: String,
-    /// Header fields to add to the request.
-    pub headers: Vec<(String, String)>,
-    /// Subprotocols to offer, in order; empty: the dialect's own.
-    pub subprotocols: Vec<String>,
-    /// The `Origin` field.
-    pub origin: Option<String>,
-    /// User and password of basic authentication (RFC 7617).
-    pub basic_auth: Option<(String, String)>,
-    /// Offer permessage-deflate.
-    pub deflate: Option<DeflateOptions>,
-    /// Bounds on what the server may send.
-    pub limits: Limits,
-    /// What messages carry.
-    pub payload: Payload,
-}
-
-/// The size and form of the messages sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Payload {
-    /// Bytes: of the whole message in `raw` (33 when `None`), of the padding in the others (0 when `None`).
-    pub padding: Option<u32>,
-    /// `raw` only: send text, not binary.
-    pub text: bool,
-}
-
-/// An option that cannot be put on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BadOption {
-    /// The host is empty or holds bytes a `Host` field may not.
-    Host,
-    /// The path does not start with `/` or holds bytes a request target may not.
-    Path,
-    /// A header name or value is not sendable, or is one the handshake sets itself.
-    Header,
-    /// A subprotocol is not a token, or is there twice.
-    Subprotocol,
-    /// The payload is too small for its stamp, or above the message limit.
-    PayloadSize {
-        /// Fewest bytes.
-        min: u32,
-        /// Most bytes.
-        max: u32,
-    },
-}
-
-/// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
-#[derive(Debug)]
-pub struct Config {
-    options: Options,
-}
-
-impl Config {
-    /// Checks the options and encodes the parts of a request and of a message that never change.
-    pub fn new(options: Options) -> Result<Config, BadOption> {
-        Ok(Config { options })
-    }
-
-    /// What was asked for.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-}
-
-/// What to send.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A message for the server to send back.
-    Echo,
-    /// A message for the server to send to everyone.
-    Broadcast,
-}
-
-/// What a stamped message that came in is to its receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// The answer to one's own echo.
-    Echo,
-    /// The acknowledgement of one's own broadcast (`broadcastResult`).
-    Ack,
-    /// A copy of a broadcast, one's own included.
-    Copy,
-}
-
-/// A refusal in the dialect's own words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rejection {
-    /// The server refused the subscription or join.
-    Subscription,
-    /// The server refused a message.
-    Message,
-}
-
-impl Rejection {
-    /// The name under which results count it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rejection::Subscription => "rejected_subscription",
-            Rejection::Message => "rejected_message",
-        }
-    }
-}
-
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Rejection::Subscription => "the server refused the subscription",
-            Rejection::Message => "the server refused a message",
-        })
-    }
-}
-
-/// What happened on a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// The 101 is in and verified.
-    Upgraded,
-    /// The dialect is ready: messages may be sent.
-    Usable,
-    /// A message of ours, whole and sound.
-    Message {
-        /// What it is to this client.
-        role: Role,
-        /// The mark it carried.
-        stamp: Stamp,
-        /// Payload bytes on the wire, all fragments together, as compressed.
-        bytes: u32,
-    },
-    /// A message of ours that was changed on its way.
-    Corrupt {
-        /// Payload bytes on the wire.
-        bytes: u32,
-    },
-    /// A message that is not ours.
-    Foreign {
-        /// Payload bytes on the wire.
-        bytes: u32,
-    },
-    /// The dialect refused something.
-    Rejected(Rejection),
-    /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
-    Closed {
-        /// The peer's close code.
-        code: u16,
-    },
-}
+use crate::ws::End;
+use crate::ws::receiver::{Incoming, Receiver};
+use crate::ws::sender::Sender;
+use crate::ws::upgrade::{self, Key};
 
 /// One virtual user's connection.
 #[derive(Debug, Default)]
-pub struct Client {}
+pub struct Client {
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Idle,
+    Opening(Box<Opening>),
+    Open(Session),
+    Failed,
+}
+
+/// Waiting for the answer to the upgrade request.
+#[derive(Debug)]
+struct Opening {
+    key: Key,
+    head: HeadReader,
+}
+
+#[derive(Debug)]
+struct Session {
+    receiver: Receiver,
+    sender: Sender,
+    dialect: ClientState,
+}
 
 impl Client {
     /// A client whose transport is not connected yet.
@@ -174,8 +54,10 @@ impl Client {
     }
 
     /// The transport of `stream` is connected: writes the request.
-    pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
-        let _ = (cfg, now_ns, stream, io);
+    pub fn handle_open(&mut self, cfg: &Config, _now_ns: u64, stream: StreamId, io: &mut impl Io) {
+        debug_assert_eq!(stream, 0, "no dialect has opened another");
+        let key = cfg.write_request(io);
+        self.state = State::Opening(Box::new(Opening { key, head: HeadReader::default() }));
     }
 
     /// Bytes came in on `stream`, in any portions. After an error the connection is of no further use.
@@ -188,20 +70,41 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let _ = (cfg, now_ns, stream, bytes, io, on);
-        Ok(())
+        debug_assert_eq!(stream, 0, "no dialect has opened another");
+        let mut input = bytes;
+        if let State::Opening(opening) = &mut self.state {
+            match opening.handle_input(cfg, &mut input) {
+                Ok(None) => return Ok(()),
+                Ok(Some(session)) => {
+                    self.state = State::Open(session);
+                    on(Event::Upgraded);
+                    if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) {
+                        dialect.handle_upgraded(&mut link, on);
+                    }
+                }
+                Err(failure) => {
+                    self.state = State::Failed;
+                    return Err(failure);
+                }
+            }
+        }
+        let State::Open(session) = &mut self.state else { return Ok(()) };
+        let result = session.handle_input(cfg, now_ns, input, io, on);
+        result.inspect_err(|_| self.state = State::Failed)
     }
 
     /// The peer closed `stream`. Fine after a completed close, [`Failure::Eof`] before.
     pub fn handle_eof(
         &mut self,
-        cfg: &Config,
-        now_ns: u64,
-        stream: StreamId,
-        on: &mut impl FnMut(Event),
+        _cfg: &Config,
+        _now_ns: u64,
+        _stream: StreamId,
+        _on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let _ = (cfg, now_ns, stream, on);
-        Ok(())
+        match &self.state {
+            State::Open(session) if session.receiver.is_closed() => Ok(()),
+            _ => Err(Failure::Eof),
+        }
     }
 
     /// The time named by [`poll_timeout`](Client::poll_timeout) has come.
@@ -212,21 +115,34 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let _ = (cfg, now_ns, io, on);
-        Ok(())
+        match self.dialect(cfg, now_ns, io) {
+            Some((dialect, mut link)) => dialect.handle_timeout(&mut link, on),
+            None => Ok(()),
+        }
     }
 
     /// When the dialect wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
     pub fn poll_timeout(&self) -> Option<u64> {
-        None
+        match &self.state {
+            State::Open(session) => session.dialect.poll_timeout(),
+            _ => None,
+        }
     }
 
     /// Whether messages may be sent.
     pub fn is_usable(&self) -> bool {
-        false
+        match &self.state {
+            State::Open(session) => !session.sender.is_closed() && session.dialect.is_usable(),
+            _ => false,
+        }
     }
 
-    /// Sends one stamped message. `unix_ns` is the wall clock, for dialects whose messages show it.
+    /// Sends one stamped message; nothing when the client is not usable. `unix_ns` is the wall clock, for
+    /// dialects whose messages show it.
+    ///
+    /// # Panics
+    /// If the dialect has no such kind of message: see [`DialectId::can_broadcast`](crate::DialectId::can_broadcast).
+    #[inline]
     pub fn send(
         &mut self,
         cfg: &Config,
@@ -236,11 +152,87 @@ impl Client {
         stamp: Stamp,
         io: &mut impl Io,
     ) {
-        let _ = (cfg, now_ns, unix_ns, kind, stamp, io);
+        if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io)
+            && dialect.is_usable()
+        {
+            dialect.send(&mut link, unix_ns, kind, stamp);
+        }
     }
 
     /// Starts the close handshake (RFC 6455 §7.1.2). Does nothing before the upgrade or after another close.
-    pub fn close(&mut self, cfg: &Config, code: u16, io: &mut impl Io) {
-        let _ = (cfg, code, io);
+    pub fn close(&mut self, _cfg: &Config, code: u16, io: &mut impl Io) {
+        if let State::Open(session) = &mut self.state {
+            session.sender.close(io, code);
+        }
+    }
+
+    /// The dialect of an open session, and what it acts through.
+    #[inline]
+    fn dialect<'a, I: Io>(
+        &'a mut self,
+        cfg: &'a Config,
+        now_ns: u64,
+        io: &'a mut I,
+    ) -> Option<(&'a mut ClientState, Link<'a, I>)> {
+        match &mut self.state {
+            State::Open(Session { sender, dialect, .. }) => Some((dialect, Link { cfg, now_ns, sender, io })),
+            _ => None,
+        }
+    }
+}
+
+impl Opening {
+    /// The session, once the server's answer is whole and good.
+    fn handle_input(&mut self, cfg: &Config, input: &mut &[u8]) -> Result<Option<Session>, Failure> {
+        let options = cfg.options();
+        loop {
+            let Some((head, lines)) = self.head.read(Expect::Response, &options.limits, input)? else {
+                return Ok(None);
+            };
+            let response = Response::parse(head, lines)?;
+            // Interim answers (RFC 9110 §15.2) may precede the final one; the handshake's deadline bounds them.
+            if matches!(response.status, 100 | 102..=199) {
+                continue;
+            }
+            let agreed =
+                upgrade::verify(&response, &self.key, &options.subprotocols, options.deflate.is_some())?;
+            let level = options.deflate.map_or(0, |deflate| deflate.level);
+            let (inflater, deflater) = agreed.map(|a| a.codecs(End::Client, level)).unzip();
+            return Ok(Some(Session {
+                receiver: Receiver::new(End::Client, inflater),
+                sender: Sender::new(End::Client, deflater),
+                dialect: ClientState::new(options.dialect),
+            }));
+        }
+    }
+}
+
+impl Session {
+    #[inline]
+    fn handle_input(
+        &mut self,
+        cfg: &Config,
+        now_ns: u64,
+        mut input: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        let Session { receiver, sender, dialect } = self;
+        loop {
+            let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
+                Ok(None) => return Ok(()),
+                Ok(Some(Incoming::Message(message))) => {
+                    let mut link = Link { cfg, now_ns, sender, io };
+                    dialect.handle_message(&mut link, &message, on)
+                }
+                Ok(Some(Incoming::Control)) => Ok(()),
+                Ok(Some(Incoming::Closed { code })) => {
+                    on(Event::Closed { code });
+                    Ok(())
+                }
+                Err(failure) => Err(failure),
+            };
+            handled.inspect_err(|&failure| sender.fail(io, failure))?;
+        }
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Nothing here does I/O or reads a clock. A driver hands received bytes to a session ([`Client`] or
 //! [`Server`]) through `handle_*`, together with the time, and implements [`Io`] for what the session wants
-//! to send. The layers, from the bottom up: `http` heads and bodies, `ws` frames and messages,
+//! to send. The layers, from the bottom up: [`http`] heads and bodies, [`ws`] frames and messages,
 //! [`dialects`] meaning, [`client`] and [`server`] one connection of each role. [`stamp`] is the mark by which
 //! a message is known again.
 
 pub mod client;
+pub mod config;
 pub mod dialects;
+pub mod event;
 pub mod failure;
 pub mod http;
 pub mod io;
@@ -16,8 +18,10 @@ pub mod server;
 pub mod stamp;
 pub mod ws;
 
-pub use client::{BadOption, Client, Config, Event, Kind, Options, Payload, Rejection, Role};
+pub use client::Client;
+pub use config::{BadOption, Config, Options, Payload};
 pub use dialects::DialectId;
+pub use event::{Event, Kind, Rejection, Role};
 pub use failure::{Failure, HttpReason, Reason};
 pub use io::{Io, StreamId};
 pub use limits::{DeflateOptions, Limits};

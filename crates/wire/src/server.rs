@@ -1,9 +1,24 @@
 //! The server role: HTTP, WebSocket and dialect of one accepted connection.
+//!
+//! ```text
+//! head --plain request--> body --its end--> head         (answered at the end of the body)
+//! head --upgrade granted--> open --close frames both ways--> done
+//! head, body --connection: close, or any failure--> done
+//! open --any failure--> done
+//! done: input is discarded
+//! ```
 
-use crate::dialects::DialectId;
+use crate::dialects::{DialectId, ServerLink, ServerState};
 use crate::failure::Failure;
+use crate::http::body::{Body, Piece};
+use crate::http::head::{Expect, HeadReader};
+use crate::http::request::{self, Request};
 use crate::io::{Io, StreamId};
 use crate::limits::{DeflateOptions, Limits};
+use crate::ws::receiver::{Incoming, Receiver};
+use crate::ws::sender::Sender;
+use crate::ws::upgrade::{self, Granted};
+use crate::ws::{End, frame};
 
 /// What the connections of a server have in common.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +48,8 @@ pub enum ServerEvent<'a> {
         /// Payload bytes of the message.
         bytes: u32,
     },
-    /// A message for every member of the group, the sender included. The sender's result is already in its output.
+    /// A message for every member of the group, the sender included. The sender's result goes into its output
+    /// before `handle_input` returns.
     Broadcast {
         /// The group.
         dialect: DialectId,
@@ -54,7 +70,44 @@ pub enum ServerEvent<'a> {
 
 /// One accepted connection.
 #[derive(Debug, Default)]
-pub struct Server {}
+pub struct Server {
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Http(Box<Http>),
+    Open(Session),
+    Done,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State::Http(Box::default())
+    }
+}
+
+/// Before an upgrade.
+#[derive(Debug, Default)]
+struct Http {
+    head: HeadReader,
+    /// A plain request whose body is still coming in.
+    pending: Option<Pending>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    body: Body,
+    status: u16,
+    keep_alive: bool,
+}
+
+#[derive(Debug)]
+struct Session {
+    receiver: Receiver,
+    sender: Sender,
+    dialect: ServerState,
+}
 
 impl Server {
     /// A connection that was just accepted.
@@ -67,47 +120,207 @@ impl Server {
     pub fn handle_input(
         &mut self,
         cfg: &ServerConfig,
-        now_ns: u64,
+        _now_ns: u64,
         stream: StreamId,
         bytes: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        let _ = (cfg, now_ns, stream, bytes, io, on);
-        Ok(())
+        debug_assert_eq!(stream, 0, "a server's connection is one stream");
+        let mut input = bytes;
+        let result = loop {
+            match &mut self.state {
+                State::Http(http) => match http.handle_input(cfg, &mut input, io, on) {
+                    Ok(Some(next)) => self.state = next,
+                    Ok(None) => break Ok(()),
+                    Err(failure) => break Err(failure),
+                },
+                State::Open(session) => break session.handle_input(cfg, input, io, on),
+                State::Done => break Ok(()),
+            }
+        };
+        let over = match &self.state {
+            State::Open(session) => session.receiver.is_closed(),
+            State::Http(_) => false,
+            State::Done => true,
+        };
+        if over || result.is_err() {
+            self.state = State::Done;
+            io.close_stream(0);
+        }
+        result
     }
 
     /// The peer closed `stream`. Fine between requests and after a completed close, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,
-        cfg: &ServerConfig,
-        now_ns: u64,
-        stream: StreamId,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        _cfg: &ServerConfig,
+        _now_ns: u64,
+        _stream: StreamId,
+        _on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        let _ = (cfg, now_ns, stream, on);
-        Ok(())
+        match &self.state {
+            State::Http(http) if http.pending.is_none() && !http.head.is_partial() => Ok(()),
+            State::Done => Ok(()),
+            _ => Err(Failure::Eof),
+        }
     }
 
     /// The time named by [`poll_timeout`](Server::poll_timeout) has come.
     pub fn handle_timeout(
         &mut self,
         cfg: &ServerConfig,
-        now_ns: u64,
+        _now_ns: u64,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        let _ = (cfg, now_ns, io, on);
-        Ok(())
+        match &mut self.state {
+            State::Open(Session { sender, dialect, .. }) => {
+                dialect.handle_timeout(&mut ServerLink { cfg, sender, io }, on)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// When the dialect wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
     pub fn poll_timeout(&self) -> Option<u64> {
-        None
+        match &self.state {
+            State::Open(session) => session.dialect.poll_timeout(),
+            _ => None,
+        }
     }
 
     /// Starts the close handshake. Does nothing before the upgrade or after another close.
-    pub fn close(&mut self, cfg: &ServerConfig, code: u16, io: &mut impl Io) {
-        let _ = (cfg, code, io);
+    pub fn close(&mut self, _cfg: &ServerConfig, code: u16, io: &mut impl Io) {
+        if let State::Open(session) = &mut self.state {
+            session.sender.close(io, code);
+        }
+    }
+}
+
+impl Http {
+    /// Answers requests; the next state when this one is over, `None` when more bytes are needed.
+    fn handle_input(
+        &mut self,
+        cfg: &ServerConfig,
+        input: &mut &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<Option<State>, Failure> {
+        let next = self.try_input(cfg, input, io, on);
+        next.inspect_err(|&failure| {
+            let status = request::status_of(failure);
+            request::answer(io.out(0), status, upgrade::refusal_fields(status), false);
+        })
+    }
+
+    fn try_input(
+        &mut self,
+        cfg: &ServerConfig,
+        input: &mut &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<Option<State>, Failure> {
+        loop {
+            if let Some(pending) = &mut self.pending {
+                match pending.body.read(&cfg.limits, input)? {
+                    None => return Ok(None),
+                    Some(Piece::Data(_)) => continue,
+                    Some(Piece::End) => {}
+                }
+                let Pending { status, keep_alive, .. } = *pending;
+                self.pending = None;
+                request::answer(io.out(0), status, upgrade::refusal_fields(status), keep_alive);
+                on(ServerEvent::Requested { keep_alive });
+                if !keep_alive {
+                    return Ok(Some(State::Done));
+                }
+            }
+            let Some((head, lines)) = self.head.read(Expect::Request, &cfg.limits, input)? else {
+                return Ok(None);
+            };
+            let request = Request::parse(head, lines)?;
+            if request.wants_websocket() {
+                let granted = upgrade::judge(&request, cfg).map_err(Failure::Refused)?;
+                return Ok(Some(State::Open(Session::new(cfg, &granted, io, on))));
+            }
+            if request.fields.has_member("expect", "100-continue") && request.minor >= 1 {
+                io.out(0).extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            }
+            self.pending = Some(Pending {
+                body: Body::new(request.body),
+                status: plain_status(&request),
+                keep_alive: request.keep_alive(),
+            });
+        }
+    }
+}
+
+/// What a plain request gets: there is one empty page.
+fn plain_status(request: &Request<'_>) -> u16 {
+    match (request.path(), request.method) {
+        ("/", "GET" | "HEAD") => 200,
+        ("/", _) => 405,
+        _ => 404,
+    }
+}
+
+impl Session {
+    /// Writes the 101 and what the dialect says first.
+    fn new(
+        cfg: &ServerConfig,
+        granted: &Granted<'_>,
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Session {
+        granted.write(io.out(0));
+        let level = cfg.deflate.map_or(0, |deflate| deflate.level);
+        let (inflater, deflater) = granted.deflate.map(|agreed| agreed.codecs(End::Server, level)).unzip();
+        let group = cfg.dialect.map_or(DialectId::Raw, DialectId::group);
+        let mut session = Session {
+            receiver: Receiver::new(End::Server, inflater),
+            sender: Sender::new(End::Server, deflater),
+            dialect: ServerState::new(group),
+        };
+        on(ServerEvent::Upgraded { dialect: group });
+        session.dialect.handle_upgraded(&mut ServerLink { cfg, sender: &mut session.sender, io });
+        session
+    }
+
+    #[inline]
+    fn handle_input(
+        &mut self,
+        cfg: &ServerConfig,
+        mut input: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let Session { receiver, sender, dialect } = self;
+        loop {
+            let handled = match receiver.next(&cfg.limits, sender, io, &mut input) {
+                Ok(None) => return Ok(()),
+                // Our close is out: whatever else the client says, nothing may be answered.
+                Ok(Some(Incoming::Message(_))) if sender.is_closed() => Ok(()),
+                Ok(Some(Incoming::Message(message))) => {
+                    let out = io.out(0);
+                    let start = frame::open(out, End::Server);
+                    let mut link = ServerLink { cfg, sender, io };
+                    match message.append_to(link.io.out(0)) {
+                        Ok(()) => dialect.handle_message(&mut link, message.text, start, on),
+                        Err(failure) => {
+                            link.io.out(0).truncate(start);
+                            Err(failure)
+                        }
+                    }
+                }
+                Ok(Some(Incoming::Control)) => Ok(()),
+                Ok(Some(Incoming::Closed { code })) => {
+                    on(ServerEvent::Closed { code });
+                    Ok(())
+                }
+                Err(failure) => Err(failure),
+            };
+            handled.inspect_err(|&failure| sender.fail(io, failure))?;
+        }
     }
 }

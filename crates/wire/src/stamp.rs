@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(&binary[..8], b"thRg\0\x07\xbe\xef");
         let hex: String = binary[4..].iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(hex.as_bytes(), &text[7..]);
-        assert!(BINARY_BYTES <= 33, "wsdemo's message must hold it");
+        const { assert!(BINARY_BYTES <= 33, "wsdemo's message must hold it") };
     }
 
     #[test]

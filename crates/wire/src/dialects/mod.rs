@@ -1,35 +1,246 @@
-//! The application protocols spoken over a WebSocket.
+//! The application protocols spoken over a WebSocket: one file each, both roles, and one line in the registry.
+//!
+//! A dialect's file has a `Client` and a `Server`: the state of one connection (nothing at all for the simple
+//! ones) with the verbs of [`ClientDialect`] and [`ServerDialect`], and its `message_tail`.
 
-/// A dialect.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum DialectId {
-    /// wsdemo's: any message is echoed.
-    Raw,
-    /// websocket-bench's JSON: echo and broadcast.
-    Json,
-    /// websocket-bench's binary: echo and broadcast.
-    Binary,
+mod binary;
+mod family;
+mod json;
+mod raw;
+
+use crate::config::{BadOption, Config, Options};
+use crate::event::{Event, Kind};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::server::{ServerConfig, ServerEvent};
+use crate::stamp::Stamp;
+use crate::ws::receiver::Message;
+use crate::ws::sender::Sender;
+
+/// What a client's dialect acts through.
+pub(crate) struct Link<'a, I> {
+    pub(crate) cfg: &'a Config,
+    /// For dialects with heartbeats and deadlines.
+    #[expect(dead_code, reason = "none of the simple dialects has a clock")]
+    pub(crate) now_ns: u64,
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) io: &'a mut I,
+}
+
+/// What a server's dialect acts through.
+pub(crate) struct ServerLink<'a, I> {
+    pub(crate) cfg: &'a ServerConfig,
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) io: &'a mut I,
+}
+
+/// A dialect on the client's side of one connection.
+pub(crate) trait ClientDialect {
+    /// The upgrade is done. Says what the dialect says first, and [`Event::Usable`] if it is ready at once.
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, I>, on: &mut impl FnMut(Event));
+
+    /// A message came in.
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        message: &Message<'_>,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure>;
+
+    /// Sends a stamped message.
+    fn send<I: Io>(&mut self, link: &mut Link<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp);
+
+    /// Whether messages may be sent.
+    fn is_usable(&self) -> bool {
+        true
+    }
+
+    /// When to be woken.
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    /// The time has come.
+    fn handle_timeout<I: Io>(
+        &mut self,
+        _link: &mut Link<'_, I>,
+        _on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// A dialect on the server's side of one connection.
+pub(crate) trait ServerDialect {
+    /// The 101 is written. Says what the dialect says first.
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
+
+    /// A message came in. It lies at the end of the output as the payload of an unsealed frame that starts at
+    /// `start`, so that an echo needs no copy: seal it, or truncate the output and write something else.
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        start: usize,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure>;
+
+    /// When to be woken.
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    /// The time has come.
+    fn handle_timeout<I: Io>(
+        &mut self,
+        _link: &mut ServerLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Makes of the registry what knows every dialect: the ids, their names, and the state of a connection of any.
+macro_rules! dialects {
+    ($( #[doc = $doc:literal] $id:ident: $module:ident, $name:literal $(| $alias:literal)*; )*) => {
+        /// A dialect.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum DialectId {
+            $( #[doc = $doc] $id, )*
+        }
+
+        impl DialectId {
+            /// Every dialect.
+            pub const ALL: &'static [DialectId] = &[$(DialectId::$id),*];
+
+            /// The name on the command line and in results.
+            pub fn name(self) -> &'static str {
+                match self { $(DialectId::$id => $name,)* }
+            }
+
+            /// The dialect of that name or alias.
+            pub fn from_name(name: &str) -> Option<DialectId> {
+                match name {
+                    $($name $(| $alias)* => Some(DialectId::$id),)*
+                    _ => None,
+                }
+            }
+
+            /// What every message of a client ends with.
+            pub(crate) fn message_tail(self, options: &Options) -> Result<Vec<u8>, BadOption> {
+                match self { $(DialectId::$id => $module::message_tail(options),)* }
+            }
+        }
+
+        /// A connection's dialect, on the client's side.
+        #[derive(Debug)]
+        pub(crate) enum ClientState { $($id($module::Client),)* }
+
+        impl ClientState {
+            pub(crate) fn new(id: DialectId) -> ClientState {
+                match id { $(DialectId::$id => ClientState::$id($module::Client::default()),)* }
+            }
+
+            #[inline]
+            pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, I>, on: &mut impl FnMut(Event)) {
+                match self { $(ClientState::$id(d) => d.handle_upgraded(link, on),)* }
+            }
+
+            #[inline]
+            pub(crate) fn handle_message<I: Io>(
+                &mut self,
+                link: &mut Link<'_, I>,
+                message: &Message<'_>,
+                on: &mut impl FnMut(Event),
+            ) -> Result<(), Failure> {
+                match self { $(ClientState::$id(d) => d.handle_message(link, message, on),)* }
+            }
+
+            #[inline]
+            pub(crate) fn send<I: Io>(&mut self, link: &mut Link<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
+                match self { $(ClientState::$id(d) => d.send(link, unix_ns, kind, stamp),)* }
+            }
+
+            pub(crate) fn is_usable(&self) -> bool {
+                match self { $(ClientState::$id(d) => d.is_usable(),)* }
+            }
+
+            pub(crate) fn poll_timeout(&self) -> Option<u64> {
+                match self { $(ClientState::$id(d) => ClientDialect::poll_timeout(d),)* }
+            }
+
+            pub(crate) fn handle_timeout<I: Io>(
+                &mut self,
+                link: &mut Link<'_, I>,
+                on: &mut impl FnMut(Event),
+            ) -> Result<(), Failure> {
+                match self { $(ClientState::$id(d) => d.handle_timeout(link, on),)* }
+            }
+        }
+
+        /// A connection's dialect, on the server's side.
+        #[derive(Debug)]
+        pub(crate) enum ServerState { $($id($module::Server),)* }
+
+        impl ServerState {
+            pub(crate) fn new(id: DialectId) -> ServerState {
+                match id { $(DialectId::$id => ServerState::$id($module::Server::default()),)* }
+            }
+
+            pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
+                match self { $(ServerState::$id(d) => d.handle_upgraded(link),)* }
+            }
+
+            #[inline]
+            pub(crate) fn handle_message<I: Io>(
+                &mut self,
+                link: &mut ServerLink<'_, I>,
+                text: bool,
+                start: usize,
+                on: &mut impl FnMut(ServerEvent<'_>),
+            ) -> Result<(), Failure> {
+                match self { $(ServerState::$id(d) => d.handle_message(link, text, start, on),)* }
+            }
+
+            pub(crate) fn poll_timeout(&self) -> Option<u64> {
+                match self { $(ServerState::$id(d) => ServerDialect::poll_timeout(d),)* }
+            }
+
+            pub(crate) fn handle_timeout<I: Io>(
+                &mut self,
+                link: &mut ServerLink<'_, I>,
+                on: &mut impl FnMut(ServerEvent<'_>),
+            ) -> Result<(), Failure> {
+                match self { $(ServerState::$id(d) => d.handle_timeout(link, on),)* }
+            }
+        }
+    };
+}
+
+dialects! {
+    /// wsdemo's: any message comes back.
+    Raw: raw, "raw" | "wsdemo";
+    /// websocket-bench's, as JSON: echo and broadcast.
+    Json: json, "json" | "standard" | "websocket-bench";
+    /// websocket-bench's, as binary: echo and broadcast.
+    Binary: binary, "binary";
 }
 
 impl DialectId {
-    /// Every dialect.
-    pub const ALL: &'static [DialectId] = &[DialectId::Raw, DialectId::Json, DialectId::Binary];
+    /// The subprotocols a client offers unless told otherwise.
+    pub(crate) fn subprotocols(self) -> &'static [&'static str] {
+        &[]
+    }
 
-    /// The name on the command line and in results.
-    pub fn name(self) -> &'static str {
+    /// The dialect that stands for all that share a broadcast group with this one: [`Raw`](DialectId::Raw) for
+    /// raw, json and binary.
+    pub fn group(self) -> DialectId {
         match self {
-            DialectId::Raw => "raw",
-            DialectId::Json => "json",
-            DialectId::Binary => "binary",
+            DialectId::Raw | DialectId::Json | DialectId::Binary => family::GROUP,
         }
     }
 
-    /// The dialect of that name or alias.
-    pub fn from_name(name: &str) -> Option<DialectId> {
-        DialectId::ALL.iter().copied().find(|d| d.name() == name)
-    }
-
-    /// Whether [`Kind::Broadcast`](crate::Kind::Broadcast) may be sent.
+    /// Whether [`Kind::Broadcast`] may be sent.
     pub fn can_broadcast(self) -> bool {
         self != DialectId::Raw
     }
@@ -38,4 +249,9 @@ impl DialectId {
     pub fn has_ack(self) -> bool {
         self != DialectId::Raw
     }
+}
+
+/// The deterministic filler after a stamp: `1234567890` over and over, so that damage to it shows.
+fn padding(bytes: usize) -> impl Iterator<Item = u8> {
+    b"1234567890".iter().copied().cycle().take(bytes)
 }

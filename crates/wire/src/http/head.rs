@@ -134,14 +134,14 @@ mod tests {
     use super::*;
 
     /// Feeds the bytes in portions of `step`; the head, and what was left.
-    fn read(expect: Expect, bytes: &[u8], step: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>, Failure> {
+    fn read(expect: Expect, bytes: &[u8], step: usize) -> Result<Option<[Vec<u8>; 2]>, Failure> {
         let limits = Limits { head_bytes_max: 64, headers_max: 4, ..Limits::default() };
         let mut reader = HeadReader::default();
         for (n, piece) in bytes.chunks(step).enumerate() {
             let mut input = piece;
             if let Some((head, _)) = reader.read(expect, &limits, &mut input)? {
                 let head = head.to_vec();
-                return Ok(Some((head, [input, &bytes[bytes.len().min((n + 1) * step)..]].concat())));
+                return Ok(Some([head, [input, &bytes[bytes.len().min((n + 1) * step)..]].concat()]));
             }
         }
         Ok(None)
@@ -153,7 +153,7 @@ mod tests {
         for before in [&b""[..], b"\r\n"] {
             let bytes = [before, head, b"\x81\x00GET"].concat();
             for step in 1..=bytes.len() {
-                let (got, rest) = read(Expect::Request, &bytes, step).unwrap().unwrap();
+                let [got, rest] = read(Expect::Request, &bytes, step).unwrap().unwrap();
                 assert_eq!((&got[..], &rest[..]), (&head[..], &b"\x81\x00GET"[..]), "step {step}");
             }
         }

@@ -5,9 +5,18 @@
 //! [`Failure`](crate::Failure); misuse by ourselves is an assertion.
 
 pub mod close;
+pub mod deflate;
+pub mod extension;
 pub mod frame;
 pub mod mask;
+pub mod reader;
+pub mod receiver;
+pub mod sender;
+pub mod upgrade;
 pub mod utf8;
+
+pub use receiver::{Incoming, Message, Receiver};
+pub use sender::Sender;
 
 /// Which end of a WebSocket this is. Clients mask what they send and servers do not (RFC 6455 §5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,305 @@
+//! websocket-bench's JSON protocol.
+//!
+//! ```text
+//! >> {"type":"echo","payload":{"sendTime":"<unix ns>","id":"<stamp>","padding":"1234567890…"}}
+//! << the same
+//! >> {"type":"broadcast","payload":P}
+//! << the same, to everyone; to the sender also {"type":"broadcastResult","payload":P}
+//! ```
+//!
+//! Servers decode and encode again: the order of keys and the blanks between them may change, and keys such as
+//! `listenerCount` may be added. The stamp and the type are found all the same, without building a tree.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
+
+use super::{ClientDialect, Link, padding};
+use crate::config::{BadOption, Options};
+use crate::event::{Event, Kind, Role};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::stamp::{self, Found, Stamp};
+use crate::ws::receiver::Message;
+
+pub(crate) use super::family::Server;
+
+const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
+const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
+const BEFORE_STAMP: &[u8] = br#"","id":""#;
+const BEFORE_PADDING: &[u8] = br#"","padding":""#;
+const END: &[u8] = br#""}}"#;
+/// Digits of a u64.
+const TIME_DIGITS_MAX: usize = 20;
+
+/// Every message after its stamp.
+pub(crate) fn message_tail(options: &Options) -> Result<Vec<u8>, BadOption> {
+    let size = options.payload.padding.unwrap_or(0);
+    let around = BEFORE_TIME_BROADCAST.len() + TIME_DIGITS_MAX + BEFORE_STAMP.len() + stamp::TEXT_BYTES;
+    let around = around + BEFORE_PADDING.len() + END.len();
+    let max = options.limits.message_bytes_max.saturating_sub(around);
+    let max = u32::try_from(max).unwrap_or(u32::MAX);
+    if size > max {
+        return Err(BadOption::PayloadSize { min: 0, max });
+    }
+    let mut tail = Vec::new();
+    if size > 0 {
+        tail.extend_from_slice(BEFORE_PADDING);
+        tail.extend(padding(size as usize));
+    }
+    tail.extend_from_slice(END);
+    Ok(tail)
+}
+
+/// The client's side: no state.
+#[derive(Debug, Default)]
+pub(crate) struct Client;
+
+impl ClientDialect for Client {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, I>, on: &mut impl FnMut(Event)) {
+        on(Event::Usable);
+    }
+
+    #[inline]
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        message: &Message<'_>,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        let payload = message.bytes()?;
+        let bytes = message.wire_bytes;
+        on(match stamp::find(payload) {
+            Found::At { stamp, offset } => {
+                let sound = is_padding_sound(payload, offset + stamp::TEXT_BYTES, link.cfg.tail());
+                match role(payload) {
+                    Some(role) if sound => Event::Message { role, stamp, bytes },
+                    _ => Event::Corrupt { bytes },
+                }
+            }
+            Found::Corrupt => Event::Corrupt { bytes },
+            Found::None => Event::Foreign { bytes },
+        });
+        Ok(())
+    }
+
+    #[inline]
+    fn send<I: Io>(&mut self, link: &mut Link<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
+        let tail = link.cfg.tail();
+        link.sender.message(link.io, true, |out| {
+            out.extend_from_slice(match kind {
+                Kind::Echo => BEFORE_TIME_ECHO,
+                Kind::Broadcast => BEFORE_TIME_BROADCAST,
+            });
+            extend_decimal(out, unix_ns);
+            out.extend_from_slice(BEFORE_STAMP);
+            out.extend_from_slice(&stamp.to_text());
+            out.extend_from_slice(tail);
+        });
+    }
+}
+
+fn extend_decimal(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0; TIME_DIGITS_MAX];
+    let mut at = TIME_DIGITS_MAX;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// What a message of ours is to this client, by its type. The payload holds no such word, so the type is found
+/// wherever it stands.
+#[inline]
+fn role(payload: &[u8]) -> Option<Role> {
+    const USUAL: [(&[u8], Role); 3] = [
+        (br#"{"type":"broadcast","#, Role::Copy),
+        (br#"{"type":"echo","#, Role::Echo),
+        (br#"{"type":"broadcastResult","#, Role::Ack),
+    ];
+    if let Some(&(_, role)) = USUAL.iter().find(|(start, _)| payload.starts_with(start)) {
+        return Some(role);
+    }
+    static FINDERS: LazyLock<[(Finder<'static>, Role); 3]> = LazyLock::new(|| {
+        let of = |word: &'static str, role| (Finder::new(word), role);
+        [of(r#""broadcastResult""#, Role::Ack), of(r#""broadcast""#, Role::Copy), of(r#""echo""#, Role::Echo)]
+    });
+    FINDERS.iter().find(|(word, _)| word.find(payload).is_some()).map(|&(_, role)| role)
+}
+
+/// Whether the padding came through; `after` is where the stamp ends. It usually follows the stamp as sent.
+#[inline]
+fn is_padding_sound(payload: &[u8], after: usize, tail: &[u8]) -> bool {
+    let sent = &tail[..tail.len() - 2];
+    if payload[after..].starts_with(sent) {
+        return true;
+    }
+    let Some(filler) = sent.strip_prefix(BEFORE_PADDING) else { return false };
+    memmem::find(payload, br#""padding""#).is_some_and(|at| {
+        let value = payload[at + br#""padding""#.len()..].trim_ascii_start();
+        let value = value.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+        value.and_then(|v| v.strip_prefix(b"\"")).is_some_and(|v| v.starts_with(filler))
+    })
+}
+
+/// What a client asks of the server, and where in the message the value of its `type` starts. A scan of the
+/// outermost object for one key: no tree, no recursion, whatever the depth.
+pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
+    const USUAL: [(&[u8], Kind); 2] =
+        [(br#"{"type":"broadcast","#, Kind::Broadcast), (br#"{"type":"echo","#, Kind::Echo)];
+    if let Some(&(_, kind)) = USUAL.iter().find(|(start, _)| message.starts_with(start)) {
+        return Some((kind, br#"{"type":""#.len()));
+    }
+    let mut scan = Scan { bytes: message, at: 0 };
+    scan.token(b'{')?;
+    loop {
+        let key = scan.string()?;
+        scan.token(b':')?;
+        if key == b"type" {
+            let kind = match scan.string()? {
+                b"echo" => Kind::Echo,
+                b"broadcast" => Kind::Broadcast,
+                _ => return None,
+            };
+            let length = if kind == Kind::Echo { 4 } else { 9 };
+            return Some((kind, scan.at - 1 - length));
+        }
+        scan.skip_value()?;
+        scan.token(b',')?;
+    }
+}
+
+/// The value of `type` in the result of a broadcast, which is `broadcast` in the broadcast.
+pub(crate) const RESULT: &[u8] = b"broadcastResult";
+/// Bytes of the value it replaces.
+pub(crate) const BROADCAST_BYTES: usize = b"broadcast".len();
+
+/// A walk over JSON that understands strings and nesting, and nothing else.
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// The byte after blanks; not consumed.
+    fn peek(&mut self) -> Option<u8> {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
+    }
+
+    fn token(&mut self, token: u8) -> Option<()> {
+        (self.peek()? == token).then(|| self.at += 1)
+    }
+
+    /// A string, without its quotes and with its escapes as they are.
+    fn string(&mut self) -> Option<&'a [u8]> {
+        self.token(b'"')?;
+        let start = self.at;
+        loop {
+            self.at += memchr::memchr2(b'"', b'\\', &self.bytes[self.at..])?;
+            if self.bytes[self.at] == b'"' {
+                self.at += 1;
+                return Some(&self.bytes[start..self.at - 1]);
+            }
+            self.at += 2;
+            if self.at > self.bytes.len() {
+                return None;
+            }
+        }
+    }
+
+    /// Past one value: up to the comma or brace that ends it.
+    fn skip_value(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b',' if depth == 0 => return Some(()),
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_recognised_in_any_order_and_spacing() {
+        for (message, kind) in [
+            (r#"{"type":"echo","payload":{}}"#, Kind::Echo),
+            (r#"{"type":"broadcast","payload":{"type":"echo"}}"#, Kind::Broadcast),
+            (
+                " {\n\t\"payload\" : [\"}\\\"\", {\"type\": 1}] , \"type\" : \"broadcast\"\r\n}",
+                Kind::Broadcast,
+            ),
+            (r#"{"a":1.5,"b":null,"payload":"\\","type":"echo"}"#, Kind::Echo),
+        ] {
+            let (got, at) = recognise(message.as_bytes()).expect(message);
+            assert_eq!(got, kind, "{message}");
+            let word = if kind == Kind::Echo { "echo\"" } else { "broadcast\"" };
+            assert!(message[at..].starts_with(word), "{message}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_not_recognised() {
+        let deep = format!(r#"{{"payload":{}1,"type":"echo"}}"#, "[".repeat(100_000));
+        for message in [
+            "",
+            "{",
+            "{}",
+            "[]",
+            "echo",
+            r#"{"type":"#,
+            r#"{"type":"echo"#,
+            r#"{"type":"ech\"o"}"#,
+            r#"{"type":1}"#,
+            r#"{"type":"broadcastResult"}"#,
+            r#"{"payload":{"type":"echo"}}"#,
+            r#"["type","echo"]"#,
+            r#"{"a"\"#,
+            r#"{"a":"\"#,
+            r#"{"a":]"#,
+            &deep,
+        ] {
+            assert_eq!(recognise(message.as_bytes()), None, "{}", &message[..message.len().min(40)]);
+        }
+    }
+
+    #[test]
+    fn types_are_found_wherever_servers_put_them() {
+        for (message, expected) in [
+            (r#"{"type":"broadcastResult","payload":{},"listenerCount":3}"#, Some(Role::Ack)),
+            (r#"{"listenCount":3,"payload":{},"type":"broadcastResult"}"#, Some(Role::Ack)),
+            (r#"{"payload": {}, "type": "broadcast"}"#, Some(Role::Copy)),
+            (r#"{"payload":{},"type":"echo"}"#, Some(Role::Echo)),
+            (r#"{"payload":{},"type":"other"}"#, None),
+        ] {
+            assert_eq!(role(message.as_bytes()), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_what_the_formatter_prints() {
+        for value in [0, 9, 10, 1_478_000_000_123_456_789, u64::MAX] {
+            let mut out = Vec::new();
+            extend_decimal(&mut out, value);
+            assert_eq!(out, value.to_string().as_bytes());
+        }
+    }
+}

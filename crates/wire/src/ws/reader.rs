@@ -1,0 +1,282 @@
+//! Frames to messages: the receiving state machine (RFC 6455 §5.4).
+//!
+//! ```text
+//! between messages --a whole frame in the input--> its payload, borrowed; still between messages
+//! between messages --anything else--> held: the parts so far, in a box
+//! held --header whole--> a new message, or a continuation of the open one, or a control frame between
+//! held --payload bytes--> unmasked and, if text, validated as they come
+//! held --last byte of a control frame--> the control frame; the open message stays
+//! held --last byte of a final frame--> the message; the box is dropped at the next call
+//! ```
+//!
+//! A message may be interrupted by control frames but not by another message; a continuation needs a message to
+//! continue. Limits are checked on the header, before its payload is waited for.
+
+use super::End;
+use super::frame::{Accepts, HEADER_BYTES_MAX, Header, Opcode};
+use super::mask;
+use super::utf8::Validator;
+use crate::failure::{Failure, Reason};
+use crate::limits::Limits;
+
+/// Payload bytes, still masked if there is a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Payload<'a> {
+    /// The bytes as they lie in memory.
+    pub bytes: &'a [u8],
+    /// Their mask.
+    pub key: Option<[u8; 4]>,
+}
+
+/// What the reader assembled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item<'a> {
+    /// A whole message.
+    Message {
+        /// Text, not binary.
+        text: bool,
+        /// The payload is compressed (RFC 7692 §6.2).
+        compressed: bool,
+        /// The text is known to be UTF-8.
+        validated: bool,
+        /// All fragments together.
+        payload: Payload<'a>,
+    },
+    /// A control frame.
+    Control(Opcode, Payload<'a>),
+}
+
+/// How much of a frame announced is reserved before it is in: beyond that, memory grows as bytes come.
+const RESERVE_BYTES_MAX: u64 = 16 << 10;
+
+/// Assembles messages from frames in whatever portions they come.
+#[derive(Debug, Default)]
+pub struct Reader {
+    held: Option<Box<Held>>,
+}
+
+/// What is in of an unfinished frame or message.
+#[derive(Debug, Default)]
+struct Held {
+    header: [u8; HEADER_BYTES_MAX],
+    header_len: u8,
+    /// The frame whose payload is being read, and how much of it is in.
+    frame: Option<(Header, u64)>,
+    /// The open message.
+    message: Option<Open>,
+    payload: Vec<u8>,
+    control: Vec<u8>,
+    /// What the last call returned borrows from here.
+    returned: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    text: bool,
+    compressed: bool,
+    fragments: u32,
+    utf8: Validator,
+}
+
+impl Reader {
+    /// The next message or control frame, taken off `input`; `None` when more bytes are needed.
+    #[inline]
+    pub fn next<'s, 'i: 's>(
+        &'s mut self,
+        limits: &Limits,
+        accepts: Accepts,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Item<'s>>, Failure> {
+        if self.held.as_ref().is_some_and(|held| held.is_over()) {
+            self.held = None;
+        }
+        if self.held.is_none() {
+            if input.is_empty() {
+                return Ok(None);
+            }
+            if let Some(item) = whole(limits, accepts, input)? {
+                return Ok(Some(item));
+            }
+        }
+        self.resume(limits, accepts, input)
+    }
+
+    /// Whether a frame or message is unfinished.
+    pub fn is_partial(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| !held.is_over())
+    }
+
+    #[cold]
+    fn resume<'s>(
+        &'s mut self,
+        limits: &Limits,
+        accepts: Accepts,
+        input: &mut &[u8],
+    ) -> Result<Option<Item<'s>>, Failure> {
+        let held = self.held.get_or_insert_default();
+        if held.returned {
+            held.control.clear();
+            held.returned = false;
+        }
+        let Some((opcode, text, compressed)) = held.advance(limits, accepts, input)? else {
+            return Ok(None);
+        };
+        held.returned = true;
+        Ok(Some(if opcode.is_control() {
+            Item::Control(opcode, Payload { bytes: &held.control, key: None })
+        } else {
+            let payload = Payload { bytes: &held.payload, key: None };
+            Item::Message { text, compressed, validated: !compressed, payload }
+        }))
+    }
+}
+
+/// The item that lies whole at the start of the input, if one does.
+#[inline]
+fn whole<'i>(limits: &Limits, accepts: Accepts, input: &mut &'i [u8]) -> Result<Option<Item<'i>>, Failure> {
+    let Some((header, at)) = Header::parse(input, accepts).map_err(Failure::Protocol)? else {
+        return Ok(None);
+    };
+    if !header.fin || header.opcode == Opcode::Continuation || header.len > (input.len() - at) as u64 {
+        return Ok(None);
+    }
+    check_size(limits, header.len, 0)?;
+    let (frame, rest) = input.split_at(at + header.len as usize);
+    *input = rest;
+    let payload = Payload { bytes: &frame[at..], key: header.key };
+    Ok(Some(match header.opcode {
+        Opcode::Text | Opcode::Binary => Item::Message {
+            text: header.opcode == Opcode::Text,
+            compressed: header.compressed,
+            validated: false,
+            payload,
+        },
+        control => Item::Control(control, payload),
+    }))
+}
+
+fn check_size(limits: &Limits, frame: u64, before: usize) -> Result<(), Failure> {
+    let message = (before as u64).saturating_add(frame);
+    if frame > limits.frame_bytes_max || message > limits.message_bytes_max as u64 {
+        return Err(Failure::MessageTooLarge);
+    }
+    Ok(())
+}
+
+impl Held {
+    /// Whether all of it has been returned.
+    fn is_over(&self) -> bool {
+        self.returned && self.message.is_none()
+    }
+
+    /// Reads on until an item is whole: its opcode, and of a message whether it is text and compressed.
+    fn advance(
+        &mut self,
+        limits: &Limits,
+        accepts: Accepts,
+        input: &mut &[u8],
+    ) -> Result<Option<(Opcode, bool, bool)>, Failure> {
+        loop {
+            let (header, done) = match self.frame {
+                Some(frame) => frame,
+                None => {
+                    let Some(header) = self.header(accepts, input).map_err(Failure::Protocol)? else {
+                        return Ok(None);
+                    };
+                    self.begin(limits, header)?;
+                    (header, 0)
+                }
+            };
+            let missing = header.len - done;
+            let n = input.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+            let (mine, rest) = input.split_at(n);
+            *input = rest;
+            self.take(header, done, mine)?;
+            if n as u64 != missing {
+                self.frame = Some((header, done + n as u64));
+                return Ok(None);
+            }
+            self.frame = None;
+            if header.opcode.is_control() {
+                return Ok(Some((header.opcode, false, false)));
+            }
+            if header.fin {
+                let open = self.message.take().expect("a data frame has a message");
+                open.utf8.finish().map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
+                return Ok(Some((Opcode::Continuation, open.text, open.compressed)));
+            }
+        }
+    }
+
+    /// The next frame's header, straight from the input or from the parts held; `None` when bytes are missing.
+    fn header(&mut self, accepts: Accepts, input: &mut &[u8]) -> Result<Option<Header>, Reason> {
+        if self.header_len == 0
+            && let Some((header, at)) = Header::parse(input, accepts)?
+        {
+            *input = &input[at..];
+            return Ok(Some(header));
+        }
+        while let Some((&byte, rest)) = input.split_first() {
+            *input = rest;
+            self.header[usize::from(self.header_len)] = byte;
+            self.header_len += 1;
+            if let Some((header, _)) = Header::parse(&self.header[..usize::from(self.header_len)], accepts)? {
+                self.header_len = 0;
+                return Ok(Some(header));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Judges a frame by its header and what came before it.
+    fn begin(&mut self, limits: &Limits, header: Header) -> Result<(), Failure> {
+        match (header.opcode, &mut self.message) {
+            (Opcode::Continuation, None) => return Err(Failure::Protocol(Reason::StrayContinuation)),
+            (Opcode::Continuation, Some(open)) => {
+                open.fragments += 1;
+                if open.fragments > limits.fragments_max {
+                    return Err(Failure::Protocol(Reason::TooManyFragments));
+                }
+            }
+            (Opcode::Text | Opcode::Binary, Some(_)) => {
+                return Err(Failure::Protocol(Reason::UnfinishedMessage));
+            }
+            (Opcode::Text | Opcode::Binary, message @ None) => {
+                *message = Some(Open {
+                    text: header.opcode == Opcode::Text,
+                    compressed: header.compressed,
+                    fragments: 1,
+                    utf8: Validator::default(),
+                });
+            }
+            _ => return Ok(()),
+        }
+        check_size(limits, header.len, self.payload.len())?;
+        self.payload.reserve(header.len.min(RESERVE_BYTES_MAX) as usize);
+        Ok(())
+    }
+
+    /// Takes payload bytes, which start `done` bytes into the frame's.
+    fn take(&mut self, header: Header, done: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let offset = (done % 4) as usize;
+        if header.opcode.is_control() {
+            mask::extend(&mut self.control, bytes, header.key, offset);
+            return Ok(());
+        }
+        let start = self.payload.len();
+        mask::extend(&mut self.payload, bytes, header.key, offset);
+        let open = self.message.as_mut().expect("a data frame has a message");
+        if open.text && !open.compressed {
+            let checked = open.utf8.push(&self.payload[start..]);
+            checked.map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
+        }
+        Ok(())
+    }
+}
+
+impl Accepts {
+    /// What this end reads when no extension is negotiated.
+    pub fn plain(end: End) -> Accepts {
+        Accepts { end, deflate: false }
+    }
+}

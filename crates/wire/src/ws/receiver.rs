@@ -1,0 +1,131 @@
+//! Bytes to messages, with control frames answered on the way.
+//!
+//! ```text
+//! open --ping--> answered with a pong; open
+//! open --close--> answered with a close, unless ours went first; closed
+//! closed --anything--> discarded (RFC 6455 §5.5.1)
+//! ```
+
+use super::deflate::Inflater;
+use super::frame::{Accepts, Opcode};
+use super::reader::{Item, Payload, Reader};
+use super::sender::Sender;
+use super::{End, close, mask, utf8};
+use crate::failure::{Failure, Reason};
+use crate::io::Io;
+use crate::limits::Limits;
+
+/// What came in.
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// A whole message.
+    Message(Message<'a>),
+    /// A ping or pong, dealt with.
+    Control,
+    /// The peer's close frame, answered.
+    Closed {
+        /// Its code, 1005 when it had none.
+        code: u16,
+    },
+}
+
+/// A whole message, decompressed.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// Text, not binary.
+    pub text: bool,
+    /// Payload bytes on the wire, all fragments together, as compressed.
+    pub wire_bytes: u32,
+    payload: Payload<'a>,
+    validated: bool,
+}
+
+impl<'a> Message<'a> {
+    /// The payload, when this end is a client. Text is UTF-8.
+    #[inline]
+    pub fn bytes(&self) -> Result<&'a [u8], Failure> {
+        debug_assert!(self.payload.key.is_none());
+        self.check(self.payload.bytes)?;
+        Ok(self.payload.bytes)
+    }
+
+    /// Appends the payload to `out`, at either end. Text is UTF-8; on an error `out` is as before.
+    #[inline]
+    pub fn append_to(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let start = out.len();
+        mask::extend(out, self.payload.bytes, self.payload.key, 0);
+        self.check(&out[start..]).inspect_err(|_| out.truncate(start))
+    }
+
+    fn check(&self, plain: &[u8]) -> Result<(), Failure> {
+        if self.text && !self.validated {
+            utf8::check(plain).map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
+        }
+        Ok(())
+    }
+}
+
+/// What one end receives.
+#[derive(Debug)]
+pub struct Receiver {
+    end: End,
+    closed: bool,
+    reader: Reader,
+    inflater: Option<Box<Inflater>>,
+}
+
+impl Receiver {
+    /// The receiving side of a WebSocket just upgraded; with an `inflater`, messages may come compressed.
+    pub fn new(end: End, inflater: Option<Box<Inflater>>) -> Receiver {
+        Receiver { end, closed: false, reader: Reader::default(), inflater }
+    }
+
+    /// Whether the peer's close frame is in.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The next thing in `input`, which it is taken off; `None` when more bytes are needed. Answers pings and
+    /// the close through `sender`.
+    #[inline]
+    pub fn next<'s, 'i: 's>(
+        &'s mut self,
+        limits: &Limits,
+        sender: &mut Sender,
+        io: &mut impl Io,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Incoming<'s>>, Failure> {
+        if self.closed {
+            *input = &[];
+            return Ok(None);
+        }
+        let accepts = Accepts { end: self.end, deflate: self.inflater.is_some() };
+        let Some(item) = self.reader.next(limits, accepts, input)? else { return Ok(None) };
+        match item {
+            Item::Message { text, compressed, validated, payload } => {
+                let wire_bytes = payload.bytes.len() as u32;
+                let payload = match &mut self.inflater {
+                    Some(inflater) if compressed => {
+                        let bytes = inflater.message(payload, limits.message_bytes_max)?;
+                        Payload { bytes, key: None }
+                    }
+                    _ => payload,
+                };
+                Ok(Some(Incoming::Message(Message { text, wire_bytes, payload, validated })))
+            }
+            Item::Control(Opcode::Ping, payload) => {
+                sender.pong(io, payload.bytes, payload.key);
+                Ok(Some(Incoming::Control))
+            }
+            Item::Control(Opcode::Close, payload) => {
+                let mut plain = Vec::new();
+                mask::extend(&mut plain, payload.bytes, payload.key, 0);
+                let code = close::parse(&plain).map_err(Failure::Protocol)?;
+                self.closed = true;
+                sender.close(io, code);
+                Ok(Some(Incoming::Closed { code }))
+            }
+            Item::Control(..) => Ok(Some(Incoming::Control)),
+        }
+    }
+}

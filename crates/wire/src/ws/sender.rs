@@ -1,0 +1,97 @@
+//! Messages to frames: the sending side of either end.
+//!
+//! ```text
+//! open --message, pong--> open
+//! open --close--> closed: nothing is sent any more (RFC 6455 §5.5.1)
+//! ```
+
+use super::deflate::Deflater;
+use super::frame::{self, CONTROL_BYTES_MAX, Opcode};
+use super::{End, close, mask};
+use crate::failure::Failure;
+use crate::io::Io;
+
+/// What one end sends, unfragmented.
+#[derive(Debug)]
+pub struct Sender {
+    end: End,
+    closed: bool,
+    deflater: Option<Box<Deflater>>,
+}
+
+impl Sender {
+    /// The sending side of a WebSocket just upgraded; with a `deflater`, messages go compressed.
+    pub fn new(end: End, deflater: Option<Box<Deflater>>) -> Sender {
+        Sender { end, closed: false, deflater }
+    }
+
+    /// Whether the close frame has been sent.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Sends the message that `fill` appends. After a close, nothing.
+    #[inline]
+    pub fn message(&mut self, io: &mut impl Io, text: bool, fill: impl FnOnce(&mut Vec<u8>)) {
+        if self.closed {
+            return;
+        }
+        let key = self.key(io);
+        let out = io.out(0);
+        let start = frame::open(out, self.end);
+        fill(out);
+        self.seal(out, start, text, key);
+    }
+
+    /// Seals a message opened by [`frame::open`] at `start`, compressing it first if so negotiated.
+    pub(crate) fn seal(&mut self, out: &mut Vec<u8>, start: usize, text: bool, key: Option<[u8; 4]>) {
+        let opcode = if text { Opcode::Text } else { Opcode::Binary };
+        if let Some(deflater) = &mut self.deflater {
+            let body = start + if key.is_some() { 6 } else { 2 };
+            deflater.replace(out, body);
+        }
+        frame::seal(out, start, opcode, self.deflater.is_some(), key);
+    }
+
+    /// Answers a ping whose payload, masked by `mask` if at all, was this. After a close, does nothing.
+    pub fn pong(&mut self, io: &mut impl Io, payload: &[u8], mask: Option<[u8; 4]>) {
+        if !self.closed {
+            self.control(io, Opcode::Pong, |out| mask::extend(out, payload, mask, 0));
+        }
+    }
+
+    /// Sends the close frame, unless it has been sent. [`close::NO_CODE`] sends an empty one.
+    ///
+    /// # Panics
+    /// If the code may not be sent (RFC 6455 §7.4).
+    pub fn close(&mut self, io: &mut impl Io, code: u16) {
+        assert!(code == close::NO_CODE || close::may_be_sent(code), "close code {code}");
+        if self.closed {
+            return;
+        }
+        let code_bytes = code.to_be_bytes();
+        let payload = if code == close::NO_CODE { &[][..] } else { &code_bytes };
+        self.control(io, Opcode::Close, |out| out.extend_from_slice(payload));
+        self.closed = true;
+    }
+
+    /// Tells the peer why the connection fails (RFC 6455 §7.1.7).
+    pub fn fail(&mut self, io: &mut impl Io, failure: Failure) {
+        if let Some(code) = failure.close_code() {
+            self.close(io, code);
+        }
+    }
+
+    fn control(&mut self, io: &mut impl Io, opcode: Opcode, fill: impl FnOnce(&mut Vec<u8>)) {
+        let key = self.key(io);
+        let out = io.out(0);
+        let start = frame::open(out, self.end);
+        fill(out);
+        let body = frame::seal(out, start, opcode, false, key);
+        debug_assert!(out.len() - body <= CONTROL_BYTES_MAX);
+    }
+
+    fn key(&self, io: &mut impl Io) -> Option<[u8; 4]> {
+        (self.end == End::Client).then(|| (io.random_u64() as u32).to_ne_bytes())
+    }
+}
