@@ -143,3 +143,10 @@ impl From<OwnedFd> for Socket {
         Socket { fd }
     }
 }
+
+/// Two connected unix sockets, non-blocking.
+pub fn pair() -> io::Result<(Socket, Socket)> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (one, other) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    Ok((Socket { fd: one }, Socket { fd: other }))
+}

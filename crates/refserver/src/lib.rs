@@ -1,1 +1,21 @@
-//! The reference server.
+//! The reference server: what a server for realtime messages can do on a machine, and no more.
+//!
+//! A worker per thread, each with its own epoll, listeners and connections; nothing is shared between workers but
+//! broadcasts, which travel as finished bytes. What arrives within one turn of a worker's loop leaves in one send
+//! per member, which is what keeps a copy cheap (`ARCHITECTURE`).
+
+mod connection;
+mod group;
+mod link;
+mod mailbox;
+mod options;
+mod server;
+mod stats;
+mod stop;
+mod timers;
+mod worker;
+
+pub use options::{Options, SlowPolicy};
+pub use server::Server;
+pub use stats::Stats;
+pub use stop::StopFlag;

@@ -1,0 +1,64 @@
+//! One accepted connection: a link, a session, and how far it has come.
+
+use net::socket::Socket;
+use net::tls::Tls;
+
+use crate::group::Membership;
+use crate::link::Link;
+
+/// Unsent bytes above which a connection is not read: who does not take its answers may not ask for more.
+const UNREAD_ABOVE_BYTES: usize = 64 << 10;
+
+/// No deadline.
+pub(crate) const NEVER_NS: u64 = u64::MAX;
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Accepted: has until its deadline to upgrade or to make a request.
+    Fresh,
+    /// In use.
+    Open,
+    /// Nothing more will be said: closes when the unsent bytes have gone out.
+    Closing,
+    /// Everything was said: what still comes is thrown away until the peer closes too. Closing a socket with
+    /// unread bytes would reset it, and the peer might lose the last words, which say what was wrong.
+    Lingering,
+}
+
+pub(crate) struct Connection {
+    pub(crate) link: Link,
+    /// Tells this connection from an earlier one with the same key.
+    pub(crate) serial: u32,
+    pub(crate) session: wire::Server,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) membership: Option<Membership>,
+    pub(crate) phase: Phase,
+    /// There was something to read while reading was held back.
+    pub(crate) unread: bool,
+    /// When the phase has to end.
+    pub(crate) deadline_ns: u64,
+    /// The time of the entry in the timers that counts.
+    pub(crate) timer_ns: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(socket: Socket, serial: u32, tls: Option<Tls>, deadline_ns: u64) -> Connection {
+        Connection {
+            link: Link::new(socket),
+            serial,
+            session: wire::Server::new(),
+            tls,
+            membership: None,
+            phase: Phase::Fresh,
+            unread: false,
+            deadline_ns,
+            timer_ns: NEVER_NS,
+        }
+    }
+
+    /// Whether reading is held back.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.link.unsent_bytes() > UNREAD_ABOVE_BYTES
+    }
+}

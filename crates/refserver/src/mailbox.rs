@@ -1,0 +1,118 @@
+//! How broadcasts get from one worker to another: finished bytes in a queue, and one wake-up for many.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use net::poll::Waker;
+use wire::DialectId;
+
+/// Bytes that may wait for one worker. A worker that is this far behind loses broadcasts rather than memory.
+const QUEUED_BYTES_MAX: usize = 64 << 20;
+
+/// The broadcasts of one turn of one worker, for the members of all others.
+#[derive(Debug, Clone)]
+pub(crate) struct Parcel {
+    pub(crate) dialect: DialectId,
+    /// Frames in `frames`.
+    pub(crate) messages: u32,
+    /// Encoded frames, end to end.
+    pub(crate) frames: Arc<[u8]>,
+}
+
+struct Shared {
+    waker: Arc<Waker>,
+    /// Whether the owner has been woken and not looked yet: spares a system call per parcel.
+    woken: AtomicBool,
+    queued_bytes: AtomicUsize,
+}
+
+/// A worker's own end.
+pub(crate) struct Inbox {
+    shared: Arc<Shared>,
+    receiver: Receiver<Parcel>,
+}
+
+/// Everybody else's end.
+#[derive(Clone)]
+pub(crate) struct Outbox {
+    shared: Arc<Shared>,
+    sender: Sender<Parcel>,
+}
+
+/// A new mailbox. Its waker also serves to stop the worker.
+pub(crate) fn mailbox() -> io::Result<(Inbox, Outbox)> {
+    let (sender, receiver) = channel();
+    let shared = Arc::new(Shared {
+        waker: Arc::new(Waker::new()?),
+        woken: AtomicBool::new(false),
+        queued_bytes: AtomicUsize::new(0),
+    });
+    Ok((Inbox { shared: Arc::clone(&shared), receiver }, Outbox { shared, sender }))
+}
+
+impl Inbox {
+    pub(crate) fn waker(&self) -> &Arc<Waker> {
+        &self.shared.waker
+    }
+
+    /// The waker has spoken: lets it speak again. Parcels that come after this call wake anew.
+    pub(crate) fn handle_wake(&self) {
+        self.shared.waker.drain();
+        self.shared.woken.store(false, Ordering::SeqCst);
+    }
+
+    /// The next parcel.
+    pub(crate) fn poll_parcel(&self) -> Option<Parcel> {
+        let parcel = self.receiver.try_recv().ok()?;
+        self.shared.queued_bytes.fetch_sub(parcel.frames.len(), Ordering::Relaxed);
+        Some(parcel)
+    }
+}
+
+impl Outbox {
+    /// Hands a parcel over, and says whether it was taken: not by a worker that is far behind, or gone.
+    pub(crate) fn send(&self, parcel: Parcel) -> bool {
+        let bytes = parcel.frames.len();
+        let queued = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if queued + bytes > QUEUED_BYTES_MAX || self.sender.send(parcel).is_err() {
+            self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return false;
+        }
+        if !self.shared.woken.swap(true, Ordering::SeqCst) {
+            self.shared.waker.wake();
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parcel(bytes: usize) -> Parcel {
+        Parcel { dialect: DialectId::Raw, messages: 1, frames: vec![0; bytes].into() }
+    }
+
+    #[test]
+    fn parcels_arrive_in_order_until_the_queue_is_full() {
+        let (inbox, outbox) = mailbox().unwrap();
+        assert!(outbox.send(parcel(1)));
+        assert!(outbox.send(parcel(QUEUED_BYTES_MAX - 1)));
+        assert!(!outbox.send(parcel(1)), "full");
+        inbox.handle_wake();
+        assert_eq!(inbox.poll_parcel().unwrap().frames.len(), 1);
+        assert!(outbox.send(parcel(1)), "room again");
+        assert_eq!(inbox.poll_parcel().unwrap().frames.len(), QUEUED_BYTES_MAX - 1);
+        assert_eq!(inbox.poll_parcel().unwrap().frames.len(), 1);
+        assert!(inbox.poll_parcel().is_none());
+    }
+
+    #[test]
+    fn a_worker_that_is_gone_takes_nothing() {
+        let (inbox, outbox) = mailbox().unwrap();
+        drop(inbox);
+        assert!(!outbox.send(parcel(1)));
+    }
+}

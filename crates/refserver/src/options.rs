@@ -1,0 +1,71 @@
+//! What can be chosen about a server.
+
+use net::socket::Addr;
+use net::tls::ServerTls;
+use wire::ServerConfig;
+
+/// Bytes kept for a client that reads slower than others write, before it counts as a slow consumer.
+const BACKLOG_BYTES_DEFAULT: usize = 1 << 20;
+
+/// From accept to upgraded (or the first request): absolute, however busily the client drips.
+const HANDSHAKE_TIMEOUT_NS_DEFAULT: u64 = 10_000_000_000;
+
+/// From the request to stop until the last connections are cut off.
+const GRACE_NS_DEFAULT: u64 = 5_000_000_000;
+
+/// What to do with a client that does not read what is broadcast to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SlowPolicy {
+    /// Cut it off. Others are not held up, and it knows that it has missed something.
+    #[default]
+    DropConnection,
+    /// Skip broadcasts until it has caught up. It is not told.
+    DropMessage,
+}
+
+/// The choices, all with defaults but the addresses.
+#[derive(Clone)]
+pub struct Options {
+    /// Where to listen; at least one address. Port 0 lets the kernel choose.
+    pub listen: Vec<Addr>,
+    /// Connections that may wait to be accepted.
+    pub backlog: u32,
+    /// Worker threads, each with its own listeners and connections.
+    pub threads: usize,
+    /// CPUs to tie the workers to, in turn; empty: the scheduler decides.
+    pub cpus: Vec<usize>,
+    /// Speak TLS on every address.
+    pub tls: Option<ServerTls>,
+    /// Protocols, their limits, and the dialect.
+    pub protocol: ServerConfig,
+    /// Bytes kept unsent for a client before `slow_policy` applies. A client without any backlog is always sent
+    /// the whole of what there is, so that one turn's broadcasts may come on top.
+    pub backlog_bytes_max: usize,
+    /// What happens to clients that do not keep up.
+    pub slow_policy: SlowPolicy,
+    /// From accept until upgraded or the first request is answered.
+    pub handshake_timeout_ns: u64,
+    /// Send every member a WebSocket ping this often. Off by default: idle costs nothing and never times out.
+    pub ping_interval_ns: Option<u64>,
+    /// How long a graceful stop may take.
+    pub grace_ns: u64,
+}
+
+impl Options {
+    /// The defaults, listening on `listen`.
+    pub fn new(listen: Vec<Addr>) -> Options {
+        Options {
+            listen,
+            backlog: 65_535,
+            threads: 1,
+            cpus: Vec::new(),
+            tls: None,
+            protocol: ServerConfig::default(),
+            backlog_bytes_max: BACKLOG_BYTES_DEFAULT,
+            slow_policy: SlowPolicy::default(),
+            handshake_timeout_ns: HANDSHAKE_TIMEOUT_NS_DEFAULT,
+            ping_interval_ns: None,
+            grace_ns: GRACE_NS_DEFAULT,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Asking a running server to stop: first in order, then at once.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use net::poll::Waker;
+use net::signals::Interrupts;
+
+/// Shared by whoever runs a server and whoever stops it. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct StopFlag {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    level: AtomicU32,
+    interrupts: Option<Interrupts>,
+    wakers: Mutex<Vec<Arc<Waker>>>,
+}
+
+impl StopFlag {
+    /// A flag that has not been raised.
+    pub fn new() -> StopFlag {
+        StopFlag::default()
+    }
+
+    /// A flag that SIGINT and SIGTERM raise too: the first stops in order, the second at once.
+    pub fn on_signals() -> io::Result<StopFlag> {
+        let shared = Shared { interrupts: Some(Interrupts::install()?), ..Shared::default() };
+        Ok(StopFlag { shared: Arc::new(shared) })
+    }
+
+    /// Stops in order: no more connections, a going-away close to everyone, a bounded wait for their answers. A
+    /// second call stops at once.
+    pub fn stop(&self) {
+        self.shared.level.fetch_add(1, Ordering::Release);
+        for waker in self.wakers().iter() {
+            waker.wake();
+        }
+    }
+
+    /// How often a stop was asked for: 0, run; 1, finish; more, now.
+    pub(crate) fn level(&self) -> u32 {
+        let signals = self.shared.interrupts.map_or(0, Interrupts::count);
+        self.shared.level.load(Ordering::Acquire) + signals
+    }
+
+    pub(crate) fn interrupts(&self) -> Option<Interrupts> {
+        self.shared.interrupts
+    }
+
+    /// Has `waker` woken by every stop from now on.
+    pub(crate) fn register(&self, waker: Arc<Waker>) {
+        self.wakers().push(waker);
+    }
+
+    fn wakers(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Waker>>> {
+        self.shared.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,293 @@
+//! A worker: one thread, its epoll, its listeners and its connections.
+//!
+//! A turn of the loop is: wait; handle what happened (replies go out at once, broadcasts are collected); hand
+//! the collected broadcasts to the other workers; take theirs; send each member everything in one go.
+
+mod input;
+mod output;
+mod stopping;
+
+use std::io;
+use std::sync::Arc;
+
+use net::clock::monotonic_ns;
+use net::errors::ErrorKind;
+use net::poll::{Event, Events, Interest, Poller};
+use net::socket::{Listener, Socket};
+use net::tls::Tls;
+use slab::Slab;
+
+use crate::connection::{Connection, NEVER_NS, Phase};
+use crate::group::Groups;
+use crate::mailbox::{Inbox, Outbox};
+use crate::options::Options;
+use crate::stats::Stats;
+use crate::stop::StopFlag;
+use crate::timers::Timers;
+
+/// Events taken from the kernel per turn.
+const EVENTS_PER_TURN: usize = 1024;
+
+/// Connections accepted from one listener per turn, so that a storm does not starve those that are in.
+const ACCEPTS_PER_TURN: usize = 256;
+
+/// Bytes read at once. All connections of a worker share the one buffer.
+const READ_BYTES: usize = 64 << 10;
+
+/// How long not to accept when descriptors or memory have run out, instead of failing in a tight loop.
+const ACCEPT_PAUSE_NS: u64 = 100_000_000;
+
+/// Tokens from here on are not connections.
+const TOKEN_SPECIAL: u64 = 1 << 63;
+const TOKEN_INBOX: u64 = TOKEN_SPECIAL;
+const TOKEN_INTERRUPTS: u64 = TOKEN_SPECIAL + 1;
+const TOKEN_LISTENERS: u64 = TOKEN_SPECIAL + (1 << 32);
+
+pub(crate) struct Worker {
+    options: Arc<Options>,
+    stop: StopFlag,
+    poller: Poller,
+    listeners: Vec<Arc<Listener>>,
+    connections: Slab<Connection>,
+    groups: Groups,
+    timers: Timers,
+    inbox: Inbox,
+    others: Vec<Outbox>,
+    stats: Stats,
+    rng: fastrand::Rng,
+    /// The time of this turn.
+    now_ns: u64,
+    next_serial: u32,
+    /// Connections that had more to read than one turn allows.
+    unfinished: Vec<u64>,
+    /// When to accept again, after descriptors ran out.
+    accept_again_ns: Option<u64>,
+    next_ping_ns: Option<u64>,
+    /// Once stopping: when the remaining connections are cut off.
+    stop_at_ns: Option<u64>,
+    buffers: Buffers,
+}
+
+/// Scratch space, shared by all connections.
+struct Buffers {
+    input: Box<[u8]>,
+    /// What a session answers.
+    output: Vec<u8>,
+    /// Decrypted input.
+    plain: Vec<u8>,
+    /// Encrypted output.
+    cipher: Vec<u8>,
+}
+
+impl Worker {
+    pub(crate) fn new(
+        options: Arc<Options>,
+        stop: StopFlag,
+        listeners: Vec<Arc<Listener>>,
+        inbox: Inbox,
+        others: Vec<Outbox>,
+    ) -> io::Result<Worker> {
+        let poller = Poller::new()?;
+        poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
+        if let Some(interrupts) = stop.interrupts() {
+            poller.add(interrupts, TOKEN_INTERRUPTS, Interest::ReadEdge)?;
+        }
+        stop.register(Arc::clone(inbox.waker()));
+        let now_ns = monotonic_ns();
+        let mut worker = Worker {
+            next_ping_ns: options.ping_interval_ns.map(|interval_ns| now_ns + interval_ns),
+            options,
+            stop,
+            poller,
+            listeners,
+            connections: Slab::new(),
+            groups: Groups::default(),
+            timers: Timers::default(),
+            inbox,
+            others,
+            stats: Stats::default(),
+            rng: fastrand::Rng::new(),
+            now_ns,
+            next_serial: 0,
+            unfinished: Vec::new(),
+            accept_again_ns: None,
+            stop_at_ns: None,
+            buffers: Buffers {
+                input: vec![0; READ_BYTES].into(),
+                output: Vec::new(),
+                plain: Vec::new(),
+                cipher: Vec::new(),
+            },
+        };
+        worker.resume_accepting()?;
+        Ok(worker)
+    }
+
+    /// Serves until it has stopped.
+    pub(crate) fn run(mut self) -> io::Result<Stats> {
+        let mut events = Events::with_capacity(EVENTS_PER_TURN);
+        while !self.has_stopped() {
+            self.poller.wait(&mut events, self.timeout_ns())?;
+            self.now_ns = monotonic_ns();
+            for event in events.iter() {
+                self.handle_event(event)?;
+            }
+            for token in std::mem::take(&mut self.unfinished) {
+                self.read(token, true);
+            }
+            self.handle_timers()?;
+            self.exchange_broadcasts();
+            self.ping_members();
+        }
+        Ok(self.stats)
+    }
+
+    /// How long a wait may last.
+    fn timeout_ns(&self) -> Option<u64> {
+        if !self.unfinished.is_empty() {
+            return Some(0);
+        }
+        let times = [self.timers.next_ns(), self.accept_again_ns, self.next_ping_ns, self.stop_at_ns];
+        let next_ns = times.into_iter().flatten().min()?;
+        Some(next_ns.saturating_sub(monotonic_ns()))
+    }
+
+    fn handle_event(&mut self, event: Event) -> io::Result<()> {
+        match event.token {
+            token if token < TOKEN_SPECIAL => self.handle_connection(event),
+            TOKEN_INBOX => self.inbox.handle_wake(),
+            TOKEN_INTERRUPTS => {}
+            token => self.accept((token - TOKEN_LISTENERS) as usize)?,
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
+        for _ in 0..ACCEPTS_PER_TURN {
+            if self.accept_again_ns.is_some() {
+                return Ok(());
+            }
+            // Gone if this turn has brought a stop.
+            let Some(listener) = self.listeners.get(listener) else { return Ok(()) };
+            match listener.accept() {
+                Ok(socket) => self.open(socket),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => {
+                    let kind = ErrorKind::of(&error);
+                    self.stats.count_error(kind.name());
+                    // A client that gave up while it waited is its own affair; anything else is likely to last.
+                    if kind != ErrorKind::Aborted {
+                        self.pause_accepting()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pause_accepting(&mut self) -> io::Result<()> {
+        self.accept_again_ns = Some(self.now_ns + ACCEPT_PAUSE_NS);
+        self.listeners.iter().try_for_each(|listener| self.poller.remove(&**listener))
+    }
+
+    fn resume_accepting(&mut self) -> io::Result<()> {
+        self.accept_again_ns = None;
+        for (number, listener) in (0u64..).zip(&self.listeners) {
+            self.poller.add(&**listener, TOKEN_LISTENERS + number, Interest::ReadLevel)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, socket: Socket) {
+        self.stats.connections += 1;
+        self.next_serial = (self.next_serial + 1) & (u32::MAX >> 1);
+        let tls = self.options.tls.as_ref().map(Tls::new_server);
+        let deadline_ns = self.now_ns + self.options.handshake_timeout_ns;
+        let connection = Connection::new(socket, self.next_serial, tls, deadline_ns);
+        let key = self.connections.insert(connection);
+        let token = self.token_of(key);
+        match self.poller.add(&self.connections[key].link.socket, token, Interest::ReadEdge) {
+            Ok(()) => self.arm(key),
+            Err(error) => self.fail(key, ErrorKind::of(&error)),
+        }
+    }
+
+    /// The token of a connection that exists.
+    fn token_of(&self, key: usize) -> u64 {
+        token(key, self.connections[key].serial)
+    }
+
+    /// The key of a connection that is still the one the token was made for.
+    fn find(&self, token: u64) -> Option<usize> {
+        let key = token as u32 as usize;
+        let connection = self.connections.get(key)?;
+        (u64::from(connection.serial) == token >> 32).then_some(key)
+    }
+
+    /// Sees to it that the connection is looked at when its next deadline comes.
+    fn arm(&mut self, key: usize) {
+        let token = self.token_of(key);
+        let connection = &mut self.connections[key];
+        let next_ns = connection.deadline_ns.min(connection.session.poll_timeout().unwrap_or(NEVER_NS));
+        if next_ns < connection.timer_ns {
+            connection.timer_ns = next_ns;
+            self.timers.add(next_ns, token);
+        }
+    }
+
+    fn handle_timers(&mut self) -> io::Result<()> {
+        while let Some((at_ns, token)) = self.timers.pop_due(self.now_ns) {
+            let Some(key) = self.find(token) else { continue };
+            if self.connections[key].timer_ns == at_ns {
+                self.connections[key].timer_ns = NEVER_NS;
+                self.handle_timeout(key);
+            }
+        }
+        if self.accept_again_ns.is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.resume_accepting()?;
+        }
+        if self.stop.level() > 0 && self.stop_at_ns.is_none() {
+            self.begin_stop();
+        }
+        Ok(())
+    }
+
+    fn handle_timeout(&mut self, key: usize) {
+        let connection = &self.connections[key];
+        if connection.deadline_ns <= self.now_ns {
+            if connection.phase == Phase::Fresh {
+                self.stats.count_error("handshake_timeout");
+            }
+            return self.close(key);
+        }
+        if connection.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.handle_session_timeout(key);
+        }
+        if self.connections.contains(key) {
+            self.arm(key);
+        }
+    }
+
+    /// Forgets a connection. Its socket closes: in order, unless there are unread bytes.
+    fn close(&mut self, key: usize) {
+        self.leave_group(key);
+        self.connections.remove(key);
+    }
+
+    /// Counts why a connection failed, and forgets it.
+    fn fail(&mut self, key: usize, kind: ErrorKind) {
+        self.stats.count_error(kind.name());
+        self.close(key);
+    }
+
+    fn leave_group(&mut self, key: usize) {
+        let Some(membership) = self.connections[key].membership.take() else { return };
+        if let Some(moved) = self.groups.leave(membership) {
+            self.connections[moved as usize].membership = Some(membership);
+        }
+    }
+}
+
+fn token(key: usize, serial: u32) -> u64 {
+    u64::from(serial) << 32 | key as u64
+}

@@ -1,0 +1,208 @@
+//! What comes in: bytes, ends of streams, and what the sessions make of them.
+
+use std::io;
+
+use net::errors::ErrorKind;
+use net::poll::Event;
+use net::tls::Tls;
+use wire::{Failure, Io, ServerEvent, StreamId};
+
+use super::{Buffers, READ_BYTES, Worker};
+use crate::connection::{NEVER_NS, Phase};
+
+/// Reads of one connection per turn: a flood waits for the others.
+const READS_PER_TURN: usize = 8;
+
+/// What one call of a session had to say, besides its output.
+#[derive(Default)]
+struct Verdict {
+    /// The first answer is written: the handshake's deadline is met.
+    answered: bool,
+    /// The connection ends when the output is sent.
+    ends: bool,
+}
+
+/// The session's side of a connection.
+struct SessionIo<'a> {
+    output: &'a mut Vec<u8>,
+    rng: &'a mut fastrand::Rng,
+    closes: bool,
+}
+
+impl Io for SessionIo<'_> {
+    fn out(&mut self, _stream: StreamId) -> &mut Vec<u8> {
+        self.output
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.rng.u64(..)
+    }
+
+    fn open_stream(&mut self, _stream: StreamId) {
+        unreachable!("a server does not connect");
+    }
+
+    fn close_stream(&mut self, _stream: StreamId) {
+        self.closes = true;
+    }
+}
+
+/// Which of a session's verbs to call.
+pub(super) enum Call<'a> {
+    Input(&'a [u8]),
+    Eof,
+    Timeout,
+    Close(u16),
+}
+
+impl Worker {
+    pub(super) fn handle_connection(&mut self, event: Event) {
+        let Some(key) = self.find(event.token) else { return };
+        if event.error {
+            let error = self.connections[key].link.socket.take_error();
+            if let Some(error) = error.unwrap_or_else(Some) {
+                return self.fail(key, ErrorKind::of(&error));
+            }
+        }
+        if event.writable && self.connections[key].link.unsent_bytes() > 0 {
+            self.flush(key);
+        }
+        if event.readable {
+            self.read(event.token, event.closed);
+        }
+    }
+
+    /// Reads until the socket is empty: a short read says so, unless the peer has closed behind it.
+    pub(super) fn read(&mut self, token: u64, closed: bool) {
+        for _ in 0..READS_PER_TURN {
+            let Some(key) = self.find(token) else { return };
+            let connection = &mut self.connections[key];
+            if connection.is_held_back() {
+                connection.unread = true;
+                return;
+            }
+            match connection.link.socket.recv(&mut self.buffers.input) {
+                Ok(0) => return self.handle_eof(key),
+                Ok(count) => {
+                    self.handle_bytes(key, count);
+                    self.bound_batches();
+                    if count < READ_BYTES && !closed {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => return self.fail(key, ErrorKind::of(&error)),
+            }
+        }
+        self.unfinished.push(token);
+    }
+
+    /// `count` bytes are in the input buffer.
+    fn handle_bytes(&mut self, key: usize, count: usize) {
+        let connection = &mut self.connections[key];
+        if matches!(connection.phase, Phase::Closing | Phase::Lingering) {
+            return;
+        }
+        let Some(tls) = &mut connection.tls else {
+            let input = std::mem::take(&mut self.buffers.input);
+            self.call(key, Call::Input(&input[..count]));
+            self.buffers.input = input;
+            return;
+        };
+        let mut plain = std::mem::take(&mut self.buffers.plain);
+        let result = tls.handle_input(&self.buffers.input[..count], &mut plain);
+        self.send_tls_records(key);
+        if self.connections.contains(key) && !plain.is_empty() {
+            self.call(key, Call::Input(&plain));
+        }
+        self.buffers.plain = Buffers::reuse(plain);
+        let Some(connection) = self.connections.get(key) else { return };
+        let closed = connection.tls.as_ref().is_some_and(Tls::peer_closed);
+        if let Err(error) = result {
+            self.stats.count_error(error.name());
+            self.close_after_output(key);
+        } else if closed {
+            self.handle_eof(key);
+        }
+    }
+
+    fn handle_eof(&mut self, key: usize) {
+        match self.connections[key].phase {
+            Phase::Fresh | Phase::Open => {
+                self.call(key, Call::Eof);
+                // A peer that only sends no more may still be reading what it is owed.
+                if self.connections.get(key).is_some_and(|connection| connection.link.unsent_bytes() == 0) {
+                    self.close(key);
+                } else if self.connections.contains(key) {
+                    self.close_after_output(key);
+                }
+            }
+            Phase::Closing => {}
+            Phase::Lingering => self.close(key),
+        }
+    }
+
+    pub(super) fn handle_session_timeout(&mut self, key: usize) {
+        self.call(key, Call::Timeout);
+    }
+
+    /// Calls the session, and does what it wants done.
+    pub(super) fn call(&mut self, key: usize, call: Call<'_>) {
+        let connection = &mut self.connections[key];
+        let mut output = std::mem::take(&mut self.buffers.output);
+        let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false };
+        let mut verdict = Verdict::default();
+        let (groups, stats, membership) = (&mut self.groups, &mut self.stats, &mut connection.membership);
+        let mut on = |event: ServerEvent<'_>| match event {
+            ServerEvent::Upgraded { dialect } => {
+                stats.upgrades += 1;
+                verdict.answered = true;
+                *membership = Some(groups.join(dialect, key as u32));
+            }
+            ServerEvent::Echoed { .. } => stats.echoes += 1,
+            ServerEvent::Broadcast { dialect, frame } => {
+                stats.broadcasts += 1;
+                groups.push(dialect, 1, frame);
+            }
+            ServerEvent::Requested { keep_alive } => {
+                stats.requests += 1;
+                verdict.answered = true;
+                verdict.ends |= !keep_alive;
+            }
+            ServerEvent::Closed { .. } => verdict.ends = true,
+        };
+        let (session, cfg, now_ns) = (&mut connection.session, &self.options.protocol, self.now_ns);
+        let result: Result<(), Failure> = match call {
+            Call::Input(bytes) => session.handle_input(cfg, now_ns, 0, bytes, &mut io, &mut on),
+            Call::Eof => session.handle_eof(cfg, now_ns, 0, &mut on),
+            Call::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
+            Call::Close(code) => {
+                session.close(cfg, code, &mut io);
+                Ok(())
+            }
+        };
+        verdict.ends |= io.closes || result.is_err();
+        if let Err(failure) = result {
+            self.stats.count_error(failure.name());
+        }
+        if verdict.answered && connection.phase == Phase::Fresh {
+            connection.phase = Phase::Open;
+            connection.deadline_ns = NEVER_NS;
+        }
+        self.send_output(key, &output);
+        self.buffers.output = Buffers::reuse(output);
+        self.settle(key, verdict.ends);
+    }
+
+    /// After a session has been called: the end, if it was that, and the next deadline.
+    fn settle(&mut self, key: usize, ends: bool) {
+        if !self.connections.contains(key) {
+            return;
+        }
+        if ends {
+            self.close_after_output(key);
+        } else {
+            self.arm(key);
+        }
+    }
+}

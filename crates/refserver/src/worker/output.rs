@@ -1,0 +1,207 @@
+//! What goes out: replies, broadcasts, last words.
+
+use net::errors::ErrorKind;
+use net::poll::Poller;
+
+use super::{Buffers, Worker, token};
+use crate::connection::{Connection, Phase};
+use crate::group::Delivery;
+use crate::mailbox::Parcel;
+use crate::options::SlowPolicy;
+
+/// A batch this large is sent in mid-turn, so that no turn's broadcasts grow without bound.
+const BATCH_BYTES_MAX: usize = 256 << 10;
+
+/// Scratch capacity that is kept; what a single huge message needed beyond it is given back.
+const SCRATCH_BYTES_MAX: usize = 1 << 20;
+
+/// How long last words may take to be sent, and the peer to close after them.
+const LINGER_NS: u64 = 2_000_000_000;
+
+/// An unmasked ping without payload (RFC 6455 §5.5.2).
+const PING: [u8; 2] = [0x89, 0];
+
+impl Buffers {
+    /// Readies a scratch buffer for its next use.
+    pub(super) fn reuse(mut scratch: Vec<u8>) -> Vec<u8> {
+        scratch.clear();
+        scratch.shrink_to(SCRATCH_BYTES_MAX);
+        scratch
+    }
+}
+
+/// Every byte of a message leaves through here: replies, and each member's copy of a broadcast.
+fn send_messages(
+    connection: &mut Connection,
+    key: usize,
+    frames: &[u8],
+    poller: &Poller,
+    cipher: &mut Vec<u8>,
+) -> std::io::Result<()> {
+    let token = token(key, connection.serial);
+    let Some(tls) = &mut connection.tls else { return connection.link.send(frames, poller, token) };
+    cipher.clear();
+    tls.write(frames, cipher);
+    connection.link.send(cipher, poller, token)
+}
+
+impl Worker {
+    /// Sends what a session answered.
+    pub(super) fn send_output(&mut self, key: usize, output: &[u8]) {
+        if output.is_empty() {
+            return;
+        }
+        let connection = &mut self.connections[key];
+        let sent = send_messages(connection, key, output, &self.poller, &mut self.buffers.cipher);
+        if let Err(error) = sent {
+            self.fail(key, ErrorKind::of(&error));
+        }
+    }
+
+    /// Sends what TLS itself has to say.
+    pub(super) fn send_tls_records(&mut self, key: usize) {
+        let connection = &mut self.connections[key];
+        let Some(tls) = &mut connection.tls else { return };
+        let cipher = &mut self.buffers.cipher;
+        cipher.clear();
+        tls.poll_output(cipher);
+        if cipher.is_empty() {
+            return;
+        }
+        let token = token(key, connection.serial);
+        if let Err(error) = connection.link.send(cipher, &self.poller, token) {
+            self.fail(key, ErrorKind::of(&error));
+        }
+    }
+
+    /// The socket has room again.
+    pub(super) fn flush(&mut self, key: usize) {
+        let token = self.token_of(key);
+        let connection = &mut self.connections[key];
+        match connection.link.flush(&self.poller, token) {
+            Err(error) => return self.fail(key, ErrorKind::of(&error)),
+            Ok(true) if connection.phase == Phase::Closing => return self.linger(key),
+            Ok(_) => {}
+        }
+        let connection = &mut self.connections[key];
+        if connection.unread && !connection.is_held_back() {
+            connection.unread = false;
+            self.unfinished.push(token);
+        }
+    }
+
+    /// Hands this turn's broadcasts to the other workers, takes theirs, and sends every member all of them.
+    pub(super) fn exchange_broadcasts(&mut self) {
+        if !self.others.is_empty() {
+            self.hand_over();
+            while let Some(parcel) = self.inbox.poll_parcel() {
+                self.groups.push(parcel.dialect, parcel.messages, &parcel.frames);
+                if self.groups.batched_bytes() > BATCH_BYTES_MAX {
+                    self.deliver_all();
+                }
+            }
+        }
+        self.deliver_all();
+    }
+
+    /// Keeps one turn's broadcasts from growing without bound: a long turn is cut in two.
+    pub(super) fn bound_batches(&mut self) {
+        if self.groups.batched_bytes() > BATCH_BYTES_MAX {
+            self.exchange_broadcasts();
+        }
+    }
+
+    fn deliver_all(&mut self) {
+        for group in 0..self.groups.len() {
+            self.deliver(group);
+        }
+    }
+
+    fn hand_over(&mut self) {
+        for group in self.groups.iter().filter(|group| !group.batch.is_empty()) {
+            let frames = group.batch.as_slice().into();
+            let parcel = Parcel { dialect: group.dialect, messages: group.messages, frames };
+            for other in &self.others {
+                if !other.send(parcel.clone()) {
+                    self.stats.handovers_dropped += u64::from(parcel.messages);
+                }
+            }
+        }
+    }
+
+    /// Sends every member of a group its batch.
+    fn deliver(&mut self, group: usize) {
+        let Some(Delivery { batch, messages, members }) = self.groups.begin_delivery(group) else { return };
+        let mut failed = Vec::new();
+        for &member in &members {
+            let key = member as usize;
+            let connection = &mut self.connections[key];
+            let unsent_bytes = connection.link.unsent_bytes();
+            if unsent_bytes > 0 && unsent_bytes + batch.len() > self.options.backlog_bytes_max {
+                match self.options.slow_policy {
+                    SlowPolicy::DropMessage => self.stats.copies_skipped += messages,
+                    SlowPolicy::DropConnection => failed.push((key, None)),
+                }
+                continue;
+            }
+            match send_messages(connection, key, &batch, &self.poller, &mut self.buffers.cipher) {
+                Ok(()) => self.stats.copies += messages,
+                Err(error) => failed.push((key, Some(ErrorKind::of(&error)))),
+            }
+        }
+        self.groups.end_delivery(group, Buffers::reuse(batch), members);
+        for (key, error) in failed {
+            match error {
+                Some(kind) => self.fail(key, kind),
+                None => self.drop_slow(key),
+            }
+        }
+    }
+
+    fn drop_slow(&mut self, key: usize) {
+        self.stats.slow_dropped += 1;
+        self.leave_group(key);
+        self.connections.remove(key).link.socket.abort();
+    }
+
+    /// Pings every member, if it is time. Batches are empty now, and pings are not handed over.
+    pub(super) fn ping_members(&mut self) {
+        let Some(at_ns) = self.next_ping_ns.filter(|&at_ns| at_ns <= self.now_ns) else { return };
+        self.next_ping_ns = self.options.ping_interval_ns.map(|interval_ns| at_ns + interval_ns);
+        for group in 0..self.groups.len() {
+            self.groups.push(self.groups.dialect(group), 0, &PING);
+            self.deliver(group);
+        }
+    }
+
+    /// Nothing more will be said: the connection ends when what was said is sent.
+    pub(super) fn close_after_output(&mut self, key: usize) {
+        self.leave_group(key);
+        let connection = &mut self.connections[key];
+        connection.phase = Phase::Closing;
+        connection.deadline_ns = self.now_ns + LINGER_NS;
+        self.arm(key);
+        if self.connections[key].link.unsent_bytes() == 0 {
+            self.linger(key);
+        }
+    }
+
+    /// Everything is sent: says so, and waits for the peer to close, reading and ignoring what it still sends.
+    fn linger(&mut self, key: usize) {
+        let connection = &mut self.connections[key];
+        connection.phase = Phase::Lingering;
+        if let Some(tls) = &mut connection.tls {
+            let cipher = &mut self.buffers.cipher;
+            cipher.clear();
+            tls.close_notify(cipher);
+            let token = token(key, connection.serial);
+            // What does not fit now is not worth waiting for.
+            let _ = connection.link.send(cipher, &self.poller, token);
+        }
+        if connection.link.socket.shutdown_write().is_err() {
+            return self.close(key);
+        }
+        let token = self.token_of(key);
+        self.unfinished.push(token);
+    }
+}
