@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[allow(dead_code, reason = "here a manifest only has to be readable")]
+#[allow(dead_code, unreachable_pub, reason = "here a manifest only has to be readable")]
 #[path = "support/manifest.rs"]
 mod manifest;
 

@@ -1,0 +1,230 @@
+//! What users and machines do to a run: wrong flags, servers out of reach, signals, closed pipes, full disks, and too
+//! few file descriptors. Each ends with the documented exit code and a word on what to do, never with a panic.
+
+mod support;
+
+use std::fs::{File, OpenOptions};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
+use rustix::process::Signal;
+
+use support::cases::check_all;
+use support::client::Client;
+use support::hostile::HostileServer;
+use support::process::Process;
+use support::throng::{Server, errors_of, finish, run, sum_of, throng};
+use support::{free_address, skip};
+
+/// A run of one second, with a second each to connect and to drain, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(15);
+
+/// DNS servers are out of our hands.
+const RESOLVE_MAX: Duration = Duration::from_secs(60);
+
+const COULD_NOT_RUN: Option<i32> = Some(1);
+const BAD_USAGE: Option<i32> = Some(2);
+const LIMIT_BROKEN: Option<i32> = Some(3);
+const INTERRUPTED: Option<i32> = Some(130);
+
+/// Arguments, and what the message must name.
+type Usage = (&'static str, &'static str);
+
+#[test]
+fn wrong_usage_is_named() {
+    let cases: &[Usage] = &[
+        ("", "Usage"),
+        ("sing ws://127.0.0.1:1/", "sing"),
+        ("echo", "URL"),
+        ("echo 127.0.0.1", "127.0.0.1"),
+        ("echo ftp://127.0.0.1/", "ftp"),
+        ("echo ws://", "ws://"),
+        ("echo ws://127.0.0.1:99999/", "99999"),
+        ("echo ws://127.0.0.1:http/", "http"),
+        ("echo ws://127.0.0.1:1/ --clients 0", "--clients"),
+        ("echo ws://127.0.0.1:1/ --clients many", "--clients"),
+        ("echo ws://127.0.0.1:1/ --duration 5parsecs", "--duration"),
+        ("echo ws://127.0.0.1:1/ --dialect klingon", "klingon"),
+        ("echo ws://127.0.0.1:1/ --limit p95<", "p95<"),
+        ("echo ws://127.0.0.1:1/ --limit tea<5ms", "tea"),
+        ("echo ws://127.0.0.1:1/ --format pdf", "pdf"),
+        ("echo ws://127.0.0.1:1/ --bogus", "--bogus"),
+        ("broadcast ws://127.0.0.1:1/ --limit-percentile 101", "--limit-percentile"),
+        ("serve --listen nowhere", "nowhere"),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(arguments, named)| {
+            let outcome = run(throng([]).args(arguments.split_whitespace()), RUN_MAX);
+            assert_eq!(outcome.code, BAD_USAGE, "{outcome}");
+            assert!(outcome.stderr.contains(named), "stderr does not name {named:?}\n{outcome}");
+            assert!(outcome.stdout.is_empty(), "{outcome}");
+        },
+    );
+}
+
+#[test]
+fn servers_out_of_reach() {
+    let refused = run(&mut echo(&format!("ws://{}/", free_address()), 2), RUN_MAX);
+    assert_eq!(refused.code, COULD_NOT_RUN, "{refused}");
+    assert_eq!(errors_of(&refused.json(), "refused"), 2, "{refused}");
+
+    let unresolved = run(&mut echo("ws://no-such-host.invalid/", 2), RESOLVE_MAX);
+    assert_eq!(unresolved.code, COULD_NOT_RUN, "{unresolved}");
+    assert!(unresolved.stderr.contains("no-such-host.invalid"), "{unresolved}");
+
+    // Reserved for documentation (RFC 5737): no route, or nobody there.
+    let nobody = run(&mut echo("ws://192.0.2.1:9/", 2), RUN_MAX);
+    assert_eq!(nobody.code, COULD_NOT_RUN, "{nobody}");
+    let results = nobody.json();
+    assert_eq!(errors_of(&results, "connect_timeout") + errors_of(&results, "unreachable"), 2, "{nobody}");
+
+    let hole = BlackHole::open();
+    let swallowed = run(&mut echo(&format!("ws://{}/", hole.address), 2), RUN_MAX);
+    assert_eq!(swallowed.code, COULD_NOT_RUN, "{swallowed}");
+    assert_eq!(errors_of(&swallowed.json(), "connect_timeout"), 2, "{swallowed}");
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let server = Server::start(&[]);
+    let outcome = run(&mut throng(["serve", "--listen", &server.address.to_string()]), RUN_MAX);
+    assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
+    assert!(outcome.stderr.contains(&server.address.port().to_string()), "{outcome}");
+}
+
+#[test]
+fn a_broken_limit_exits_3() {
+    let server = Server::start(&[]);
+    let kept = run(echo(&server.url(), 2).args(["--limit", "p95<60s"]), RUN_MAX);
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let broken = run(echo(&server.url(), 2).args(["--limit", "p95<1us"]), RUN_MAX);
+    assert_eq!(broken.code, LIMIT_BROKEN, "{broken}");
+}
+
+#[test]
+fn one_interrupt_finishes_and_reports() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let server = Server::start(&[]);
+        let process = Process::start(echo(&server.url(), 10).args(["--duration", "60s"]));
+        thread::sleep(Duration::from_secs(2));
+        assert!(process.signal(signal));
+        let outcome = finish(process, RUN_MAX);
+        assert_eq!(outcome.code, INTERRUPTED, "{signal:?}: {outcome}");
+        assert!(sum_of(&outcome.json(), "received") > 0, "what was measured is lost\n{outcome}");
+    }
+}
+
+#[test]
+fn two_interrupts_stop_at_once() {
+    let server = HostileServer::start(|peer| peer.upgrade().hold());
+    let process =
+        Process::start(echo(&server.url(), 10).args(["--duration", "60s", "--drain-timeout", "60s"]));
+    thread::sleep(Duration::from_secs(2));
+    assert!(process.signal(Signal::INT));
+    thread::sleep(Duration::from_millis(500));
+    assert!(process.signal(Signal::INT), "ended although nothing has been answered");
+    let outcome = finish(process, Duration::from_secs(3));
+    assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
+}
+
+#[test]
+fn serve_stops_on_a_signal() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let server = Server::start(&[]);
+        let mut client = Client::upgrade(server.address);
+        assert!(server.process.signal(signal));
+        assert_eq!(client.close_code(), Some(1001), "clients are told that the server goes away");
+        drop(client);
+        let outcome = finish(server.process, RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{signal:?}: {outcome}");
+    }
+}
+
+#[test]
+fn output_that_nobody_takes() {
+    let server = Server::start(&[]);
+
+    // As in `throng … | head -0`: the reader has gone, which is no failure of ours.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let closed = finish(Process::start_onto(&mut echo(&server.url(), 2), writer), RUN_MAX);
+    assert_eq!(closed.code, Some(0), "{closed}");
+
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let full = finish(Process::start_onto(&mut echo(&server.url(), 2), full), RUN_MAX);
+    assert_eq!(full.code, COULD_NOT_RUN, "{full}");
+    assert!(full.stderr.contains("No space left"), "{full}");
+}
+
+#[test]
+fn results_that_cannot_be_kept() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a file");
+    File::create(&file).unwrap();
+
+    // Found out before the load, not after it.
+    let not_a_folder =
+        run(echo(&server.url(), 2).arg("--out").arg(&file).args(["--duration", "60s"]), RUN_MAX);
+    assert_eq!(not_a_folder.code, COULD_NOT_RUN, "{not_a_folder}");
+    assert!(not_a_folder.stderr.contains("a file"), "{not_a_folder}");
+
+    let script = r#"mount -t tmpfs -o size=64k none "$0" && { cat /dev/zero >"$0/fill"; exec "$@"; }"#;
+    let mut full = Command::new("unshare");
+    full.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(folder.path());
+    let echo = echo(&server.url(), 2);
+    full.arg(echo.get_program()).args(echo.get_args()).arg("--out").arg(folder.path());
+    let full = run(&mut full, RUN_MAX);
+    if full.stderr.starts_with("unshare:") || full.stderr.starts_with("mount:") {
+        return skip("a full disk", &full.stderr);
+    }
+    assert_eq!(full.code, COULD_NOT_RUN, "{full}");
+    assert!(full.stderr.contains("No space left"), "{full}");
+    assert!(sum_of(&full.json(), "received") > 0, "what was measured is lost\n{full}");
+}
+
+#[test]
+fn too_few_file_descriptors() {
+    let server = Server::start(&[]);
+    let mut limited = Command::new("prlimit");
+    let echo = echo(&server.url(), 100);
+    limited.args(["--nofile=32:32", "--"]).arg(echo.get_program()).args(echo.get_args());
+    // Otherwise it would run a hundred processes of a few clients each.
+    let outcome = run(limited.args(["--processes", "1"]), RUN_MAX);
+    assert!(errors_of(&outcome.json(), "too_many_files") > 0, "{outcome}");
+    assert!(outcome.stderr.contains("ulimit -n"), "the remedy is missing\n{outcome}");
+}
+
+/// A listener that never accepts and whose queue is full: the kernel ignores further connects.
+struct BlackHole {
+    address: SocketAddr,
+    _listener: OwnedFd,
+    _queued: Vec<TcpStream>,
+}
+
+impl BlackHole {
+    fn open() -> BlackHole {
+        let listener = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        listen(&listener, 0).unwrap();
+        let address = SocketAddr::try_from(getsockname(&listener).unwrap()).unwrap();
+        // One fits into a queue of none; the second is there for kernels that are more generous.
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(200));
+        let queued = (0..4).map(connect).filter_map(Result::ok).collect();
+        BlackHole { address, _listener: listener, _queued: queued }
+    }
+}
+
+/// Every client sends ten messages a second for a second.
+fn echo(url: &str, clients: u32) -> Command {
+    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json"]);
+    command.args(["--clients", &clients.to_string(), "--interval", "100ms", "--duration", "1s"]);
+    command.args(["--connect-timeout", "500ms", "--drain-timeout", "1s"]);
+    command
+}

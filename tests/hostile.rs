@@ -1,0 +1,260 @@
+//! The generator against servers that misbehave: each misdeed is counted under its name, nothing that was measured is
+//! lost, and the run ends in its stated time.
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::cases::check_all;
+use support::hostile::{HostileServer, Peer};
+use support::process::Process;
+use support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
+use support::websocket::{BINARY, CLOSE, PING, RSV1, TEXT, bomb, close_body, frame};
+
+const CLIENTS: u64 = 2;
+
+/// Connecting, measuring and draining are told to take 0.5 s, 1 s and 1 s; the rest is for a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(15);
+
+const DEFLATE: &str = "Sec-WebSocket-Extensions: permessage-deflate";
+
+/// What the server does, in words and in deed.
+type Case = (&'static str, fn(&mut Peer));
+
+#[test]
+fn refusals() {
+    each_fails_with(
+        "http_status",
+        &[
+            ("200", |p| p.answer("200 OK\r\nContent-Length: 0").hold()),
+            ("redirect to itself", |p| p.answer("301 Moved Permanently\r\nLocation: /").hold()),
+            ("401", |p| p.answer("401 Unauthorized").hold()),
+            ("404, then FIN", |p| p.answer("404 Not Found").fin()),
+            ("429", |p| p.answer("429 Too Many Requests\r\nRetry-After: 9").hold()),
+            ("503", |p| p.answer("503 Service Unavailable").hold()),
+        ],
+    );
+}
+
+#[test]
+fn answers_that_are_not_http() {
+    each_fails_with(
+        "not_http",
+        &[
+            ("garbage", |p| p.request().send(&[0x9d; 512]).hold()),
+            ("HTTP/2", |p| p.request().send(b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x80").hold()),
+            ("TLS alert", |p| p.request().send(b"\x15\x03\x01\0\x02\x02\x46").hold()),
+        ],
+    );
+}
+
+#[test]
+fn upgrades_that_are_none() {
+    each_fails_with(
+        "bad_accept",
+        &[
+            ("wrong accept", |p| p.answer(&switch("Sec-WebSocket-Accept: bm9uZQ==")).hold()),
+            ("no accept", |p| p.answer(&switch("X-Accept: none")).hold()),
+        ],
+    );
+    each_fails_with(
+        "bad_upgrade",
+        &[
+            ("other protocol", |p| p.answer("101 X\r\nConnection: Upgrade\r\nUpgrade: h2c").hold()),
+            ("no connection", |p| p.answer("101 X\r\nUpgrade: websocket").hold()),
+        ],
+    );
+    each_fails_with("unasked_protocol", &[("", |p| p.upgrade_with("Sec-WebSocket-Protocol: x").hold())]);
+    each_fails_with("unasked_extension", &[("", |p| p.upgrade_with("Sec-WebSocket-Extensions: x").hold())]);
+}
+
+#[test]
+fn heads_without_end() {
+    each_fails_with(
+        "head_too_large",
+        &[
+            ("8 MiB header", |p| p.answer(&format!("200 OK\r\nX: {}", "x".repeat(8 << 20))).hold()),
+            ("endless headers", |p| p.request().send(b"HTTP/1.1 200 OK\r\n").flood(b"X-More: yes\r\n")),
+        ],
+    );
+}
+
+#[test]
+fn servers_that_let_wait() {
+    each_fails_with(
+        "connect_timeout",
+        &[
+            ("silence", |p| p.hold()),
+            ("one byte at a time", |p| p.request().send(b"HTTP/1.1 101 X\r\n").drip(b"X: y\r\n")),
+        ],
+    );
+}
+
+#[test]
+fn connections_that_end() {
+    each_fails_with(
+        "eof",
+        &[
+            ("after the request", |p| p.request().fin()),
+            ("in the status line", |p| p.request().send(b"HTTP/1.1 10").fin()),
+            ("without a close frame", |p| p.upgrade().fin()),
+            ("after two messages", |p| p.upgrade().echo(2).fin()),
+            ("in a frame", |p| p.upgrade().send(b"\x81\x05he").fin()),
+        ],
+    );
+    each_fails_with(
+        "reset",
+        &[
+            ("after the request", |p| p.request().reset()),
+            ("after two messages", |p| p.upgrade().echo(2).reset()),
+        ],
+    );
+    each_fails_with(
+        "closed",
+        &[
+            ("4999", |p| p.upgrade().frame(CLOSE, &close_body(4999, "go away")).fin()),
+            ("1000, and no FIN", |p| p.upgrade().frame(CLOSE, &close_body(1000, "")).ignore()),
+        ],
+    );
+}
+
+#[test]
+fn frames_that_break_the_protocol() {
+    each_fails_with(
+        "protocol",
+        &[
+            ("masked", |p| p.upgrade().send(b"\x81\x82\0\0\0\0hi").hold()),
+            ("RSV1", |p| p.upgrade().send(b"\xc1\x02hi").hold()),
+            ("RSV2", |p| p.upgrade().send(b"\xa1\x02hi").hold()),
+            ("RSV3", |p| p.upgrade().send(b"\x91\x02hi").hold()),
+            ("opcode 3", |p| p.upgrade().send(b"\x83\x02hi").hold()),
+            ("opcode 15", |p| p.upgrade().send(b"\x8f\x02hi").hold()),
+            ("overlong UTF-8", |p| p.upgrade().send(b"\x81\x02\xc0\xaf").hold()),
+            ("length with the top bit", |p| p.upgrade().send(b"\x82\x7f\x80\0\0\0\0\0\0\x01.").hold()),
+            ("length not shortest", |p| p.upgrade().send(b"\x82\x7e\0\x01.").hold()),
+            ("ping in fragments", |p| p.upgrade().send(b"\x09\x00").hold()),
+            ("ping of 126 bytes", |p| p.upgrade().frame(PING, &[b'.'; 126]).hold()),
+            ("stray continuation", |p| p.upgrade().send(b"\x80\x02hi").hold()),
+            ("text inside fragments", |p| p.upgrade().send(b"\x01\x02hi\x81\x02hi").hold()),
+            ("endless fragments", |p| p.upgrade().send(b"\x01\x00").flood(b"\x00\x00")),
+            ("close with one byte", |p| p.upgrade().frame(CLOSE, b"\x03").hold()),
+            ("close 1005", |p| p.upgrade().frame(CLOSE, &close_body(1005, "")).hold()),
+        ],
+    );
+    each_fails_with(
+        "message_too_large",
+        &[
+            ("2^62 bytes announced", |p| p.upgrade().send(b"\x82\x7f\x40\0\0\0\0\0\0\0").hold()),
+            ("over 16 MiB", |p| p.upgrade().frame(BINARY, &vec![0; (16 << 20) + 1]).hold()),
+        ],
+    );
+}
+
+#[test]
+fn messages_that_do_not_inflate() {
+    each_fails_given(
+        &["--compress"],
+        "deflate",
+        &[("garbage", |p| p.upgrade_with(DEFLATE).frame(TEXT | RSV1, &[0xff; 64]).hold())],
+    );
+    each_fails_given(
+        &["--compress"],
+        "protocol",
+        &[
+            ("a compressed ping", |p| p.upgrade_with(DEFLATE).frame(PING | RSV1, b"").hold()),
+            ("a compressed continuation", |p| p.upgrade_with(DEFLATE).send(b"\x01\x00\xc0\x00").hold()),
+        ],
+    );
+    each_fails_given(
+        &["--compress"],
+        "message_too_large",
+        &[("32 MiB in 32 KiB", |p| p.upgrade_with(DEFLATE).frame(BINARY | RSV1, &bomb(32 << 20)).hold())],
+    );
+}
+
+#[test]
+fn messages_that_do_not_come() {
+    each_counts(
+        "missing",
+        &[
+            ("never answers", |p| p.upgrade().hold()),
+            ("never reads", |p| p.upgrade().ignore()),
+            ("stops in a frame", |p| p.upgrade().send(b"\x81\x05he").hold()),
+            ("only pings", |p| p.upgrade().flood(&frame(PING, b"still there?"))),
+            ("only talks", |p| p.upgrade().flood(&frame(TEXT, b"did you know?"))),
+        ],
+    );
+}
+
+#[test]
+fn messages_that_are_not_what_was_sent() {
+    each_counts(
+        "unexpected",
+        &[
+            ("broken JSON", |p| p.upgrade().answer_all(|_| vec![b"}{".to_vec()])),
+            ("deep JSON", |p| p.upgrade().answer_all(|_| vec![vec![b'['; 20_000]])),
+        ],
+    );
+    each_counts("duplicate", &[("twice", |p| p.upgrade().answer_all(|m| vec![m.to_vec(), m.to_vec()]))]);
+    each_counts("corrupt", &[("one digit changed", |p| p.upgrade().answer_all(|m| vec![damaged(m)]))]);
+}
+
+#[test]
+fn server_killed_in_mid_run() {
+    let server = Server::start(&[]);
+    let process = Process::start(&mut echo(&server.url(), "3s"));
+    std::thread::sleep(Duration::from_millis(1500));
+    drop(server);
+    let outcome = finish(process, RUN_MAX);
+    let results = outcome.json();
+    let lost = errors_of(&results, "eof") + errors_of(&results, "reset");
+    assert_eq!(lost, CLIENTS, "{outcome}");
+    assert!(sum_of(&results, "received") > 0, "what was measured before is lost\n{outcome}");
+}
+
+fn each_fails_with(error: &str, cases: &[Case]) {
+    each_fails_given(&[], error, cases);
+}
+
+fn each_fails_given(flags: &[&str], error: &str, cases: &[Case]) {
+    each(error, flags, cases, |results, outcome| {
+        assert_eq!(errors_of(results, error), CLIENTS, "{error}\n{outcome}");
+    });
+}
+
+fn each_counts(name: &str, cases: &[Case]) {
+    each(name, &[], cases, |results, outcome| assert!(sum_of(results, name) > 0, "no {name}\n{outcome}"));
+}
+
+fn each(what: &str, flags: &[&str], cases: &[Case], check: impl Fn(&Value, &Outcome) + Sync) {
+    let name = |case: &Case| format!("{what}: {}", case.0);
+    check_all(cases, name, |(_, treat)| {
+        let server = HostileServer::start(*treat);
+        let outcome = run(echo(&server.url(), "1s").args(flags), RUN_MAX);
+        check(&outcome.json(), &outcome);
+    });
+}
+
+fn echo(url: &str, duration: &str) -> std::process::Command {
+    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json"]);
+    command.args(["--clients", &CLIENTS.to_string(), "--interval", "100ms", "--duration", duration]);
+    command.args(["--connect-timeout", "500ms", "--drain-timeout", "1s"]);
+    command
+}
+
+/// The head of an upgrade that is right but for one line.
+fn switch(line: &str) -> String {
+    format!("101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{line}")
+}
+
+/// The message with one digit of its mark changed.
+fn damaged(message: &[u8]) -> Vec<u8> {
+    let mark = b"throng-";
+    let at = message.windows(mark.len()).position(|bytes| bytes == mark).expect("each message is marked");
+    let mut damaged = message.to_vec();
+    let digit = &mut damaged[at + mark.len() + 20];
+    *digit = if *digit == b'0' { b'1' } else { b'0' };
+    damaged
+}

@@ -1,0 +1,126 @@
+//! The generator against servers that share no code with it, at a load that an honest one carries: nothing may be
+//! missing, and what is reported must be what its schema says.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::skip;
+use support::target::{Target, Unavailable};
+use support::throng::{run, throng};
+
+const CLIENTS: u64 = 2000;
+const BROADCASTS: u64 = 20;
+
+/// One server at a time: two would measure each other.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn node_ws() {
+    drive("node-ws");
+}
+
+#[test]
+fn go_gorilla() {
+    drive("go-gorilla");
+}
+
+fn drive(name: &str) {
+    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match Target::start(name) {
+        Ok(target) => {
+            echo(&target.url());
+            broadcast(&target.url());
+            target.stop();
+        }
+        Err(Unavailable(why)) => skip(name, &why),
+    }
+}
+
+/// wsdemo's load: everyone sends once a second.
+fn echo(url: &str) {
+    let results = results_of(
+        throng([
+            "echo",
+            url,
+            "--dialect",
+            "json",
+            "--format",
+            "json",
+            "--interval",
+            "1s",
+            "--duration",
+            "10s",
+        ])
+        .args(["--clients", &CLIENTS.to_string()]),
+    );
+    let [step] = &steps_of(&results)[..] else { panic!("one step: {results:#}") };
+    assert_complete(step, CLIENTS);
+    let sent = count(step, "sent");
+    assert!((CLIENTS * 9..=CLIENTS * 11).contains(&sent), "{CLIENTS} clients sent {sent} messages in 10 s");
+    assert_eq!(count(step, "expected"), sent);
+    assert!(step["rtt"]["count"].as_u64() == Some(sent), "one sample for each message: {step:#}");
+}
+
+/// websocket-bench's walk, in two steps.
+fn broadcast(url: &str) {
+    let half = (CLIENTS / 2).to_string();
+    let results = results_of(
+        throng(["broadcast", url, "--dialect", "json", "--format", "json", "--concurrent", "4"])
+            .args([
+                "--sample-size",
+                &BROADCASTS.to_string(),
+                "--initial-clients",
+                &half,
+                "--step-size",
+                &half,
+            ])
+            .args(["--total-steps", "2", "--limit-percentile", "95", "--limit-rtt", "10s"]),
+    );
+    let steps = steps_of(&results);
+    assert_eq!(steps.len(), 2, "{results:#}");
+    for (step, clients) in steps.iter().zip([CLIENTS / 2, CLIENTS]) {
+        assert_complete(step, clients);
+        assert_eq!(count(step, "sent"), BROADCASTS);
+        assert_eq!(count(step, "expected"), BROADCASTS * clients, "each broadcast goes to everyone");
+        assert_eq!(step["delivery"]["count"].as_u64(), Some(BROADCASTS * clients));
+        assert_eq!(step["completion"]["count"].as_u64(), Some(BROADCASTS));
+    }
+}
+
+fn assert_complete(step: &Value, clients: u64) {
+    assert_eq!(step["clients"].as_u64(), Some(clients));
+    assert_eq!(count(step, "received"), count(step, "expected"), "{step:#}");
+    for nothing in ["missing", "duplicate", "corrupt", "unexpected", "reordered", "connect_timeouts"] {
+        assert_eq!(step["counts"][nothing].as_u64().unwrap_or(0), 0, "{nothing}: {step:#}");
+    }
+    let errors = step["counts"]["errors"].as_object();
+    assert!(errors.is_none_or(|errors| errors.values().all(|count| count == 0)), "{step:#}");
+}
+
+/// The results of a run that must succeed, valid by the published schema.
+fn results_of(command: &mut Command) -> Value {
+    let outcome = run(command, Duration::from_secs(120));
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.schema.json");
+    let schema = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let faults: Vec<String> =
+        schema.iter_errors(&results).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(faults.is_empty(), "not what docs/results.schema.json says:\n{}\n{results:#}", faults.join("\n"));
+    results
+}
+
+fn steps_of(results: &Value) -> &Vec<Value> {
+    results["steps"].as_array().expect("results have steps")
+}
+
+fn count(step: &Value, name: &str) -> u64 {
+    step["counts"][name].as_u64().unwrap_or_else(|| panic!("no count {name}: {step:#}"))
+}

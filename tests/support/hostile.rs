@@ -1,0 +1,237 @@
+//! A TCP server that treats each of its clients as badly as it is told to.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::net::sockopt;
+
+use super::websocket;
+
+/// How often a waiting peer looks whether it should still be there.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A flood is sent in pieces of about this size.
+const FLOOD_BYTES: usize = 64 * 1024;
+
+/// Runs until it is dropped.
+pub struct HostileServer {
+    pub address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    listener: Option<JoinHandle<()>>,
+}
+
+impl HostileServer {
+    /// Serves every client with `treat`, in a thread of its own; when it returns, the connection is closed.
+    pub fn start(treat: fn(&mut Peer)) -> HostileServer {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let listener = thread::spawn(move || {
+            thread::scope(|scope| {
+                while let Ok((stream, _)) = listener.accept() {
+                    if told.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let mut peer = Peer::new(stream, &told);
+                    scope.spawn(move || treat(&mut peer));
+                }
+            });
+        });
+        HostileServer { address, stop, listener: Some(listener) }
+    }
+
+    pub fn url(&self) -> String {
+        format!("ws://{}/", self.address)
+    }
+}
+
+impl Drop for HostileServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes the listener, which then sees that it is over.
+        let _ = TcpStream::connect(self.address);
+        let _ = self.listener.take().unwrap().join();
+    }
+}
+
+/// One client, seen from the server. Steps are chained and the last one says how it ends. What fails, because the
+/// client has left or the server is being stopped, is silently given up: the client's own report is what tests read.
+pub struct Peer<'a> {
+    stream: TcpStream,
+    unread: Vec<u8>,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Peer<'a> {
+    fn new(stream: TcpStream, stop: &'a AtomicBool) -> Peer<'a> {
+        stream.set_read_timeout(Some(TICK)).unwrap();
+        stream.set_write_timeout(Some(TICK)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Peer { stream, unread: Vec::new(), stop }
+    }
+
+    /// Reads the request's head.
+    pub fn request(&mut self) -> &mut Self {
+        self.read_key();
+        self
+    }
+
+    /// Reads the request and answers it with this status and these header lines, the last without its CRLF.
+    pub fn answer(&mut self, head: &str) -> &mut Self {
+        self.request().send(format!("HTTP/1.1 {head}\r\n\r\n").as_bytes())
+    }
+
+    /// Reads the request and answers it as a good server does.
+    pub fn upgrade(&mut self) -> &mut Self {
+        self.upgrade_with("X-Good: yes")
+    }
+
+    /// Reads the request and answers 101 with the right key and one more header line.
+    pub fn upgrade_with(&mut self, line: &str) -> &mut Self {
+        let accept = websocket::accept_key(&self.read_key());
+        let head = "101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade";
+        self.send(format!("HTTP/1.1 {head}\r\nSec-WebSocket-Accept: {accept}\r\n{line}\r\n\r\n").as_bytes())
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) -> &mut Self {
+        self.try_send(bytes);
+        self
+    }
+
+    pub fn frame(&mut self, first: u8, payload: &[u8]) -> &mut Self {
+        self.send(&websocket::frame(first, payload))
+    }
+
+    /// Sends so many messages back, as a good echo server does.
+    pub fn echo(&mut self, messages: usize) -> &mut Self {
+        for _ in 0..messages {
+            let Some((first, payload)) = self.receive_frame() else { break };
+            self.frame(first, &payload);
+        }
+        self
+    }
+
+    /// Answers each message with what `answers` makes of it, until the client leaves.
+    pub fn answer_all(&mut self, answers: fn(&[u8]) -> Vec<Vec<u8>>) {
+        while let Some((first, payload)) = self.receive_frame() {
+            if first == websocket::CLOSE {
+                self.frame(first, &payload);
+                break;
+            }
+            for answer in answers(&payload) {
+                self.frame(first, &answer);
+            }
+        }
+    }
+
+    /// Closes the connection with a FIN.
+    pub fn fin(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Ends the connection with a reset.
+    pub fn reset(&mut self) {
+        // Without time to linger, closing is resetting; the stream is closed when the treatment returns.
+        sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO)).unwrap();
+    }
+
+    /// Reads and forgets until the client leaves.
+    pub fn hold(&mut self) {
+        while self.read_more() {
+            self.unread.clear();
+        }
+    }
+
+    /// Reads nothing until the server is stopped.
+    pub fn ignore(&mut self) {
+        while !self.is_over() {
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Sends the same again and again until the client leaves, reading nothing.
+    pub fn flood(&mut self, bytes: &[u8]) {
+        let many = bytes.repeat(1 + FLOOD_BYTES / bytes.len());
+        while self.try_send(&many) {}
+    }
+
+    /// Sends one byte at a time, with a pause after each, until the client leaves.
+    pub fn drip(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().cycle() {
+            if !self.try_send(&[*byte]) {
+                break;
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// The request's `Sec-WebSocket-Key`, or nothing if the client leaves before its head is complete.
+    fn read_key(&mut self) -> String {
+        let end = loop {
+            if let Some(end) = self.unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                break end + 4;
+            }
+            if !self.read_more() {
+                return String::new();
+            }
+        };
+        let head: Vec<u8> = self.unread.drain(..end).collect();
+        let head = String::from_utf8(head).expect("throng's requests are text");
+        let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+        let key = lines.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
+        key.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+    }
+
+    /// The client's next frame, or `None` once it has left.
+    fn receive_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        loop {
+            if let Some(frame) = websocket::take_frame(&mut self.unread) {
+                return Some(frame);
+            }
+            if !self.read_more() {
+                return None;
+            }
+        }
+    }
+
+    /// Sends as fast as the client reads; false if it has left or the server is being stopped.
+    fn try_send(&mut self, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(error) if is_timeout(&error) && !self.is_over() => {}
+                Err(_) => return false,
+            }
+        }
+        !self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn read_more(&mut self) -> bool {
+        let mut buffer = [0; 16 * 1024];
+        while !self.is_over() {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return false,
+                Ok(length) => {
+                    self.unread.extend_from_slice(&buffer[..length]);
+                    return true;
+                }
+                Err(error) if is_timeout(&error) => {}
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}

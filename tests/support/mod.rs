@@ -1,0 +1,46 @@
+//! What the end-to-end tests share: processes that cannot outlive a test, the `throng` binary, hand-written servers.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(unreachable_pub, reason = "nobody can reach into a test")]
+
+pub mod cases;
+pub mod client;
+pub mod hostile;
+pub mod manifest;
+pub mod process;
+pub mod target;
+pub mod throng;
+pub mod websocket;
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A loopback address that nobody listens on at the moment.
+pub fn free_address() -> SocketAddr {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+}
+
+/// Asks until the answer is yes; false if it still is not when the time is up.
+pub fn wait_until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while !is_so() {
+        if start.elapsed() > within {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// Whether somebody accepts connections there.
+pub fn is_listening(address: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+}
+
+/// Says that a test was left out, past the capture of a passing test's output: nobody should take it for passed.
+pub fn skip(what: &str, why: &str) {
+    let line = format!("skipped: {what}: {}\n", why.trim());
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}

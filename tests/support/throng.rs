@@ -1,0 +1,112 @@
+//! The `throng` binary under test, its outcome, and the reference server on a free port.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::process::Process;
+use super::{free_address, is_listening, wait_until};
+
+/// How a run ended, and what it said.
+pub struct Outcome {
+    /// `None` if a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    pub elapsed: Duration,
+}
+
+/// The command, ready for more settings.
+pub fn throng<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
+    command.args(arguments);
+    command
+}
+
+/// Runs the command to its end. Panics if it takes longer than that, or panics itself.
+pub fn run(command: &mut Command, within: Duration) -> Outcome {
+    finish(Process::start(command), within)
+}
+
+/// Waits for the end of a command that was started with [`Process::start`]. Panics as [`run`] does.
+pub fn finish(mut process: Process, within: Duration) -> Outcome {
+    let start = Instant::now();
+    let status = process.wait(within);
+    let elapsed = start.elapsed();
+    let (stdout, stderr) = process.into_output();
+    let said = format!("--- stdout\n{stdout}\n--- stderr\n{stderr}");
+    let status = status.unwrap_or_else(|| panic!("still running after {within:?}\n{said}"));
+    assert!(!stderr.contains("panicked at") && !stderr.contains("RUST_BACKTRACE"), "throng panicked\n{said}");
+    Outcome { code: status.code(), stdout, stderr, elapsed }
+}
+
+impl Outcome {
+    /// Stdout as the results of one run.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit code {:?}\n--- stdout\n{}\n--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// How often the error happened in all steps of a run's results.
+pub fn errors_of(results: &Value, kind: &str) -> u64 {
+    sum(results, |counts| counts["errors"].get(kind))
+}
+
+/// A count, added up over all steps of a run's results.
+pub fn sum_of(results: &Value, count: &str) -> u64 {
+    sum(results, |counts| counts.get(count))
+}
+
+fn sum(results: &Value, count: impl Fn(&Value) -> Option<&Value>) -> u64 {
+    let steps = results["steps"].as_array().expect("results have steps");
+    steps.iter().filter_map(|step| count(&step["counts"])?.as_u64()).sum()
+}
+
+/// The reference server.
+pub struct Server {
+    pub process: Process,
+    pub address: SocketAddr,
+}
+
+impl Server {
+    /// Starts `throng serve` on a free port with these further arguments, and waits until it listens.
+    pub fn start(arguments: &[&str]) -> Server {
+        let address = free_address();
+        let process = Process::start(throng(["serve", "--listen", &address.to_string()]).args(arguments));
+        let server = Server { process, address };
+        assert!(
+            wait_until(Duration::from_secs(10), || is_listening(address)),
+            "throng serve does not listen"
+        );
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("ws://{}/", self.address)
+    }
+
+    /// Memory of the server in RAM.
+    pub fn resident_bytes(&self) -> u64 {
+        self.status_bytes("VmRSS:")
+    }
+
+    /// The most there has been of it.
+    pub fn resident_peak_bytes(&self) -> u64 {
+        self.status_bytes("VmHWM:")
+    }
+
+    fn status_bytes(&self, field: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.process.pid().as_raw_nonzero());
+        let status = std::fs::read_to_string(path).expect("the server runs");
+        let size = status.lines().find_map(|line| line.strip_prefix(field)).expect("the field");
+        1024 * size.trim().trim_end_matches(" kB").parse::<u64>().expect("a size in kB")
+    }
+}

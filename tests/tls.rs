@@ -1,0 +1,84 @@
+//! Certificates that a client must not accept, and those that it must.
+
+mod support;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use tempfile::TempDir;
+
+use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(15);
+
+/// A server with a self-signed certificate.
+struct TlsServer {
+    server: Server,
+    certificate: PathBuf,
+    _folder: TempDir,
+}
+
+impl TlsServer {
+    /// The certificate is for this name and expires in that year.
+    fn start(name: &str, expires: i32) -> TlsServer {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(expires, 1, 1);
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key_file) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+        std::fs::write(&certificate, params.self_signed(&key).unwrap().pem()).unwrap();
+        std::fs::write(&key_file, key.serialize_pem()).unwrap();
+        let (cert, key) = (certificate.to_str().unwrap(), key_file.to_str().unwrap());
+        let server = Server::start(&["--cert", cert, "--key", key]);
+        TlsServer { server, certificate, _folder: folder }
+    }
+
+    fn echo(&self, arguments: &[&str]) -> Outcome {
+        let url = format!("wss://127.0.0.1:{}/", self.server.address.port());
+        let mut command = throng(["echo", &url, "--clients", "2", "--interval", "100ms", "--duration", "1s"]);
+        run(command.args(["--format", "json"]).args(arguments), RUN_MAX)
+    }
+
+    fn echo_with_ca(&self) -> Outcome {
+        self.echo(&["--ca", self.certificate.to_str().unwrap()])
+    }
+}
+
+#[test]
+fn a_trusted_certificate_is_accepted() {
+    let outcome = TlsServer::start("127.0.0.1", 2099).echo_with_ca();
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(sum_of(&outcome.json(), "received") > 0, "{outcome}");
+}
+
+#[test]
+fn an_unknown_issuer_is_refused_unless_told() {
+    let server = TlsServer::start("127.0.0.1", 2099);
+    let refused = server.echo(&[]);
+    assert_eq!(errors_of(&refused.json(), "tls_self_signed"), 2, "{refused}");
+    let insecure = server.echo(&["--insecure"]);
+    assert_eq!(insecure.code, Some(0), "{insecure}");
+}
+
+#[test]
+fn an_expired_certificate_is_refused() {
+    let outcome = TlsServer::start("127.0.0.1", 2021).echo_with_ca();
+    assert_eq!(errors_of(&outcome.json(), "tls_expired"), 2, "{outcome}");
+}
+
+#[test]
+fn a_certificate_of_another_host_is_refused() {
+    let outcome = TlsServer::start("elsewhere.example", 2099).echo_with_ca();
+    assert_eq!(errors_of(&outcome.json(), "tls_wrong_host"), 2, "{outcome}");
+}
+
+#[test]
+fn a_server_without_tls_is_told_from_a_bad_certificate() {
+    let server = Server::start(&[]);
+    let url = format!("wss://{}/", server.address);
+    let outcome =
+        run(&mut throng(["echo", &url, "--clients", "2", "--duration", "1s", "--format", "json"]), RUN_MAX);
+    assert_eq!(errors_of(&outcome.json(), "tls_not_tls"), 2, "{outcome}");
+}
