@@ -1,0 +1,179 @@
+//! Clients that misbehave, and the server's end.
+
+mod common;
+
+use std::io::{ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
+
+use common::*;
+use refserver::SlowPolicy;
+
+#[test]
+fn who_does_not_read_is_cut_off_and_named() {
+    let server = Running::with(|options| options.backlog_bytes_max = 200_000);
+    let (mut sender, mut sleeper) = (server.open(), server.open());
+    let message = format!(r#"{{"type":"broadcast","payload":{{"padding":"{}"}}}}"#, "x".repeat(100_000));
+    // Loopback holds a few megabytes before the backlog begins.
+    for _ in 0..200 {
+        sender.write_all(&frame(TEXT, message.as_bytes())).unwrap();
+        read_texts(&mut sender, 2);
+    }
+    let mut heard = 0;
+    let end = loop {
+        match try_read_frame(&mut sleeper) {
+            Ok((_, payload)) => heard += usize::from(payload.len() == message.len()),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(end.kind(), ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof), "{end}");
+    assert!(heard < 200, "{heard}");
+    let stats = server.finish();
+    assert_eq!((stats.slow_dropped, stats.copies_skipped), (1, 0));
+}
+
+#[test]
+fn who_does_not_read_may_miss_messages_instead() {
+    let server = Running::with(|options| {
+        options.backlog_bytes_max = 200_000;
+        options.slow_policy = SlowPolicy::DropMessage;
+    });
+    let (mut sender, mut sleeper) = (server.open(), server.open());
+    let message = |number: usize| {
+        format!(r#"{{"type":"broadcast","payload":{{"n":{number:03},"padding":"{}"}}}}"#, "x".repeat(100_000))
+    };
+    for number in 0..200 {
+        sender.write_all(&frame(TEXT, message(number).as_bytes())).unwrap();
+        read_texts(&mut sender, 2);
+    }
+    sleeper.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let mut heard = Vec::new();
+    while let Ok((_, payload)) = try_read_frame(&mut sleeper) {
+        heard.push(String::from_utf8(payload).unwrap());
+    }
+    assert!(
+        heard.iter().enumerate().all(|(number, text)| *text == message(number)),
+        "whole, in order, from the start"
+    );
+    let stats = server.finish();
+    assert_eq!(stats.slow_dropped, 0);
+    assert!(stats.copies_skipped > 0);
+    assert_eq!(heard.len() as u64 + stats.copies_skipped, 200, "each copy was either heard or counted");
+}
+
+#[test]
+fn who_does_not_take_its_echoes_is_not_read() {
+    let server = Running::with(|_| {});
+    let mut client = server.open();
+    client.set_nonblocking(true).unwrap();
+    let message = frame(BINARY, &[7; 100_000]);
+    let (mut written, mut stuck) = (0, Instant::now());
+    while stuck.elapsed() < Duration::from_millis(300) {
+        match client.write(&message[written % message.len()..]) {
+            Ok(count) => {
+                written += count;
+                stuck = Instant::now();
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        assert!(written < 100 << 20, "the server would take anything");
+    }
+    client.set_nonblocking(false).unwrap();
+    for _ in 0..written / message.len() {
+        assert!(read_frame(&mut client) == (BINARY, vec![7; 100_000]), "nothing is lost");
+    }
+}
+
+#[test]
+fn a_dripping_handshake_meets_an_absolute_deadline() {
+    let server = Running::with(|options| options.handshake_timeout_ns = 300_000_000);
+    let mut client = server.connect();
+    let mut patient = server.open();
+    let start = Instant::now();
+    for byte in upgrade_request().bytes().cycle() {
+        if client.write_all(&[byte]).is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(start.elapsed() < Duration::from_secs(5), "never cut off");
+    }
+    assert!(start.elapsed() >= Duration::from_millis(295), "cut off early");
+    patient.write_all(&frame(TEXT, b"still here")).unwrap();
+    assert_eq!(read_texts(&mut patient, 1), ["still here"]);
+    assert_eq!(server.finish().errors.get("handshake_timeout"), Some(&1));
+}
+
+#[test]
+fn a_reset_in_mid_frame_leaves_the_others_alone() {
+    let server = Running::with(|_| {});
+    let mut others = [server.open(), server.open()];
+    let mut victim = server.open();
+    victim.write_all(&frame(TEXT, &[b'a'; 5000])[..1000]).unwrap();
+    others[0].write_all(&frame(TEXT, broadcast_text(1).as_bytes())).unwrap();
+    assert_eq!(read_texts(&mut victim, 1), [broadcast_text(1)]);
+    net::socket::Socket::from(std::os::fd::OwnedFd::from(victim)).abort();
+    others[1].write_all(&frame(TEXT, broadcast_text(2).as_bytes())).unwrap();
+    assert_eq!(read_texts(&mut others[0], 3)[..2], [broadcast_text(1), broadcast_text(2)]);
+    assert_eq!(read_texts(&mut others[1], 3)[..2], [broadcast_text(1), broadcast_text(2)]);
+    assert_eq!(server.finish().errors.get("reset"), Some(&1));
+}
+
+#[test]
+fn errors_are_told_before_the_connection_ends_even_with_input_left() {
+    let server = Running::with(|_| {});
+    let mut client = server.open();
+    let mut bad = frame(TEXT, b"x");
+    bad[0] |= 0x40; // a reserved bit
+    bad.resize(bad.len() + 200_000, 0);
+    client.write_all(&bad).unwrap();
+    let (opcode, payload) = read_frame(&mut client);
+    assert_eq!((opcode, &payload[..2]), (CLOSE, &1002u16.to_be_bytes()[..]));
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    assert_eq!(server.finish().errors.get("protocol"), Some(&1));
+}
+
+#[test]
+fn a_stop_says_goodbye_and_ends_when_all_have_answered() {
+    let server = Running::with(|options| (options.threads, options.grace_ns) = (2, 10_000_000_000));
+    let mut clients: Vec<_> = (0..4).map(|_| server.open()).collect();
+    let mut idle = server.connect();
+    let start = Instant::now();
+    server.ask_to_stop();
+    for client in &mut clients {
+        let (opcode, payload) = read_frame(client);
+        assert_eq!((opcode, &payload[..2]), (CLOSE, &1001u16.to_be_bytes()[..]));
+        client.write_all(&frame(CLOSE, &payload)).unwrap();
+        assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    }
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0);
+    let addr = server.addr();
+    drop((clients, idle));
+    assert_eq!(server.finish().connections, 5);
+    assert!(start.elapsed() < Duration::from_secs(3), "nobody was waited for in vain");
+    assert_eq!(std::net::TcpStream::connect(addr).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_ever() {
+    let server = Running::with(|_| {});
+    let client = server.open();
+    let start = Instant::now();
+    server.finish();
+    let took = start.elapsed();
+    assert!((Duration::from_millis(195)..Duration::from_secs(2)).contains(&took), "{took:?}");
+    drop(client);
+}
+
+#[test]
+fn a_taken_port_is_an_error_also_for_many_threads() {
+    let server = Running::with(|options| options.threads = 2);
+    for threads in [1, 2] {
+        let mut options = refserver::Options::new(vec![server.addrs[0].clone()]);
+        options.threads = threads;
+        let error = refserver::Server::bind(options).err().expect("the port is taken");
+        assert_eq!(error.kind(), ErrorKind::AddrInUse);
+        assert!(error.to_string().contains(&server.addr().to_string()), "{error}");
+    }
+}
