@@ -1,8 +1,9 @@
 //! The results model, its verdicts and limits, and its versioned file format.
 //!
 //! The types here are the ones in memory: histograms rather than figures, nanoseconds rather than milliseconds,
-//! `Option` for what does not apply.
+//! `Option` for what does not apply. [`file`] holds their form on disk.
 
+pub mod file;
 pub mod limit;
 mod resources;
 mod run;

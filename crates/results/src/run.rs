@@ -11,7 +11,7 @@ use crate::verdict::Finding;
 /// One execution of a scenario against one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Unique and sortable by time.
+    /// Unique and sortable by time (see [`crate::file::run_id`]).
     pub id: String,
     /// When it started, by the wall clock: nanoseconds since 1970 UTC. Nothing is measured by it.
     pub started_unix_ns: u64,
@@ -76,7 +76,7 @@ pub struct Environment {
 pub struct Verdict {
     /// How much the server holds, when it was searched for.
     pub capacity: Option<Capacity>,
-    /// Where latency begins to grow faster than load, when load was varied.
+    /// Where latency begins to grow faster than load: messages/s and ns, when load was varied.
     pub knee: Option<Knee>,
     /// Server memory against open connections; the slope is bytes per connection.
     pub memory_per_client: Option<Line>,

@@ -1,6 +1,6 @@
 //! One level of load, measured on its own.
 
-use stats::{Counts, Errors, Histogram};
+use stats::{Counts, Errors, Histogram, Interval};
 
 use crate::limit::LimitOutcome;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
@@ -43,6 +43,16 @@ pub struct Step {
     pub bottleneck: Option<Finding>,
     /// What is wrong with the step, as plain sentences.
     pub marks: Vec<String>,
+}
+
+impl Step {
+    /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when
+    /// the series is too short, or has seconds without samples.
+    pub fn interval_ns(&self, percentile: impl Fn(&Second) -> Option<u64>) -> Option<Interval> {
+        let values: Option<Vec<f64>> =
+            self.series.iter().map(|row| percentile(row).map(|ns| ns as f64)).collect();
+        stats::interval::of_series(&values?)
+    }
 }
 
 /// A phase before the window: it ran, and is not in the figures.

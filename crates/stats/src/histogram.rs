@@ -4,6 +4,8 @@
 //! maximum are kept in nanoseconds and as integers, so that the mean and σ are exact and merging is associative:
 //! two workers' merged histograms equal one worker's, sample for sample.
 
+use std::fmt;
+
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -24,7 +26,7 @@ const TAIL_SAMPLES_MIN: f64 = 10.0;
 ///
 /// `new` allocates nothing; the first sample allocates the buckets (168 KiB, touched only where samples fall),
 /// later ones nothing. Durations are rounded *up* to the microsecond, so no quantile lies below its sample.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Histogram {
     buckets: Option<Hdr<u64>>,
     sum_ns: u128,
@@ -203,6 +205,13 @@ impl Histogram {
 
 fn empty_buckets() -> Hdr<u64> {
     Hdr::new_with_bounds(1, US_MAX, SIGNIFICANT_DIGITS).expect("the bounds are constants")
+}
+
+/// The figures rather than 21,504 buckets.
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Histogram").field(&self.summary()).finish()
+    }
 }
 
 impl PartialEq for Histogram {

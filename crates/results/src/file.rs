@@ -1,0 +1,76 @@
+//! Results on disk: schema 1, as JSON (docs/results.schema.json describes it).
+//!
+//! The types below this module are the file's own; nothing else is serialised. Times become milliseconds and seconds,
+//! and what does not apply is left out. Adding a field keeps the schema number, changing one raises it; readers pass
+//! over fields they do not know.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::run::Run;
+
+mod figure;
+mod mirror;
+mod resources;
+mod run;
+mod step;
+
+/// The schema this version writes, and the newest it reads.
+pub const SCHEMA: u64 = 1;
+
+/// Why a text is not a results file.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// Not JSON, not of the schema's shape, or with a damaged histogram.
+    #[error("this is not a results file: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Written by a newer throng.
+    #[error(
+        "this results file has schema {found}; this throng reads up to {SCHEMA}: use the throng that wrote it, or newer"
+    )]
+    Newer {
+        /// The file's schema.
+        found: u64,
+    },
+}
+
+/// The file's text for a run, indented, ending in a newline.
+pub fn write(run: &Run) -> String {
+    let mut text =
+        serde_json::to_string_pretty(&run::FileRun::from(run)).expect("the file's types are plain data");
+    text.push('\n');
+    text
+}
+
+/// Reads what [`write`] wrote.
+///
+/// # Errors
+/// Not JSON or not a results file; a newer schema; a damaged histogram.
+pub fn read(text: &str) -> Result<Run, FileError> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: u64,
+    }
+    // The number is read on its own first: the rest of a newer file may not fit this version's types.
+    let Head { schema } = serde_json::from_str(text)?;
+    if schema > SCHEMA {
+        return Err(FileError::Newer { found: schema });
+    }
+    Ok(serde_json::from_str::<run::FileRun>(text)?.into())
+}
+
+/// A run's id: its start to the second, and six random hexadecimal digits. Sorts by time.
+pub fn run_id(started_unix_ns: u64, random: u64) -> String {
+    let started = timestamp(started_unix_ns).to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
+    format!("{started}-{:06x}", random & 0xff_ffff)
+}
+
+/// The time since 1970 as a UTC timestamp; 64 bits of nanoseconds last until 2554.
+fn timestamp(unix_ns: u64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(unix_ns)).expect("64 bits of nanoseconds are within jiff's range")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! A run in the file.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stats::Capacity;
+use stats::fit::Line;
+use stats::knee::Knee;
+
+use super::mirror::{mirror, ms_from_ns, rounded};
+use super::step::FileStep;
+use super::{SCHEMA, timestamp};
+use crate::limit::{LimitOutcome, Unit};
+use crate::run::{Environment, Run, Target, TrustNote, Verdict};
+use crate::step::Step;
+use crate::verdict::{Bottleneck, Finding};
+
+mirror!(FileTarget of Target {
+    url: String,
+    ; optional
+    name: String,
+    version: String,
+});
+
+mirror!(FileEnvironment of Environment {
+    ; optional
+    host: String,
+    cpu: String,
+    cores: u32,
+    memory_bytes: u64,
+    kernel: String,
+    os: String,
+    fd_limit: u64,
+    generator_cpus: String,
+    server_cpus: String,
+    same_host: bool,
+});
+
+mirror!(FileLimit of LimitOutcome {
+    limit: String,
+    passed: bool,
+    #[serde(with = "unit")]
+    unit: Unit,
+    ; numbers
+    actual,
+});
+
+mod unit {
+    use super::*;
+
+    const UNITS: [Unit; 5] = [Unit::Ms, Unit::Percent, Unit::PerSecond, Unit::Bytes, Unit::Count];
+
+    pub(super) fn serialize<S: Serializer>(unit: &Unit, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(unit.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Unit, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = UNITS.into_iter().find(|unit| unit.name() == name);
+        known.ok_or_else(|| serde::de::Error::custom(format_args!("unknown unit {name:?}")))
+    }
+}
+
+/// The bottleneck and its reason, as two fields of what they belong to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct FileBottleneck {
+    #[serde(default, with = "bottleneck", skip_serializing_if = "Option::is_none")]
+    bottleneck: Option<Bottleneck>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bottleneck_reason: Option<String>,
+}
+
+mod bottleneck {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(
+        who: &Option<Bottleneck>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        who.map(Bottleneck::name).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Bottleneck>, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = Bottleneck::ALL.into_iter().find(|who| who.name() == name);
+        known.map(Some).ok_or_else(|| serde::de::Error::custom(format_args!("unknown bottleneck {name:?}")))
+    }
+}
+
+impl FileBottleneck {
+    pub(super) fn of(finding: Option<&Finding>) -> Self {
+        FileBottleneck {
+            bottleneck: finding.map(|finding| finding.bottleneck),
+            bottleneck_reason: finding.map(|finding| finding.reason.clone()),
+        }
+    }
+
+    pub(super) fn into_memory(self) -> Option<Finding> {
+        Some(Finding { bottleneck: self.bottleneck?, reason: self.bottleneck_reason.unwrap_or_default() })
+    }
+}
+
+/// A capacity; without `high` it is at least that many clients.
+#[derive(Debug, Serialize, Deserialize)]
+struct FileCapacity {
+    clients: u64,
+    low: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    high: Option<u64>,
+    confidence: f64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FileKnee {
+    load_per_s: f64,
+    latency_ms: f64,
+}
+
+/// Server memory per open connection: the slope of a straight line.
+#[derive(Debug, Serialize, Deserialize)]
+struct FileMemory {
+    bytes: f64,
+    standard_error_bytes: f64,
+    base_bytes: f64,
+    points: usize,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FileVerdict {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capacity: Option<FileCapacity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    knee: Option<FileKnee>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory_per_client: Option<FileMemory>,
+    limits: Vec<FileLimit>,
+    #[serde(flatten)]
+    bottleneck: FileBottleneck,
+    trust: Vec<String>,
+}
+
+/// The whole file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileRun {
+    schema: u64,
+    id: String,
+    started: Timestamp,
+    throng: String,
+    command: Vec<String>,
+    scenario: String,
+    dialect: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    target: FileTarget,
+    environment: FileEnvironment,
+    steps: Vec<FileStep>,
+    verdict: FileVerdict,
+}
+
+impl From<&Run> for FileRun {
+    fn from(run: &Run) -> Self {
+        FileRun {
+            schema: SCHEMA,
+            id: run.id.clone(),
+            started: timestamp(run.started_unix_ns),
+            throng: run.throng.clone(),
+            command: run.command.clone(),
+            scenario: run.scenario.clone(),
+            dialect: run.dialect.clone(),
+            seed: run.seed,
+            target: FileTarget::from(&run.target),
+            environment: FileEnvironment::from(&run.environment),
+            steps: run.steps.iter().map(FileStep::from).collect(),
+            verdict: FileVerdict::from(&run.verdict),
+        }
+    }
+}
+
+impl From<FileRun> for Run {
+    fn from(file: FileRun) -> Self {
+        Run {
+            id: file.id,
+            started_unix_ns: u64::try_from(file.started.as_nanosecond()).unwrap_or(0),
+            throng: file.throng,
+            command: file.command,
+            scenario: file.scenario,
+            dialect: file.dialect,
+            seed: file.seed,
+            target: file.target.into(),
+            environment: file.environment.into(),
+            steps: file.steps.into_iter().map(Step::from).collect(),
+            verdict: file.verdict.into(),
+        }
+    }
+}
+
+impl From<&Verdict> for FileVerdict {
+    fn from(verdict: &Verdict) -> Self {
+        let Verdict { capacity, knee, memory_per_client, limits, bottleneck, trust } = verdict;
+        FileVerdict {
+            capacity: capacity.map(|Capacity { clients, low, high, confidence, at_least }| FileCapacity {
+                clients,
+                low,
+                high: (!at_least).then_some(high),
+                confidence,
+            }),
+            knee: knee.and_then(|knee| {
+                Some(FileKnee { load_per_s: rounded(knee.load)?, latency_ms: ms_from_ns(knee.latency) })
+            }),
+            memory_per_client: memory_per_client.and_then(|line| {
+                Some(FileMemory {
+                    bytes: rounded(line.slope)?,
+                    standard_error_bytes: rounded(line.slope_se)?,
+                    base_bytes: rounded(line.intercept)?,
+                    points: line.points,
+                })
+            }),
+            limits: limits.iter().map(FileLimit::from).collect(),
+            bottleneck: FileBottleneck::of(bottleneck.as_ref()),
+            trust: trust.iter().map(|note| note.0.clone()).collect(),
+        }
+    }
+}
+
+impl From<FileVerdict> for Verdict {
+    fn from(file: FileVerdict) -> Self {
+        Verdict {
+            capacity: file.capacity.map(|FileCapacity { clients, low, high, confidence }| Capacity {
+                clients,
+                low,
+                high: high.unwrap_or(clients),
+                confidence,
+                at_least: high.is_none(),
+            }),
+            knee: file.knee.map(|knee| Knee { load: knee.load_per_s, latency: knee.latency_ms * 1e6 }),
+            memory_per_client: file.memory_per_client.map(|memory| Line {
+                slope: memory.bytes,
+                intercept: memory.base_bytes,
+                slope_se: memory.standard_error_bytes,
+                points: memory.points,
+            }),
+            limits: file.limits.into_iter().map(Into::into).collect(),
+            bottleneck: file.bottleneck.into_memory(),
+            trust: file.trust.into_iter().map(TrustNote).collect(),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! A step in the file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stats::errors::ErrorKind;
+use stats::{Counts, Errors, Histogram};
+
+use super::figure;
+use super::mirror::{mirror, ms_from_ns, optional_ms, seconds};
+use super::resources::{FileGenerator, FileMachine, FileServer};
+use super::run::{FileBottleneck, FileLimit};
+use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+use crate::step::{Figures, HandshakeParts, Rates, Second, Step, Warmup};
+
+mirror!(FileWarmup of Warmup {
+    clients: u64,
+    #[serde(rename = "duration_s", with = "seconds")]
+    duration_ns: u64,
+    sent: u64,
+    received: u64,
+});
+
+mirror!(FileRates of Rates {
+    ; numbers
+    asked_per_s,
+    achieved_per_s,
+    sent_per_s,
+    received_per_s,
+    connects_per_s,
+});
+
+mirror!(FileSecond of Second {
+    #[serde(rename = "t_s", with = "seconds")]
+    t_ns: u64,
+    clients: u64,
+    sent: u64,
+    received: u64,
+    errors: u64,
+    ; optional
+    #[serde(rename = "p50_ms", with = "optional_ms")]
+    p50_ns: u64,
+    #[serde(rename = "p95_ms", with = "optional_ms")]
+    p95_ns: u64,
+    #[serde(rename = "p99_ms", with = "optional_ms")]
+    p99_ns: u64,
+    #[serde(rename = "max_ms", with = "optional_ms")]
+    max_ns: u64,
+    server_rss_bytes: u64,
+    ; numbers
+    server_cpu_percent,
+    generator_cpu_percent,
+});
+
+/// Counts and errors. Those of messages are left out where none was exchanged.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct FileCounts {
+    #[serde(flatten)]
+    messages: Option<FileMessages>,
+    connects: u64,
+    connected: u64,
+    connect_timeouts: u64,
+    connect_failures: u64,
+    connecting: u64,
+    disconnects: u64,
+    errors: BTreeMap<String, FileErrorKind>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FileMessages {
+    sent: u64,
+    expected: u64,
+    received: u64,
+    missing: u64,
+    in_flight: u64,
+    late: u64,
+    duplicate: u64,
+    reordered: u64,
+    unexpected: u64,
+    corrupt: u64,
+}
+
+mirror!(FileErrorKind of ErrorKind {
+    count: u64,
+    #[serde(rename = "first_s", with = "seconds")]
+    first_ns: u64,
+    #[serde(rename = "last_s", with = "seconds")]
+    last_ns: u64,
+    example: String,
+});
+
+mirror!(FileParts of HandshakeParts {
+    ; figures
+    tcp,
+    tls,
+    upgrade,
+    ready,
+});
+
+/// The 95% intervals of the per-second percentiles, derived from the series: low and high.
+#[derive(Debug, Serialize, Deserialize)]
+struct FileIntervals {
+    p50_ms: [f64; 2],
+    p95_ms: [f64; 2],
+    p99_ms: [f64; 2],
+}
+
+/// One level of load.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileStep {
+    clients: u64,
+    agents: u32,
+    workers: u32,
+    #[serde(rename = "start_s", with = "seconds")]
+    start_ns: u64,
+    #[serde(rename = "duration_s", with = "seconds")]
+    duration_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warmup: Option<FileWarmup>,
+    rates: FileRates,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    handshake: Histogram,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handshake_parts: Option<FileParts>,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    rtt: Histogram,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    service: Histogram,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    delivery: Histogram,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    completion: Histogram,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    send_lag: Histogram,
+    counts: FileCounts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<FileIntervals>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<FileServer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generator: Option<FileGenerator>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<FileMachine>,
+    limits: Vec<FileLimit>,
+    #[serde(flatten)]
+    bottleneck: FileBottleneck,
+    marks: Vec<String>,
+    series: Vec<FileSecond>,
+}
+
+impl From<&Step> for FileStep {
+    fn from(step: &Step) -> Self {
+        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag } =
+            step.figures.clone();
+        FileStep {
+            clients: step.clients,
+            agents: step.agents,
+            workers: step.workers,
+            start_ns: step.start_ns,
+            duration_ns: step.duration_ns,
+            warmup: step.warmup.as_ref().map(FileWarmup::from),
+            rates: FileRates::from(&step.rates),
+            handshake,
+            handshake_parts: (handshake_parts != HandshakeParts::default())
+                .then(|| (&handshake_parts).into()),
+            rtt,
+            service,
+            delivery,
+            completion,
+            send_lag,
+            counts: FileCounts::of(&step.counts, &step.errors),
+            intervals: FileIntervals::of(step),
+            server: step.server.as_ref().map(FileServer::from),
+            generator: step.generator.as_ref().map(FileGenerator::from),
+            machine: step.machine.as_ref().map(FileMachine::from),
+            limits: step.limits.iter().map(FileLimit::from).collect(),
+            bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
+            marks: step.marks.clone(),
+            series: step.series.iter().map(FileSecond::from).collect(),
+        }
+    }
+}
+
+impl From<FileStep> for Step {
+    fn from(file: FileStep) -> Self {
+        let (counts, errors) = file.counts.into_memory();
+        Step {
+            clients: file.clients,
+            agents: file.agents,
+            workers: file.workers,
+            start_ns: file.start_ns,
+            duration_ns: file.duration_ns,
+            warmup: file.warmup.map(Warmup::from),
+            rates: Rates::from(file.rates),
+            figures: Figures {
+                handshake: file.handshake,
+                handshake_parts: file.handshake_parts.map(HandshakeParts::from).unwrap_or_default(),
+                rtt: file.rtt,
+                service: file.service,
+                delivery: file.delivery,
+                completion: file.completion,
+                send_lag: file.send_lag,
+            },
+            counts,
+            errors,
+            server: file.server.map(ServerUse::from),
+            generator: file.generator.map(GeneratorUse::from),
+            machine: file.machine.map(MachineUse::from),
+            series: file.series.into_iter().map(Second::from).collect(),
+            limits: file.limits.into_iter().map(Into::into).collect(),
+            bottleneck: file.bottleneck.into_memory(),
+            marks: file.marks,
+        }
+    }
+}
+
+impl FileIntervals {
+    fn of(step: &Step) -> Option<Self> {
+        let of = |percentile: fn(&Second) -> Option<u64>| {
+            let interval = step.interval_ns(percentile)?;
+            Some([ms_from_ns(interval.low), ms_from_ns(interval.high)])
+        };
+        Some(FileIntervals {
+            p50_ms: of(|second| second.p50_ns)?,
+            p95_ms: of(|second| second.p95_ns)?,
+            p99_ms: of(|second| second.p99_ns)?,
+        })
+    }
+}
+
+impl FileCounts {
+    fn of(counts: &Counts, errors: &Errors) -> Self {
+        let &Counts { sent, expected, received, missing, in_flight, late, duplicate, reordered, .. } = counts;
+        let &Counts { unexpected, corrupt, connects, connected, connect_timeouts, connect_failures, .. } =
+            counts;
+        let exchanged = sent > 0 || expected > 0 || received > 0;
+        let messages = exchanged.then_some(FileMessages {
+            sent,
+            expected,
+            received,
+            missing,
+            in_flight,
+            late,
+            duplicate,
+            reordered,
+            unexpected,
+            corrupt,
+        });
+        let errors = errors.iter().map(|(name, kind)| (name.into(), FileErrorKind::from(kind))).collect();
+        FileCounts {
+            messages,
+            connects,
+            connected,
+            connect_timeouts,
+            connect_failures,
+            connecting: counts.connecting,
+            disconnects: counts.disconnects,
+            errors,
+        }
+    }
+
+    fn into_memory(self) -> (Counts, Errors) {
+        let mut counts = Counts {
+            connects: self.connects,
+            connected: self.connected,
+            connect_timeouts: self.connect_timeouts,
+            connect_failures: self.connect_failures,
+            connecting: self.connecting,
+            disconnects: self.disconnects,
+            ..Counts::default()
+        };
+        if let Some(messages) = self.messages {
+            counts.sent = messages.sent;
+            counts.expected = messages.expected;
+            counts.received = messages.received;
+            counts.missing = messages.missing;
+            counts.in_flight = messages.in_flight;
+            counts.late = messages.late;
+            counts.duplicate = messages.duplicate;
+            counts.reordered = messages.reordered;
+            counts.unexpected = messages.unexpected;
+            counts.corrupt = messages.corrupt;
+        }
+        let mut errors = Errors::default();
+        for (name, kind) in self.errors {
+            errors.add_kind(&name, kind.into());
+        }
+        (counts, errors)
+    }
+}

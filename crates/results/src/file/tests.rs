@@ -1,0 +1,269 @@
+use stats::{Capacity, Counts, fit::Line, knee::Knee};
+
+use super::*;
+use crate::limit::Unit;
+use crate::*;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// 2026-11-20T18:30:00.25Z.
+const STARTED_UNIX_NS: u64 = 1_795_199_400_250_000_000;
+
+fn figure(ms: u64) -> stats::Histogram {
+    let mut histogram = stats::Histogram::new();
+    (1..=200).for_each(|i| histogram.record_ns(ms * MS + i * 12_345));
+    histogram
+}
+
+/// A step with every field filled.
+fn full_step() -> Step {
+    let outcome =
+        LimitOutcome { limit: "p95<250ms".into(), passed: false, actual: Some(252.469), unit: Unit::Ms };
+    let mut step = Step {
+        clients: 1_000,
+        agents: 2,
+        workers: 4,
+        start_ns: 3 * S + 1,
+        duration_ns: 20 * S,
+        warmup: Some(Warmup { clients: 100, duration_ns: 2 * S, sent: 200, received: 199 }),
+        rates: Rates {
+            asked_per_s: Some(50.0),
+            achieved_per_s: Some(49.975),
+            sent_per_s: Some(50.0),
+            received_per_s: Some(49_975.5),
+            connects_per_s: Some(8_123.25),
+        },
+        figures: Figures {
+            handshake: figure(12),
+            handshake_parts: HandshakeParts {
+                tcp: figure(1),
+                tls: figure(4),
+                upgrade: figure(2),
+                ready: figure(3),
+            },
+            rtt: figure(250),
+            service: figure(240),
+            delivery: figure(260),
+            completion: figure(270),
+            send_lag: figure(0),
+        },
+        counts: Counts {
+            sent: 1_000,
+            expected: 1_000_000,
+            received: 999_510,
+            missing: 490,
+            ..Counts::default()
+        },
+        server: Some(ServerUse {
+            cpu_percent_mean: Some(98.5),
+            cpu_percent_peak: Some(100.0),
+            cores: Some(1.5),
+            rss_bytes_mean: Some(90 << 20),
+            rss_bytes_peak: Some(100 << 20),
+            pss_bytes_peak: Some(95 << 20),
+            processes: Some(2),
+            threads: Some(11),
+            fds: Some(1_020),
+            context_switches: Some(40_000),
+            thread_use: vec![ThreadUse { name: "node".into(), user_percent: 70.5, ..ThreadUse::default() }],
+        }),
+        generator: Some(GeneratorUse {
+            cpu_percent_mean: Some(60.0),
+            cpu_percent_peak: Some(80.0),
+            worker_cpu_percent_max: Some(35.5),
+            waiting_percent: Some(0.5),
+            rss_bytes_peak: Some(30 << 20),
+            bytes_per_client: Some(480.25),
+            loop_lag: figure(0),
+        }),
+        machine: Some(MachineUse {
+            cores: Some(4),
+            idle_percent_mean: Some(60.5),
+            network_percent: Some(1.5),
+            retransmit_percent: Some(0.125),
+            same_host: Some(false),
+        }),
+        limits: vec![outcome],
+        bottleneck: Some(Finding {
+            bottleneck: Bottleneck::Server,
+            reason: "its CPU was at 98% of 1 core".into(),
+        }),
+        marks: vec!["490 of 1,000,000 deliveries are missing".into()],
+        ..Step::default()
+    };
+    step.errors.add("reset", 4 * S, "connection reset by peer");
+    step.errors.add("reset", 9 * S, "connection reset by peer");
+    step.series = (1..=20).map(full_second).collect();
+    step
+}
+
+fn full_second(t: u64) -> Second {
+    Second {
+        t_ns: t * S,
+        clients: 1_000,
+        sent: 50,
+        received: 50_000,
+        errors: 1,
+        p50_ns: Some(250 * MS),
+        p95_ns: Some((250 + t) * MS),
+        p99_ns: Some(252 * MS),
+        max_ns: Some(253 * MS),
+        server_cpu_percent: Some(98.5),
+        server_rss_bytes: Some(99 << 20),
+        generator_cpu_percent: Some(60.25),
+    }
+}
+
+/// A run with every field filled.
+fn full() -> Run {
+    let step = full_step();
+    let verdict = Verdict {
+        capacity: Some(Capacity { clients: 900, low: 850, high: 960, confidence: 0.95, at_least: false }),
+        knee: Some(Knee { load: 40.0, latency: 30.0 * MS as f64 }),
+        memory_per_client: Some(Line { slope: 33_000.5, intercept: 50e6, slope_se: 120.25, points: 80 }),
+        ..verdict::conclude(std::slice::from_ref(&step))
+    };
+    Run {
+        id: run_id(STARTED_UNIX_NS, 0xabcdef),
+        started_unix_ns: STARTED_UNIX_NS,
+        throng: "0.1.0".into(),
+        command: vec!["throng".into(), "broadcast".into(), "ws://127.0.0.1:3334/ws".into()],
+        scenario: "broadcast".into(),
+        dialect: "json".into(),
+        seed: Some(u64::MAX),
+        target: Target {
+            name: Some("node-ws".into()),
+            url: "ws://127.0.0.1:3334/ws".into(),
+            version: Some("8".into()),
+        },
+        environment: Environment {
+            host: Some("earth".into()),
+            cpu: Some("i7-4790K".into()),
+            cores: Some(4),
+            memory_bytes: Some(16 << 30),
+            kernel: Some("6.1.0".into()),
+            os: Some("Debian 12".into()),
+            fd_limit: Some(20_000),
+            generator_cpus: Some("1-3".into()),
+            server_cpus: Some("0".into()),
+            same_host: Some(false),
+        },
+        steps: vec![step],
+        verdict,
+    }
+}
+
+/// A run of which almost nothing is known.
+fn bare() -> Run {
+    Run { steps: vec![Step::default()], ..Run::default() }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for run in [full(), bare(), Run::default()] {
+        let text = write(&run);
+        let read = read(&text).unwrap();
+        assert_eq!(write(&read), text, "writing again changes nothing");
+        assert_eq!(read.verdict, run.verdict);
+        assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
+        for (read, step) in read.steps.iter().zip(&run.steps) {
+            assert_eq!((read.counts, &read.errors, &read.series), (step.counts, &step.errors, &step.series));
+            assert_eq!((&read.server, &read.machine, read.rates), (&step.server, &step.machine, step.rates));
+            for ((name, ours), (_, theirs)) in step.figures.named().into_iter().zip(read.figures.named()) {
+                assert_eq!(ours.count(), theirs.count(), "{name}");
+                assert!((ours.mean_ns() - theirs.mean_ns()).abs() < 1.0, "{name}: the mean survives");
+                assert_eq!(ours.quantile_ns(0.95), theirs.quantile_ns(0.95), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_apply_is_absent() {
+    let text = write(&bare());
+    for absent in
+        ["handshake", "rtt", "server", "generator", "warmup", "sent", "capacity", "bottleneck", "null", "-1"]
+    {
+        assert!(!text.contains(&format!("\"{absent}")) && !text.contains("null"), "{absent} in {text}");
+    }
+    let text = write(&full());
+    for present in ["handshake_parts", "p9999_ms", "\"marked\"", "HISTFAAA", "2026-11-20T18:30:00.25Z"] {
+        assert!(text.contains(present), "{present}");
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_absent() {
+    let mut run = bare();
+    run.steps[0].rates.achieved_per_s = Some(f64::NAN);
+    run.steps[0].rates.sent_per_s = Some(1.0 / 3.0);
+    let read = read(&write(&run)).unwrap();
+    assert_eq!((read.steps[0].rates.achieved_per_s, read.steps[0].rates.sent_per_s), (None, Some(0.333)));
+}
+
+#[test]
+fn a_newer_schema_is_named() {
+    let text =
+        write(&full()).replacen("\"schema\": 1", "\"schema\": 2", 1).replace("\"steps\"", "\"stages\"");
+    let error = read(&text).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "this results file has schema 2; this throng reads up to 1: use the throng that wrote it, or newer"
+    );
+}
+
+#[test]
+fn fields_of_a_later_version_are_passed_over() {
+    let text = write(&full()).replacen("\"clients\": 1000,", "\"clients\": 1000, \"colour\": \"red\",", 1);
+    assert_eq!(write(&read(&text).unwrap()), write(&full()));
+}
+
+#[test]
+fn other_files_are_refused_plainly() {
+    for text in ["", "[]", "{}", "{\"schema\": 1}", "not json"] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.starts_with("this is not a results file: "), "{error}");
+    }
+    let damaged = write(&full()).replacen("HISTFAAA", "HISTXAAA", 1);
+    let error = read(&damaged).unwrap_err().to_string();
+    assert!(
+        error.starts_with("this is not a results file: the histogram is not in HdrHistogram V2 format"),
+        "{error}"
+    );
+    assert!(error.contains("at line"), "{error}");
+}
+
+#[test]
+fn ids_sort_by_time() {
+    assert_eq!(run_id(STARTED_UNIX_NS, 0x12_3456_789a), "20261120-183000-56789a");
+    assert!(run_id(STARTED_UNIX_NS, u64::MAX) < run_id(STARTED_UNIX_NS + S, 0));
+}
+
+#[test]
+fn written_results_are_valid_by_the_schema() {
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/results.schema.json")).unwrap();
+    assert!(jsonschema::meta::is_valid(&schema), "the schema itself is valid");
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for run in [full(), bare(), Run::default()] {
+        let results = serde_json::from_str(&write(&run)).unwrap();
+        let errors: Vec<_> =
+            validator.iter_errors(&results).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+    // It can also refuse: everything in it is looked at, and a field nobody described is found.
+    let damage: [(&str, serde_json::Value); 6] = [
+        ("/schema", 2.into()),
+        ("/steps/0/rtt/p95_ms", (-1).into()),
+        ("/steps/0/counts/errors/reset", 2.into()),
+        ("/steps/0/bottleneck", "nobody".into()),
+        ("/steps/0/series/0/t_s", serde_json::Value::Null),
+        ("/verdict/capacity", serde_json::json!({"clients": 1, "low": 1, "confidence": 0.95, "hgih": 2})),
+    ];
+    for (at, value) in damage {
+        let mut results: serde_json::Value = serde_json::from_str(&write(&full())).unwrap();
+        *results.pointer_mut(at).unwrap_or_else(|| panic!("no {at}")) = value;
+        assert!(!validator.is_valid(&results), "damage at {at} goes unnoticed");
+    }
+}
