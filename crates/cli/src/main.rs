@@ -1,2 +1,56 @@
-//! The `throng` binary.
-fn main() {}
+//! The `throng` binary: reads the command line and hands over to one file per verb.
+
+mod args;
+mod exit;
+mod plan;
+mod progress;
+mod run;
+mod sink;
+mod target;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::verbs::{broadcast, child, completions, echo, serve};
+
+/// How much does your realtime server hold, where does it break, and can you believe the number?
+#[derive(Parser)]
+#[command(name = "throng", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  throng serve                                          a server to try things on
+  throng echo ws://127.0.0.1:9000/ws --clients 1000     each client sends once a second
+  throng broadcast ws://127.0.0.1:9000/ws --search      how many clients within 500 ms?
+
+Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken, 4 not to be trusted (--strict),
+130 interrupted (what was measured is written first).";
+
+#[derive(Subcommand)]
+enum Verb {
+    Serve(serve::Serve),
+    Echo(echo::Echo),
+    Broadcast(broadcast::Broadcast),
+    Completions(completions::Completions),
+    Man(completions::Man),
+    #[command(hide = true, name = child::NAME)]
+    Child,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Serve(serve) => serve.run(),
+        Verb::Echo(echo) => echo.run(),
+        Verb::Broadcast(broadcast) => broadcast.run(),
+        Verb::Completions(completions) => completions.run(),
+        Verb::Man(man) => man.run(),
+        Verb::Child => child::run(),
+    };
+    outcome.unwrap_or_else(|failure| failure.report()).into()
+}

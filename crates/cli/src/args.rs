@@ -1,0 +1,162 @@
+//! The flags that all load verbs share.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use results::units;
+
+/// Where, how and how much. The names that websocket-bench, autocannon and wrk made common keep their meaning.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LoadArgs {
+    /// The server, e.g. ws://127.0.0.1:9000/ws
+    pub(crate) url: String,
+
+    /// Clients, all connected before the load begins
+    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
+    pub(crate) clients: Option<u64>,
+    /// How long to send
+    #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    pub(crate) duration: Option<u64>,
+    /// Messages per second over all clients, whatever the server does (open model)
+    #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Load")]
+    pub(crate) rate: Option<f64>,
+    /// Messages under way at once: an answer makes room for the next (closed model)
+    #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
+    pub(crate) concurrent: Option<u64>,
+    /// Messages in each step of a closed model
+    #[arg(short, long, value_name = "N", value_parser = units::count, help_heading = "Load")]
+    pub(crate) sample_size: Option<u64>,
+    /// Run this long before measuring
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    pub(crate) warmup: Option<u64>,
+
+    /// Clients added at each step
+    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
+    pub(crate) step_size: Option<u64>,
+    /// Clients of the first step [default: the step size]
+    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
+    pub(crate) initial_clients: Option<u64>,
+    /// Stop after this many steps
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Steps")]
+    pub(crate) total_steps: Option<u32>,
+    /// The percentile of the round-trip time that ends the steps
+    #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile, help_heading = "Steps")]
+    pub(crate) limit_percentile: f64,
+    /// End the steps when it is above this
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = units::duration_ns, help_heading = "Steps")]
+    pub(crate) limit_rtt: u64,
+    /// Find the number of clients at which the limits break
+    #[arg(long, help_heading = "Steps")]
+    pub(crate) search: bool,
+    /// Search no further than this
+    #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
+    pub(crate) max_clients: Option<u64>,
+
+    /// The protocol inside WebSocket messages: raw, json, binary
+    #[arg(long, visible_alias = "server-type", value_name = "NAME", help_heading = "Messages")]
+    pub(crate) dialect: Option<String>,
+    /// Bytes of padding in each message (raw: bytes of the message) [default: 0; raw: 33]
+    #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = units::bytes, help_heading = "Messages")]
+    pub(crate) payload_padding: Option<u64>,
+    /// Send raw messages as text, not binary
+    #[arg(long, help_heading = "Messages")]
+    pub(crate) text: bool,
+    /// Offer permessage-deflate
+    #[arg(long, help_heading = "Messages")]
+    pub(crate) compress: bool,
+    /// The largest message accepted from the server
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes, help_heading = "Messages")]
+    pub(crate) max_message: u64,
+
+    /// New connections per second [default: as fast as the server allows]
+    #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]
+    pub(crate) connect_rate: Option<f64>,
+    /// A client not usable after this is a connection timeout
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Connections")]
+    pub(crate) connect_timeout: u64,
+    /// Handshakes under way at once
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Connections")]
+    pub(crate) connect_parallel: u32,
+    /// Wait this long for what is still under way at the end of a step
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = units::duration_ns, help_heading = "Connections")]
+    pub(crate) drain_timeout: u64,
+    /// Source addresses, to have more than some 28,000 connections
+    #[arg(short, long, value_name = "IP", value_delimiter = ',', help_heading = "Connections")]
+    pub(crate) local_addr: Vec<IpAddr>,
+    /// Connect to this unix socket; the URL still gives host and path
+    #[arg(
+        short = 'S',
+        long = "socket",
+        visible_alias = "socketPath",
+        value_name = "PATH",
+        help_heading = "Connections"
+    )]
+    pub(crate) socket: Option<PathBuf>,
+    /// The Origin header
+    #[arg(short, long, value_name = "URL", help_heading = "Connections")]
+    pub(crate) origin: Option<String>,
+    /// A further header
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header, help_heading = "Connections")]
+    pub(crate) headers: Vec<(String, String)>,
+    /// A WebSocket subprotocol to offer
+    #[arg(long = "subprotocol", value_name = "NAME", help_heading = "Connections")]
+    pub(crate) subprotocols: Vec<String>,
+    /// Trust the authorities in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE", help_heading = "Connections")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "ca", help_heading = "Connections")]
+    pub(crate) insecure: bool,
+
+    /// Worker threads in each process [default: one per CPU, or half of them beside a local server]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
+    pub(crate) threads: Option<u16>,
+    /// Processes [default: as many as the open-files limit demands]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Generator")]
+    pub(crate) processes: Option<u16>,
+    /// Pin worker threads to these CPUs, e.g. 1-3
+    #[arg(long, value_name = "CPUS", help_heading = "Generator")]
+    pub(crate) pin: Option<String>,
+    /// The server's process, if it is not found by its port
+    #[arg(long, value_name = "PID", help_heading = "Generator")]
+    pub(crate) server_pid: Option<u32>,
+    /// Makes random choices repeatable
+    #[arg(long, value_name = "N", help_heading = "Generator")]
+    pub(crate) seed: Option<u64>,
+
+    /// Fail with exit code 3 unless this holds, e.g. 'p95<250ms', 'errors<1%', 'missing==0'
+    #[arg(long = "limit", value_name = "LIMIT", help_heading = "Output")]
+    pub(crate) limits: Vec<String>,
+    /// Fail with exit code 4 if the generator was the bottleneck
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Leave the results file in this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// No progress, no remarks: only the result
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// What is printed on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people, each step as it ends
+    Text,
+    /// The results file
+    Json,
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number such as 95 or 99.9".to_owned())?;
+    if 0.0 < value && value < 100.0 { Ok(value) } else { Err("a percentile lies between 0 and 100".into()) }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("expected 'Name: value'")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}

@@ -1,0 +1,154 @@
+//! From flags to a plan: defaults, checks, and what fits on this machine.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use crew::Shape;
+use load::{Connecting, Draining, LoadRule, Plan, Speech, TlsPlan, Workload};
+use net::{affinity, clock, limits};
+
+use crate::args::LoadArgs;
+use crate::exit::Failure;
+use crate::target::Target;
+
+/// A step has drained when nothing has arrived for this long.
+const QUIET_NS: u64 = 2_000_000_000;
+/// Files that a process needs besides its clients'.
+const OTHER_FILES: u64 = 64;
+/// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
+/// may be waiting to be free again.
+const CLIENTS_PER_ADDR: u64 = 10_000;
+/// Source addresses on loopback when it is not known how many clients there will be.
+const ADDRS_MAX: u64 = 100;
+
+/// The plan for a workload. `clients_max`: the most clients any step will have, if that is known.
+pub(crate) fn plan(
+    args: &LoadArgs,
+    target: &Target,
+    workload: Workload,
+    dialect: &str,
+    clients_max: Option<u64>,
+) -> Result<Plan, Failure> {
+    let speech = speech(args, target, dialect)?;
+    let local_addrs = match args.local_addr.as_slice() {
+        [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
+        given => given.to_vec(),
+    };
+    let tls = target.tls_name.as_ref().map(|name| TlsPlan {
+        server_name: name.clone(),
+        ca: args.ca.clone(),
+        insecure: args.insecure,
+    });
+    Ok(Plan {
+        endpoints: target.endpoints.clone(),
+        tls,
+        speech,
+        workload,
+        connecting: Connecting {
+            timeout_ns: args.connect_timeout,
+            rate_per_s: args.connect_rate,
+            parallel: args.connect_parallel,
+            local_addrs,
+        },
+        draining: Draining { quiet_ns: QUIET_NS.min(args.drain_timeout), timeout_ns: args.drain_timeout },
+        epoch_ns: clock::monotonic_ns(),
+        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
+    })
+}
+
+fn speech(args: &LoadArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
+    let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
+    let speech = Speech {
+        dialect: dialect.to_owned(),
+        host: target.host.clone(),
+        path: target.path.clone(),
+        origin: args.origin.clone(),
+        subprotocols: args.subprotocols.clone(),
+        headers: args.headers.clone(),
+        userinfo: target.userinfo.clone(),
+        deflate: args.compress,
+        payload_bytes: args.payload_padding.map(|n| bytes("--payload-padding", n)).transpose()?,
+        text: args.text,
+        message_bytes_max: bytes("--max-message", args.max_message)?,
+    };
+    match speech.wire_config() {
+        Ok(_) => Ok(speech),
+        Err(bad) => Err(Failure::usage(bad_flag(bad), bad)),
+    }
+}
+
+fn bad_flag(bad: load::BadSpeech) -> &'static str {
+    use wire::BadOption;
+    match bad {
+        load::BadSpeech::Dialect => "--dialect",
+        load::BadSpeech::Option(BadOption::Host | BadOption::Path) => "URL",
+        load::BadSpeech::Option(BadOption::Header) => "--header or --origin",
+        load::BadSpeech::Option(BadOption::Subprotocol) => "--subprotocol",
+        load::BadSpeech::Option(BadOption::PayloadSize { .. }) => "--payload-padding",
+    }
+}
+
+/// Addresses of 127.0.0.0/8 enough for so many clients; none where the system's choice will do.
+fn loopback_addrs(clients_max: Option<u64>) -> Vec<IpAddr> {
+    let needed = clients_max.map_or(ADDRS_MAX, |clients| clients.div_ceil(CLIENTS_PER_ADDR));
+    if needed <= 1 {
+        return Vec::new();
+    }
+    let first = u32::from(Ipv4Addr::LOCALHOST);
+    (0..needed as u32).map(|k| IpAddr::V4(Ipv4Addr::from(first + k))).collect()
+}
+
+/// How many clients one process may have.
+pub(crate) fn clients_per_process() -> Result<u64, Failure> {
+    let files = limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
+    Ok(files.saturating_sub(OTHER_FILES).max(1))
+}
+
+/// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.
+pub(crate) fn shape(
+    args: &LoadArgs,
+    clients_max: Option<u64>,
+    beside_server: bool,
+) -> Result<Shape, Failure> {
+    let cpus = match &args.pin {
+        Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
+        None => Vec::new(),
+    };
+    let available = affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?;
+    if let Some(cpu) = cpus.iter().find(|cpu| !available.contains(cpu)) {
+        return Err(Failure::usage("--pin", format!("there is no CPU {cpu} here; there are {available:?}")));
+    }
+    let needed = clients_max.unwrap_or(1).div_ceil(clients_per_process()?);
+    let needed =
+        u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
+    let processes = args.processes.unwrap_or(needed).max(1);
+    let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
+    let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
+    let threads = args.threads.unwrap_or_else(|| (cores / usize::from(processes)).clamp(1, 1024) as u16);
+    if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
+        return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
+    }
+    Ok(Shape { processes, threads, cpus })
+}
+
+/// The load of a closed loop, as the flags say.
+pub(crate) fn closed(concurrent: u64, samples: u64, duration: Option<u64>) -> Result<LoadRule, Failure> {
+    let concurrency = u32::try_from(concurrent).ok().filter(|&n| n > 0);
+    let concurrency = concurrency.ok_or_else(|| Failure::usage("--concurrent", "at least 1"))?;
+    if samples == 0 {
+        return Err(Failure::usage("--sample-size", "at least 1"));
+    }
+    let until = match duration {
+        Some(duration_ns) => load::Until::Elapsed { duration_ns },
+        None => load::Until::Samples(samples),
+    };
+    Ok(LoadRule::Same(load::Load::Closed { concurrency, until }))
+}
+
+/// A number of clients, checked.
+pub(crate) fn clients(flag: &'static str, clients: u64) -> Result<u32, Failure> {
+    let max = u64::from(u16::MAX) * 10_000;
+    u32::try_from(clients)
+        .ok()
+        .filter(|&n| n > 0 && clients <= max)
+        .ok_or_else(|| Failure::usage(flag, format!("from 1 to {max} clients, not {clients}")))
+}

@@ -1,0 +1,114 @@
+//! What is shown while a run is under way, and how it is interrupted.
+
+use std::io::{self, IsTerminal};
+use std::process;
+
+use crew::{Observer, Progress};
+use indicatif::{ProgressBar, ProgressStyle};
+use net::signals::Interrupts;
+
+use crate::exit::{Exit, Failure};
+
+/// A live line on a terminal; nothing elsewhere.
+pub(crate) struct Live {
+    line: ProgressBar,
+    interrupts: Interrupts,
+    stop: bool,
+}
+
+impl Live {
+    /// Takes over SIGINT and SIGTERM: the first ends the run in good order, the second at once.
+    pub(crate) fn new(quiet: bool) -> Result<Self, Failure> {
+        let interrupts = Interrupts::install().map_err(|e| Failure::could_not("handle signals", e))?;
+        let line = if quiet || !io::stderr().is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::no_length()
+        };
+        line.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
+        Ok(Self { line, interrupts, stop: false })
+    }
+
+    /// Takes the line away, so that something else can be printed.
+    pub(crate) fn clear(&self) {
+        self.line.finish_and_clear();
+        self.line.reset();
+    }
+
+    /// Ends the run after what is under way.
+    pub(crate) fn stop(&mut self) {
+        self.stop = true;
+    }
+
+    /// Whether the user asked to end.
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.interrupts.count() > 0
+    }
+}
+
+impl Observer for Live {
+    fn handle_progress(&mut self, progress: &Progress) {
+        self.line.set_message(describe(progress));
+        self.line.tick();
+    }
+
+    fn is_interrupted(&self) -> bool {
+        if self.interrupts.count() > 1 {
+            // Asked twice: what the finished steps gave is in the file already.
+            process::exit(Exit::Interrupted as i32);
+        }
+        self.stop || self.was_interrupted()
+    }
+}
+
+fn describe(progress: &Progress) -> String {
+    let mut parts = vec![format!("{} {}/{} clients", progress.phase, progress.usable, progress.clients)];
+    if let Some(second) = &progress.second {
+        parts.push(format!("{}/s sent, {}/s received", second.sent, second.received));
+        if let (Some(p50), Some(p95), Some(p99)) = (second.p50_ns, second.p95_ns, second.p99_ns) {
+            let ms = |ns: u64| ns as f64 / 1e6;
+            parts.push(format!("p50 {:.1} p95 {:.1} p99 {:.1} ms", ms(p50), ms(p95), ms(p99)));
+        }
+        if let Some(cpu) = second.generator_cpu_percent {
+            parts.push(format!("generator {cpu:.0}% CPU"));
+        }
+        if let Some(cpu) = second.server_cpu_percent {
+            parts.push(format!("server {cpu:.0}% CPU"));
+        }
+    }
+    if progress.errors > 0 {
+        parts.push(format!("{} errors", progress.errors));
+    }
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_what_is_known() {
+        let second = results::Second {
+            sent: 10,
+            received: 20,
+            p50_ns: Some(1_500_000),
+            p95_ns: Some(2_000_000),
+            p99_ns: Some(3_000_000),
+            generator_cpu_percent: Some(7.4),
+            ..Default::default()
+        };
+        let progress = Progress {
+            phase: "loading",
+            clients: 5,
+            usable: 4,
+            sent: 10,
+            received: 20,
+            errors: 1,
+            second: Some(second),
+        };
+        assert_eq!(
+            describe(&progress),
+            "loading 4/5 clients · 10/s sent, 20/s received · p50 1.5 p95 2.0 p99 3.0 ms · generator 7% CPU · 1 errors"
+        );
+    }
+}

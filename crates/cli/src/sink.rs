@@ -1,0 +1,91 @@
+//! Where results go: standard output, and a file that is brought up to date after every step.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use report::Style;
+use results::{Run, Step};
+
+use crate::args::Format;
+use crate::exit::Failure;
+
+/// Prints and keeps a run.
+pub(crate) struct Sink {
+    format: Format,
+    style: Style,
+    dir: Option<PathBuf>,
+    /// Nobody reads standard output any more (`| head`).
+    closed: bool,
+    /// The first time the file could not be written.
+    unwritten: Option<Failure>,
+}
+
+impl Sink {
+    /// A sink; a directory is made now, so that a bad one is known before anything is measured.
+    pub(crate) fn new(format: Format, style: Style, dir: Option<PathBuf>) -> Result<Self, Failure> {
+        if let Some(dir) = &dir {
+            fs::create_dir_all(dir).map_err(|error| {
+                Failure::could_not(format!("make the directory {}", dir.display()), error)
+            })?;
+        }
+        Ok(Self { format, style, dir, closed: false, unwritten: None })
+    }
+
+    /// A step has ended.
+    pub(crate) fn step(&mut self, run: &Run, step: &Step) {
+        if self.format == Format::Text {
+            self.print(&report::step_lines(step, &self.style));
+        }
+        self.keep(run);
+    }
+
+    /// The run has ended. Fails if its file could not be written, after everything else has been done.
+    pub(crate) fn finish(mut self, run: &Run) -> Result<(), Failure> {
+        let text = match self.format {
+            Format::Text => report::summary(run),
+            Format::Json => results::file::write(run),
+        };
+        self.print(&text);
+        self.keep(run);
+        self.unwritten.map_or(Ok(()), Err)
+    }
+
+    /// Whether there is still somebody to print for.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.closed {
+            return;
+        }
+        let mut stdout = io::stdout().lock();
+        if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            self.closed = true;
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.unwritten.get_or_insert(Failure::could_not("write to standard output", error));
+            }
+        }
+    }
+
+    fn keep(&mut self, run: &Run) {
+        let Some(dir) = &self.dir else { return };
+        let path = dir.join(format!("{}.json", run.id));
+        if let Err(error) = replace(&path, &results::file::write(run)) {
+            let failure = Failure::could_not(format!("write {}", path.display()), error);
+            self.unwritten.get_or_insert(failure);
+        }
+    }
+}
+
+/// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension("json.part");
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // Half a file is of no use to anybody; why it could not be written is what matters.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}

@@ -1,0 +1,133 @@
+//! What a URL on the command line names: addresses, Host, path, TLS.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use load::Endpoint;
+use url::{Host, Url};
+
+use crate::exit::Failure;
+
+/// Time for finding out which of several addresses of a name answers.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A server to be loaded.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Where it is.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// The Host header: name, and port unless it is the scheme's own.
+    pub(crate) host: String,
+    /// Path and query.
+    pub(crate) path: String,
+    /// The name its certificate must carry, for `wss` and `https`.
+    pub(crate) tls_name: Option<String>,
+    /// User and password of the URL.
+    pub(crate) userinfo: Option<(String, String)>,
+}
+
+/// Reads a URL, and finds out where it leads. With `unix`, connections go to that socket instead.
+pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failure> {
+    let url = parse(text)?;
+    let secure = matches!(url.scheme(), "wss" | "https");
+    let host = url.host().ok_or_else(|| Failure::usage("URL", format!("{text:?} names no host")))?;
+    let name = match &host {
+        Host::Ipv6(address) => address.to_string(),
+        other => other.to_string(),
+    };
+    let port = url.port_or_known_default().expect("the schemes have ports");
+    if port == 0 {
+        return Err(Failure::usage("URL", "nothing listens on port 0"));
+    }
+    let endpoints = match unix {
+        Some(path) => vec![Endpoint::Unix(path)],
+        None => addresses(&name, port)?.into_iter().map(Endpoint::Inet).collect(),
+    };
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Ok(Target {
+        endpoints,
+        host: url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}")),
+        path: format!("{}{query}", url.path()),
+        tls_name: secure.then_some(name),
+        userinfo: userinfo(&url),
+    })
+}
+
+fn parse(text: &str) -> Result<Url, Failure> {
+    let expected = "expected something like ws://127.0.0.1:9000/ws";
+    let url =
+        Url::parse(text).map_err(|error| Failure::usage("URL", format!("{text:?}: {error}; {expected}")))?;
+    match url.scheme() {
+        "ws" | "wss" | "http" | "https" => Ok(url),
+        scheme => Err(Failure::usage(
+            "URL",
+            format!("the scheme {scheme:?} is not ws, wss, http or https; {expected}"),
+        )),
+    }
+}
+
+fn userinfo(url: &Url) -> Option<(String, String)> {
+    let decode = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let password = url.password().unwrap_or_default();
+    (!url.username().is_empty() || !password.is_empty()).then(|| (decode(url.username()), decode(password)))
+}
+
+/// The addresses of a name. A name with several (`localhost` is often `::1` and 127.0.0.1, of which the server has
+/// one) is narrowed down to those that answer, if any does.
+fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    let found = net::socket::resolve(name, port)
+        .map_err(|error| Failure::could_not(format!("find the host {name:?}"), error))?;
+    if found.len() < 2 {
+        return Ok(found);
+    }
+    let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, PROBE_TIMEOUT).is_ok();
+    let answering: Vec<SocketAddr> = found.iter().filter(answers).copied().collect();
+    Ok(if answering.is_empty() { found } else { answering })
+}
+
+impl Target {
+    /// The addresses, for those who look for the server's process on this machine.
+    pub(crate) fn addrs(&self) -> impl Iterator<Item = net::socket::Addr> + '_ {
+        self.endpoints.iter().map(|endpoint| match endpoint {
+            Endpoint::Inet(address) => net::socket::Addr::Inet(*address),
+            Endpoint::Unix(path) => net::socket::Addr::Unix(path.clone()),
+        })
+    }
+
+    /// Whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are free to choose.
+    pub(crate) fn is_ipv4_loopback(&self) -> bool {
+        let is_loopback = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Inet(SocketAddr::V4(address)) if address.ip().is_loopback());
+        self.endpoints.iter().all(is_loopback)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_url() {
+        let target = resolve("wss://me:p%40ss@127.0.0.1/chat?room=1", None).unwrap();
+        assert_eq!(target.endpoints, [Endpoint::Inet("127.0.0.1:443".parse().unwrap())]);
+        assert_eq!((target.host.as_str(), target.path.as_str()), ("127.0.0.1", "/chat?room=1"));
+        assert_eq!(target.tls_name.as_deref(), Some("127.0.0.1"));
+        assert_eq!(target.userinfo, Some(("me".into(), "p@ss".into())));
+    }
+
+    #[test]
+    fn ipv6_keeps_its_brackets_in_host_only() {
+        let target = resolve("ws://[::1]:9000/", None).unwrap();
+        assert_eq!(target.endpoints, [Endpoint::Inet("[::1]:9000".parse().unwrap())]);
+        assert_eq!(target.host, "[::1]:9000");
+    }
+
+    #[test]
+    fn what_is_no_target() {
+        for bad in
+            ["127.0.0.1:9000", "ftp://127.0.0.1/", "ws://", "ws://127.0.0.1:99999/", "ws://127.0.0.1:0/"]
+        {
+            assert!(resolve(bad, None).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `throng broadcast`: every message goes to every client.
+
+use clap::Args;
+use load::Workload;
+
+use crate::args::LoadArgs;
+use crate::exit::{Exit, Failure};
+use crate::run::{self, Request};
+use crate::verbs::steps;
+use crate::{plan, target};
+
+const DURATION_NS: u64 = 10_000_000_000;
+/// websocket-bench's defaults for broadcast.
+const SEED: steps::Defaults = steps::Defaults { concurrent: 4, sample_size: 20 };
+
+/// Each message goes to every client: how many clients within a limit?
+///
+/// As in websocket-bench: --concurrent broadcasts under way at once, --sample-size in a step, steps of --step-size
+/// clients until the --limit-percentile of the round-trip time passes --limit-rtt. Beside the round trip (the
+/// acknowledgement to the sender), throng times the delivery at every receiver, and accounts for every copy.
+/// With --search, the number of clients at which the limits break, with its confidence interval.
+#[derive(Args)]
+pub(crate) struct Broadcast {
+    #[command(flatten)]
+    load: LoadArgs,
+}
+
+impl Broadcast {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let args = &self.load;
+        let dialect = args.dialect.as_deref().unwrap_or("json");
+        if wire::DialectId::from_name(dialect).is_some_and(|dialect| !dialect.can_broadcast()) {
+            return Err(Failure::usage(
+                "--dialect",
+                format!("{dialect} has no broadcast; json and binary have"),
+            ));
+        }
+        let stepping = match steps::Steps::of(args)? {
+            steps::Steps::Single if args.clients.is_none() => steps::Steps::Walk,
+            asked => asked,
+        };
+        let rule = match args.rate {
+            Some(rate_per_s) => steps::rate(rate_per_s, args.duration.unwrap_or(DURATION_NS))?,
+            None => steps::closed(args, &SEED)?,
+        };
+        let target = target::resolve(&args.url, args.socket.clone())?;
+        let clients_max = stepping.clients_max(args, 0)?;
+        let server_pid = run::server_pid(args, &target)?;
+        run::run(Request {
+            args,
+            scenario: "broadcast",
+            plan: plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?,
+            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            course: stepping.course(args, 0, rule)?,
+            stops_at_rtt: !matches!(stepping, steps::Steps::Single),
+            server_pid,
+            target,
+        })
+    }
+}

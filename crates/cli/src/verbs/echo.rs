@@ -1,0 +1,93 @@
+//! `throng echo`: every message comes back to its sender.
+
+use clap::Args;
+use crew::Warmup;
+use load::{Load, LoadRule, Workload};
+use results::units;
+
+use crate::args::LoadArgs;
+use crate::exit::{Exit, Failure};
+use crate::run::{self, Request};
+use crate::verbs::steps;
+use crate::{plan, target};
+
+/// Clients when nothing is said.
+const CLIENTS: u64 = 1_000;
+/// wsdemo's pace: a message each second.
+const INTERVAL_NS: u64 = 1_000_000_000;
+const DURATION_NS: u64 = 10_000_000_000;
+/// wsdemo's warm-up: a tenth of the clients.
+const WARMUP_SHARE: u64 = 10;
+/// websocket-bench's defaults for echo.
+const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_000 };
+
+/// Each client sends, the server sends it back: handshakes, latency, what is lost
+///
+/// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and latency
+/// counts from when a message was due. With -c, closed model (as in websocket-bench): so many messages under way at
+/// once, steps of --step-size clients until --limit-rtt is passed.
+#[derive(Args)]
+pub(crate) struct Echo {
+    #[command(flatten)]
+    load: LoadArgs,
+    /// Each client sends once in this time [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent"], help_heading = "Load")]
+    interval: Option<u64>,
+}
+
+impl Echo {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let args = &self.load;
+        let stepping = steps::Steps::of(args)?;
+        let closed = args.concurrent.is_some() || args.sample_size.is_some();
+        let rule = if closed || (stepping.is_walk() && args.rate.is_none() && self.interval.is_none()) {
+            steps::closed(args, &SEED)?
+        } else {
+            self.open()?
+        };
+        let dialect = args.dialect.as_deref().unwrap_or(if closed { "json" } else { "raw" });
+        let target = target::resolve(&args.url, args.socket.clone())?;
+        let clients_max = stepping.clients_max(args, CLIENTS)?;
+        let server_pid = run::server_pid(args, &target)?;
+        run::run(Request {
+            args,
+            scenario: "echo",
+            plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
+            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            course: stepping.course(args, CLIENTS, rule)?.with_warmup(self.warmup(rule)?),
+            stops_at_rtt: stepping.is_walk() || args.search,
+            server_pid,
+            target,
+        })
+    }
+
+    fn open(&self) -> Result<LoadRule, Failure> {
+        let duration_ns = self.load.duration.unwrap_or(DURATION_NS);
+        steps::positive("--duration", duration_ns)?;
+        match self.load.rate {
+            Some(rate_per_s) => steps::rate(rate_per_s, duration_ns),
+            None => {
+                let interval_ns = self.interval.unwrap_or(INTERVAL_NS);
+                steps::positive("--interval", interval_ns)?;
+                Ok(LoadRule::EachClient { interval_ns, duration_ns })
+            }
+        }
+    }
+
+    fn warmup(&self, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
+        let Some(duration_ns) = self.load.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
+        let clients = (self.load.clients.unwrap_or(CLIENTS) / WARMUP_SHARE).max(1);
+        let rule = match rule {
+            LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
+            LoadRule::Same(Load::Open { rate_per_s, .. }) => {
+                let rate_per_s = rate_per_s / WARMUP_SHARE as f64;
+                LoadRule::Same(Load::Open { rate_per_s, duration_ns })
+            }
+            LoadRule::Same(Load::Closed { concurrency, .. }) => {
+                LoadRule::Same(Load::Closed { concurrency, until: load::Until::Elapsed { duration_ns } })
+            }
+        };
+        Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
+    }
+}

@@ -1,0 +1,8 @@
+//! One file per verb.
+
+pub(crate) mod broadcast;
+pub(crate) mod child;
+pub(crate) mod completions;
+pub(crate) mod echo;
+pub(crate) mod serve;
+pub(crate) mod steps;

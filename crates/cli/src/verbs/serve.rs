@@ -1,0 +1,169 @@
+//! `throng serve`: the reference server.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use net::affinity;
+use net::socket::Addr;
+use net::tls::ServerTls;
+use refserver::{Options, Server, SlowPolicy, Stats, StopFlag};
+use results::units;
+
+use crate::exit::{Exit, Failure};
+
+/// A server to measure against: raw, json and binary messages over WebSocket, and HTTP
+///
+/// Any message comes back to its sender; {"type":"broadcast",…} (or its binary form) goes to everybody, and the sender
+/// gets a broadcastResult. GET / answers 200 with an empty body. Stops on Ctrl-C or SIGTERM.
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// Where to listen [default: 127.0.0.1:9000]; port 0 lets the system choose
+    #[arg(short, long, value_name = "ADDR")]
+    listen: Vec<SocketAddr>,
+    /// The port, on --host
+    #[arg(short, long, value_name = "PORT", conflicts_with = "listen")]
+    port: Option<u16>,
+    /// The address for --port
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// Listen on a unix socket, too
+    #[arg(short = 'S', long, value_name = "PATH")]
+    socket: Vec<PathBuf>,
+    /// Threads in each process [default: one per CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Pin the threads to these CPUs, e.g. 0-1
+    #[arg(long, value_name = "CPUS")]
+    pin: Option<String>,
+    /// Speak TLS with this certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Serve only these origins
+    #[arg(long = "origin", value_name = "URL")]
+    origins: Vec<String>,
+    /// Accept permessage-deflate
+    #[arg(long)]
+    compress: bool,
+    /// The largest message accepted
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes)]
+    max_message: u64,
+    /// Bytes kept for a client that reads too slowly
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = units::bytes)]
+    max_backlog: u64,
+    /// What happens to a client beyond that
+    #[arg(long, value_enum, default_value_t = Slow::Drop)]
+    slow: Slow,
+    /// A client that has not finished its handshake by then is cut off
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns)]
+    handshake_timeout: u64,
+    /// Ping every client this often [default: never]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
+    ping_interval: Option<u64>,
+    /// Say nothing
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What happens to a client that does not keep up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Slow {
+    /// Its connection is dropped
+    Drop,
+    /// It misses messages
+    Skip,
+}
+
+impl Serve {
+    /// Runs it until it is told to stop.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        net::limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
+        let options = self.options()?;
+        let stop = StopFlag::on_signals().map_err(|e| Failure::could_not("handle signals", e))?;
+        let listen = options.listen.clone();
+        let server = Server::bind(options).map_err(|error| {
+            let at: Vec<String> = listen.iter().map(ToString::to_string).collect();
+            Failure::could_not(format!("listen on {}", at.join(", ")), error)
+        })?;
+        if !self.quiet {
+            for addr in server.local_addrs() {
+                println!("throng serves on {}", self.describe(addr));
+            }
+        }
+        let stats = server.run(&stop).map_err(|error| Failure::could_not("go on serving", error))?;
+        if !self.quiet {
+            report(&stats);
+        }
+        Ok(Exit::Fine)
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let cpus = match &self.pin {
+            Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
+            None => Vec::new(),
+        };
+        let available = affinity::available_cpus().map_or(1, |cpus| cpus.len());
+        let size = |flag, bytes: u64| usize::try_from(bytes).map_err(|error| Failure::usage(flag, error));
+        let message_bytes_max = size("--max-message", self.max_message)?;
+        let limits =
+            wire::Limits { message_bytes_max, frame_bytes_max: self.max_message, ..wire::Limits::default() };
+        Ok(Options {
+            threads: self.threads.map_or(available, usize::from),
+            cpus,
+            tls: self.tls()?,
+            protocol: wire::ServerConfig {
+                limits,
+                deflate: self.compress.then(wire::DeflateOptions::default),
+                origins: self.origins.clone(),
+                ..wire::ServerConfig::default()
+            },
+            backlog_bytes_max: size("--max-backlog", self.max_backlog)?,
+            slow_policy: match self.slow {
+                Slow::Drop => SlowPolicy::DropConnection,
+                Slow::Skip => SlowPolicy::DropMessage,
+            },
+            handshake_timeout_ns: self.handshake_timeout,
+            ping_interval_ns: self.ping_interval,
+            ..Options::new(self.listen_addrs())
+        })
+    }
+
+    fn listen_addrs(&self) -> Vec<Addr> {
+        const PORT: u16 = 9000;
+        let mut addrs: Vec<Addr> = self.listen.iter().copied().map(Addr::Inet).collect();
+        if addrs.is_empty() && (self.port.is_some() || self.socket.is_empty()) {
+            addrs.push(Addr::Inet(SocketAddr::new(self.host, self.port.unwrap_or(PORT))));
+        }
+        addrs.extend(self.socket.iter().cloned().map(Addr::Unix));
+        addrs
+    }
+
+    fn tls(&self) -> Result<Option<ServerTls>, Failure> {
+        let (Some(cert), Some(key)) = (&self.cert, &self.key) else { return Ok(None) };
+        ServerTls::new(cert, key).map(Some).map_err(|error| Failure::could_not("use the certificate", error))
+    }
+
+    fn describe(&self, addr: &Addr) -> String {
+        let secure = if self.cert.is_some() { "s" } else { "" };
+        match addr {
+            Addr::Inet(addr) => format!("ws{secure}://{addr}/ws and http{secure}://{addr}/"),
+            Addr::Unix(path) => format!("the unix socket {}", path.display()),
+        }
+    }
+}
+
+fn report(stats: &Stats) {
+    println!(
+        "served {} connections, {} echoes, {} broadcasts ({} copies), {} requests",
+        stats.connections, stats.echoes, stats.broadcasts, stats.copies, stats.requests
+    );
+    if stats.slow_dropped + stats.copies_skipped > 0 {
+        println!("slow clients: {} dropped, {} copies skipped", stats.slow_dropped, stats.copies_skipped);
+    }
+    for (kind, count) in &stats.errors {
+        println!("{kind}: {count}");
+    }
+}

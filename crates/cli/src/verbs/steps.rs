@@ -1,0 +1,122 @@
+//! The step flags, which echo and broadcast share: one level, a walk, or a search.
+
+use crew::Course;
+use load::{Load, LoadRule};
+use stats::capacity::SearchConfig;
+
+use crate::args::LoadArgs;
+use crate::exit::Failure;
+use crate::plan;
+
+/// websocket-bench's step.
+const STEP_SIZE: u64 = 5_000;
+/// How close a search comes, and how often it measures near the limit.
+const SEARCH_TOLERANCE: f64 = 0.05;
+const SEARCH_REPEATS: u32 = 3;
+
+/// What websocket-bench does when nothing is said.
+pub(crate) struct Defaults {
+    /// Messages under way at once.
+    pub(crate) concurrent: u64,
+    /// Messages in a step.
+    pub(crate) sample_size: u64,
+}
+
+/// How the number of clients goes on from step to step.
+pub(crate) enum Steps {
+    /// One level.
+    Single,
+    /// Up until a limit breaks.
+    Walk,
+    /// To the limit.
+    Search,
+}
+
+impl Steps {
+    /// What the flags ask for.
+    pub(crate) fn of(args: &LoadArgs) -> Result<Self, Failure> {
+        let stepped =
+            args.step_size.is_some() || args.initial_clients.is_some() || args.total_steps.is_some();
+        if args.clients.is_some() && (stepped || args.search) {
+            let problem = "is for a single step; with steps, use --initial-clients and --step-size";
+            return Err(Failure::usage("--clients", problem));
+        }
+        let loop_without_clients =
+            args.clients.is_none() && (args.concurrent.is_some() || args.sample_size.is_some());
+        Ok(match (args.search, stepped || loop_without_clients) {
+            (true, _) => Self::Search,
+            (false, true) => Self::Walk,
+            (false, false) => Self::Single,
+        })
+    }
+
+    /// Whether it goes up until a limit breaks.
+    pub(crate) fn is_walk(&self) -> bool {
+        matches!(self, Self::Walk)
+    }
+
+    /// The most clients of any step, if that is known beforehand.
+    pub(crate) fn clients_max(&self, args: &LoadArgs, default: u64) -> Result<Option<u64>, Failure> {
+        let (first, by) = first_and_by(args);
+        Ok(match self {
+            Self::Single => Some(args.clients.unwrap_or(default)),
+            Self::Walk => args.total_steps.map(|steps| first + by * u64::from(steps - 1)),
+            Self::Search => Some(search_max(args)?),
+        })
+    }
+
+    /// The course of steps.
+    pub(crate) fn course(&self, args: &LoadArgs, default: u64, rule: LoadRule) -> Result<Course, Failure> {
+        let (first, by) = first_and_by(args);
+        let first = plan::clients("--initial-clients or --step-size", first)?;
+        let by = plan::clients("--step-size", by)?;
+        Ok(match self {
+            Self::Single => {
+                Course::single(plan::clients("--clients", args.clients.unwrap_or(default))?, rule)
+            }
+            Self::Walk => Course::walk(first, by, args.total_steps, rule),
+            Self::Search => {
+                let max = search_max(args)?;
+                plan::clients("--max-clients", max)?;
+                let start = u64::from(first).min(max);
+                let (step, tolerance, repeats) = (u64::from(by), SEARCH_TOLERANCE, SEARCH_REPEATS);
+                Course::search(SearchConfig { start, step, max, tolerance, repeats }, rule)
+            }
+        })
+    }
+}
+
+fn first_and_by(args: &LoadArgs) -> (u64, u64) {
+    let by = args.step_size.unwrap_or(if args.search { STEP_SIZE / 5 } else { STEP_SIZE });
+    (args.initial_clients.unwrap_or(by), by)
+}
+
+/// As far as one process goes, unless told.
+fn search_max(args: &LoadArgs) -> Result<u64, Failure> {
+    args.max_clients.map_or_else(plan::clients_per_process, Ok)
+}
+
+/// The closed loop of the flags, with websocket-bench's defaults.
+pub(crate) fn closed(args: &LoadArgs, defaults: &Defaults) -> Result<LoadRule, Failure> {
+    let concurrent = args.concurrent.unwrap_or(defaults.concurrent);
+    if let Some(duration_ns) = args.duration {
+        positive("--duration", duration_ns)?;
+    }
+    plan::closed(concurrent, args.sample_size.unwrap_or(defaults.sample_size), args.duration)
+}
+
+/// The open loop at a rate over all clients.
+pub(crate) fn rate(rate_per_s: f64, duration_ns: u64) -> Result<LoadRule, Failure> {
+    if !(rate_per_s > 0.0 && rate_per_s <= 1e9) {
+        return Err(Failure::usage(
+            "--rate",
+            format!("above 0 and at most a billion a second, not {rate_per_s}"),
+        ));
+    }
+    Ok(LoadRule::Same(Load::Open { rate_per_s, duration_ns }))
+}
+
+/// A time that must not be nothing.
+pub(crate) fn positive(flag: &'static str, ns: u64) -> Result<(), Failure> {
+    if ns == 0 { Err(Failure::usage(flag, "must be longer than 0")) } else { Ok(()) }
+}
