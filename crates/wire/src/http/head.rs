@@ -22,6 +22,9 @@ pub enum Expect {
     Response,
 }
 
+/// What every response starts with.
+const RESPONSE_START: &[u8] = b"HTTP/1.";
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     #[default]
@@ -41,6 +44,8 @@ pub struct HeadReader {
     lines: u32,
     /// Bytes seen before the start line: 0, or 2 for an empty line skipped.
     skipped: u8,
+    /// How much of [`RESPONSE_START`] is in.
+    started: u8,
     held: Vec<u8>,
 }
 
@@ -57,9 +62,9 @@ impl HeadReader {
             *self = HeadReader::default();
         }
         let bytes = *input;
-        let room = (limits.head_bytes_max + usize::from(self.skipped)).saturating_sub(self.held.len());
-        let end = self.scan(expect, &bytes[..bytes.len().min(room)])?;
-        if self.lines as usize > limits.headers_max + 2 || (end.is_none() && bytes.len() >= room) {
+        let room = limits.head_bytes_max.saturating_sub(self.held.len());
+        let end = self.scan(expect, limits, &bytes[..bytes.len().min(room)])?;
+        if end.is_none() && bytes.len() >= room {
             return Err(Failure::HeadTooLarge);
         }
         let (mine, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
@@ -67,9 +72,6 @@ impl HeadReader {
         let whole = self.held.is_empty() && end.is_some();
         if !whole {
             self.held.extend_from_slice(mine);
-        }
-        if expect == Expect::Response && !is_prefix(if whole { mine } else { &self.held }, b"HTTP/1.") {
-            return Err(Failure::NotHttp);
         }
         let head: &'s [u8] = if whole { mine } else { &self.held };
         Ok(end.map(|_| (&head[usize::from(self.skipped)..], self.lines as usize)))
@@ -81,8 +83,16 @@ impl HeadReader {
     }
 
     /// Judges the bytes; where the head ends, if it does.
-    fn scan(&mut self, expect: Expect, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+    fn scan(&mut self, expect: Expect, limits: &Limits, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         for (at, &b) in bytes.iter().enumerate() {
+            if expect == Expect::Response
+                && let Some(&must) = RESPONSE_START.get(usize::from(self.started))
+            {
+                if b != must {
+                    return Err(Failure::NotHttp);
+                }
+                self.started += 1;
+            }
             self.state = match (self.state, b) {
                 (State::Start, b'\r') if expect == Expect::Request && self.skipped == 0 => State::StartCr,
                 (State::StartCr, b'\n') => {
@@ -91,6 +101,10 @@ impl HeadReader {
                 }
                 (State::Start, _) if !super::fields::is_tchar(b) => return Err(Failure::NotHttp),
                 (State::Line, b'\r') => State::LineCr,
+                // The start line is no field.
+                (State::LineCr, b'\n') if self.lines as usize > limits.headers_max => {
+                    return Err(Failure::HeadTooLarge);
+                }
                 (State::LineCr, b'\n') => {
                     self.lines += 1;
                     State::LineStart
@@ -111,12 +125,6 @@ impl HeadReader {
         }
         Ok(None)
     }
-}
-
-/// Whether `bytes` start like `magic`, as far as they go.
-fn is_prefix(bytes: &[u8], magic: &[u8]) -> bool {
-    let n = bytes.len().min(magic.len());
-    bytes[..n] == magic[..n]
 }
 
 /// A parse error of a head already known to be whole and free of bare line ends.

@@ -157,12 +157,12 @@ mod tests {
             Vec::new(),
             Vec::new(),
             b"Hello Hello".to_vec(),
-            (0..100_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()).collect(),
-            vec![b'a'; 300_000],
+            (0..12_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()).collect(),
+            vec![b'a'; 100_000],
         ];
-        for bits in 8..=15 {
+        for bits in [8, 9, 12, 15] {
             for forgets in [false, true] {
-                for level in [0, 1, 6, 9] {
+                for level in [0, 1, 9] {
                     let mut deflater = Deflater::new(level, bits, forgets);
                     let mut inflater = Inflater::new(forgets);
                     for text in &texts {
@@ -178,16 +178,16 @@ mod tests {
     #[test]
     fn a_bomb_stops_at_the_limit_and_a_message_of_just_the_limit_passes() {
         let mut deflater = Deflater::new(9, 15, true);
-        let mut bomb = vec![0; 16 << 20];
+        let mut bomb = vec![0; 4 << 20];
         deflater.replace(&mut bomb, 0);
-        assert!(bomb.len() < 20 << 10);
+        assert!(bomb.len() < 5 << 10);
         let mut inflater = Inflater::new(true);
         let payload = Payload { bytes: &bomb, key: None };
         assert_eq!(inflater.message(payload, 1 << 20), Err(Failure::MessageTooLarge));
         assert!(inflater.output.capacity() <= 2 << 20);
         let mut inflater = Inflater::new(true);
-        assert_eq!(inflater.message(payload, 16 << 20).map(<[u8]>::len), Ok(16 << 20));
-        assert_eq!(inflater.message(payload, (16 << 20) - 1), Err(Failure::MessageTooLarge));
+        assert_eq!(inflater.message(payload, 4 << 20).map(<[u8]>::len), Ok(4 << 20));
+        assert_eq!(inflater.message(payload, (4 << 20) - 1), Err(Failure::MessageTooLarge));
     }
 
     #[test]

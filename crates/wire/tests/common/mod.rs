@@ -1,0 +1,199 @@
+//! A driver without a network: what a session may do to the world, recorded.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use wire::{
+    Client, Config, DialectId, Event, Failure, Io, Limits, Options, Payload, Server, ServerConfig,
+    ServerEvent, Stamp, StreamId,
+};
+
+/// Output, and randomness that is the same each time.
+#[derive(Default)]
+pub(crate) struct Fake {
+    pub(crate) out: Vec<u8>,
+    pub(crate) closed: bool,
+    seed: u64,
+}
+
+impl Io for Fake {
+    fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
+        assert_eq!(stream, 0);
+        &mut self.out
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 27)
+    }
+
+    fn open_stream(&mut self, stream: StreamId) {
+        panic!("stream {stream} opened");
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        assert_eq!(stream, 0);
+        self.closed = true;
+    }
+}
+
+pub(crate) fn options(dialect: DialectId) -> Options {
+    Options {
+        dialect,
+        host: "127.0.0.1:9000".into(),
+        path: "/ws".into(),
+        headers: vec![],
+        subprotocols: vec![],
+        origin: None,
+        basic_auth: None,
+        deflate: None,
+        limits: Limits::default(),
+        payload: Payload::default(),
+    }
+}
+
+pub(crate) fn config(dialect: DialectId) -> Config {
+    Config::new(options(dialect)).unwrap()
+}
+
+pub(crate) fn stamp(seq: u32) -> Stamp {
+    let intended_ns = 1_000_000 + u64::from(seq);
+    Stamp::new(1, 2, seq, intended_ns, intended_ns + 5_000_000)
+}
+
+/// The request of RFC 6455 §1.3, with `fields` added.
+pub(crate) fn request(fields: &str) -> String {
+    format!(
+        "GET /chat HTTP/1.1\r\nHost: server.example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{fields}\r\n"
+    )
+}
+
+/// A server event that outlives its frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Happened {
+    Upgraded,
+    Echoed(u32),
+    Broadcast(Vec<u8>),
+    Requested(bool),
+    Closed(u16),
+}
+
+impl From<ServerEvent<'_>> for Happened {
+    fn from(event: ServerEvent<'_>) -> Happened {
+        match event {
+            ServerEvent::Upgraded { .. } => Happened::Upgraded,
+            ServerEvent::Echoed { bytes } => Happened::Echoed(bytes),
+            ServerEvent::Broadcast { frame, .. } => Happened::Broadcast(frame.to_vec()),
+            ServerEvent::Requested { keep_alive } => Happened::Requested(keep_alive),
+            ServerEvent::Closed { code } => Happened::Closed(code),
+        }
+    }
+}
+
+/// All that came of some input: events, output, result.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Outcome<E> {
+    pub(crate) events: Vec<E>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) result: Result<(), Failure>,
+}
+
+/// A server that is fed `bytes` in portions; the handshake's answer is in the output.
+pub(crate) fn serve_portions(cfg: &ServerConfig, portions: &[&[u8]]) -> Outcome<Happened> {
+    let (mut server, mut io, mut events) = (Server::new(), Fake::default(), Vec::new());
+    let mut result = Ok(());
+    for portion in portions {
+        result = server.handle_input(cfg, 0, 0, portion, &mut io, &mut |e| events.push(e.into()));
+        if result.is_err() {
+            break;
+        }
+    }
+    Outcome { events, out: io.out, result }
+}
+
+/// As [`serve_portions`], and the same byte by byte, which must come to the same.
+pub(crate) fn serve(cfg: &ServerConfig, bytes: &[u8]) -> Outcome<Happened> {
+    let whole = serve_portions(cfg, &[bytes]);
+    let bytewise = serve_portions(cfg, &bytes.chunks(1).collect::<Vec<_>>());
+    assert_eq!(whole, bytewise, "whole and byte by byte differ for {}", bytes.escape_ascii());
+    whole
+}
+
+/// A server after the handshake of [`request`]: what came of `frames`, without the handshake.
+pub(crate) fn serve_frames(cfg: &ServerConfig, frames: &[u8]) -> Outcome<Happened> {
+    let mut outcome = serve(cfg, &[request("").as_bytes(), frames].concat());
+    assert_eq!(outcome.events.remove(0), Happened::Upgraded);
+    let head = outcome.out.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
+    outcome.out.drain(..head);
+    outcome
+}
+
+/// A client that has sent its request, and the answer it waits for with `fields` added.
+pub(crate) fn opening(cfg: &Config, fields: &str) -> (Client, Fake, Vec<u8>) {
+    let (mut client, mut io) = (Client::new(), Fake::default());
+    client.handle_open(cfg, 0, 0, &mut io);
+    let request = String::from_utf8(std::mem::take(&mut io.out)).unwrap();
+    let key = request.split("Sec-WebSocket-Key: ").nth(1).unwrap().split("\r\n").next().unwrap();
+    let accept = wire::ws::upgrade::accept_of(key.as_bytes());
+    let accept = std::str::from_utf8(&accept).unwrap();
+    let answer = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n{fields}\r\n"
+    );
+    (client, io, answer.into_bytes())
+}
+
+/// What comes of bytes that follow the 101, fed in portions of `step` together with it.
+fn receive_by(cfg: &Config, fields: &str, frames: &[u8], step: usize) -> Outcome<Event> {
+    let (mut client, mut io, answer) = opening(cfg, fields);
+    let (mut events, mut result) = (Vec::new(), Ok(()));
+    for portion in [&answer, frames].concat().chunks(step) {
+        result = client.handle_input(cfg, 0, 0, portion, &mut io, &mut |e| events.push(e));
+        if result.is_err() {
+            break;
+        }
+    }
+    Outcome { events, out: io.out, result }
+}
+
+/// A client after its handshake: what came of `frames`, whole and byte by byte.
+pub(crate) fn receive(cfg: &Config, fields: &str, frames: &[u8]) -> Outcome<Event> {
+    let whole = receive_by(cfg, fields, frames, usize::MAX);
+    let bytewise = receive_by(cfg, fields, frames, 1);
+    assert_eq!(whole, bytewise, "whole and byte by byte differ for {}", frames.escape_ascii());
+    let mut outcome = whole;
+    assert_eq!(outcome.events[..2], [Event::Upgraded, Event::Usable]);
+    outcome.events.drain(..2);
+    outcome
+}
+
+/// One frame as it goes over the wire; `first` is its first byte.
+pub(crate) fn frame(first: u8, key: Option<[u8; 4]>, payload: &[u8]) -> Vec<u8> {
+    let mut out = vec![first];
+    let mask_bit = if key.is_some() { 0x80 } else { 0 };
+    match payload.len() {
+        n @ 0..=125 => out.push(mask_bit | n as u8),
+        n @ 126..=0xffff => {
+            out.push(mask_bit | 126);
+            out.extend_from_slice(&(n as u16).to_be_bytes());
+        }
+        n => {
+            out.push(mask_bit | 127);
+            out.extend_from_slice(&(n as u64).to_be_bytes());
+        }
+    }
+    out.extend_from_slice(&key.unwrap_or_default()[..if key.is_some() { 4 } else { 0 }]);
+    let key = key.unwrap_or([0; 4]);
+    out.extend(payload.iter().enumerate().map(|(i, b)| b ^ key[i % 4]));
+    out
+}
+
+/// A client's frame.
+pub(crate) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
+    frame(first, Some([0x37, 0xfa, 0x21, 0x3d]), payload)
+}
+
+/// A server's frame.
+pub(crate) fn plain(first: u8, payload: &[u8]) -> Vec<u8> {
+    frame(first, None, payload)
+}

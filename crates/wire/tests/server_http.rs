@@ -1,0 +1,183 @@
+//! The server role against requests: upgrades, plain ones, and every way to get them wrong.
+
+mod common;
+
+use common::*;
+use wire::{Failure, HttpReason, ServerConfig};
+
+fn cfg() -> ServerConfig {
+    ServerConfig {
+        origins: vec!["http://good.example".into()],
+        subprotocols: vec!["chat".into(), "superchat".into()],
+        ..ServerConfig::default()
+    }
+}
+
+/// The status of the only answer.
+fn status(cfg: &ServerConfig, request: &str) -> u16 {
+    let text = String::from_utf8(serve(cfg, request.as_bytes()).out).unwrap();
+    assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{text}");
+    text["HTTP/1.1 ".len()..][..3].parse().unwrap()
+}
+
+#[test]
+fn the_handshake_of_rfc_6455() {
+    let request = request("Origin: http://good.example\r\nSec-WebSocket-Protocol: chat, superchat\r\n");
+    let outcome = serve(&cfg(), request.as_bytes());
+    assert_eq!(outcome.events, [Happened::Upgraded]);
+    assert_eq!(
+        String::from_utf8(outcome.out).unwrap(),
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n"
+    );
+}
+
+#[test]
+fn requests_recorded_from_other_clients() {
+    for (recorded, accept) in [
+        (
+            "GET /echo/000/sesswebsocket/websocket HTTP/1.1\r\nHost: 127.0.0.1:9301\r\nUpgrade: websocket\r\n\
+             Connection: Upgrade\r\nSec-WebSocket-Key: qpktaqbvGz2uLIgdJZ2ECg==\r\n\
+             Sec-WebSocket-Version: 13\r\n\r\n",
+            "S/0/uTN6F7TCi3JWzs2uPtA+H/o=",
+        ),
+        (
+            "GET /cable HTTP/1.1\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: BP804YJFPXOzO5ElsTt43w==\r\n\
+             Connection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n\
+             Sec-WebSocket-Protocol: actioncable-v1-json,actioncable-unsupported\r\n\
+             Host: 127.0.0.1:9303\r\n\r\n",
+            "V8wyMRRSNauqC1U/iG4GCYQB2rY=",
+        ),
+    ] {
+        // A frame in the same segment as the handshake is answered too.
+        let outcome = serve(&ServerConfig::default(), &[recorded.as_bytes(), &masked(0x81, b"o")].concat());
+        assert_eq!(outcome.events, [Happened::Upgraded, Happened::Echoed(1)]);
+        let head = outcome.out.strip_suffix(b"\x81\x01o").expect("the echo").to_vec();
+        let head = String::from_utf8(head).unwrap();
+        assert!(head.contains(&format!("Sec-WebSocket-Accept: {accept}\r\n")), "{head}");
+        assert!(!head.contains("Extensions") && !head.contains("Protocol:"), "{head}");
+    }
+}
+
+#[test]
+fn legal_variations_are_upgraded() {
+    let base = request("");
+    for (from, to) in [
+        ("Connection: Upgrade", "Connection: keep-alive, Upgrade"),
+        ("Connection: Upgrade", "Connection: keep-alive\r\nConnection: ,UPGRADE"),
+        ("Upgrade: websocket", "UPGRADE: WebSocket"),
+        ("Upgrade: websocket", "Upgrade: h2c, websocket"),
+        ("Host: server.example.com", "host:[::1]:80"),
+        ("GET /chat ", "GET /chat?a=b%20c "),
+        ("GET /chat ", "GET http://server.example.com/chat "),
+        ("\r\n\r\n", "\r\nContent-Length: 0\r\n\r\n"),
+        ("GET ", "\r\nGET "),
+    ] {
+        assert!(base.contains(from));
+        assert_eq!(status(&cfg(), &base.replacen(from, to, 1)), 101, "{to}");
+    }
+    let spaces = format!("Sec-WebSocket-Protocol: {}chat\r\n", " ,".repeat(4000));
+    assert_eq!(status(&cfg(), &request(&spaces)), 101);
+}
+
+#[test]
+fn wrong_handshakes_are_refused() {
+    let base = request("");
+    for (from, to, expected) in [
+        ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", "", 400),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "c2hvcnQ=", 400),
+        ("dGhlIHNhbXBsZSBub25jZQ==\r\n", "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Key: a\r\n", 400),
+        ("Version: 13", "Version: 12", 426),
+        ("Version: 13", "Version: 13, 8", 426),
+        ("Sec-WebSocket-Version: 13\r\n", "", 426),
+        ("Connection: Upgrade\r\n", "", 400),
+        ("Connection: Upgrade", "Connection: close", 400),
+        ("Upgrade: websocket\r\n", "", 400),
+        ("GET ", "POST ", 405),
+        ("HTTP/1.1", "HTTP/1.0", 400),
+        ("HTTP/1.1", "HTTP/2.0", 505),
+        ("HTTP/1.1", "HTTP/1.2", 505),
+        ("\r\n\r\n", "\r\nContent-Length: 1\r\n\r\n", 400),
+        ("\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("\r\n\r\n", "\r\nOrigin: http://evil.example\r\n\r\n", 403),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Protocol: chat, chat\r\n\r\n", 400),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Protocol: ch at\r\n\r\n", 400),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: ;;=\"\r\n\r\n", 400),
+        ("Host: server.example.com\r\n", "", 400),
+    ] {
+        assert!(base.contains(from));
+        let outcome = serve(&cfg(), base.replacen(from, to, 1).as_bytes());
+        assert!(outcome.result.is_err() && outcome.events.is_empty(), "{to}");
+        let text = String::from_utf8(outcome.out).unwrap();
+        assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{to}: {text}");
+        assert!(text.contains("Connection: close\r\n") && text.ends_with("\r\n\r\n"));
+    }
+    let version = serve(&cfg(), base.replace("Version: 13", "Version: 12").as_bytes());
+    assert!(String::from_utf8(version.out).unwrap().contains("Sec-WebSocket-Version: 13\r\n"));
+}
+
+#[test]
+fn heads_that_are_no_http_are_refused() {
+    use HttpReason::*;
+    let bad = Failure::BadHttp;
+    let host = "Host: h\r\n";
+    for (bytes, failure) in [
+        ("\u{16}\u{3}\u{1}".to_owned(), Failure::NotHttp),
+        ("{\"json\":1}".to_owned(), Failure::NotHttp),
+        ("noise noise noise\r\n\r\n".to_owned(), bad(Version)),
+        (format!("GET /\0 HTTP/1.1\r\n{host}\r\n"), bad(Control)),
+        (format!("GET / HTTP/1.1\n{host}\n"), bad(LineEnd)),
+        (format!("GET / HTTP/1.1\r\n{host}A: b\rc\r\n\r\n"), bad(LineEnd)),
+        (format!("GET / HTTP/1.1\r\n{host}A: b\r\n c\r\n\r\n"), bad(FieldLine)),
+        (format!("GET / HTTP/1.1\r\n{host}A : b\r\n\r\n"), bad(FieldLine)),
+        (format!("GET / HTTP/1.1\r\n{host}{host}\r\n"), bad(Host)),
+        (format!("GET / HTTP/1.1\r\n{host}A: {}\r\n\r\n", "a".repeat(256 << 10)), Failure::HeadTooLarge),
+        (format!("GET / HTTP/1.1\r\n{host}{}\r\n", "A: b\r\n".repeat(2000)), Failure::HeadTooLarge),
+        (format!("POST / HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx"), Failure::BodyTooLarge),
+        (
+            format!("POST / HTTP/1.1\r\n{host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            bad(ContentLength),
+        ),
+        (format!("POST / HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n0x1\r\n"), bad(Chunk)),
+    ] {
+        let outcome = serve(&ServerConfig::default(), bytes.as_bytes());
+        assert_eq!(outcome.result, Err(failure), "{}", &bytes[..bytes.len().min(60)]);
+        let text = String::from_utf8(outcome.out).unwrap();
+        let expected = wire::http::request::status_of(failure);
+        assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{text}");
+    }
+}
+
+#[test]
+fn plain_requests_are_answered_in_order_and_keep_the_connection() {
+    let requests = "GET / HTTP/1.1\r\nHost: h\r\n\r\n\
+        POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\
+        POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello\
+        HEAD /?q HTTP/1.1\r\nHost: h\r\n\r\n\
+        GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nignored";
+    let outcome = serve(&ServerConfig::default(), requests.as_bytes());
+    let text = String::from_utf8(outcome.out).unwrap();
+    let statuses: Vec<&str> = text.split("HTTP/1.1 ").skip(1).map(|a| &a[..3]).collect();
+    assert_eq!(statuses, ["200", "404", "405", "200", "200"]);
+    let kept = [true, true, true, true, false].map(Happened::Requested);
+    assert_eq!(outcome.events, kept);
+    assert_eq!(outcome.result, Ok(()));
+    assert!(text.ends_with("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
+}
+
+#[test]
+fn an_upgrade_may_follow_plain_requests() {
+    let bytes = format!("GET / HTTP/1.1\r\nHost: h\r\n\r\n{}", request(""));
+    let outcome = serve(&ServerConfig::default(), &[bytes.as_bytes(), &masked(0x81, b"hi")].concat());
+    assert_eq!(outcome.events, [Happened::Requested(true), Happened::Upgraded, Happened::Echoed(2)]);
+}
+
+#[test]
+fn a_patient_client_is_told_to_continue() {
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+    let outcome = serve(&ServerConfig::default(), head.as_bytes());
+    assert_eq!(outcome.out, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let outcome = serve(&ServerConfig::default(), format!("{head}ab").as_bytes());
+    assert!(String::from_utf8(outcome.out).unwrap().contains("HTTP/1.1 405 "));
+}
