@@ -2,11 +2,11 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 
 use crate::poll::Waker;
 use crate::sys;
@@ -66,4 +66,9 @@ pub fn die_with_parent() -> io::Result<()> {
 /// server outlives the run that started it. Spawn from a thread that lives as long as the server should.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
     sys::before_exec(command, die_with_parent)
+}
+
+/// Sends a child SIGTERM: the request to end in order that [`Child::kill`] is not.
+pub fn terminate(child: &Child) -> io::Result<()> {
+    Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
 }

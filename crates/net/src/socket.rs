@@ -7,13 +7,13 @@ mod addr;
 mod listener;
 
 pub use addr::{Addr, resolve};
-pub use listener::{Listener, listen};
+pub use listener::{Listener, Reservation, listen, reserve};
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, sockopt,
 };
@@ -120,6 +120,13 @@ impl Socket {
         Ok(sockopt::set_socket_send_buffer_size(&self.fd, bytes)?)
     }
 
+    /// Lets the processes that are started while this socket is open have it too, as [`inherited`], under the
+    /// number given back.
+    pub fn leave_open_on_exec(&self) -> io::Result<i32> {
+        rustix::io::fcntl_setfd(&self.fd, FdFlags::empty())?;
+        Ok(self.fd.as_raw_fd())
+    }
+
     /// The address of this end.
     pub fn local_addr(&self) -> io::Result<Addr> {
         Addr::try_from(rustix::net::getsockname(&self.fd)?)
@@ -149,4 +156,13 @@ pub fn pair() -> io::Result<(Socket, Socket)> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (one, other) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     Ok((Socket { fd: one }, Socket { fd: other }))
+}
+
+/// Takes over a socket that the parent process left open for this one with
+/// [`Socket::leave_open_on_exec`], by its number. Each can be taken once: it is closed on exec from then on, and
+/// that is an error here, like a number that is no socket.
+pub fn inherited(number: i32) -> io::Result<Socket> {
+    let fd = sys::inherited_fd(number)?;
+    sockopt::socket_type(&fd)?;
+    Ok(Socket { fd })
 }

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -61,6 +61,24 @@ pub(crate) fn recv_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<
         }
     }
     Ok((read, None))
+}
+
+/// Takes over a descriptor that was left open for this process, and has it closed on exec. Every descriptor that
+/// this process opens itself is closed on exec, so one that is not, is nobody's yet.
+pub(crate) fn inherited_fd(number: i32) -> io::Result<OwnedFd> {
+    // SAFETY: fcntl on a number that is no descriptor fails and does nothing else.
+    let flags = check(unsafe { libc::fcntl(number, libc::F_GETFD) } as isize)?;
+    if number <= libc::STDERR_FILENO || flags & libc::FD_CLOEXEC as isize != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("descriptor {number} was not inherited"),
+        ));
+    }
+    // SAFETY: as above.
+    check(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } as isize)?;
+    // SAFETY: the descriptor is open, and no other owner exists: it is not one of the standard ones, and all that
+    // this process opened or took over already are closed on exec.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// Runs `handler` on `signal`; system calls that it interrupts are restarted where they can be.

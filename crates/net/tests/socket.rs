@@ -2,12 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use net::clock::realtime_ns;
 use net::errors::ErrorKind;
 use net::poll::{Events, Interest, Poller};
-use net::socket::{Addr, Listener, Socket, connect, listen};
+use net::socket::{Addr, Listener, Socket, connect, inherited, listen, reserve};
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
@@ -168,4 +168,35 @@ fn ordinary_sockets_reach_it() {
     let mut answer = [0; 4];
     client.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"pong");
+}
+
+#[test]
+fn a_reserved_port_is_for_those_who_share() {
+    let Addr::Inet(any) = inet(LOOPBACK) else { unreachable!() };
+    let reserved = reserve(&any).unwrap();
+    let addr = reserved.local_addr().unwrap();
+    let Addr::Inet(exact) = addr else { panic!("not TCP") };
+    let sharers = [listen(&addr, 16, true).unwrap(), listen(&addr, 16, true).unwrap()];
+    assert_eq!(ErrorKind::of(&listen(&addr, 16, false).unwrap_err()), ErrorKind::AddrInUse);
+    assert_eq!(ErrorKind::of(&reserve(&exact).unwrap_err()), ErrorKind::AddrInUse, "listened on already");
+    for _ in 0..8 {
+        let client = connect(&addr, None).unwrap();
+        wait(&client, true);
+        assert!(client.take_error().unwrap().is_none(), "the reservation itself takes no connections");
+    }
+    drop(sharers);
+}
+
+#[test]
+fn only_what_was_left_open_is_inherited_and_once() {
+    let (client, server) = pair(&inet(LOOPBACK));
+    assert!(inherited(client.as_fd().as_raw_fd()).is_err(), "closed on exec: it is ours alone");
+    let number = client.leave_open_on_exec().unwrap();
+    // As in a new process, the number is all that there is.
+    std::mem::forget(client);
+    let child = inherited(number).unwrap();
+    assert!(inherited(number).is_err());
+    assert!(inherited(0).is_err() && inherited(9999).is_err());
+    child.send(b"hello").unwrap();
+    assert_eq!(recv(&server), b"hello");
 }

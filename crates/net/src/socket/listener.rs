@@ -33,6 +33,29 @@ pub fn listen(addr: &Addr, backlog: u32, reuseport: bool) -> io::Result<Listener
     Ok(listener)
 }
 
+/// A TCP port that is kept for the listeners of other processes.
+#[derive(Debug)]
+pub struct Reservation {
+    socket: Socket,
+}
+
+/// Keeps a free port without listening on it, so that processes of the same user can [`listen`] there with
+/// `reuseport`. `AddrInUse` if anybody listens already, sharing or not. The kernel gives the port to nobody who
+/// asks for just any; who asks for this very one before the others listen can still have it, and they then fail.
+pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
+    // A port that others share could be joined unawares: only one that can be had alone is free.
+    let Addr::Inet(free) = bind_tcp(addr, false)?.local_addr()? else { unreachable!("a TCP socket") };
+    listen(&Addr::Inet(free), 1, false)?;
+    Ok(Reservation { socket: bind_tcp(&free, true)? })
+}
+
+impl Reservation {
+    /// The address with the port that is kept.
+    pub fn local_addr(&self) -> io::Result<Addr> {
+        self.socket.local_addr()
+    }
+}
+
 fn bind_tcp(local: &SocketAddr, reuseport: bool) -> io::Result<Socket> {
     let socket = Socket::tcp(local)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
