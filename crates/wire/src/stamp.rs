@@ -107,15 +107,17 @@ impl Stamp {
         u64::from(self.lag) << 48 | u64::from(self.worker) << 32 | u64::from(self.client)
     }
 
-    /// The fields as read, whether or not they are sound: the caller compares with a fresh encoding.
-    fn from_words([sender, intended_ns, tail]: [u64; 3]) -> Stamp {
-        Stamp {
+    /// The fields, and whether the check among them holds.
+    #[inline]
+    fn from_words([sender, intended_ns, tail]: [u64; 3]) -> (Stamp, bool) {
+        let stamp = Stamp {
             lag: (sender >> 48) as u16,
             worker: (sender >> 32) as u16,
             client: sender as u32,
             seq: (tail >> 32) as u32,
             intended_ns,
-        }
+        };
+        (stamp, stamp.check() == tail as u32)
     }
 
     /// 32 bits of a mix in which every step is a bijection of the bits so far: no single damaged field goes
@@ -131,50 +133,62 @@ impl Stamp {
 }
 
 /// Looks for a stamp in text form anywhere in `bytes`.
+#[inline]
 pub fn find(bytes: &[u8]) -> Found {
     static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
     let mut damaged = false;
     let mut from = 0;
     while let Some(at) = MAGIC.find(&bytes[from..]) {
         let offset = from + at;
-        let body = offset + TEXT_MAGIC.len();
-        if let Some(stamp) = bytes.get(body..body + HEX_BYTES).and_then(read_hex) {
+        if let Some(stamp) = read_text(&bytes[offset..]) {
             return Found::At { stamp, offset };
         }
         damaged = true;
-        from = body;
+        from = offset + TEXT_MAGIC.len();
     }
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
 }
 
+/// Reads a sound stamp in text form at the very start of `bytes`.
+#[inline]
+pub fn read_text(bytes: &[u8]) -> Option<Stamp> {
+    bytes.strip_prefix(&TEXT_MAGIC)?.first_chunk().and_then(read_hex)
+}
+
 /// Reads a stamp in binary form at the very start of `bytes`.
+#[inline]
 pub fn read_binary(bytes: &[u8]) -> Found {
     let Some(bytes) = bytes.first_chunk::<BINARY_BYTES>() else { return Found::None };
-    let word = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-    let stamp = Stamp::from_words([word(4), word(12), word(20)]);
-    let encoded = stamp.to_binary();
-    match (bytes[..4] == encoded[..4], bytes[4..] == encoded[4..]) {
-        (true, true) => Found::At { stamp, offset: 0 },
-        (false, false) => Found::None,
+    let has_magic = bytes.first_chunk() == Some(&BINARY_MAGIC);
+    let word = |at: usize| u64::from_be_bytes(*bytes[at..].first_chunk().expect("in range"));
+    match (has_magic, Stamp::from_words([word(4), word(12), word(20)])) {
+        (true, (stamp, true)) => Found::At { stamp, offset: 0 },
+        (false, (_, false)) => Found::None,
         _ => Found::Corrupt,
     }
 }
 
-/// The stamp whose encoding is exactly these digits: bad digits and a bad check both fail the comparison.
-fn read_hex(hex: &[u8]) -> Option<Stamp> {
-    let half = |at: usize| {
-        let digits = u64::from_be_bytes(hex[at..at + 8].try_into().expect("8 bytes"));
-        u64::from(hex_value(digits))
-    };
-    let word = |at: usize| half(at) << 32 | half(at + 8);
-    let stamp = Stamp::from_words([word(0), word(16), word(32)]);
-    (stamp.to_hex() == hex).then_some(stamp)
+/// The stamp whose fields these digits are, if they are digits and the check holds.
+#[inline]
+fn read_hex(hex: &[u8; HEX_BYTES]) -> Option<Stamp> {
+    let mut words = [0; 3];
+    for (word, digits) in words.iter_mut().zip(hex.as_chunks::<16>().0) {
+        let [high, low] = [&digits[..8], &digits[8..]].map(|half| {
+            let digits = u64::from_be_bytes(half.try_into().expect("8 bytes"));
+            let value = hex_value(digits);
+            // What is no digit has some value too, but not these digits.
+            (hex_digits(value) == digits).then_some(u64::from(value))
+        });
+        *word = high? << 32 | low?;
+    }
+    let (stamp, sound) = Stamp::from_words(words);
+    sound.then_some(stamp)
 }
 
 /// Whether a sound body stands somewhere without its magic. Off the fast path: only for messages with no magic.
 /// The last character of a damaged magic may itself look like a digit, hence the second try.
 fn has_bare_body(bytes: &[u8]) -> bool {
-    let sound = |at: usize| bytes.get(at..at + HEX_BYTES).and_then(read_hex).is_some();
+    let sound = |at: usize| bytes[at..].first_chunk().and_then(read_hex).is_some();
     let mut at = 0;
     while at + HEX_BYTES <= bytes.len() {
         let run = bytes[at..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')).count();
@@ -187,6 +201,7 @@ fn has_bare_body(bytes: &[u8]) -> bool {
 }
 
 /// Eight lowercase hex digits, the first in the top byte.
+#[inline]
 fn hex_digits(value: u32) -> u64 {
     let mut x = u64::from(value);
     x = (x | x << 16) & 0x0000_ffff_0000_ffff;
@@ -197,6 +212,7 @@ fn hex_digits(value: u32) -> u64 {
 }
 
 /// The value of eight lowercase hex digits; of anything else, some value.
+#[inline]
 fn hex_value(digits: u64) -> u32 {
     let letters = (digits >> 6) & 0x0101_0101_0101_0101;
     let mut x = (digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_add(letters * 9);

@@ -8,7 +8,7 @@
 //! padding starts with the stamp and is as large as it at least.
 
 use super::{ClientDialect, Link, padding};
-use crate::config::{BadOption, Options};
+use crate::config::{BadOption, Config, Options};
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
 use crate::io::Io;
@@ -77,7 +77,7 @@ impl ClientDialect for Client {
             stamp::read_binary(&payload[STAMP_AT..])
         };
         on(match found {
-            Found::At { stamp, .. } => match role(payload, link.cfg.tail()) {
+            Found::At { stamp, .. } => match role(payload, link.cfg) {
                 Some(role) => Event::Message { role, stamp, bytes },
                 None => Event::Corrupt { bytes },
             },
@@ -108,9 +108,10 @@ impl ClientDialect for Client {
 
 /// What a message with a sound stamp is to this client; `None` when something else in it is damaged.
 #[inline]
-fn role(payload: &[u8], tail: &[u8]) -> Option<Role> {
+fn role(payload: &[u8], cfg: &Config) -> Option<Role> {
     let size = u32::from_be_bytes(payload[1..HEAD_BYTES].try_into().expect("4 bytes"));
-    if size as usize != payload.len() - HEAD_BYTES || &payload[STAMP_AT + stamp::BINARY_BYTES..] != tail {
+    if size as usize != payload.len() - HEAD_BYTES || !cfg.is_tail(&payload[STAMP_AT + stamp::BINARY_BYTES..])
+    {
         return None;
     }
     match payload[KIND_AT] {

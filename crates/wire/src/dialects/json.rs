@@ -69,14 +69,14 @@ impl ClientDialect for Client {
     ) -> Result<(), Failure> {
         let payload = message.bytes()?;
         let bytes = message.wire_bytes;
-        on(match stamp::find(payload) {
-            Found::At { stamp, offset } => {
-                let sound = is_padding_sound(payload, offset + stamp::TEXT_BYTES, link.cfg.tail());
-                match role(payload) {
-                    Some(role) if sound => Event::Message { role, stamp, bytes },
-                    _ => Event::Corrupt { bytes },
+        let tail = link.cfg.tail();
+        on(match find(payload, tail) {
+            Found::At { stamp, offset } => match role(payload) {
+                Some(role) if is_padding_sound(payload, offset + stamp::TEXT_BYTES, tail) => {
+                    Event::Message { role, stamp, bytes }
                 }
-            }
+                _ => Event::Corrupt { bytes },
+            },
             Found::Corrupt => Event::Corrupt { bytes },
             Found::None => Event::Foreign { bytes },
         });
@@ -113,17 +113,30 @@ fn extend_decimal(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
+/// The stamp: usually where it was put, just before the tail.
+#[inline]
+fn find(payload: &[u8], tail: &[u8]) -> Found {
+    let usual = payload.len().checked_sub(tail.len() + stamp::TEXT_BYTES);
+    if let Some(offset) = usual
+        && let Some(stamp) = stamp::read_text(&payload[offset..])
+    {
+        return Found::At { stamp, offset };
+    }
+    stamp::find(payload)
+}
+
 /// What a message of ours is to this client, by its type. The payload holds no such word, so the type is found
 /// wherever it stands.
 #[inline]
 fn role(payload: &[u8]) -> Option<Role> {
-    const USUAL: [(&[u8], Role); 3] = [
-        (br#"{"type":"broadcast","#, Role::Copy),
-        (br#"{"type":"echo","#, Role::Echo),
-        (br#"{"type":"broadcastResult","#, Role::Ack),
-    ];
-    if let Some(&(_, role)) = USUAL.iter().find(|(start, _)| payload.starts_with(start)) {
-        return Some(role);
+    if payload.starts_with(br#"{"type":"broadcast","#) {
+        return Some(Role::Copy);
+    }
+    if payload.starts_with(br#"{"type":"echo","#) {
+        return Some(Role::Echo);
+    }
+    if payload.starts_with(br#"{"type":"broadcastResult","#) {
+        return Some(Role::Ack);
     }
     static FINDERS: LazyLock<[(Finder<'static>, Role); 3]> = LazyLock::new(|| {
         let of = |word: &'static str, role| (Finder::new(word), role);
@@ -150,10 +163,12 @@ fn is_padding_sound(payload: &[u8], after: usize, tail: &[u8]) -> bool {
 /// What a client asks of the server, and where in the message the value of its `type` starts. A scan of the
 /// outermost object for one key: no tree, no recursion, whatever the depth.
 pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
-    const USUAL: [(&[u8], Kind); 2] =
-        [(br#"{"type":"broadcast","#, Kind::Broadcast), (br#"{"type":"echo","#, Kind::Echo)];
-    if let Some(&(_, kind)) = USUAL.iter().find(|(start, _)| message.starts_with(start)) {
-        return Some((kind, br#"{"type":""#.len()));
+    const VALUE_AT: usize = br#"{"type":""#.len();
+    if message.starts_with(br#"{"type":"broadcast","#) {
+        return Some((Kind::Broadcast, VALUE_AT));
+    }
+    if message.starts_with(br#"{"type":"echo","#) {
+        return Some((Kind::Echo, VALUE_AT));
     }
     let mut scan = Scan { bytes: message, at: 0 };
     scan.token(b'{')?;

@@ -49,7 +49,7 @@ impl ClientDialect for Client {
         };
         let bytes = message.wire_bytes;
         on(match found {
-            Found::At { stamp, offset: 0 } if &payload[after..] == link.cfg.tail() => {
+            Found::At { stamp, offset: 0 } if link.cfg.is_tail(&payload[after..]) => {
                 Event::Message { role: Role::Echo, stamp, bytes }
             }
             Found::None => Event::Foreign { bytes },
