@@ -8,7 +8,7 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use support::throng::{Outcome, Server, run, sum_of, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(15);
 
@@ -57,7 +57,7 @@ fn a_trusted_certificate_is_accepted() {
 fn an_unknown_issuer_is_refused_unless_told() {
     let server = TlsServer::start("127.0.0.1", 2099);
     let refused = server.echo(&[]);
-    assert_eq!(errors_of(&refused.json(), "tls_self_signed"), 2, "{refused}");
+    refused.assert_no_server("tls_unknown_issuer", 2);
     let insecure = server.echo(&["--insecure"]);
     assert_eq!(insecure.code, Some(0), "{insecure}");
 }
@@ -65,13 +65,13 @@ fn an_unknown_issuer_is_refused_unless_told() {
 #[test]
 fn an_expired_certificate_is_refused() {
     let outcome = TlsServer::start("127.0.0.1", 2021).echo_with_ca();
-    assert_eq!(errors_of(&outcome.json(), "tls_expired"), 2, "{outcome}");
+    outcome.assert_no_server("tls_expired", 2);
 }
 
 #[test]
 fn a_certificate_of_another_host_is_refused() {
     let outcome = TlsServer::start("elsewhere.example", 2099).echo_with_ca();
-    assert_eq!(errors_of(&outcome.json(), "tls_wrong_host"), 2, "{outcome}");
+    outcome.assert_no_server("tls_wrong_host", 2);
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn a_server_without_tls_is_told_from_a_bad_certificate() {
     let url = format!("wss://{}/", server.address);
     let outcome =
         run(&mut throng(["echo", &url, "--clients", "2", "--duration", "1s", "--format", "json"]), RUN_MAX);
-    assert_eq!(errors_of(&outcome.json(), "tls_not_tls"), 2, "{outcome}");
+    outcome.assert_no_server("tls_not_tls", 2);
 }

@@ -47,6 +47,13 @@ impl Outcome {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
+
+    /// Panics unless the run could not connect one of its clients, and says that this error was why.
+    pub fn assert_no_server(&self, error: &str, clients: u64) {
+        assert_eq!(self.code, Some(1), "{self}");
+        assert!(self.stderr.contains(&format!("{error}: ")), "stderr does not name {error}\n{self}");
+        assert!(self.stderr.contains(&format!("({clients} of {clients} clients)")), "{self}");
+    }
 }
 
 impl std::fmt::Display for Outcome {
@@ -57,7 +64,7 @@ impl std::fmt::Display for Outcome {
 
 /// How often the error happened in all steps of a run's results.
 pub fn errors_of(results: &Value, kind: &str) -> u64 {
-    sum(results, |counts| counts["errors"].get(kind))
+    sum(results, |counts| counts["errors"][kind].get("count"))
 }
 
 /// A count, added up over all steps of a run's results.

@@ -74,9 +74,11 @@ pub fn take_frame(bytes: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
     Some((first, payload))
 }
 
-/// A compressed message that inflates to so many zeros, a thousand times its size.
-pub fn bomb(bytes: usize) -> Vec<u8> {
+/// A compressed message that inflates to so many MiB of zeros, a thousand times its size. A flushed block stands for
+/// itself, so that it may come again and again.
+pub fn bomb(mebibytes: usize) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(&vec![0; bytes]).unwrap();
-    encoder.finish().unwrap()
+    encoder.write_all(&[0; 1 << 20]).unwrap();
+    encoder.flush().unwrap();
+    encoder.get_ref().repeat(mebibytes)
 }
