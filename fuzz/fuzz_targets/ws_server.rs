@@ -1,0 +1,24 @@
+//! Any bytes at the server after an upgrade with compression.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use throng_fuzz::{Fake, check_portions, limits, split};
+use wire::{DeflateOptions, Server, ServerConfig};
+
+const UPGRADE: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
+
+fuzz_target!(|data: &[u8]| {
+    let Some((step, bytes)) = split(data) else { return };
+    let deflate = Some(DeflateOptions::default());
+    let cfg = ServerConfig { limits: limits(), deflate, ..ServerConfig::default() };
+    check_portions(bytes, step, |portions| {
+        let (mut server, mut io, mut events) = (Server::new(), Fake::default(), 0);
+        let mut feed = |bytes: &[u8]| server.handle_input(&cfg, 0, 0, bytes, &mut io, &mut |_| events += 1);
+        feed(UPGRADE).expect("a good upgrade");
+        let result = portions.iter().try_for_each(|bytes| feed(bytes));
+        (io.out, events, result)
+    });
+});
