@@ -9,13 +9,52 @@ pub struct Style {
     pub percentile: f64,
 }
 
+/// The colours of text reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// All is well.
+    Green,
+    /// To be read twice.
+    Yellow,
+    /// Broken.
+    Red,
+    /// Labels.
+    Dim,
+}
+
 impl Style {
     /// No colour, 95th percentile.
     pub const PLAIN: Style = Style { ansi: false, percentile: 95.0 };
+
+    /// `text` in a colour, or as it is when plain. Pad before painting: escapes have no width.
+    pub fn paint(&self, colour: Colour, text: &str) -> String {
+        if !self.ansi {
+            return text.into();
+        }
+        let code = match colour {
+            Colour::Green => 32,
+            Colour::Yellow => 33,
+            Colour::Red => 31,
+            Colour::Dim => 2,
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
 }
 
 impl Default for Style {
     fn default() -> Self {
         Style::PLAIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_has_no_escapes() {
+        assert_eq!(Style::PLAIN.paint(Colour::Red, "broken"), "broken");
+        let ansi = Style { ansi: true, ..Style::PLAIN };
+        assert_eq!(ansi.paint(Colour::Red, "broken"), "\x1b[31mbroken\x1b[0m");
     }
 }

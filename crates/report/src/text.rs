@@ -1,27 +1,18 @@
-//! Text for a terminal.
+//! Text for a terminal: the lines of each step as it ends, and the block that ends a run.
 
 use results::{Run, Step};
 
 use crate::Style;
 
-/// The lines of one step, each ending in a newline, for printing as soon as the step ends.
-pub fn step_lines(step: &Step, style: &Style) -> String {
-    let ms = |q| step.figures.rtt.quantile_ns(q).div_ceil(1_000_000);
-    format!(
-        "clients: {:5}    {}per-rtt: {:3}ms    min-rtt: {:3}ms    median-rtt: {:3}ms    max-rtt: {:3}ms\n",
-        step.clients,
-        style.percentile,
-        ms(style.percentile / 100.0),
-        step.figures.rtt.min_ns() / 1_000_000,
-        ms(0.5),
-        ms(1.0)
-    )
-}
+mod step;
+mod summary;
 
-/// The block that ends a run: how much, where does it break, can it be believed.
-pub fn summary(run: &Run) -> String {
-    run.verdict
-        .bottleneck
-        .as_ref()
-        .map_or_else(String::new, |finding| format!("bottleneck: {}\n", finding.bottleneck))
+pub use step::step_lines;
+pub use summary::summary;
+pub(crate) use summary::{how_much, value as limit_value, wsdemo_cells};
+
+/// The whole run: every step, and the summary.
+pub fn text(run: &Run, style: &Style) -> String {
+    let steps: String = run.steps.iter().map(|step: &Step| step_lines(step, style)).collect();
+    format!("{steps}\n{}", summary(run, style))
 }

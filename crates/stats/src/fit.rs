@@ -19,7 +19,12 @@ pub struct Line {
 impl Line {
     /// The 95% confidence interval of the slope.
     pub fn slope_interval(&self) -> Interval {
-        Interval::around(self.slope, student::t(CONFIDENCE, self.points as f64 - 2.0) * self.slope_se)
+        Interval::around(self.slope, self.slope_half_width())
+    }
+
+    /// Half the width of [`Self::slope_interval`]: what stands after the ±.
+    pub fn slope_half_width(&self) -> f64 {
+        student::t(CONFIDENCE, self.points as f64 - 2.0) * self.slope_se
     }
 }
 

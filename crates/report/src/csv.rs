@@ -1,0 +1,166 @@
+//! One row per step, RFC 4180; a figure that does not apply is an empty cell.
+
+use results::{Run, Step};
+use stats::Histogram;
+
+/// The statistics of each timed figure, in ms.
+const STATISTICS: [&str; 11] = [
+    "count", "mean_ms", "sd_ms", "min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms", "p9999_ms",
+    "max_ms",
+];
+
+/// The run's steps as comma-separated values, with a header.
+pub fn csv(run: &Run) -> String {
+    let header: Vec<_> = columns(run, &Step::default()).into_iter().map(|(name, _)| name).collect();
+    let mut text = line(&header);
+    for step in &run.steps {
+        let cells: Vec<_> = columns(run, step).into_iter().map(|(_, cell)| cell).collect();
+        text += &line(&cells);
+    }
+    text
+}
+
+fn line(cells: &[String]) -> String {
+    let quoted: Vec<_> = cells.iter().map(|cell| quote(cell)).collect();
+    quoted.join(",") + "\r\n"
+}
+
+fn quote(cell: &str) -> String {
+    if cell.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.into()
+    }
+}
+
+type Column = (String, String);
+
+/// Every column with its cell, in order: the header is that of an empty step.
+fn columns(run: &Run, step: &Step) -> Vec<Column> {
+    let mut columns = whole_run(run);
+    columns.extend(load(step));
+    columns.extend(step.figures.named().iter().flat_map(|(name, histogram)| timed(name, histogram)));
+    columns.extend(counts(step));
+    columns.extend(resources(step));
+    columns
+}
+
+fn column(name: &str, cell: impl ToString) -> Column {
+    (name.into(), cell.to_string())
+}
+
+fn optional(name: &str, cell: Option<impl ToString>) -> Column {
+    (name.into(), cell.map(|cell| cell.to_string()).unwrap_or_default())
+}
+
+/// Three decimals are all a rate or a percentage has to say.
+fn number(name: &str, cell: Option<f64>) -> Column {
+    optional(name, cell.map(|value| (value * 1e3).round() / 1e3))
+}
+
+fn whole_run(run: &Run) -> Vec<Column> {
+    vec![
+        column("id", &run.id),
+        column("target", run.target.name.as_ref().unwrap_or(&run.target.url)),
+        column("scenario", &run.scenario),
+        column("dialect", &run.dialect),
+    ]
+}
+
+fn load(step: &Step) -> Vec<Column> {
+    vec![
+        column("clients", step.clients),
+        column("agents", step.agents),
+        column("duration_s", step.duration_ns as f64 / 1e9),
+        number("asked_per_s", step.rates.asked_per_s),
+        number("achieved_per_s", step.rates.achieved_per_s),
+        number("sent_per_s", step.rates.sent_per_s),
+        number("received_per_s", step.rates.received_per_s),
+        number("connects_per_s", step.rates.connects_per_s),
+    ]
+}
+
+fn timed(name: &str, histogram: &Histogram) -> Vec<Column> {
+    let summary = histogram.summary();
+    let ms = |ns: u64| (ns as f64 / 1e6).to_string();
+    let cells = summary.map(|s| {
+        let (mean, sd) = (ms(s.mean_ns.round() as u64), ms(s.sd_ns.round() as u64));
+        let quantiles = [s.p50_ns, s.p90_ns, s.p95_ns, s.p99_ns, s.p999_ns, s.p9999_ns].map(ms);
+        [&[s.count.to_string(), mean, sd, ms(s.min_ns)], &quantiles[..], &[ms(s.max_ns)]].concat()
+    });
+    let cells = cells.unwrap_or_else(|| vec![String::new(); STATISTICS.len()]);
+    STATISTICS.iter().zip(cells).map(|(statistic, cell)| (format!("{name}_{statistic}"), cell)).collect()
+}
+
+fn counts(step: &Step) -> Vec<Column> {
+    let counts = &step.counts;
+    let exchanged = counts.sent > 0 || counts.expected > 0;
+    let messages = [
+        ("sent", counts.sent),
+        ("expected", counts.expected),
+        ("received", counts.received),
+        ("missing", counts.missing),
+        ("in_flight", counts.in_flight),
+        ("late", counts.late),
+        ("duplicate", counts.duplicate),
+        ("reordered", counts.reordered),
+        ("unexpected", counts.unexpected),
+        ("corrupt", counts.corrupt),
+    ];
+    let connections = [
+        ("connects", counts.connects),
+        ("connected", counts.connected),
+        ("connect_timeouts", counts.connect_timeouts),
+        ("connect_failures", counts.connect_failures),
+        ("disconnects", counts.disconnects),
+        ("errors", step.errors.total()),
+    ];
+    let messages = messages.map(|(name, count)| optional(name, exchanged.then_some(count)));
+    messages.into_iter().chain(connections.map(|(name, count)| column(name, count))).collect()
+}
+
+fn resources(step: &Step) -> Vec<Column> {
+    let (server, generator) = (step.server.as_ref(), step.generator.as_ref());
+    let broken: Vec<_> =
+        step.limits.iter().filter(|limit| !limit.passed).map(|limit| &*limit.limit).collect();
+    vec![
+        number("server_cpu_percent_mean", server.and_then(|server| server.cpu_percent_mean)),
+        optional("server_rss_bytes_peak", server.and_then(|server| server.rss_bytes_peak)),
+        number("generator_cpu_percent_mean", generator.and_then(|generator| generator.cpu_percent_mean)),
+        optional("generator_rss_bytes_peak", generator.and_then(|generator| generator.rss_bytes_peak)),
+        optional("bottleneck", step.bottleneck.as_ref().map(|finding| finding.bottleneck)),
+        column("broken_limits", broken.join("; ")),
+        column("marks", step.marks.join("; ")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn every_row_has_every_column() {
+        let text = csv(&sample::echo_run());
+        let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(widths, [widths[0]; 2]);
+        assert_snapshot!(text, @r#"
+        id,target,scenario,dialect,clients,agents,duration_s,asked_per_s,achieved_per_s,sent_per_s,received_per_s,connects_per_s,handshake_count,handshake_mean_ms,handshake_sd_ms,handshake_min_ms,handshake_p50_ms,handshake_p90_ms,handshake_p95_ms,handshake_p99_ms,handshake_p999_ms,handshake_p9999_ms,handshake_max_ms,tcp_count,tcp_mean_ms,tcp_sd_ms,tcp_min_ms,tcp_p50_ms,tcp_p90_ms,tcp_p95_ms,tcp_p99_ms,tcp_p999_ms,tcp_p9999_ms,tcp_max_ms,tls_count,tls_mean_ms,tls_sd_ms,tls_min_ms,tls_p50_ms,tls_p90_ms,tls_p95_ms,tls_p99_ms,tls_p999_ms,tls_p9999_ms,tls_max_ms,upgrade_count,upgrade_mean_ms,upgrade_sd_ms,upgrade_min_ms,upgrade_p50_ms,upgrade_p90_ms,upgrade_p95_ms,upgrade_p99_ms,upgrade_p999_ms,upgrade_p9999_ms,upgrade_max_ms,ready_count,ready_mean_ms,ready_sd_ms,ready_min_ms,ready_p50_ms,ready_p90_ms,ready_p95_ms,ready_p99_ms,ready_p999_ms,ready_p9999_ms,ready_max_ms,rtt_count,rtt_mean_ms,rtt_sd_ms,rtt_min_ms,rtt_p50_ms,rtt_p90_ms,rtt_p95_ms,rtt_p99_ms,rtt_p999_ms,rtt_p9999_ms,rtt_max_ms,service_count,service_mean_ms,service_sd_ms,service_min_ms,service_p50_ms,service_p90_ms,service_p95_ms,service_p99_ms,service_p999_ms,service_p9999_ms,service_max_ms,delivery_count,delivery_mean_ms,delivery_sd_ms,delivery_min_ms,delivery_p50_ms,delivery_p90_ms,delivery_p95_ms,delivery_p99_ms,delivery_p999_ms,delivery_p9999_ms,delivery_max_ms,completion_count,completion_mean_ms,completion_sd_ms,completion_min_ms,completion_p50_ms,completion_p90_ms,completion_p95_ms,completion_p99_ms,completion_p999_ms,completion_p9999_ms,completion_max_ms,send_lag_count,send_lag_mean_ms,send_lag_sd_ms,send_lag_min_ms,send_lag_p50_ms,send_lag_p90_ms,send_lag_p95_ms,send_lag_p99_ms,send_lag_p999_ms,send_lag_p9999_ms,send_lag_max_ms,sent,expected,received,missing,in_flight,late,duplicate,reordered,unexpected,corrupt,connects,connected,connect_timeouts,connect_failures,disconnects,errors,server_cpu_percent_mean,server_rss_bytes_peak,generator_cpu_percent_mean,generator_rss_bytes_peak,bottleneck,broken_limits,marks
+        20261120-183000-abcdef,node-ws,echo,json,10000,1,30,10000,9999.6,10000,,,10000,7.15,3.955245,0.3,7.151,12.631,13.319,13.863,13.991,13.999,14,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,300000,1.195,0.663955,0.045,1.195,2.115,2.231,2.323,2.343,2.345,2.345,300000,1.17,0.652408,0.04,1.17,2.075,2.187,2.279,2.299,2.3,2.3,,,,,,,,,,,,,,,,,,,,,,,300000,0.045,0.025981,0,0.045,0.081,0.086,0.09,0.09,0.09,0.09,300000,300000,300000,0,0,0,0,0,0,0,10000,10000,0,0,0,0,41,,,,none,,
+    "#);
+    }
+
+    #[test]
+    fn cells_with_commas_and_quotes_are_quoted() {
+        let mut run = sample::echo_run();
+        run.target.name = Some("a \"b\", c".into());
+        assert!(csv(&run).contains(",\"a \"\"b\"\", c\",echo,"));
+    }
+
+    #[test]
+    fn a_run_without_steps_is_a_header() {
+        assert_eq!(csv(&Run::default()).lines().count(), 1);
+    }
+}

@@ -1,0 +1,100 @@
+//! Quantities for people: about three significant digits, and the unit that fits.
+
+/// A duration: `850µs`, `9.12ms`, `47.1ms`, `252ms`, `6.73s`, `94.1s`, `113s`.
+pub fn duration(ns: u64) -> String {
+    let ns = ns as f64;
+    // The limits lie where rounding would add a digit: 9.996 ms is 10.0 ms.
+    let (scale, unit) = match ns {
+        _ if ns < 999_500.0 => (1e3, "µs"),
+        _ if ns < 999_500_000.0 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    let value = ns / scale;
+    let decimals = match value {
+        _ if unit == "µs" && (value == 0.0 || value >= 9.95) => 0,
+        _ if unit == "µs" => 1,
+        _ if value < 9.995 => 2,
+        _ if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}{unit}")
+}
+
+/// A whole number with thousands apart: `1,000,000`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.char_indices() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate of something per second, or of nothing named: `0.5/s`, `47.1 messages/s`, `49,976/s`.
+pub fn rate(per_s: f64, of: &str) -> String {
+    let number = if per_s < 99.95 { format!("{per_s:.1}") } else { count(per_s.round() as u64) };
+    if of.is_empty() { format!("{number}/s") } else { format!("{number} {of}/s") }
+}
+
+/// A size: `512 B`, `32.2 KiB`, `1.50 GiB`.
+pub fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1_024.0;
+        unit += 1;
+    }
+    let decimals = match scaled.abs() {
+        _ if unit == 0 => 0,
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_three_digits() {
+        for (ns, text) in [
+            (0, "0µs"),
+            (400, "0.4µs"),
+            (9_940, "9.9µs"),
+            (33_000, "33µs"),
+            (999_499, "999µs"),
+            (999_500, "1.00ms"),
+            (9_994_000, "9.99ms"),
+            (9_996_000, "10.0ms"),
+            (47_130_000, "47.1ms"),
+            (99_960_000, "100ms"),
+            (252_400_000, "252ms"),
+            (999_600_000, "1.00s"),
+            (6_734_000_000, "6.73s"),
+            (94_101_715_000, "94.1s"),
+            (600_000_000_000, "600s"),
+        ] {
+            assert_eq!(duration(ns), text, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn counts_have_commas() {
+        for (value, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (23_100_000, "23,100,000")] {
+            assert_eq!(count(value), text);
+        }
+    }
+
+    #[test]
+    fn rates_and_sizes() {
+        assert_eq!((rate(0.5, ""), rate(49_975.6, "messages")), ("0.5/s".into(), "49,976 messages/s".into()));
+        assert_eq!((bytes(512.0), bytes(33_000.5)), ("512 B".into(), "32.2 KiB".into()));
+        assert_eq!((bytes(1_023.0), bytes(1.5 * 1_073_741_824.0)), ("1.00 KiB".into(), "1.50 GiB".into()));
+    }
+}

@@ -1,0 +1,221 @@
+//! Tables for issues, READMEs and blogs.
+
+use results::{Run, Step};
+use stats::Histogram;
+
+use crate::format::{count, duration, rate};
+use crate::text::{how_much, limit_value, wsdemo_cells};
+
+/// The run as Markdown: what was run and where, a table of the steps, and the verdict.
+pub fn markdown(run: &Run) -> String {
+    let mut parts = vec![heading(run), environment(run), steps(run)];
+    if run.scenario == "echo" {
+        parts.push(wsdemo(run));
+    }
+    parts.push(verdict(run));
+    parts.join("\n")
+}
+
+fn heading(run: &Run) -> String {
+    let target = run.target.name.as_ref().unwrap_or(&run.target.url);
+    let version = run.target.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let command = run.command.join(" ");
+    format!(
+        "## {}{}: {}, {}\n\n    {}\n",
+        escape(target),
+        escape(&version),
+        run.scenario,
+        run.dialect,
+        command.replace('\n', " ")
+    )
+}
+
+fn environment(run: &Run) -> String {
+    let environment = &run.environment;
+    let parts = [
+        environment.cpu.clone(),
+        environment.cores.map(|cores| format!("{cores} cores")),
+        environment.memory_bytes.map(|bytes| crate::format::bytes(bytes as f64)),
+        environment.kernel.clone(),
+        environment
+            .same_host
+            .map(|same| if same { "server on the same host" } else { "server on another host" }.into()),
+        Some(format!("throng {}, run {}", run.throng, run.id)),
+    ];
+    let known: Vec<_> = parts.into_iter().flatten().map(|part| escape(&part)).collect();
+    known.join(", ") + "\n"
+}
+
+/// One row of a table; its cells are escaped.
+fn row(cells: &[String]) -> String {
+    let escaped: Vec<_> = cells.iter().map(|cell| escape(cell)).collect();
+    format!("| {} |\n", escaped.join(" | "))
+}
+
+/// The first column left, all others right.
+fn header(names: &[&str]) -> String {
+    let names: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+    format!("{}|---|{}\n", row(&names), "---:|".repeat(names.len() - 1))
+}
+
+fn steps(run: &Run) -> String {
+    let figures = shown(run);
+    let mut names = vec!["clients".to_string()];
+    for name in &figures {
+        names.extend(["p50", "p95", "p99", "max"].map(|statistic| format!("{name} {statistic}")));
+    }
+    let rest = ["rate", "received", "missing", "errors", "server CPU", "server RSS", "bottleneck"];
+    names.extend(rest.map(String::from));
+    let mut table = header(&names.iter().map(|name| &**name).collect::<Vec<_>>());
+    for step in &run.steps {
+        table += &row(&step_cells(step, &figures));
+    }
+    table
+}
+
+/// The timed figures that any step has, of those that belong in the table.
+fn shown(run: &Run) -> Vec<&'static str> {
+    let any = |name: &&str| {
+        let has = |step: &Step| step.figures.named().iter().any(|(known, h)| known == name && !h.is_empty());
+        run.steps.iter().any(has)
+    };
+    let exchanged: Vec<_> = ["rtt", "delivery", "completion"].into_iter().filter(any).collect();
+    if exchanged.is_empty() { vec!["handshake"] } else { exchanged }
+}
+
+fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
+    let mut cells = vec![count(step.clients)];
+    for (_, histogram) in step.figures.named().iter().filter(|(name, _)| figures.contains(name)) {
+        cells.extend([0.5, 0.95, 0.99].map(|q| quantile(histogram, q)));
+        cells.push(quantile(histogram, 1.0));
+    }
+    let exchanged = step.counts.sent > 0 || step.counts.expected > 0;
+    let counted = |value| if exchanged { count(value) } else { String::new() };
+    let server = step.server.as_ref();
+    cells.extend([
+        step.rates.achieved_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default(),
+        counted(step.counts.received),
+        counted(step.counts.missing),
+        count(step.errors.total()),
+        server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
+        server.and_then(|s| s.rss_bytes_peak).map(|rss| crate::format::bytes(rss as f64)).unwrap_or_default(),
+        step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
+    ]);
+    cells
+}
+
+/// A quantile, `?` after it where it rests on too few samples; nothing when there are none.
+fn quantile(histogram: &Histogram, q: f64) -> String {
+    if histogram.is_empty() {
+        return String::new();
+    }
+    let mark = if q < 1.0 && histogram.is_marked(q) { "?" } else { "" };
+    duration(histogram.quantile_ns(q)) + mark
+}
+
+/// wsdemo's table, in its columns and in ms.
+fn wsdemo(run: &Run) -> String {
+    let columns = ["mean", "σ", "median", "95%", "99%", "99.9%"];
+    let mut names = vec!["Clients".to_string()];
+    for figure in ["Handshake Time", "Latency"] {
+        names.extend(columns.map(|column| format!("{figure} ({column})")));
+    }
+    names.push("Connection Timeouts".into());
+    let mut table = header(&names.iter().map(|name| &**name).collect::<Vec<_>>());
+    for step in &run.steps {
+        let mut cells = vec![count(step.clients)];
+        for histogram in [&step.figures.handshake, &step.figures.rtt] {
+            let figures =
+                histogram.summary().map(|s| wsdemo_cells(&s).map(|ns| format!("{:.3}", ns as f64 / 1e6)));
+            cells.extend(figures.unwrap_or_default());
+        }
+        cells.push(count(step.counts.connect_timeouts));
+        table += &row(&cells);
+    }
+    table
+}
+
+fn verdict(run: &Run) -> String {
+    let mut text = format!("- **How much:** {}\n", how_much(run));
+    for limit in &run.verdict.limits {
+        let actual =
+            limit.actual.map(|actual| format!(" ({})", limit_value(actual, limit.unit))).unwrap_or_default();
+        let outcome = if limit.passed { "kept" } else { "**broken**" };
+        text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.limit);
+    }
+    if let Some(finding) = &run.verdict.bottleneck {
+        text += &format!("- **Bottleneck:** {}: {}\n", finding.bottleneck, escape(&finding.reason));
+    }
+    if run.verdict.is_trusted() {
+        text += "- **Trust:** nothing speaks against these figures\n";
+    }
+    for note in &run.verdict.trust {
+        text += &format!("- **Trust:** {}\n", escape(&note.0));
+    }
+    text
+}
+
+/// Text from outside must not end a cell, start a tag or break the line.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_broadcast_run() {
+        assert_snapshot!(markdown(&sample::broadcast_run()), @r#"
+        ## node-ws: broadcast, json
+
+            throng broadcast ws://127.0.0.1:3334/ws
+
+        i7-4790K, 8 cores, 16.0 GiB, server on another host, throng 0.1.0, run 20261120-183000-abcdef
+
+        | clients | rtt p50 | rtt p95 | rtt p99 | rtt max | delivery p50 | delivery p95 | delivery p99 | delivery max | completion p50 | completion p95 | completion p99 | completion max | rate | received | missing | errors | server CPU | server RSS | bottleneck |
+        |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+        | 1,000 | 37.5ms | 63.2ms | 65.4ms | 66.0ms | 36.0ms | 66.6ms | 69.4ms | 70.0ms | 50.0ms | 68.0ms | 69.6ms | 70.0ms | 50.0/s | 1,000,000 | 0 | 0 | 62% | 87.0 MiB | none |
+        | 4,000 | 3.34s | 6.40s? | 6.67s? | 6.73s | 3.51s | 6.65s | 6.93s | 7.00s | 3.72s | 6.67s? | 6.93s? | 7.00s | 50.0/s | 397,510 | 490 | 5 | 99% | 87.0 MiB | server |
+
+        - **How much:** 1,000 clients, 50.0 messages/s, 50,000 deliveries/s
+        - **Limit** `rtt.p95<=250ms`: **broken** (6.40s)
+        - **Bottleneck:** server: its CPU was at 99% of 1 core
+        - **Trust:** 20 of 4000 clients did not become usable (at 4000 clients)
+        - **Trust:** p95 rests on 100 samples; 200 are needed (at 4000 clients)
+    "#);
+    }
+
+    #[test]
+    fn an_echo_run() {
+        assert_snapshot!(markdown(&sample::echo_run()), @r#"
+        ## node-ws: echo, json
+
+            throng echo ws://127.0.0.1:3334/ws
+
+        i7-4790K, 8 cores, 16.0 GiB, server on another host, throng 0.1.0, run 20261120-183000-abcdef
+
+        | clients | rtt p50 | rtt p95 | rtt p99 | rtt max | rate | received | missing | errors | server CPU | server RSS | bottleneck |
+        |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+        | 10,000 | 1.20ms | 2.23ms | 2.32ms | 2.35ms | 10,000/s | 300,000 | 0 | 0 | 41% |  | none |
+
+        | Clients | Handshake Time (mean) | Handshake Time (σ) | Handshake Time (median) | Handshake Time (95%) | Handshake Time (99%) | Handshake Time (99.9%) | Latency (mean) | Latency (σ) | Latency (median) | Latency (95%) | Latency (99%) | Latency (99.9%) | Connection Timeouts |
+        |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+        | 10,000 | 7.150 | 3.955 | 7.151 | 13.319 | 13.863 | 13.991 | 1.195 | 0.664 | 1.195 | 2.231 | 2.323 | 2.343 | 0 |
+
+        - **How much:** 10,000 clients, 10,000 messages/s
+        - **Bottleneck:** none: nothing reached its limit: server CPU 41%
+        - **Trust:** nothing speaks against these figures
+    "#);
+    }
+
+    #[test]
+    fn foreign_text_cannot_break_the_table() {
+        let mut run = sample::echo_run();
+        run.target.name = Some("a|b<script>\nc".into());
+        assert!(markdown(&run).starts_with("## a\\|b&lt;script> c"), "{}", markdown(&run));
+    }
+}

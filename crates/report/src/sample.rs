@@ -1,0 +1,194 @@
+//! Runs for the golden tests.
+
+use results::limit::Unit;
+use results::verdict::{conclude, judge, marks};
+use results::{
+    Environment, Figures, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, ServerUse, Step, Target,
+};
+use stats::{Capacity, Counts, Histogram, fit::Line, knee::Knee};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// `n` samples spread evenly from `low_ns` to `high_ns`.
+fn spread(low_ns: u64, high_ns: u64, n: u64) -> Histogram {
+    let mut histogram = Histogram::new();
+    (0..n).for_each(|i| histogram.record_ns(low_ns + (high_ns - low_ns) * i / (n - 1)));
+    histogram
+}
+
+fn judged(mut step: Step) -> Step {
+    step.bottleneck = Some(judge(&step, None));
+    step.marks = marks(&step, 0.95, false);
+    step
+}
+
+fn limit(passed: bool, actual: f64) -> LimitOutcome {
+    LimitOutcome { limit: "rtt.p95<=250ms".into(), passed, actual: Some(actual), unit: Unit::Ms }
+}
+
+/// 1,000 clients, 1,000 broadcasts, all well.
+pub(crate) fn broadcast_step() -> Step {
+    let mut generator = GeneratorUse {
+        cpu_percent_mean: Some(31.0),
+        worker_cpu_percent_max: Some(16.0),
+        rss_bytes_peak: Some(9 << 20),
+        ..GeneratorUse::default()
+    };
+    generator.loop_lag = spread(US, 80 * US, 1_000);
+    judged(Step {
+        clients: 1_000,
+        agents: 1,
+        workers: 2,
+        duration_ns: 20 * S,
+        rates: Rates {
+            achieved_per_s: Some(50.0),
+            sent_per_s: Some(50.0),
+            received_per_s: Some(50_000.0),
+            ..Rates::default()
+        },
+        figures: Figures {
+            handshake: spread(MS, 9 * MS, 1_000),
+            rtt: spread(9 * MS, 66 * MS, 1_000),
+            delivery: spread(2 * MS, 70 * MS, 100_000),
+            completion: spread(30 * MS, 70 * MS, 1_000),
+            ..Figures::default()
+        },
+        counts: Counts {
+            sent: 1_000,
+            expected: 1_000_000,
+            received: 1_000_000,
+            connects: 1_000,
+            connected: 1_000,
+            ..Counts::default()
+        },
+        server: Some(ServerUse {
+            cpu_percent_mean: Some(62.4),
+            cores: Some(1.0),
+            rss_bytes_peak: Some(87 << 20),
+            ..ServerUse::default()
+        }),
+        generator: Some(generator),
+        limits: vec![limit(true, 63.0)],
+        ..Step::default()
+    })
+}
+
+/// 4,000 clients, of which some failed, on a server that is at its end.
+pub(crate) fn troubled_step() -> Step {
+    let mut step = broadcast_step();
+    step.clients = 4_000;
+    step.figures.rtt = spread(20 * MS, 6_734 * MS, 100);
+    step.figures.delivery = spread(20 * MS, 7_000 * MS, 100_000);
+    step.figures.completion = spread(500 * MS, 7_000 * MS, 100);
+    step.counts = Counts {
+        sent: 100,
+        expected: 398_000,
+        received: 397_510,
+        missing: 490,
+        late: 1_200,
+        duplicate: 3,
+        connects: 4_000,
+        connected: 3_980,
+        connect_timeouts: 15,
+        connect_failures: 5,
+        ..Counts::default()
+    };
+    (0..5).for_each(|i| step.errors.add("refused", (2 + i) * S, "connection refused"));
+    step.server.as_mut().unwrap().cpu_percent_mean = Some(99.2);
+    step.limits = vec![limit(false, 6_398.9)];
+    judged(step)
+}
+
+/// A fast echo server under an open loop.
+pub(crate) fn echo_step() -> Step {
+    judged(Step {
+        clients: 10_000,
+        agents: 1,
+        workers: 2,
+        duration_ns: 30 * S,
+        rates: Rates {
+            asked_per_s: Some(10_000.0),
+            achieved_per_s: Some(9_999.6),
+            sent_per_s: Some(10_000.0),
+            ..Rates::default()
+        },
+        figures: Figures {
+            handshake: spread(300 * US, 14 * MS, 10_000),
+            rtt: spread(45 * US, 2_345 * US, 300_000),
+            service: spread(40 * US, 2_300 * US, 300_000),
+            send_lag: spread(0, 90 * US, 300_000),
+            ..Figures::default()
+        },
+        counts: Counts {
+            sent: 300_000,
+            expected: 300_000,
+            received: 300_000,
+            connects: 10_000,
+            connected: 10_000,
+            ..Counts::default()
+        },
+        server: Some(ServerUse { cpu_percent_mean: Some(41.0), cores: Some(1.0), ..ServerUse::default() }),
+        ..Step::default()
+    })
+}
+
+/// Connections that are opened and held.
+pub(crate) fn idle_step() -> Step {
+    judged(Step {
+        clients: 20_000,
+        agents: 2,
+        workers: 2,
+        duration_ns: 30 * S,
+        rates: Rates { connects_per_s: Some(200.0), ..Rates::default() },
+        figures: Figures { handshake: spread(300 * US, 4 * MS, 20_000), ..Figures::default() },
+        counts: Counts { connects: 20_000, connected: 20_000, ..Counts::default() },
+        machine: Some(MachineUse { cores: Some(2), same_host: Some(true), ..MachineUse::default() }),
+        ..Step::default()
+    })
+}
+
+fn run(scenario: &str, steps: Vec<Step>) -> Run {
+    let verdict = conclude(&steps);
+    Run {
+        id: "20261120-183000-abcdef".into(),
+        started_unix_ns: 1_795_199_400_000_000_000,
+        throng: "0.1.0".into(),
+        command: ["throng", scenario, "ws://127.0.0.1:3334/ws"].map(String::from).into(),
+        scenario: scenario.into(),
+        dialect: "json".into(),
+        target: Target { name: Some("node-ws".into()), url: "ws://127.0.0.1:3334/ws".into(), version: None },
+        environment: Environment {
+            cpu: Some("i7-4790K".into()),
+            cores: Some(8),
+            memory_bytes: Some(16 << 30),
+            same_host: Some(false),
+            ..Environment::default()
+        },
+        steps,
+        verdict,
+        ..Run::default()
+    }
+}
+
+/// A walk of two steps, the second of which breaks the limit.
+pub(crate) fn broadcast_run() -> Run {
+    run("broadcast", vec![broadcast_step(), troubled_step()])
+}
+
+/// One step of wsdemo.
+pub(crate) fn echo_run() -> Run {
+    run("echo", vec![echo_step()])
+}
+
+/// A search with everything a search can find.
+pub(crate) fn search_run() -> Run {
+    let mut run = broadcast_run();
+    run.verdict.capacity =
+        Some(Capacity { clients: 3_120, low: 2_890, high: 3_310, confidence: 0.95, at_least: false });
+    run.verdict.knee = Some(Knee { load: 50.0, latency: 47.0 * MS as f64 });
+    run.verdict.memory_per_client =
+        Some(Line { slope: 33_000.5, intercept: 50e6, slope_se: 120.25, points: 80 });
+    run
+}

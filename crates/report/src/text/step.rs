@@ -1,0 +1,266 @@
+//! One step. The first line is websocket-bench's own, to the byte and in whole milliseconds, so that scripts that
+//! read it keep working; what throng adds stands below it, indented.
+
+use results::{Bottleneck, GeneratorUse, ServerUse, Step};
+use stats::Histogram;
+
+use crate::format::{bytes, count, duration, rate};
+use crate::style::{Colour, Style};
+
+/// Where the values of the lines below the first begin.
+const LABEL_WIDTH: usize = 12;
+/// The width of one figure, its name included.
+const CELL_WIDTH: usize = 14;
+
+const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// The lines of one step, each ending in a newline, for printing as soon as the step ends. A percentile with too
+/// few samples is followed by `?`.
+pub fn step_lines(step: &Step, style: &Style) -> String {
+    let mut lines = vec![first_line(step, style)];
+    let timed = step
+        .figures
+        .named()
+        .into_iter()
+        .filter(|(name, figure)| shown(step).contains(name) && !figure.is_empty());
+    lines.extend(timed.map(|(name, figure)| row(name, &percentiles(figure), style)));
+    lines.extend(connections(step).map(|text| row("clients", &text, style)));
+    lines.extend(messages(step).map(|text| row("messages", &text, style)));
+    lines.extend(step.errors.iter().map(|(kind, error)| {
+        let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);
+        let text = format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example);
+        row("error", &style.paint(Colour::Yellow, &text), style)
+    }));
+    lines.extend(resources(step).map(|text| row("server", &text, style)));
+    lines.extend(
+        step.limits
+            .iter()
+            .filter(|limit| !limit.passed)
+            .map(|limit| row("broken", &style.paint(Colour::Red, &super::summary::broken(limit)), style)),
+    );
+    lines.extend(bottleneck(step, style).map(|text| row("bottleneck", &text, style)));
+    lines.extend(step.marks.iter().map(|mark| row("mark", &style.paint(Colour::Yellow, mark), style)));
+    lines.join("\n") + "\n"
+}
+
+/// The figures worth a line: a fan-out is told by its deliveries, an echo by its service time, connecting by itself.
+fn shown(step: &Step) -> &'static [&'static str] {
+    let figures = &step.figures;
+    match (figures.rtt.is_empty(), figures.delivery.is_empty()) {
+        (true, true) => &["handshake"],
+        (false, true) => &["rtt", "service"],
+        (_, false) => &["rtt", "delivery", "completion"],
+    }
+}
+
+/// `clients: %5d    %dper-rtt: %3dms    min-rtt: %3dms    median-rtt: %3dms    max-rtt: %3dms`, rounded half up.
+fn first_line(step: &Step, style: &Style) -> String {
+    let rtt = &step.figures.rtt;
+    if rtt.is_empty() {
+        return format!("clients: {:5}", step.clients);
+    }
+    let ms = |ns: u64| (ns + 500_000) / 1_000_000;
+    format!(
+        "clients: {:5}    {}per-rtt: {:3}ms    min-rtt: {:3}ms    median-rtt: {:3}ms    max-rtt: {:3}ms",
+        step.clients,
+        style.percentile,
+        ms(rtt.quantile_ns(style.percentile / 100.0)),
+        ms(rtt.min_ns()),
+        ms(rtt.quantile_ns(0.5)),
+        ms(rtt.max_ns()),
+    )
+}
+
+fn row(label: &str, text: &str, style: &Style) -> String {
+    let label = style.paint(Colour::Dim, &format!("{label:LABEL_WIDTH$}"));
+    format!("  {label}{text}").trim_end().into()
+}
+
+fn percentiles(histogram: &Histogram) -> String {
+    let mut text = String::new();
+    for (name, q) in COLUMNS {
+        let mark = if histogram.is_marked(q) { "?" } else { "" };
+        let cell = format!("{name} {}{mark}", duration(histogram.quantile_ns(q)));
+        text += &format!("{cell:CELL_WIDTH$} ");
+    }
+    text + &format!("max {}", duration(histogram.max_ns()))
+}
+
+/// Said only when it is not simply all of them.
+fn connections(step: &Step) -> Option<String> {
+    let counts = &step.counts;
+    let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
+    let all = counts.connected == counts.connects && counts.disconnects == 0;
+    if all && !step.figures.rtt.is_empty() {
+        return None;
+    }
+    let named = [
+        (counts.connect_timeouts, "timed out"),
+        (counts.connect_failures, "failed"),
+        (counts.connecting, "still connecting"),
+        (counts.disconnects, "lost"),
+    ];
+    Some(format!("{} of {} usable{rate}{}", count(counts.connected), count(counts.connects), nonzero(&named)))
+}
+
+fn messages(step: &Step) -> Option<String> {
+    let counts = &step.counts;
+    if counts.sent == 0 && counts.expected == 0 {
+        return None;
+    }
+    let named = [
+        (counts.missing, "missing"),
+        (counts.in_flight, "in flight"),
+        (counts.late, "late"),
+        (counts.duplicate, "duplicate"),
+        (counts.reordered, "reordered"),
+        (counts.unexpected, "unexpected"),
+        (counts.corrupt, "corrupt"),
+    ];
+    let rates = match (step.rates.asked_per_s, step.rates.achieved_per_s) {
+        (Some(asked), Some(achieved)) => format!(" at {} of {}", rate(achieved, ""), rate(asked, "")),
+        (None, Some(achieved)) => format!(" at {}", rate(achieved, "")),
+        _ => String::new(),
+    };
+    let (sent, received, expected) = (count(counts.sent), count(counts.received), count(counts.expected));
+    Some(format!("{sent} sent{rates}, {received} of {expected} received{}", nonzero(&named)))
+}
+
+fn nonzero(named: &[(u64, &str)]) -> String {
+    let some = named.iter().filter(|(value, _)| *value > 0);
+    some.map(|(value, name)| format!(", {} {name}", count(*value))).collect()
+}
+
+fn resources(step: &Step) -> Option<String> {
+    let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
+    let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());
+    match (server, generator) {
+        (None, None) => None,
+        (Some(server), None) => Some(server),
+        (server, Some(generator)) => {
+            Some(format!("{:30}generator  {generator}", server.unwrap_or_else(|| "not seen".into())))
+        }
+    }
+}
+
+fn server_use(server: &ServerUse) -> String {
+    cpu_and_memory(server.cpu_percent_mean, server.rss_bytes_peak)
+}
+
+fn generator_use(generator: &GeneratorUse) -> String {
+    let mut text = cpu_and_memory(generator.cpu_percent_mean, generator.rss_bytes_peak);
+    if !generator.loop_lag.is_empty() {
+        text += &format!("  loop lag p99 {}", duration(generator.loop_lag.quantile_ns(0.99)));
+    }
+    text
+}
+
+fn cpu_and_memory(cpu_percent: Option<f64>, rss_bytes: Option<u64>) -> String {
+    let parts = [
+        cpu_percent.map(|cpu| format!("CPU {cpu:.0}%")),
+        rss_bytes.map(|rss| format!("RSS {}", bytes(rss as f64))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+fn bottleneck(step: &Step, style: &Style) -> Option<String> {
+    let finding = step.bottleneck.as_ref()?;
+    let text = format!("{}: {}", finding.bottleneck, finding.reason);
+    Some(match finding.bottleneck {
+        Bottleneck::None => text,
+        Bottleneck::Server => style.paint(Colour::Yellow, &text),
+        _ => style.paint(Colour::Red, &text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_first_line_is_websocket_benchs() {
+        // Two published lines from their figures, and one whose figures are wider than their columns.
+        for line in [
+            "clients:  1000    95per-rtt:  47ms    min-rtt:   9ms    median-rtt:  20ms    max-rtt:  66ms",
+            "clients:   100    95per-rtt:  94ms    min-rtt:  42ms    median-rtt:  73ms    max-rtt: 101ms",
+            "clients: 10000    95per-rtt: 5147ms    min-rtt: 5147ms    median-rtt: 5147ms    max-rtt: 5147ms",
+        ] {
+            let numbers: Vec<u64> =
+                line.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
+            let [clients, _, p95, min, median, max] = numbers[..] else { panic!("{line}") };
+            let mut step = Step { clients, ..Step::default() };
+            for (ms, n) in [(min, 1), (median, 50), (p95, 45), (max, 4)] {
+                step.figures.rtt.record_n_ns(ms * 1_000_000, n);
+            }
+            assert_eq!(step_lines(&step, &Style::PLAIN).lines().next(), Some(line));
+        }
+    }
+
+    #[test]
+    fn a_broadcast_step() {
+        assert_snapshot!(step_lines(&sample::broadcast_step(), &Style::PLAIN), @r#"
+        clients:  1000    95per-rtt:  63ms    min-rtt:   9ms    median-rtt:  38ms    max-rtt:  66ms
+          rtt         p50 37.5ms     p95 63.2ms     p99 65.4ms     p99.9 66.0ms?  max 66.0ms
+          delivery    p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
+          completion  p50 50.0ms     p95 68.0ms     p99 69.6ms     p99.9 70.0ms?  max 70.0ms
+          messages    1,000 sent at 50.0/s, 1,000,000 of 1,000,000 received
+          server      CPU 62%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
+          bottleneck  none: nothing reached its limit: server CPU 62%, busiest worker 16%
+    "#);
+    }
+
+    #[test]
+    fn a_step_in_trouble() {
+        assert_snapshot!(step_lines(&sample::troubled_step(), &Style::PLAIN), @r#"
+        clients:  4000    95per-rtt: 6398ms    min-rtt:  20ms    median-rtt: 3344ms    max-rtt: 6734ms
+          rtt         p50 3.34s      p95 6.40s?     p99 6.67s?     p99.9 6.73s?   max 6.73s
+          delivery    p50 3.51s      p95 6.65s      p99 6.93s      p99.9 7.00s    max 7.00s
+          completion  p50 3.72s      p95 6.67s?     p99 6.93s?     p99.9 7.00s?   max 7.00s
+          clients     3,980 of 4,000 usable, 15 timed out, 5 failed
+          messages    100 sent at 50.0/s, 397,510 of 398,000 received, 490 missing, 1,200 late, 3 duplicate
+          error       refused 5, 2.0s to 6.0s: connection refused
+          server      CPU 99%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
+          broken      rtt.p95<=250ms was 6.40s
+          bottleneck  server: its CPU was at 99% of 1 core
+          mark        20 of 4000 clients did not become usable
+          mark        p95 rests on 100 samples; 200 are needed
+    "#);
+    }
+
+    #[test]
+    fn an_echo_step_shows_microseconds() {
+        assert_snapshot!(step_lines(&sample::echo_step(), &Style::PLAIN), @r#"
+        clients: 10000    95per-rtt:   2ms    min-rtt:   0ms    median-rtt:   1ms    max-rtt:   2ms
+          rtt         p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
+          service     p50 1.17ms     p95 2.19ms     p99 2.28ms     p99.9 2.30ms   max 2.30ms
+          messages    300,000 sent at 10,000/s of 10,000/s, 300,000 of 300,000 received
+          server      CPU 41%
+          bottleneck  none: nothing reached its limit: server CPU 41%
+    "#);
+    }
+
+    #[test]
+    fn an_idle_step_has_no_rtt() {
+        assert_snapshot!(step_lines(&sample::idle_step(), &Style::PLAIN), @r#"
+        clients: 20000
+          handshake   p50 2.15ms     p95 3.81ms     p99 3.96ms     p99.9 4.00ms   max 4.00ms
+          clients     20,000 of 20,000 usable at 200/s
+          bottleneck  none: nothing reached its limit
+    "#);
+    }
+
+    #[test]
+    fn colours_only_change_colours() {
+        let ansi = step_lines(&sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
+        let mut plain = String::new();
+        for (i, part) in ansi.split('\x1b').enumerate() {
+            plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
+        }
+        assert_ne!(ansi, plain);
+        let trimmed: Vec<_> = plain.lines().map(str::trim_end).collect();
+        assert_eq!(trimmed.join("\n") + "\n", step_lines(&sample::troubled_step(), &Style::PLAIN));
+    }
+}

@@ -1,0 +1,202 @@
+//! The block that ends a run: how much, where does it break, can it be believed.
+
+use results::limit::Unit;
+use results::{Bottleneck, LimitOutcome, Run, Step};
+use stats::{Capacity, Histogram, Summary};
+
+use crate::format::{bytes, count, duration, rate};
+use crate::style::{Colour, Style};
+
+/// The block that ends a run, each line ending in a newline.
+pub fn summary(run: &Run, style: &Style) -> String {
+    let mut lines = Vec::new();
+    if run.scenario == "echo" || run.scenario == "http" {
+        lines.extend(run.steps.last().map(wsdemo_table));
+    }
+    if run.scenario == "broadcast" {
+        lines.extend(missing_line(run));
+    }
+    let verdict = &run.verdict;
+    lines.push(row("how much", &how_much(run), style));
+    lines.extend(verdict.knee.map(|knee| {
+        let text = format!(
+            "latency outgrows load above {} ({})",
+            rate(knee.load, "messages"),
+            duration(knee.latency as u64)
+        );
+        row("knee", &text, style)
+    }));
+    lines.extend(verdict.memory_per_client.map(|line| {
+        let text = format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));
+        row("memory", &text, style)
+    }));
+    lines.push(row("breaks", &breaks(run, style), style));
+    if verdict.is_trusted() {
+        lines.push(row("trust", &style.paint(Colour::Green, "nothing speaks against these figures"), style));
+    } else {
+        lines.extend(verdict.trust.iter().enumerate().map(|(i, note)| {
+            row(if i == 0 { "trust" } else { "" }, &style.paint(Colour::Yellow, &note.0), style)
+        }));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn row(label: &str, text: &str, style: &Style) -> String {
+    format!("{} {text}", style.paint(Colour::Dim, &format!("{label:9}")))
+}
+
+/// A broken limit: what it was, and what came.
+pub(super) fn broken(limit: &LimitOutcome) -> String {
+    match limit.actual {
+        Some(actual) => format!("{} was {}", limit.limit, value(actual, limit.unit)),
+        None => format!("{} was not measured", limit.limit),
+    }
+}
+
+/// A limit's figure in its unit.
+pub(crate) fn value(actual: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ms => duration((actual * 1e6).round() as u64),
+        Unit::Percent => format!("{actual:.2}%"),
+        Unit::PerSecond => rate(actual, ""),
+        Unit::Bytes => bytes(actual),
+        Unit::Count => count(actual.round() as u64),
+    }
+}
+
+/// The capacity if it was searched for, or else the heaviest step that kept all limits.
+pub(crate) fn how_much(run: &Run) -> String {
+    if let Some(capacity) = run.verdict.capacity {
+        return capacity_text(capacity);
+    }
+    let kept = |step: &&Step| step.limits.iter().all(|limit| limit.passed);
+    let Some(step) = run.steps.iter().filter(kept).max_by_key(|step| step.clients) else {
+        return if run.steps.is_empty() {
+            "nothing was measured".into()
+        } else {
+            "no step kept its limits".into()
+        };
+    };
+    let achieved =
+        step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, "messages"))).unwrap_or_default();
+    let received =
+        step.rates.received_per_s.map(|per_s| format!(", {}", rate(per_s, "deliveries"))).unwrap_or_default();
+    format!(
+        "{} clients{achieved}{received}",
+        count(step.counts.connected.max(step.clients.min(step.counts.connects)))
+    )
+}
+
+fn capacity_text(capacity: Capacity) -> String {
+    let Capacity { clients, low, high, confidence, at_least } = capacity;
+    if at_least {
+        return format!("at least {} clients: nothing broke", count(clients));
+    }
+    let percent = confidence * 100.0;
+    format!("{} clients, {percent:.0}% CI {} to {}", count(clients), count(low), count(high))
+}
+
+fn breaks(run: &Run, style: &Style) -> String {
+    let first = run.steps.iter().find(|step| step.limits.iter().any(|limit| !limit.passed));
+    let limits = match first {
+        Some(step) => {
+            let texts: Vec<_> = step.limits.iter().filter(|limit| !limit.passed).map(broken).collect();
+            let text = format!("at {} clients: {}", count(step.clients), texts.join(", "));
+            style.paint(Colour::Red, &text)
+        }
+        None if run.steps.iter().all(|step| step.limits.is_empty()) => "no limit was set".into(),
+        None => "no limit was broken".into(),
+    };
+    match &run.verdict.bottleneck {
+        None => limits,
+        Some(finding) if finding.bottleneck == Bottleneck::None => format!("{limits}; {}", finding.reason),
+        Some(finding) => format!("{limits}; bottleneck {}: {}", finding.bottleneck, finding.reason),
+    }
+}
+
+/// wsdemo's table, turned on its side: one run has two rows.
+fn wsdemo_table(step: &Step) -> String {
+    let mut table =
+        format!("{:15}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "mean", "σ", "median", "95%", "99%", "99.9%");
+    let rows: [(&str, &Histogram); 2] =
+        [("handshake time", &step.figures.handshake), ("latency", &step.figures.rtt)];
+    for (name, histogram) in rows {
+        let Some(summary) = histogram.summary() else { continue };
+        let cells = wsdemo_cells(&summary).map(|ns| format!("{:>9}", duration(ns)));
+        table += &format!("{name:15}{}\n", cells.concat());
+    }
+    table + &format!("connection timeouts {}\n", count(step.counts.connect_timeouts))
+}
+
+/// Mean, σ, median, 95%, 99% and 99.9%, in ns: wsdemo's columns.
+pub(crate) fn wsdemo_cells(summary: &Summary) -> [u64; 6] {
+    let &Summary { mean_ns, sd_ns, p50_ns, p95_ns, p99_ns, p999_ns, .. } = summary;
+    [mean_ns.round() as u64, sd_ns.round() as u64, p50_ns, p95_ns, p99_ns, p999_ns]
+}
+
+/// websocket-bench's last line, where broadcasts are missing; here they are lost, not late.
+fn missing_line(run: &Run) -> Option<String> {
+    let (expected, received) = run.steps.iter().fold((0, 0), |(expected, received), step| {
+        (expected + step.counts.expected, received + step.counts.received)
+    });
+    (received < expected)
+        .then(|| format!("Missing received broadcasts: expected {expected}, got {received}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_broadcast_run_that_broke() {
+        assert_snapshot!(summary(&sample::broadcast_run(), &Style::PLAIN), @r#"
+        Missing received broadcasts: expected 1398000, got 1397510
+
+        how much  1,000 clients, 50.0 messages/s, 50,000 deliveries/s
+        breaks    at 4,000 clients: rtt.p95<=250ms was 6.40s; bottleneck server: its CPU was at 99% of 1 core
+        trust     20 of 4000 clients did not become usable (at 4000 clients)
+                  p95 rests on 100 samples; 200 are needed (at 4000 clients)
+    "#);
+    }
+
+    #[test]
+    fn an_echo_run_ends_with_wsdemos_table() {
+        assert_snapshot!(summary(&sample::echo_run(), &Style::PLAIN), @r#"
+                            mean        σ   median      95%      99%    99.9%
+        handshake time    7.15ms   3.96ms   7.15ms   13.3ms   13.9ms   14.0ms
+        latency           1.20ms    664µs   1.20ms   2.23ms   2.32ms   2.34ms
+        connection timeouts 0
+
+        how much  10,000 clients, 10,000 messages/s
+        breaks    no limit was set; nothing reached its limit: server CPU 41%
+        trust     nothing speaks against these figures
+    "#);
+    }
+
+    #[test]
+    fn a_search_ends_with_its_capacity() {
+        assert_snapshot!(summary(&sample::search_run(), &Style::PLAIN), @r#"
+        Missing received broadcasts: expected 1398000, got 1397510
+
+        how much  3,120 clients, 95% CI 2,890 to 3,310
+        knee      latency outgrows load above 50.0 messages/s (47.0ms)
+        memory    32.2 KiB per client ± 239 B (95% CI)
+        breaks    at 4,000 clients: rtt.p95<=250ms was 6.40s; bottleneck server: its CPU was at 99% of 1 core
+        trust     20 of 4000 clients did not become usable (at 4000 clients)
+                  p95 rests on 100 samples; 200 are needed (at 4000 clients)
+    "#);
+    }
+
+    #[test]
+    fn an_empty_run_says_so() {
+        let run = Run { verdict: results::verdict::conclude(&[]), ..Run::default() };
+        assert_snapshot!(summary(&run, &Style::PLAIN), @r#"
+        how much  nothing was measured
+        breaks    no limit was set
+        trust     nothing was measured
+    "#);
+    }
+}
