@@ -43,8 +43,8 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Net(kind) => write!(f, "{kind}"),
-            Self::Tls(error) => write!(f, "{error}"),
+            Self::Net(kind) => with_remedy(f, &kind, kind.remedy()),
+            Self::Tls(error) => with_remedy(f, &error, error.remedy()),
             Self::Wire(failure) => write!(f, "{failure}"),
             Self::Rejected(rejection) => write!(f, "the server refused: {}", rejection.name()),
             Self::Closed(code) => write!(f, "the server closed the session with code {code}"),
@@ -52,4 +52,9 @@ impl fmt::Display for Cause {
             Self::Unread => f.write_str("the server does not read what it is sent"),
         }
     }
+}
+
+fn with_remedy(f: &mut fmt::Formatter<'_>, what: &dyn fmt::Display, remedy: Option<&str>) -> fmt::Result {
+    write!(f, "{what}")?;
+    remedy.map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
 }

@@ -3,7 +3,6 @@
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
-use fastrand::Rng;
 use load::{Plan, Segment, Workload};
 use net::clock;
 use net::poll::{Event, Interest, Poller};
@@ -13,9 +12,10 @@ use wire::{Kind, Stamp, StreamId};
 
 use crate::books::{Books, Ledger, Record, Sent, State, Step};
 use crate::cause::Cause;
-use crate::link::{Link, cause_of};
+use crate::link::cause_of;
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
+use crate::streams::{Output, Streams, Wish};
 
 /// One read takes this much at the most; a connection with more gets its next turn at once.
 const READ_BYTES: usize = 256 << 10;
@@ -29,11 +29,31 @@ const NORMAL_CLOSURE: u16 = 1000;
 /// A virtual user.
 #[derive(Default)]
 pub(crate) struct Client {
-    link: Link,
+    streams: Streams,
     pub(crate) session: wire::Client,
     pub(crate) record: Record,
     /// Counts connections, so that an event of an earlier one is known as such.
     pub(crate) attempt: u32,
+}
+
+/// What epoll gives back with an event: which stream of which client, and of which of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) client: u32,
+    pub(crate) stream: StreamId,
+    pub(crate) attempt: u32,
+}
+
+impl Token {
+    /// Clients have 24 bits, streams 8, attempts 32.
+    pub(crate) fn pack(self) -> u64 {
+        debug_assert!(self.client < 1 << 24, "CLIENTS_MAX");
+        u64::from(self.attempt) << 32 | u64::from(self.stream) << 24 | u64::from(self.client)
+    }
+
+    pub(crate) fn unpack(bits: u64) -> Self {
+        Self { client: bits as u32 & 0x00ff_ffff, stream: (bits >> 24) as u8, attempt: (bits >> 32) as u32 }
+    }
 }
 
 /// What the clients of a worker have in common.
@@ -53,26 +73,6 @@ pub(crate) struct Shared {
     output: Output,
     /// What to add to the run's clock to get the wall clock, as it was at the start.
     unix_minus_monotonic_ns: u64,
-}
-
-/// Where sessions write, and where they get their randomness.
-struct Output {
-    bytes: Vec<u8>,
-    rng: Rng,
-}
-
-impl wire::Io for Output {
-    fn out(&mut self, _stream: StreamId) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-
-    fn random_u64(&mut self) -> u64 {
-        self.rng.u64(..)
-    }
-
-    fn open_stream(&mut self, _stream: StreamId) {}
-
-    fn close_stream(&mut self, _stream: StreamId) {}
 }
 
 impl Shared {
@@ -98,10 +98,7 @@ impl Shared {
             read: vec![0; READ_BYTES],
             plain: Vec::new(),
             scratch: Vec::new(),
-            output: Output {
-                bytes: Vec::new(),
-                rng: Rng::with_seed(plan.seed.wrapping_add(u64::from(segment.worker))),
-            },
+            output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
             unix_minus_monotonic_ns: clock::realtime_ns().wrapping_sub(clock::monotonic_ns()),
         })
     }
@@ -120,6 +117,11 @@ impl Client {
         self.record =
             Record { state: State::Connecting, started_ns: now_ns, since_ns: now_ns, ..Record::default() };
         self.session = wire::Client::new();
+        self.open_stream(index, 0, shared)
+    }
+
+    /// Connects one of the client's streams.
+    fn open_stream(&mut self, index: u32, stream: StreamId, shared: &mut Shared) -> Result<(), Cause> {
         let addr = &shared.endpoints[shared.turn(index, shared.endpoints.len())];
         let local = match shared.local_addrs.len() {
             0 => None,
@@ -129,68 +131,100 @@ impl Client {
         if index.is_multiple_of(LAG_SAMPLE_EVERY) {
             socket.enable_timestamps().map_err(|error| cause_of(&error))?;
         }
-        let token = u64::from(index) | u64::from(self.attempt) << 32;
-        shared.poller.add(&socket, token, Interest::ReadWriteEdge).map_err(|error| cause_of(&error))?;
-        self.link = Link::new(socket);
+        let token = Token { client: index, stream, attempt: self.attempt };
+        let added = shared.poller.add(&socket, token.pack(), Interest::ReadWriteEdge);
+        added.map_err(|error| cause_of(&error))?;
+        self.streams.open(stream, socket);
         Ok(())
     }
 
-    /// Something happened on the socket.
+    /// Something happened on the socket of a stream.
     pub(crate) fn handle_ready(
         &mut self,
-        index: u32,
+        token: Token,
         event: Event,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         shared.now_ns = clock::monotonic_ns();
-        if self.record.state == State::Connecting {
+        let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
+        if link.is_connecting {
             if !event.writable && !event.error {
                 return Ok(());
             }
-            self.handle_connected(shared, &mut ledger.meter)?;
-        }
-        if event.writable {
-            self.link.handle_writable()?;
+            self.handle_connected(token, shared, &mut ledger.meter)?;
+        } else if event.writable {
+            link.handle_writable()?;
         }
         if event.readable || event.closed {
-            self.handle_readable(index, event.closed, shared, ledger)?;
+            self.handle_readable(token, event.closed, shared, ledger)?;
         }
         Ok(())
     }
 
-    fn handle_connected(&mut self, shared: &mut Shared, meter: &mut Meter) -> Result<(), Cause> {
-        let Some(socket) = &self.link.socket else { return Ok(()) };
+    fn handle_connected(
+        &mut self,
+        token: Token,
+        shared: &mut Shared,
+        meter: &mut Meter,
+    ) -> Result<(), Cause> {
+        let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
+        let Some(socket) = &link.socket else { return Ok(()) };
         if let Some(error) = socket.take_error().map_err(|e| cause_of(&e))? {
             return Err(cause_of(&error));
         }
-        self.record.state = State::Opening;
-        meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
-        self.record.since_ns = shared.now_ns;
-        if let Some((tls, name)) = &shared.tls {
-            self.link.tls = Some(Box::new(Tls::new_client(tls, name).map_err(Cause::Tls)?));
-            return self.link.write_tls(&mut shared.scratch);
+        link.is_connecting = false;
+        if self.record.state == State::Connecting {
+            self.record.state = State::Opening;
+            meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
+            self.record.since_ns = shared.now_ns;
         }
-        self.handle_open(shared)
+        if let Some((tls, name)) = &shared.tls {
+            link.tls = Some(Box::new(Tls::new_client(tls, name).map_err(Cause::Tls)?));
+            return link.write_tls(&mut shared.scratch);
+        }
+        self.handle_open(token, shared)
     }
 
-    /// The byte stream stands: the session may speak.
-    fn handle_open(&mut self, shared: &mut Shared) -> Result<(), Cause> {
-        shared.output.bytes.clear();
-        self.session.handle_open(&shared.wire, shared.now_ns, 0, &mut shared.output);
-        self.link.write(&shared.output.bytes, &mut shared.scratch)
+    /// A byte stream stands: the session may speak.
+    fn handle_open(&mut self, token: Token, shared: &mut Shared) -> Result<(), Cause> {
+        self.session.handle_open(&shared.wire, shared.now_ns, token.stream, &mut shared.output);
+        self.flush(token.client, shared)
+    }
+
+    /// Carries out what the session said and wished.
+    #[inline]
+    fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
+        let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
+        if shared.output.wishes.is_empty() { written } else { self.grant(index, shared, written) }
+    }
+
+    #[cold]
+    fn grant(&mut self, index: u32, shared: &mut Shared, written: Result<(), Cause>) -> Result<(), Cause> {
+        let mut outcome = written;
+        for wish in std::mem::take(&mut shared.output.wishes) {
+            match wish {
+                Wish::Close(stream) => self.streams.close(stream),
+                Wish::Open(stream) => {
+                    outcome = outcome.and_then(|()| self.open_stream(index, stream, shared))
+                }
+            }
+        }
+        outcome
     }
 
     fn handle_readable(
         &mut self,
-        index: u32,
+        token: Token,
         closed: bool,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         loop {
-            let Some(socket) = &self.link.socket else { return Ok(()) };
-            let (received, stamped_ns) = match receive(socket, index, &mut shared.read) {
+            let Some(socket) = self.streams.get(token.stream).and_then(|link| link.socket.as_ref()) else {
+                return Ok(());
+            };
+            let (received, stamped_ns) = match receive(socket, token.client, &mut shared.read) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(cause_of(&error)),
@@ -199,7 +233,12 @@ impl Client {
             if let Some(lag_ns) = stamped_ns.and_then(lag_since) {
                 ledger.meter.figures.loop_lag.record_ns(lag_ns);
             }
-            self.handle_bytes(index, received, shared, ledger)?;
+            if received == 0 {
+                // Gone before the session hears of it: it may live on without this stream, or ask for it anew.
+                self.streams.close(token.stream);
+                return self.handle_plain(token, 0, shared, ledger);
+            }
+            self.handle_bytes(token, received, shared, ledger)?;
             // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.
             if received < shared.read.len() && !closed {
                 return Ok(());
@@ -207,43 +246,47 @@ impl Client {
         }
     }
 
-    /// `received` bytes are in the read buffer; none: the server has closed the stream.
+    /// `received` bytes are in the read buffer.
     fn handle_bytes(
         &mut self,
-        index: u32,
+        token: Token,
         received: usize,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let mut was_handshaking = false;
-        if let Some(tls) = self.link.tls.as_mut().filter(|_| received > 0) {
+        let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
+        if let Some(tls) = &mut link.tls {
             was_handshaking = tls.is_handshaking();
             shared.plain.clear();
             let outcome = tls.handle_input(&shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
             let is_handshaking = tls.is_handshaking();
-            self.link.write_tls(&mut shared.scratch)?;
+            link.write_tls(&mut shared.scratch)?;
             outcome?;
             if is_handshaking {
                 return Ok(());
             }
         }
         if was_handshaking {
-            ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
-            self.record.since_ns = shared.now_ns;
-            self.handle_open(shared)?;
+            if self.record.state == State::Opening && token.stream == 0 {
+                ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
+                self.record.since_ns = shared.now_ns;
+            }
+            self.handle_open(token, shared)?;
         }
-        self.handle_plain(index, received, shared, ledger)
+        self.handle_plain(token, received, shared, ledger)
     }
 
+    /// `received` bytes are in hand; none: the server has closed the stream.
     fn handle_plain(
         &mut self,
-        index: u32,
+        token: Token,
         received: usize,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let Shared { wire, read, plain, scratch, output, segment, workload, now_ns, .. } = shared;
-        let bytes = if self.link.tls.is_some() { plain.as_slice() } else { &read[..received] };
+        let Shared { wire, tls, read, plain, output, segment, workload, now_ns, .. } = shared;
+        let bytes = if tls.is_some() { plain.as_slice() } else { &read[..received] };
         let mut end = None;
         let mut books = Books {
             now_ns: *now_ns,
@@ -251,31 +294,36 @@ impl Client {
             workers: segment.workers,
             workload: *workload,
             has_ack: wire.options().dialect.has_ack(),
-            client: index,
+            client: token.client,
             record: &mut self.record,
             ledger,
             end: &mut end,
         };
-        output.bytes.clear();
         let on = &mut |event| books.handle(event);
         let outcome = match received {
-            0 => self.session.handle_eof(wire, *now_ns, 0, on),
-            _ => self.session.handle_input(wire, *now_ns, 0, bytes, output, on),
+            0 => self.session.handle_eof(wire, *now_ns, token.stream, on),
+            _ => self.session.handle_input(wire, *now_ns, token.stream, bytes, output, on),
         };
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
-        let written = self.link.write(&output.bytes, scratch);
+        let written = self.flush(token.client, shared);
         outcome.map_err(Cause::Wire)?;
         written?;
         match end {
             Some(cause) => Err(cause),
-            None if received == 0 => Err(Cause::Wire(wire::Failure::Eof)),
+            None if received == 0 && self.record.state == State::Closing => {
+                Err(Cause::Wire(wire::Failure::Eof))
+            }
             None => Ok(()),
         }
     }
 
     /// The dialect asked to be woken now.
-    pub(crate) fn handle_timeout(&mut self, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
-        shared.output.bytes.clear();
+    pub(crate) fn handle_timeout(
+        &mut self,
+        index: u32,
+        now_ns: u64,
+        shared: &mut Shared,
+    ) -> Result<(), Cause> {
         let mut end = None;
         let on = &mut |event| {
             if let wire::Event::Rejected(rejection) = event {
@@ -283,7 +331,7 @@ impl Client {
             }
         };
         let outcome = self.session.handle_timeout(&shared.wire, now_ns, &mut shared.output, on);
-        self.link.write(&shared.output.bytes, &mut shared.scratch)?;
+        self.flush(index, shared)?;
         outcome.map_err(Cause::Wire)?;
         end.map_or(Ok(()), Err)
     }
@@ -311,20 +359,18 @@ impl Client {
         let seq = step.seq(number);
         let stamp = Stamp::new(shared.segment.worker, index, seq, intended_ns, now_ns);
         let unix_ns = now_ns.wrapping_add(shared.unix_minus_monotonic_ns);
-        shared.output.bytes.clear();
         self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
-        self.link.write(&shared.output.bytes, &mut shared.scratch)
+        self.flush(index, shared)
     }
 
     /// Says goodbye, or just leaves where there is nobody to say it to.
-    pub(crate) fn close(&mut self, shared: &mut Shared) {
+    pub(crate) fn close(&mut self, index: u32, shared: &mut Shared) {
         if self.record.state != State::Usable {
             return self.vacate();
         }
-        shared.output.bytes.clear();
         self.session.close(&shared.wire, NORMAL_CLOSURE, &mut shared.output);
         self.record.state = State::Closing;
-        if self.link.write(&shared.output.bytes, &mut shared.scratch).is_err() {
+        if self.flush(index, shared).is_err() {
             self.vacate();
         }
     }
@@ -341,7 +387,7 @@ impl Client {
 
     /// Drops the connection.
     pub(crate) fn vacate(&mut self) {
-        self.link = Link::default();
+        self.streams = Streams::default();
         self.session = wire::Client::new();
         self.record.state = State::Vacant;
     }

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use load::{Connecting, Pacer, Segment};
 
+/// How long a full backlog is left alone.
+const FULL_PAUSE_NS: u64 = 1_000_000;
+
 /// The connecting phase of a step at one worker.
 pub(crate) struct Growth {
     /// Clients still to be connected.
@@ -12,6 +15,8 @@ pub(crate) struct Growth {
     begun: u64,
     start_ns: u64,
     timeout_ns: u64,
+    /// A pause after the server could not take another one.
+    not_before_ns: u64,
     under_way: u32,
     under_way_max: u32,
     /// When each attempt ends at the latest, oldest first: client, its attempt, deadline.
@@ -33,6 +38,7 @@ impl Growth {
             begun: 0,
             start_ns,
             timeout_ns: connecting.timeout_ns,
+            not_before_ns: 0,
             under_way: 0,
             under_way_max: connecting.parallel.div_ceil(stride).max(1),
             deadlines: VecDeque::new(),
@@ -53,6 +59,15 @@ impl Growth {
     /// The attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
+    }
+
+    /// The attempt of `client` could not begin: a unix socket's backlog is full. It goes first when one has ended,
+    /// or a little later.
+    pub(crate) fn handle_full(&mut self, client: u32, now_ns: u64) {
+        self.waiting.push_front(client);
+        self.under_way -= 1;
+        self.begun -= 1;
+        self.not_before_ns = now_ns + FULL_PAUSE_NS;
     }
 
     /// A client became usable or failed.
@@ -87,7 +102,8 @@ impl Growth {
     }
 
     fn next_due_ns(&self) -> u64 {
-        self.start_ns + self.pacer.map_or(0, |pacer| pacer.due_ns(self.begun))
+        let due_ns = self.start_ns + self.pacer.map_or(0, |pacer| pacer.due_ns(self.begun));
+        due_ns.max(self.not_before_ns)
     }
 }
 

@@ -14,6 +14,7 @@ mod link;
 mod messages;
 mod meter;
 mod pace;
+mod streams;
 mod worker;
 
 pub use broadcasts::BroadcastTally;

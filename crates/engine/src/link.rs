@@ -18,12 +18,23 @@ pub(crate) struct Link {
     pub(crate) tls: Option<Box<Tls>>,
     #[allow(clippy::box_collection)] // 8 bytes in an idle connection, not 24
     unsent: Option<Box<Vec<u8>>>,
+    /// The TCP connect is under way.
+    pub(crate) is_connecting: bool,
+    is_closing: bool,
 }
 
 impl Link {
     /// The link over a socket that is connecting.
-    pub(crate) fn new(socket: Socket) -> Self {
-        Self { socket: Some(socket), ..Self::default() }
+    pub(crate) fn connecting(socket: Socket) -> Self {
+        Self { socket: Some(socket), is_connecting: true, ..Self::default() }
+    }
+
+    /// Ends the connection, at once or when what is left has been sent.
+    pub(crate) fn close_when_sent(&mut self) {
+        match self.unsent {
+            Some(_) => self.is_closing = true,
+            None => *self = Self::default(),
+        }
     }
 
     /// Sends plain bytes: through TLS if the connection has it. `scratch` is overwritten.
@@ -49,6 +60,8 @@ impl Link {
         if sent < unsent.len() {
             unsent.drain(..sent);
             self.unsent = Some(unsent);
+        } else if self.is_closing {
+            *self = Self::default();
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use net::poll::{Events, Interest, Waker};
 
 use crate::books::{Ledger, State, Step};
 use crate::cause::Cause;
-use crate::client::{Client, Shared};
+use crate::client::{Client, Shared, Token};
 use crate::growth::Growth;
 use crate::messages::{Command, Report, SentBroadcast, Settled};
 use crate::meter::Meter;
@@ -176,9 +176,9 @@ impl Worker {
         for client in self.clients.iter_mut().filter(|c| c.record.state == State::Closing) {
             client.vacate();
         }
-        for client in self.clients.iter_mut().skip(share as usize) {
+        for (index, client) in self.clients.iter_mut().enumerate().skip(share as usize) {
             self.ledger.usable -= u32::from(client.record.state == State::Usable);
-            client.close(&mut self.shared);
+            client.close(index as u32, &mut self.shared);
         }
     }
 
@@ -194,10 +194,17 @@ impl Worker {
         }
         while let Some(index) = growth.poll_client(now_ns) {
             let client = &mut self.clients[index as usize];
-            self.ledger.meter.counts.connects += 1;
             match client.connect(index, clock::monotonic_ns(), &mut self.shared) {
-                Ok(()) => growth.handle_begun(index, client.attempt, now_ns),
+                Ok(()) => {
+                    self.ledger.meter.counts.connects += 1;
+                    growth.handle_begun(index, client.attempt, now_ns);
+                }
+                Err(Cause::Net(net::errors::ErrorKind::WouldBlock)) => {
+                    client.vacate();
+                    growth.handle_full(index, now_ns);
+                }
                 Err(cause) => {
+                    self.ledger.meter.counts.connects += 1;
                     client.fail(cause, now_ns, &mut self.ledger.meter);
                     growth.handle_end();
                 }
@@ -264,13 +271,14 @@ impl Worker {
     }
 
     fn handle_ready(&mut self, event: net::poll::Event) {
-        let (index, attempt) = (event.token as u32, (event.token >> 32) as u32);
+        let token = Token::unpack(event.token);
+        let Token { client: index, attempt, .. } = token;
         let Some(client) = self.clients.get_mut(index as usize) else { return };
         if client.attempt != attempt || client.record.state == State::Vacant {
             return; // an event of a connection that was closed earlier in this batch
         }
         let was = client.record.state;
-        let outcome = client.handle_ready(index, event, &mut self.shared, &mut self.ledger);
+        let outcome = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
         let is = client.record.state;
         let now_ns = self.shared.now_ns;
         if was != is && is == State::Usable {
@@ -337,7 +345,7 @@ impl Worker {
         if client.attempt != attempt || client.record.state != State::Usable {
             return;
         }
-        let outcome = client.handle_timeout(now_ns, &mut self.shared);
+        let outcome = client.handle_timeout(index, now_ns, &mut self.shared);
         if let Some(at_ns) = client.session.poll_timeout() {
             self.wakes.push(Reverse((at_ns.max(now_ns + 1), index, attempt)));
         }
@@ -410,8 +418,8 @@ impl Worker {
 
     fn start_finishing(&mut self, now_ns: u64) {
         self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
-        for client in &mut self.clients {
-            client.close(&mut self.shared);
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            client.close(index as u32, &mut self.shared);
         }
     }
 

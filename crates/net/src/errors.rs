@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Denied,
     /// No such unix socket or file (ENOENT).
     NotFound,
+    /// Not now (EAGAIN): from a connect, a unix socket whose backlog is full.
+    WouldBlock,
     /// TLS failed.
     Tls(TlsError),
     /// Any other errno; 0 if the error did not come from the kernel.
@@ -70,6 +72,7 @@ impl ErrorKind {
             Errno::NOBUFS | Errno::NOMEM => ErrorKind::NoBuffers,
             Errno::ACCESS | Errno::PERM => ErrorKind::Denied,
             Errno::NOENT => ErrorKind::NotFound,
+            Errno::AGAIN => ErrorKind::WouldBlock,
             _ => ErrorKind::Other(errno),
         }
     }
@@ -90,6 +93,7 @@ impl ErrorKind {
             ErrorKind::NoBuffers => "no_buffers",
             ErrorKind::Denied => "denied",
             ErrorKind::NotFound => "not_found",
+            ErrorKind::WouldBlock => "would_block",
             ErrorKind::Tls(error) => error.name(),
             ErrorKind::Other(_) => "other",
         }

@@ -1,0 +1,97 @@
+//! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one to send).
+
+use net::socket::Socket;
+use wire::StreamId;
+
+use crate::cause::Cause;
+use crate::link::Link;
+
+/// The most streams of one client: receive, send, upgrade, and one to spare.
+pub(crate) const STREAMS_MAX: usize = 4;
+
+/// A client's links. All but the first live in a box that exists once a session has asked for one.
+#[derive(Default)]
+pub(crate) struct Streams {
+    main: Link,
+    more: Option<Box<[Link; STREAMS_MAX - 1]>>,
+}
+
+impl Streams {
+    /// The link of a stream, if there can be one.
+    #[inline]
+    pub(crate) fn get(&mut self, stream: StreamId) -> Option<&mut Link> {
+        match stream {
+            0 => Some(&mut self.main),
+            _ => self.more.as_mut()?.get_mut(usize::from(stream) - 1),
+        }
+    }
+
+    /// A connection has begun for this stream.
+    pub(crate) fn open(&mut self, stream: StreamId, socket: Socket) {
+        if stream > 0 {
+            self.more.get_or_insert_default();
+        }
+        *self.get(stream).expect("sessions keep to STREAMS_MAX") = Link::connecting(socket);
+    }
+
+    /// Ends a stream once what was written to it has been sent.
+    pub(crate) fn close(&mut self, stream: StreamId) {
+        if let Some(link) = self.get(stream) {
+            link.close_when_sent();
+        }
+    }
+}
+
+/// What a session has to say, by stream, and where it gets its randomness.
+pub(crate) struct Output {
+    bytes: [Vec<u8>; STREAMS_MAX],
+    /// Streams to open and to close, in the order asked for.
+    pub(crate) wishes: Vec<Wish>,
+    rng: fastrand::Rng,
+}
+
+/// What a session wants done with a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Open(StreamId),
+    Close(StreamId),
+}
+
+impl Output {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { bytes: Default::default(), wishes: Vec::new(), rng: fastrand::Rng::with_seed(seed) }
+    }
+
+    /// Sends everything said so far.
+    #[inline]
+    pub(crate) fn flush(&mut self, streams: &mut Streams, scratch: &mut Vec<u8>) -> Result<(), Cause> {
+        for (stream, bytes) in self.bytes.iter_mut().enumerate() {
+            if bytes.is_empty() {
+                continue;
+            }
+            let written = streams.get(stream as StreamId).map_or(Ok(()), |link| link.write(bytes, scratch));
+            bytes.clear();
+            written?;
+        }
+        Ok(())
+    }
+}
+
+impl wire::Io for Output {
+    #[inline]
+    fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
+        &mut self.bytes[usize::from(stream)]
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.rng.u64(..)
+    }
+
+    fn open_stream(&mut self, stream: StreamId) {
+        self.wishes.push(Wish::Open(stream));
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        self.wishes.push(Wish::Close(stream));
+    }
+}
