@@ -149,6 +149,10 @@ pub(crate) enum Format {
     Text,
     /// The results file
     Json,
+    /// A row for each step
+    Csv,
+    /// A Markdown table
+    Md,
 }
 
 fn percentile(text: &str) -> Result<f64, String> {

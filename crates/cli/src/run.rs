@@ -1,6 +1,7 @@
 //! A run from its first step to its exit code.
 
 use std::env;
+use std::io::{self, IsTerminal};
 
 use crew::{Course, Crew, Observer, ServerWatch, Shape};
 use jiff::Timestamp;
@@ -54,7 +55,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     let limits = limits(args, scenario)?;
     let stop = Limit::parse(&format!("p{}<={}ns", args.limit_percentile, args.limit_rtt), scenario)
         .map_err(|error| Failure::usage("--limit-rtt", error))?;
-    let style = Style { percentile: args.limit_percentile, ..Style::PLAIN };
+    let style = Style { percentile: args.limit_percentile, ansi: wants_colour() };
     let mut sink = Sink::new(args.format, style, args.out.clone())?;
     let mut live = Live::new(args.quiet)?;
     let mut run = blank(args, scenario, target, plan, server_pid);
@@ -85,10 +86,10 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
         course.handle(&order, passed && reached);
         run.steps.push(step);
         run.verdict = verdict::conclude(&run.steps);
-        sink.step(&run, run.steps.last().expect("just pushed"));
         if !reached {
             return Err(unreachable(&run));
         }
+        sink.step(&run, run.steps.last().expect("just pushed"));
         if sink.is_closed() {
             live.stop();
         }
@@ -98,6 +99,11 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     run.verdict.capacity = course.capacity();
     sink.finish(&run)?;
     Ok(exit(args, &run, live.was_interrupted(), course.capacity().is_some()))
+}
+
+/// Colours on a terminal, unless the user has had enough of them (no-color.org).
+fn wants_colour() -> bool {
+    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn limits(args: &LoadArgs, scenario: &str) -> Result<Vec<Limit>, Failure> {

@@ -43,8 +43,11 @@ impl Sink {
     /// The run has ended. Fails if its file could not be written, after everything else has been done.
     pub(crate) fn finish(mut self, run: &Run) -> Result<(), Failure> {
         let text = match self.format {
-            Format::Text => report::summary(run),
-            Format::Json => results::file::write(run),
+            // The steps have been printed.
+            Format::Text => format!("\n{}", report::summary(run)),
+            Format::Json => report::render(run, report::Format::Json, &self.style),
+            Format::Csv => report::render(run, report::Format::Csv, &self.style),
+            Format::Md => report::render(run, report::Format::Markdown, &self.style),
         };
         self.print(&text);
         self.keep(run);
