@@ -12,8 +12,6 @@ pub struct Style {
 /// The colours of text reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// All is well.
-    Green,
     /// To be read twice.
     Yellow,
     /// Broken.
@@ -32,7 +30,6 @@ impl Style {
             return text.into();
         }
         let code = match colour {
-            Colour::Green => 32,
             Colour::Yellow => 33,
             Colour::Red => 31,
             Colour::Dim => 2,

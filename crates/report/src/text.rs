@@ -14,5 +14,5 @@ pub(crate) use summary::{how_much, value as limit_value, wsdemo_cells};
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {
     let steps: String = run.steps.iter().map(|step: &Step| step_lines(step, style)).collect();
-    format!("{steps}\n{}", summary(run, style))
+    format!("{steps}\n{}", summary(run))
 }

@@ -5,10 +5,9 @@ use results::{Bottleneck, LimitOutcome, Run, Step};
 use stats::{Capacity, Histogram, Summary};
 
 use crate::format::{bytes, count, duration, rate};
-use crate::style::{Colour, Style};
 
-/// The block that ends a run, each line ending in a newline.
-pub fn summary(run: &Run, style: &Style) -> String {
+/// The block that ends a run, each line ending in a newline; without colour, for it is what gets quoted.
+pub fn summary(run: &Run) -> String {
     let mut lines = Vec::new();
     if run.scenario == "echo" || run.scenario == "http" {
         lines.extend(run.steps.last().map(wsdemo_table));
@@ -17,32 +16,32 @@ pub fn summary(run: &Run, style: &Style) -> String {
         lines.extend(missing_line(run));
     }
     let verdict = &run.verdict;
-    lines.push(row("how much", &how_much(run), style));
+    lines.push(row("how much", &how_much(run)));
     lines.extend(verdict.knee.map(|knee| {
         let text = format!(
             "latency outgrows load above {} ({})",
             rate(knee.load, "messages"),
             duration(knee.latency as u64)
         );
-        row("knee", &text, style)
+        row("knee", &text)
     }));
     lines.extend(verdict.memory_per_client.map(|line| {
         let text = format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));
-        row("memory", &text, style)
+        row("memory", &text)
     }));
-    lines.push(row("breaks", &breaks(run, style), style));
+    lines.push(row("breaks", &breaks(run)));
     if verdict.is_trusted() {
-        lines.push(row("trust", &style.paint(Colour::Green, "nothing speaks against these figures"), style));
+        lines.push(row("trust", "nothing speaks against these figures"));
     } else {
-        lines.extend(verdict.trust.iter().enumerate().map(|(i, note)| {
-            row(if i == 0 { "trust" } else { "" }, &style.paint(Colour::Yellow, &note.0), style)
-        }));
+        lines.extend(
+            verdict.trust.iter().enumerate().map(|(i, note)| row(if i == 0 { "trust" } else { "" }, &note.0)),
+        );
     }
     lines.join("\n") + "\n"
 }
 
-fn row(label: &str, text: &str, style: &Style) -> String {
-    format!("{} {text}", style.paint(Colour::Dim, &format!("{label:9}")))
+fn row(label: &str, text: &str) -> String {
+    format!("{label:9} {text}")
 }
 
 /// A broken limit: what it was, and what came.
@@ -96,13 +95,12 @@ fn capacity_text(capacity: Capacity) -> String {
     format!("{} clients, {percent:.0}% CI {} to {}", count(clients), count(low), count(high))
 }
 
-fn breaks(run: &Run, style: &Style) -> String {
+fn breaks(run: &Run) -> String {
     let first = run.steps.iter().find(|step| step.limits.iter().any(|limit| !limit.passed));
     let limits = match first {
         Some(step) => {
             let texts: Vec<_> = step.limits.iter().filter(|limit| !limit.passed).map(broken).collect();
-            let text = format!("at {} clients: {}", count(step.clients), texts.join(", "));
-            style.paint(Colour::Red, &text)
+            format!("at {} clients: {}", count(step.clients), texts.join(", "))
         }
         None if run.steps.iter().all(|step| step.limits.is_empty()) => "no limit was set".into(),
         None => "no limit was broken".into(),
@@ -152,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_broadcast_run_that_broke() {
-        assert_snapshot!(summary(&sample::broadcast_run(), &Style::PLAIN), @r#"
+        assert_snapshot!(summary(&sample::broadcast_run()), @r#"
         Missing received broadcasts: expected 1398000, got 1397510
 
         how much  1,000 clients, 50.0 messages/s, 50,000 deliveries/s
@@ -164,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_echo_run_ends_with_wsdemos_table() {
-        assert_snapshot!(summary(&sample::echo_run(), &Style::PLAIN), @r#"
+        assert_snapshot!(summary(&sample::echo_run()), @r#"
                             mean        σ   median      95%      99%    99.9%
         handshake time    7.15ms   3.96ms   7.15ms   13.3ms   13.9ms   14.0ms
         latency           1.20ms    664µs   1.20ms   2.23ms   2.32ms   2.34ms
@@ -178,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_search_ends_with_its_capacity() {
-        assert_snapshot!(summary(&sample::search_run(), &Style::PLAIN), @r#"
+        assert_snapshot!(summary(&sample::search_run()), @r#"
         Missing received broadcasts: expected 1398000, got 1397510
 
         how much  3,120 clients, 95% CI 2,890 to 3,310
@@ -193,7 +191,7 @@ mod tests {
     #[test]
     fn an_empty_run_says_so() {
         let run = Run { verdict: results::verdict::conclude(&[]), ..Run::default() };
-        assert_snapshot!(summary(&run, &Style::PLAIN), @r#"
+        assert_snapshot!(summary(&run), @r#"
         how much  nothing was measured
         breaks    no limit was set
         trust     nothing was measured
