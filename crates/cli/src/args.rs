@@ -9,8 +9,8 @@ use results::units;
 /// Where, how and how much. The names that websocket-bench, autocannon and wrk made common keep their meaning.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LoadArgs {
-    /// The server, e.g. ws://127.0.0.1:9000/ws
-    pub(crate) url: String,
+    /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
+    pub(crate) url: Option<String>,
 
     /// Clients, all connected before the load begins
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]

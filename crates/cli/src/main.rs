@@ -1,6 +1,7 @@
 //! The `throng` binary: reads the command line and hands over to one file per verb.
 
 mod args;
+mod builtin;
 mod exit;
 mod plan;
 mod progress;
@@ -25,7 +26,8 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  throng serve                                          a server to try things on
+  throng echo                                           against throng's own server, to see what comes out
+  throng serve                                          that server, to try things on
   throng echo ws://127.0.0.1:9000/ws --clients 1000     each client sends once a second
   throng broadcast ws://127.0.0.1:9000/ws --search      how many clients within 500 ms?
 

@@ -121,6 +121,11 @@ pub(crate) fn shape(
     let needed =
         u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
     let processes = args.processes.unwrap_or(needed).max(1);
+    if processes < needed {
+        let problem =
+            format!("{} clients need {needed} processes here (ulimit -n)", clients_max.unwrap_or(0));
+        return Err(Failure::usage("--processes", problem));
+    }
     let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
     let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
     let threads = args.threads.unwrap_or_else(|| (cores / usize::from(processes)).clamp(1, 1024) as u16);

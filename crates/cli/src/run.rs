@@ -9,7 +9,7 @@ use load::Plan;
 use net::machine::Machine;
 use report::Style;
 use results::limit::Limit;
-use results::{Environment, Run, Step, Warmup, verdict};
+use results::{Environment, Run, Step, TrustNote, Warmup, verdict};
 
 use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
@@ -45,6 +45,7 @@ pub(crate) fn server_pid(args: &LoadArgs, target: &Target) -> Result<Option<u32>
             Err(Failure::usage("--server-pid", format!("there is no process {pid}")))
         }
         Some(pid) => Ok(Some(pid)),
+        None if target.built_in_pid().is_some() => Ok(target.built_in_pid()),
         None => Ok(target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten())),
     }
 }
@@ -64,7 +65,13 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     let mut crew = Crew::start(plan, shape, watch, child::command)
         .map_err(|e| Failure::could_not("start the workers", e))?;
     let mut warmup = None;
+    let clients_max = crate::plan::clients_per_process()? * u64::from(shape.processes);
+    let mut out_of_files = false;
     while let Some(order) = course.poll().filter(|_| !live.is_interrupted()) {
+        out_of_files = u64::from(order.clients) > clients_max;
+        if out_of_files {
+            break;
+        }
         let step = crew.measure(order, &mut live).map_err(|e| Failure::could_not("go on", e))?;
         live.clear();
         if order.warmup {
@@ -97,6 +104,11 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     crew.finish(&mut live);
     live.clear();
     run.verdict.capacity = course.capacity();
+    if out_of_files {
+        run.verdict.trust.push(TrustNote(format!(
+            "ended by the generator's limit of open files ({clients_max} clients), not by the server: pass --processes"
+        )));
+    }
     sink.finish(&run)?;
     Ok(exit(args, &run, live.was_interrupted(), course.capacity().is_some()))
 }
@@ -178,20 +190,9 @@ fn blank(
         scenario: scenario.into(),
         dialect: plan.speech.dialect.clone(),
         seed: Some(plan.seed),
-        target: results::Target { name: None, url: without_userinfo(args, target), version: None },
+        target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
         environment: environment(args, server_pid.is_some()),
         ..Run::default()
-    }
-}
-
-/// The URL as given, without a password: results are shared.
-fn without_userinfo(args: &LoadArgs, target: &Target) -> String {
-    match &target.userinfo {
-        None => args.url.clone(),
-        Some(_) => {
-            let scheme = args.url.split("://").next().unwrap_or_default();
-            format!("{scheme}://{}{}", target.host, target.path)
-        }
     }
 }
 

@@ -7,14 +7,21 @@ use std::time::Duration;
 use load::Endpoint;
 use url::{Host, Url};
 
+use crate::args::LoadArgs;
+use crate::builtin::BuiltIn;
 use crate::exit::Failure;
 
 /// Time for finding out which of several addresses of a name answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server to be loaded.
-#[derive(Debug)]
 pub(crate) struct Target {
+    /// The URL, without a password: results are shared.
+    pub(crate) url: String,
+    /// Its name, if it is known by one.
+    pub(crate) name: Option<String>,
+    /// Keeps the built-in server alive.
+    built_in: Option<BuiltIn>,
     /// Where it is.
     pub(crate) endpoints: Vec<Endpoint>,
     /// The Host header: name, and port unless it is the scheme's own.
@@ -27,8 +34,24 @@ pub(crate) struct Target {
     pub(crate) userinfo: Option<(String, String)>,
 }
 
+/// The target of the flags: their URL, or the built-in server.
+pub(crate) fn of(args: &LoadArgs) -> Result<Target, Failure> {
+    if let Some(url) = &args.url {
+        return resolve(url, args.socket.clone());
+    }
+    if args.socket.is_some() {
+        return Err(Failure::usage(
+            "--socket",
+            "a URL must go with it, for Host and path: ws://localhost/ws",
+        ));
+    }
+    let built_in = BuiltIn::start()?;
+    let target = resolve(&built_in.url, None)?;
+    Ok(Target { name: Some("throng".into()), built_in: Some(built_in), ..target })
+}
+
 /// Reads a URL, and finds out where it leads. With `unix`, connections go to that socket instead.
-pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failure> {
+fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failure> {
     let url = parse(text)?;
     let secure = matches!(url.scheme(), "wss" | "https");
     let host = url.host().ok_or_else(|| Failure::usage("URL", format!("{text:?} names no host")))?;
@@ -46,6 +69,9 @@ pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failu
     };
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     Ok(Target {
+        url: without_userinfo(url.clone()),
+        name: None,
+        built_in: None,
         endpoints,
         host: url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}")),
         path: format!("{}{query}", url.path()),
@@ -65,6 +91,13 @@ fn parse(text: &str) -> Result<Url, Failure> {
             format!("the scheme {scheme:?} is not ws, wss, http or https; {expected}"),
         )),
     }
+}
+
+fn without_userinfo(mut url: Url) -> String {
+    // Neither can fail: the URL has a host.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
 }
 
 fn userinfo(url: &Url) -> Option<(String, String)> {
@@ -95,6 +128,11 @@ impl Target {
         })
     }
 
+    /// The process of the built-in server.
+    pub(crate) fn built_in_pid(&self) -> Option<u32> {
+        self.built_in.as_ref().map(BuiltIn::pid)
+    }
+
     /// Whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are free to choose.
     pub(crate) fn is_ipv4_loopback(&self) -> bool {
         let is_loopback = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Inet(SocketAddr::V4(address)) if address.ip().is_loopback());
@@ -113,6 +151,7 @@ mod tests {
         assert_eq!((target.host.as_str(), target.path.as_str()), ("127.0.0.1", "/chat?room=1"));
         assert_eq!(target.tls_name.as_deref(), Some("127.0.0.1"));
         assert_eq!(target.userinfo, Some(("me".into(), "p@ss".into())));
+        assert_eq!(target.url, "wss://127.0.0.1/chat?room=1");
     }
 
     #[test]

@@ -54,8 +54,10 @@ impl Merge {
         }
     }
 
-    /// Connecting ended at `grown_ns`; the load begins at `go_ns`.
+    /// Connecting ended at `grown_ns`; the load begins at `go_ns`. How busy the workers were with handshakes says
+    /// nothing about the load.
     pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
+        self.totals.figures.loop_lag = Histogram::new();
         self.grown.1 = grown_ns;
         self.go_ns = go_ns;
     }

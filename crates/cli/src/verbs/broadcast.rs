@@ -44,7 +44,7 @@ impl Broadcast {
             Some(rate_per_s) => steps::rate(rate_per_s, args.duration.unwrap_or(DURATION_NS))?,
             None => steps::closed(args, &SEED)?,
         };
-        let target = target::resolve(&args.url, args.socket.clone())?;
+        let target = target::of(args)?;
         let clients_max = stepping.clients_max(args, 0)?;
         let server_pid = run::server_pid(args, &target)?;
         run::run(Request {

@@ -47,7 +47,7 @@ impl Echo {
             self.open()?
         };
         let dialect = args.dialect.as_deref().unwrap_or(if closed { "json" } else { "raw" });
-        let target = target::resolve(&args.url, args.socket.clone())?;
+        let target = target::of(args)?;
         let clients_max = stepping.clients_max(args, CLIENTS)?;
         let server_pid = run::server_pid(args, &target)?;
         run::run(Request {

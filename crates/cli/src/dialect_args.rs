@@ -1,0 +1,73 @@
+//! The flags that concern single dialects.
+
+use clap::Args;
+use wire::{DialectOptions, TokenPlace};
+
+/// Where and how a client subscribes. Flags of other dialects than the one spoken change nothing.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Dialect")]
+pub(crate) struct DialectArgs {
+    /// actioncable: the channel [default: BenchmarkChannel]
+    #[arg(long, value_name = "CLASS")]
+    channel: Option<String>,
+    /// actioncable: parameters of the subscription, e.g. '{"room":1}'
+    #[arg(long, value_name = "JSON")]
+    channel_params: Option<String>,
+    /// actioncable: subscriptions of each client; from the second on they have an id [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    subscriptions: Option<u32>,
+    /// phoenix: the topic [default: room:lobby]
+    #[arg(long, value_name = "NAME")]
+    topic: Option<String>,
+    /// phoenix: parameters of the join, e.g. '{"user":1}'
+    #[arg(long, value_name = "JSON")]
+    join_params: Option<String>,
+    /// phoenix: the serializer's version, 1.0.0 or 2.0.0 [default: 2.0.0]
+    #[arg(long, value_name = "VERSION")]
+    vsn: Option<String>,
+    /// A token to let the client in, e.g. a JWT
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Where it goes: query:NAME, header:NAME or cookie:NAME [default: actioncable query:jid, phoenix query:token]
+    #[arg(long, value_name = "PLACE", requires = "token", value_parser = token_place)]
+    token_in: Option<TokenPlace>,
+}
+
+impl DialectArgs {
+    /// The same, as the plan carries it.
+    pub(crate) fn options(&self) -> DialectOptions {
+        DialectOptions {
+            channel: self.channel.clone(),
+            channel_params: self.channel_params.clone(),
+            subscriptions: self.subscriptions,
+            topic: self.topic.clone(),
+            join_params: self.join_params.clone(),
+            vsn: self.vsn.clone(),
+            token: self.token.clone(),
+            token_in: self.token_in.clone(),
+        }
+    }
+}
+
+fn token_place(text: &str) -> Result<TokenPlace, String> {
+    let of = |name: &str| name.to_owned();
+    match text.split_once(':') {
+        Some(("query", name)) if !name.is_empty() => Ok(TokenPlace::Query(of(name))),
+        Some(("header", name)) if !name.is_empty() => Ok(TokenPlace::Header(of(name))),
+        Some(("cookie", name)) if !name.is_empty() => Ok(TokenPlace::Cookie(of(name))),
+        _ => Err("expected query:NAME, header:NAME or cookie:NAME".to_owned()),
+    }
+}
+
+/// The flag that sets a field of [`DialectOptions`].
+pub(crate) fn flag_of(option: &str) -> &'static str {
+    match option {
+        "channel" => "--channel",
+        "channel_params" => "--channel-params",
+        "subscriptions" => "--subscriptions",
+        "topic" => "--topic",
+        "join_params" => "--join-params",
+        "vsn" => "--vsn",
+        _ => "--token or --token-in",
+    }
+}
