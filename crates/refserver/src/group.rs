@@ -2,15 +2,17 @@
 
 use wire::DialectId;
 
+use crate::mailbox::Parcel;
+
 /// The members of one dialect on one worker, and what is to be sent to each of them at the end of the turn.
-pub(crate) struct Group {
-    pub(crate) dialect: DialectId,
+struct Group {
+    dialect: DialectId,
     /// Keys of connections, in no order.
-    pub(crate) members: Vec<u32>,
+    members: Vec<u32>,
     /// Encoded frames, end to end.
-    pub(crate) batch: Vec<u8>,
+    batch: Vec<u8>,
     /// How many frames `batch` holds.
-    pub(crate) messages: u32,
+    messages: u32,
 }
 
 /// All groups of a worker; few, so a list.
@@ -95,8 +97,14 @@ impl Groups {
         self.list[group].dialect
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
-        self.list.iter()
+    /// The batches, for other workers to deliver too.
+    pub(crate) fn parcels(&self) -> Vec<Parcel> {
+        let parcel = |group: &Group| Parcel {
+            dialect: group.dialect,
+            messages: group.messages,
+            frames: group.batch.as_slice().into(),
+        };
+        self.list.iter().filter(|group| !group.batch.is_empty()).map(parcel).collect()
     }
 
     fn find_or_add(&mut self, dialect: DialectId) -> usize {
@@ -128,8 +136,9 @@ mod tests {
         groups.push(DialectId::Raw, 1, b"a");
         groups.push(DialectId::Json, 2, b"bc");
         groups.push(DialectId::Raw, 1, b"d");
+        let parcels = groups.parcels();
         let batches: Vec<(&[u8], u32)> =
-            groups.iter().map(|group| (&group.batch[..], group.messages)).collect();
+            parcels.iter().map(|parcel| (&*parcel.frames, parcel.messages)).collect();
         assert_eq!(batches, [(&b"ad"[..], 2), (&b"bc"[..], 2)]);
         assert_eq!(groups.batched_bytes(), 4);
         let Delivery { mut batch, messages, members } = groups.begin_delivery(0).unwrap();

@@ -5,9 +5,11 @@
 //! per member, which is what keeps a copy cheap (`ARCHITECTURE`).
 
 mod connection;
+mod family;
 mod group;
 mod link;
 mod mailbox;
+mod mesh;
 mod options;
 mod server;
 mod stats;
@@ -15,6 +17,7 @@ mod stop;
 mod timers;
 mod worker;
 
+pub use family::{Family, Sibling};
 pub use options::{Options, SlowPolicy};
 pub use server::Server;
 pub use stats::Stats;

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use net::poll::Waker;
 use wire::DialectId;
 
-/// Bytes that may wait for one worker. A worker that is this far behind loses broadcasts rather than memory.
-const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// Bytes that may wait for one worker or process. Who is this far behind loses broadcasts rather than memory.
+pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
 
 /// The broadcasts of one turn of one worker, for the members of all others.
 #[derive(Debug, Clone)]

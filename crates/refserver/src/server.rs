@@ -1,18 +1,19 @@
 //! Binding, and running the workers.
 
 use std::io;
-use std::net::SocketAddr;
+use std::iter::repeat_n;
 use std::sync::Arc;
 use std::thread;
 
 use net::affinity::pin_current_thread;
-use net::socket::{Addr, Listener, listen};
+use net::socket::{Addr, Listener, listen, reserve};
 
+use crate::family::Sibling;
 use crate::mailbox::mailbox;
 use crate::options::Options;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
-use crate::worker::Worker;
+use crate::worker::{Seat, Worker};
 
 /// A server that listens, but does not serve yet.
 pub struct Server {
@@ -20,24 +21,33 @@ pub struct Server {
     local_addrs: Vec<Addr>,
     /// The listeners of each worker.
     listeners: Vec<Vec<Arc<Listener>>>,
+    sibling: Option<Sibling>,
 }
 
 impl Server {
     /// Listens on every address. Errors name the address.
     pub fn bind(options: Options) -> io::Result<Server> {
-        assert!(options.threads > 0, "a server needs a thread");
-        assert!(!options.listen.is_empty(), "a server needs an address");
-        let mut local_addrs = Vec::new();
+        let listeners = bind_all(&options.listen, &options, bind_alone)?;
+        Server::new(options, listeners, None)
+    }
+
+    /// Listens as a member of a [`Family`](crate::Family): on its TCP ports, which it shares with its siblings,
+    /// and, if it is the first of them, on the unix sockets of the options.
+    pub fn join(options: Options, sibling: Sibling) -> io::Result<Server> {
+        let unix = options.listen.iter().filter(|addr| matches!(addr, Addr::Unix(_)) && sibling.number == 0);
+        let addrs: Vec<Addr> = sibling.addrs.iter().chain(unix).cloned().collect();
+        let listeners = bind_all(&addrs, &options, bind_shared)?;
+        Server::new(options, listeners, Some(sibling))
+    }
+
+    fn new(options: Options, bound: Vec<Bound>, sibling: Option<Sibling>) -> io::Result<Server> {
+        let local_addrs =
+            bound.iter().map(|listeners| listeners[0].local_addr()).collect::<io::Result<_>>()?;
         let mut listeners = vec![Vec::new(); options.threads];
-        for addr in &options.listen {
-            let bound = bind_for_workers(addr, options.backlog, options.threads)
-                .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}")))?;
-            local_addrs.push(bound[0].local_addr()?);
-            for (worker, listener) in listeners.iter_mut().zip(bound) {
-                worker.push(listener);
-            }
+        for of_addr in bound {
+            listeners.iter_mut().zip(of_addr).for_each(|(of_worker, listener)| of_worker.push(listener));
         }
-        Ok(Server { options, local_addrs, listeners })
+        Ok(Server { options, local_addrs, listeners, sibling })
     }
 
     /// The addresses in the order of the options, with the ports that the kernel chose.
@@ -47,36 +57,63 @@ impl Server {
 
     /// Serves, on this thread and others, until `stop` is raised; then says what was done. Errors are the
     /// machine's: no threads, no descriptors to start with.
-    pub fn run(self, stop: &StopFlag) -> io::Result<Stats> {
+    pub fn run(mut self, stop: &StopFlag) -> io::Result<Stats> {
         let options = Arc::new(self.options);
         let (inboxes, outboxes): (Vec<_>, Vec<_>) =
             (0..options.threads).map(|_| mailbox()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
+        let mut peers =
+            self.sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
             others.remove(number);
-            workers.push(Worker::new(Arc::clone(&options), stop.clone(), listeners, inbox, others)?);
+            let seat = Seat { listeners, inbox, others, peers: std::mem::take(&mut peers) };
+            workers.push(Worker::new(Arc::clone(&options), stop.clone(), seat)?);
         }
         drop(outboxes);
-        run_workers(workers, &options.cpus, stop)
+        if let Some(sibling) = &self.sibling {
+            sibling.report_ready()?;
+        }
+        let stats = run_workers(workers, &options.cpus, stop)?;
+        if let Some(sibling) = &self.sibling {
+            sibling.report_end(&stats)?;
+        }
+        Ok(stats)
     }
 }
 
-/// One listener per worker: TCP ports are shared by the kernel's hand, unix sockets are one for all.
-fn bind_for_workers(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Vec<Arc<Listener>>> {
-    let Addr::Inet(inet) = addr else {
-        let listener = Arc::new(listen(addr, backlog, false)?);
-        return Ok(vec![listener; workers]);
+/// The listeners of one address: one for each worker.
+type Bound = Vec<Arc<Listener>>;
+
+/// Listens on every address.
+fn bind_all(
+    addrs: &[Addr],
+    options: &Options,
+    bind: fn(&Addr, u32, usize) -> io::Result<Bound>,
+) -> io::Result<Vec<Bound>> {
+    assert!(options.threads > 0, "a server needs a thread");
+    let in_words = |addr: &Addr, error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))
     };
-    if workers == 1 {
-        return Ok(vec![Arc::new(listen(addr, backlog, false)?)]);
+    let bind = |addr| bind(addr, options.backlog, options.threads).map_err(|error| in_words(addr, error));
+    addrs.iter().map(bind).collect()
+}
+
+/// On a port that this process alone has.
+fn bind_alone(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
+    match addr {
+        // The kernel spreads connections over sharers of a port, but it must not be shared with a stranger's server.
+        Addr::Inet(inet) if workers > 1 => bind_shared(&reserve(inet)?.local_addr()?, backlog, workers),
+        _ => Ok(repeat_n(Arc::new(listen(addr, backlog, false)?), workers).collect()),
     }
-    // A shared port could be shared with a stranger's server as well: only a port that is free will do.
-    let free = match listen(addr, 1, false)?.local_addr()? {
-        Addr::Inet(chosen) => Addr::Inet(SocketAddr::new(inet.ip(), chosen.port())),
-        Addr::Unix(_) => unreachable!("a TCP listener"),
-    };
-    (0..workers).map(|_| Ok(Arc::new(listen(&free, backlog, true)?))).collect()
+}
+
+/// On a port that is kept for this process and others. A unix socket is one for all workers.
+fn bind_shared(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
+    match addr {
+        Addr::Inet(_) => (0..workers).map(|_| Ok(Arc::new(listen(addr, backlog, true)?))).collect(),
+        Addr::Unix(_) => bind_alone(addr, backlog, workers),
+    }
 }
 
 /// The first worker runs on this thread, the others on their own. When one fails, the others stop.

@@ -32,27 +32,52 @@ pub struct Stats {
 impl Stats {
     /// Adds another's totals.
     pub fn add(&mut self, other: &Stats) {
-        let sums = [
-            (&mut self.connections, other.connections),
-            (&mut self.upgrades, other.upgrades),
-            (&mut self.requests, other.requests),
-            (&mut self.echoes, other.echoes),
-            (&mut self.broadcasts, other.broadcasts),
-            (&mut self.copies, other.copies),
-            (&mut self.slow_dropped, other.slow_dropped),
-            (&mut self.copies_skipped, other.copies_skipped),
-            (&mut self.handovers_dropped, other.handovers_dropped),
-        ];
-        for (sum, more) in sums {
-            *sum += more;
+        let mut other = other.clone();
+        for ((_, sum), (_, more)) in self.counters().into_iter().zip(other.counters()) {
+            *sum += *more;
         }
-        for (kind, count) in &other.errors {
-            *self.errors.entry(kind.clone()).or_default() += count;
+        for (kind, count) in other.errors {
+            *self.errors.entry(kind).or_default() += count;
         }
     }
 
     pub(crate) fn count_error(&mut self, kind: &'static str) {
         *self.errors.entry(Cow::Borrowed(kind)).or_default() += 1;
+    }
+
+    /// A line `name count` for every counter and kind of error, for another process to read.
+    pub(crate) fn to_lines(&self) -> String {
+        let mut copy = self.clone();
+        let counters = copy.counters().map(|(name, count)| format!("{name} {count}\n"));
+        let errors = self.errors.iter().map(|(kind, count)| format!("error {kind} {count}\n"));
+        counters.into_iter().chain(errors).collect()
+    }
+
+    pub(crate) fn from_lines(lines: &str) -> Option<Stats> {
+        let mut stats = Stats::default();
+        for line in lines.lines() {
+            let (name, count) = line.rsplit_once(' ')?;
+            let count = count.parse().ok()?;
+            match name.strip_prefix("error ") {
+                Some(kind) => drop(stats.errors.insert(kind.to_owned().into(), count)),
+                None => *stats.counters().into_iter().find(|(counter, _)| *counter == name)?.1 = count,
+            }
+        }
+        Some(stats)
+    }
+
+    fn counters(&mut self) -> [(&'static str, &mut u64); 9] {
+        [
+            ("connections", &mut self.connections),
+            ("upgrades", &mut self.upgrades),
+            ("requests", &mut self.requests),
+            ("echoes", &mut self.echoes),
+            ("broadcasts", &mut self.broadcasts),
+            ("copies", &mut self.copies),
+            ("slow_dropped", &mut self.slow_dropped),
+            ("copies_skipped", &mut self.copies_skipped),
+            ("handovers_dropped", &mut self.handovers_dropped),
+        ]
     }
 }
 
@@ -60,15 +85,28 @@ impl Stats {
 mod tests {
     use super::*;
 
+    fn sample() -> Stats {
+        let mut stats = Stats { connections: 2, slow_dropped: 1, handovers_dropped: 9, ..Stats::default() };
+        stats.count_error("reset");
+        stats.count_error("eof");
+        stats
+    }
+
     #[test]
     fn adds_counts_and_kinds() {
         let mut sum = Stats { connections: 1, copies: 5, ..Stats::default() };
         sum.count_error("reset");
-        let mut other = Stats { connections: 2, slow_dropped: 1, ..Stats::default() };
-        other.count_error("reset");
-        other.count_error("eof");
-        sum.add(&other);
+        sum.add(&sample());
         assert_eq!((sum.connections, sum.copies, sum.slow_dropped), (3, 5, 1));
         assert_eq!(sum.errors, BTreeMap::from([("eof".into(), 1), ("reset".into(), 2)]));
+    }
+
+    #[test]
+    fn lines_say_the_same() {
+        let lines = sample().to_lines();
+        assert_eq!(Stats::from_lines(&lines), Some(sample()));
+        assert_eq!(lines.lines().count(), 9 + 2);
+        assert_eq!(Stats::from_lines("copies x\n"), None);
+        assert_eq!(Stats::from_lines("unheard_of 1\n"), None);
     }
 }

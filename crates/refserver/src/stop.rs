@@ -51,12 +51,37 @@ impl StopFlag {
         self.shared.interrupts
     }
 
-    /// Has `waker` woken by every stop from now on.
+    /// Has `waker` woken by every stop: from now on, and now if there was one already.
     pub(crate) fn register(&self, waker: Arc<Waker>) {
-        self.wakers().push(waker);
+        self.wakers().push(Arc::clone(&waker));
+        if self.level() > 0 {
+            waker.wake();
+        }
     }
 
     fn wakers(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Waker>>> {
         self.shared.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::poll::{Events, Interest, Poller};
+
+    #[test]
+    fn nobody_sleeps_through_a_stop_before_or_after_it_registered() {
+        let (early, late) = (Arc::new(Waker::new().unwrap()), Arc::new(Waker::new().unwrap()));
+        let stop = StopFlag::new();
+        stop.register(Arc::clone(&early));
+        stop.clone().stop();
+        stop.register(Arc::clone(&late));
+        assert_eq!(stop.level(), 1);
+        for waker in [early, late] {
+            let (poller, mut events) = (Poller::new().unwrap(), Events::with_capacity(1));
+            poller.add(&*waker, 0, Interest::ReadLevel).unwrap();
+            poller.wait(&mut events, Some(0)).unwrap();
+            assert_eq!(events.len(), 1);
+        }
     }
 }

@@ -19,7 +19,8 @@ use slab::Slab;
 
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::group::Groups;
-use crate::mailbox::{Inbox, Outbox};
+use crate::mailbox::{Inbox, Outbox, Parcel};
+use crate::mesh::Mesh;
 use crate::options::Options;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
@@ -42,6 +43,7 @@ const TOKEN_SPECIAL: u64 = 1 << 63;
 const TOKEN_INBOX: u64 = TOKEN_SPECIAL;
 const TOKEN_INTERRUPTS: u64 = TOKEN_SPECIAL + 1;
 const TOKEN_LISTENERS: u64 = TOKEN_SPECIAL + (1 << 32);
+const TOKEN_PEERS: u64 = TOKEN_SPECIAL + (2 << 32);
 
 pub(crate) struct Worker {
     options: Arc<Options>,
@@ -53,6 +55,9 @@ pub(crate) struct Worker {
     timers: Timers,
     inbox: Inbox,
     others: Vec<Outbox>,
+    mesh: Mesh,
+    /// Broadcasts of other processes, for this turn.
+    arrived: Vec<Parcel>,
     stats: Stats,
     rng: fastrand::Rng,
     /// The time of this turn.
@@ -68,6 +73,15 @@ pub(crate) struct Worker {
     buffers: Buffers,
 }
 
+/// What a worker has of its own, and how it reaches the others.
+pub(crate) struct Seat {
+    pub(crate) listeners: Vec<Arc<Listener>>,
+    pub(crate) inbox: Inbox,
+    pub(crate) others: Vec<Outbox>,
+    /// Sockets to other processes: the first worker's.
+    pub(crate) peers: Vec<Socket>,
+}
+
 /// Scratch space, shared by all connections.
 struct Buffers {
     input: Box<[u8]>,
@@ -80,13 +94,8 @@ struct Buffers {
 }
 
 impl Worker {
-    pub(crate) fn new(
-        options: Arc<Options>,
-        stop: StopFlag,
-        listeners: Vec<Arc<Listener>>,
-        inbox: Inbox,
-        others: Vec<Outbox>,
-    ) -> io::Result<Worker> {
+    pub(crate) fn new(options: Arc<Options>, stop: StopFlag, seat: Seat) -> io::Result<Worker> {
+        let Seat { listeners, inbox, others, peers } = seat;
         let poller = Poller::new()?;
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
@@ -95,6 +104,8 @@ impl Worker {
         stop.register(Arc::clone(inbox.waker()));
         let now_ns = monotonic_ns();
         let mut worker = Worker {
+            mesh: Mesh::new(peers, &poller, TOKEN_PEERS)?,
+            arrived: Vec::new(),
             next_ping_ns: options.ping_interval_ns.map(|interval_ns| now_ns + interval_ns),
             options,
             stop,
@@ -157,7 +168,8 @@ impl Worker {
             token if token < TOKEN_SPECIAL => self.handle_connection(event),
             TOKEN_INBOX => self.inbox.handle_wake(),
             TOKEN_INTERRUPTS => {}
-            token => self.accept((token - TOKEN_LISTENERS) as usize)?,
+            token if token < TOKEN_PEERS => self.accept((token - TOKEN_LISTENERS) as usize)?,
+            _ => self.mesh.handle_event(event, &self.poller, &mut self.buffers.input, &mut self.arrived),
         }
         Ok(())
     }

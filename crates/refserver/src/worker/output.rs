@@ -90,18 +90,43 @@ impl Worker {
         }
     }
 
-    /// Hands this turn's broadcasts to the other workers, takes theirs, and sends every member all of them.
+    /// Hands this turn's broadcasts to the other workers and processes, takes theirs, and sends every member all
+    /// of them.
     pub(super) fn exchange_broadcasts(&mut self) {
-        if !self.others.is_empty() {
-            self.hand_over();
+        if !self.others.is_empty() || !self.mesh.is_empty() {
+            for parcel in self.groups.parcels() {
+                self.tell_threads(&parcel);
+                self.tell_processes(&parcel);
+            }
             while let Some(parcel) = self.inbox.poll_parcel() {
-                self.groups.push(parcel.dialect, parcel.messages, &parcel.frames);
-                if self.groups.batched_bytes() > BATCH_BYTES_MAX {
-                    self.deliver_all();
-                }
+                self.tell_processes(&parcel);
+                self.take_parcel(&parcel);
+            }
+            for parcel in std::mem::take(&mut self.arrived) {
+                self.tell_threads(&parcel);
+                self.take_parcel(&parcel);
             }
         }
         self.deliver_all();
+    }
+
+    fn tell_threads(&mut self, parcel: &Parcel) {
+        for other in &self.others {
+            if !other.send(parcel.clone()) {
+                self.stats.handovers_dropped += u64::from(parcel.messages);
+            }
+        }
+    }
+
+    fn tell_processes(&mut self, parcel: &Parcel) {
+        self.stats.handovers_dropped += self.mesh.send(parcel, &self.poller) * u64::from(parcel.messages);
+    }
+
+    fn take_parcel(&mut self, parcel: &Parcel) {
+        self.groups.push(parcel.dialect, parcel.messages, &parcel.frames);
+        if self.groups.batched_bytes() > BATCH_BYTES_MAX {
+            self.deliver_all();
+        }
     }
 
     /// Keeps one turn's broadcasts from growing without bound: a long turn is cut in two.
@@ -114,18 +139,6 @@ impl Worker {
     fn deliver_all(&mut self) {
         for group in 0..self.groups.len() {
             self.deliver(group);
-        }
-    }
-
-    fn hand_over(&mut self) {
-        for group in self.groups.iter().filter(|group| !group.batch.is_empty()) {
-            let frames = group.batch.as_slice().into();
-            let parcel = Parcel { dialect: group.dialect, messages: group.messages, frames };
-            for other in &self.others {
-                if !other.send(parcel.clone()) {
-                    self.stats.handovers_dropped += u64::from(parcel.messages);
-                }
-            }
         }
     }
 

@@ -1,0 +1,113 @@
+//! A server in several processes. This binary is both the test and, when a family says so, its children.
+
+mod common;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::*;
+use net::proc::pid_listening_on;
+use net::socket::Addr;
+use refserver::{Family, Options, Server, Sibling, Stats, StopFlag};
+
+/// With this set, children end before they listen.
+const FAIL: &str = "THRONG_TEST_FAIL";
+
+fn main() {
+    if let Some(sibling) = Sibling::from_env().expect("a part that makes sense") {
+        return serve_as(sibling);
+    }
+    a_broadcast_reaches_the_clients_of_all_processes();
+    a_child_that_dies_ends_the_family();
+    children_that_do_not_come_up_are_an_error();
+    println!("3 tests of processes passed");
+}
+
+fn serve_as(sibling: Sibling) {
+    assert!(std::env::var_os(FAIL).is_none(), "told to fail");
+    let stop = StopFlag::on_signals().unwrap();
+    let socket = std::env::args().nth(1).expect("a socket's path");
+    let server = Server::join(options(&socket), sibling).unwrap();
+    server.run(&stop).unwrap();
+}
+
+fn options(socket: &str) -> Options {
+    let mut options =
+        Options::new(vec![Addr::Inet("127.0.0.1:0".parse().unwrap()), Addr::Unix(socket.into())]);
+    options.threads = 2;
+    options.grace_ns = 300_000_000;
+    options
+}
+
+fn command(socket: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg(socket);
+    command
+}
+
+/// Runs a family of three and a test of it; what the family says at the end.
+fn with_family(stop: &StopFlag, test: impl FnOnce(&Addr, &str)) -> std::io::Result<Stats> {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s").to_str().unwrap().to_owned();
+    let family = Family::start(&options(&socket), 3, || command(&socket)).unwrap();
+    test(&family.local_addrs()[0].clone(), &socket);
+    family.run(stop)
+}
+
+fn open(addr: &Addr) -> TcpStream {
+    let Addr::Inet(addr) = addr else { panic!("not TCP") };
+    let mut stream = TcpStream::connect(addr).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    upgrade(&mut stream);
+    stream
+}
+
+fn a_broadcast_reaches_the_clients_of_all_processes() {
+    let stop = StopFlag::new();
+    let stats = with_family(&stop, |addr, socket| {
+        let mut clients: Vec<TcpStream> = (0..24).map(|_| open(addr)).collect();
+        let mut unix = UnixStream::connect(socket).unwrap();
+        unix.set_read_timeout(Some(PATIENCE)).unwrap();
+        upgrade(&mut unix);
+        for (number, client) in clients.iter_mut().take(4).enumerate() {
+            client.write_all(&frame(TEXT, broadcast_text(number).as_bytes())).unwrap();
+        }
+        let expected: Vec<String> = (0..4).map(broadcast_text).collect();
+        for (number, client) in clients.iter_mut().enumerate() {
+            let mut heard = read_texts(client, if number < 4 { 5 } else { 4 });
+            heard.retain(|text| !text.contains("Result"));
+            assert_eq!(heard, expected, "client {number}");
+            assert_silent(client);
+        }
+        assert_eq!(read_texts(&mut unix, 4), expected);
+        stop.stop();
+    });
+    let stats = stats.unwrap();
+    assert_eq!((stats.connections, stats.broadcasts, stats.copies), (25, 4, 100));
+    assert_eq!(stats.handovers_dropped, 0);
+}
+
+fn a_child_that_dies_ends_the_family() {
+    let start = Instant::now();
+    let error = with_family(&StopFlag::new(), |addr, _| {
+        let pid = pid_listening_on(addr).unwrap().expect("a child listens");
+        assert_ne!(pid, std::process::id());
+        assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    });
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("signal: 9"), "{text}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+fn children_that_do_not_come_up_are_an_error() {
+    let mut failing = || {
+        let mut command = command("/nowhere");
+        command.env(FAIL, "1").stderr(std::process::Stdio::null());
+        command
+    };
+    let error = Family::start(&options("/nowhere"), 2, &mut failing).err().expect("they cannot come up");
+    assert!(error.to_string().contains("exit status: 101"), "{error}");
+}
