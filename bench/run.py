@@ -148,7 +148,7 @@ class Bench:
             our_median, our_cell = self.cell(row, ours)
             for pair in theirs:
                 median, cell = self.cell(row, pair)
-                ratio = f"{our_median / median:.2f}" if our_median is not None and median else "–"
+                ratio = f"{our_median / median:.2g}" if our_median is not None and median else "–"
                 peer = pair.tool.name if pair.server == ours.server else pair.server.name
                 lines.append(f"| {row.title} | {our_cell} | {peer} | {cell} | {ratio} |")
         return "\n".join(lines)

@@ -19,6 +19,7 @@ BROADCAST_CLIENTS = 1000
 PACED_CLIENTS = 10_000
 IDLE_HOLD_S = 3
 K6_QUIET = ["--quiet", "--no-usage-report", "--summary-mode=disabled", "--address="]
+RAW_BYTES = 33  # what throng sends, as wsdemo did
 LOAD_TEST_WINDOW_S = 4
 
 
@@ -109,7 +110,7 @@ def load_test_windows(output: str) -> list[float]:
 LOAD_TEST = Tool(
     "µWebSockets load_test", "UWS_LOAD_TEST", "load_test", (1, 2),
     argv=lambda program, url, size: [
-        "stdbuf", "-oL", program, str(ECHO_CLIENTS), "127.0.0.1", url.split(":")[2].split("/")[0], "0", "0", "20"
+        "stdbuf", "-oL", program, str(ECHO_CLIENTS), "127.0.0.1", url.split(":")[2].split("/")[0], "0", "0", str(RAW_BYTES)
     ],
     count=lambda output, size: sum(load_test_windows(output)) * LOAD_TEST_WINDOW_S,
     done=lambda output, size: len(load_test_windows(output)) >= size,
