@@ -1,13 +1,16 @@
 //! `throng serve`: the reference server.
 
+use std::env;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use net::affinity;
 use net::socket::Addr;
 use net::tls::ServerTls;
-use refserver::{Options, Server, SlowPolicy, Stats, StopFlag};
+use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
 use results::units;
 
 use crate::exit::{Exit, Failure};
@@ -33,6 +36,9 @@ pub(crate) struct Serve {
     /// Threads in each process [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Processes, which share ports and broadcasts: for more clients than one may have open files
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    processes: u16,
     /// Pin the threads to these CPUs, e.g. 0-1
     #[arg(long, value_name = "CPUS")]
     pin: Option<String>,
@@ -83,21 +89,38 @@ impl Serve {
         net::limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
         let options = self.options()?;
         let stop = StopFlag::on_signals().map_err(|e| Failure::could_not("handle signals", e))?;
-        let listen = options.listen.clone();
-        let server = Server::bind(options).map_err(|error| {
-            let at: Vec<String> = listen.iter().map(ToString::to_string).collect();
-            Failure::could_not(format!("listen on {}", at.join(", ")), error)
-        })?;
-        if !self.quiet {
-            for addr in server.local_addrs() {
-                println!("throng serves on {}", self.describe(addr));
-            }
+        let going_on = |error| Failure::could_not("go on serving", error);
+        if let Some(sibling) = Sibling::from_env().map_err(|e| Failure::could_not("join the others", e))? {
+            let server = Server::join(options, sibling).map_err(|error| self.cannot_listen(error))?;
+            server.run(&stop).map_err(going_on)?;
+            return Ok(Exit::Fine);
         }
-        let stats = server.run(&stop).map_err(|error| Failure::could_not("go on serving", error))?;
+        let stats = if self.processes > 1 {
+            // Each child is this very command again; its environment tells it what it is.
+            let family = Family::start(&options, self.processes.into(), again);
+            let family = family.map_err(|error| self.cannot_listen(error))?;
+            self.announce(family.local_addrs());
+            family.run(&stop).map_err(going_on)?
+        } else {
+            let server = Server::bind(options).map_err(|error| self.cannot_listen(error))?;
+            self.announce(server.local_addrs());
+            server.run(&stop).map_err(going_on)?
+        };
         if !self.quiet {
             report(&stats);
         }
         Ok(Exit::Fine)
+    }
+
+    fn cannot_listen(&self, error: io::Error) -> Failure {
+        let at: Vec<String> = self.listen_addrs().iter().map(ToString::to_string).collect();
+        Failure::could_not(format!("listen on {}", at.join(", ")), error)
+    }
+
+    fn announce(&self, addrs: &[Addr]) {
+        if !self.quiet {
+            addrs.iter().for_each(|addr| println!("throng serves on {}", self.describe(addr)));
+        }
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -153,6 +176,13 @@ impl Serve {
             Addr::Unix(path) => format!("the unix socket {}", path.display()),
         }
     }
+}
+
+fn again() -> Command {
+    let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+    let mut command = Command::new(program);
+    command.args(env::args_os().skip(1));
+    command
 }
 
 fn report(stats: &Stats) {
