@@ -4,7 +4,7 @@ use results::{Run, Step};
 use stats::Histogram;
 
 use crate::format::{count, duration, rate};
-use crate::text::{how_much, limit_value, wsdemo_cells};
+use crate::text::{breaks, how_much, limit_value, wsdemo_cells};
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
@@ -136,15 +136,12 @@ fn wsdemo(run: &Run) -> String {
 }
 
 fn verdict(run: &Run) -> String {
-    let mut text = format!("- **How much:** {}\n", how_much(run));
+    let mut text = format!("- **How much:** {}\n- **Breaks:** {}\n", how_much(run), escape(&breaks(run)));
     for limit in &run.verdict.limits {
         let actual =
             limit.actual.map(|actual| format!(" ({})", limit_value(actual, limit.unit))).unwrap_or_default();
         let outcome = if limit.passed { "kept" } else { "**broken**" };
         text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.limit);
-    }
-    if let Some(finding) = &run.verdict.bottleneck {
-        text += &format!("- **Bottleneck:** {}: {}\n", finding.bottleneck, escape(&finding.reason));
     }
     if run.verdict.is_trusted() {
         text += "- **Trust:** nothing speaks against these figures\n";
@@ -182,8 +179,7 @@ mod tests {
         | 4,000 | 3.34s | 6.40s? | 6.67s? | 6.73s | 3.51s | 6.65s | 6.93s | 7.00s | 3.72s | 6.67s? | 6.93s? | 7.00s | 50.0/s | 397,510 | 490 | 5 | 99% | 87.0 MiB | server |
 
         - **How much:** 1,000 clients, 50.0 messages/s, 50,000 deliveries/s
-        - **Limit** `rtt.p95<=250ms`: **broken** (6.40s)
-        - **Bottleneck:** server: its CPU was at 99% of 1 core
+        - **Breaks:** at 4,000 clients: rtt.p95&lt;=250ms was 6.40s; bottleneck server: its CPU was at 99% of 1 core
         - **Trust:** 20 of 4000 clients did not become usable (at 4000 clients)
         - **Trust:** p95 rests on 100 samples; 200 are needed (at 4000 clients)
     "#);
@@ -207,7 +203,7 @@ mod tests {
         | 10,000 | 7.150 | 3.955 | 7.151 | 13.319 | 13.863 | 13.991 | 1.195 | 0.664 | 1.195 | 2.231 | 2.323 | 2.343 | 0 |
 
         - **How much:** 10,000 clients, 10,000 messages/s
-        - **Bottleneck:** none: nothing reached its limit: server CPU 41%
+        - **Breaks:** no limit was set; nothing reached its limit: server CPU 41%
         - **Trust:** nothing speaks against these figures
     "#);
     }

@@ -70,7 +70,7 @@ pub(crate) fn broadcast_step() -> Step {
             ..ServerUse::default()
         }),
         generator: Some(generator),
-        limits: vec![limit(true, 63.0)],
+        stop: Some(limit(true, 63.0)),
         ..Step::default()
     })
 }
@@ -97,7 +97,7 @@ pub(crate) fn troubled_step() -> Step {
     };
     (0..5).for_each(|i| step.errors.add("refused", (2 + i) * S, "connection refused"));
     step.server.as_mut().unwrap().cpu_percent_mean = Some(99.2);
-    step.limits = vec![limit(false, 6_398.9)];
+    step.stop = Some(limit(false, 6_398.9));
     judged(step)
 }
 

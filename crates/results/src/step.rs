@@ -39,6 +39,8 @@ pub struct Step {
     pub series: Vec<Second>,
     /// The limits asked for, each kept or broken.
     pub limits: Vec<LimitOutcome>,
+    /// The limit that ends a walk or decides a search, `--limit-rtt`: to break it is to find the end, not to fail.
+    pub stop: Option<LimitOutcome>,
     /// What held the step back.
     pub bottleneck: Option<Finding>,
     /// What is wrong with the step, as plain sentences.
@@ -46,6 +48,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// The limits that broke, the one that ends the walk included.
+    pub fn broken(&self) -> impl Iterator<Item = &LimitOutcome> {
+        self.limits.iter().chain(&self.stop).filter(|limit| !limit.passed)
+    }
+
     /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when
     /// the series is too short, or has seconds without samples.
     pub fn interval_ns(&self, percentile: impl Fn(&Second) -> Option<u64>) -> Option<Interval> {

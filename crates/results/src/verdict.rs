@@ -41,6 +41,9 @@ pub const LAG_SHARE_MAX: f64 = 0.1;
 pub const RATE_SHARE_MISSED: f64 = 0.01;
 /// CPU below which the generator or the server is idle.
 pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
+/// CPU of a machine that neither server nor generator accounts for, above which others are named. Interrupts of the
+/// network, which belong to nobody, stay below it.
+pub const OTHERS_PERCENT_MAX: f64 = 25.0;
 /// How much faster than the load latency must grow to be a sign.
 pub const GROWTH_MIN: f64 = 1.5;
 
@@ -96,7 +99,8 @@ pub struct Finding {
     pub reason: String,
 }
 
-/// Judges a step by what was used during it; `previous` is the lighter step before it, if there was one.
+/// Judges a step by what was used during it; `previous` is the step before it: only a lighter
+/// one says anything.
 pub fn judge(step: &Step, previous: Option<&Step>) -> Finding {
     let rules: [(Bottleneck, Option<String>); 4] = [
         (Bottleneck::Machine, machine(step)),
@@ -116,7 +120,9 @@ fn machine(step: &Step) -> Option<String> {
     let server_part =
         step.server.as_ref().and_then(|server| server.cpu_percent_mean).map(|cpu| 100.0 * cpu / all_percent);
     let shared = machine.same_host? && server_part.is_none_or(|part| part >= SERVER_PART_PERCENT_MIN);
-    shared.then(|| format!("server and generator share a machine of which {idle:.0}% was idle"))
+    let others =
+        marks::others_percent(step).map(|others| format!(", others used {others:.0}%")).unwrap_or_default();
+    shared.then(|| format!("server and generator share a machine of which {idle:.0}% was idle{others}"))
 }
 
 fn generator(step: &Step) -> Option<String> {
@@ -172,7 +178,7 @@ fn grew(step: &Step, previous: &Step) -> Option<String> {
     }
     let (now_ns, before_ns) = (now.quantile_ns(0.95) as f64, before.quantile_ns(0.95) as f64);
     let (latency, load) = (now_ns / before_ns.max(1.0), load_growth(step, previous)?);
-    (latency > GROWTH_MIN * load.max(1.0) && now_ns - before_ns > LAG_NS_MIN as f64)
+    (load > 1.0 && latency > GROWTH_MIN * load && now_ns - before_ns > LAG_NS_MIN as f64)
         .then(|| format!("p95 grew {latency:.1}-fold for {load:.1}-fold load while the generator was idle"))
 }
 

@@ -33,9 +33,7 @@ pub fn step_lines(step: &Step, style: &Style) -> String {
     }));
     lines.extend(resources(step).map(|text| row("server", &text, style)));
     lines.extend(
-        step.limits
-            .iter()
-            .filter(|limit| !limit.passed)
+        step.broken()
             .map(|limit| row("broken", &style.paint(Colour::Red, &super::summary::broken(limit)), style)),
     );
     lines.extend(bottleneck(step, style).map(|text| row("bottleneck", &text, style)));

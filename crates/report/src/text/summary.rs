@@ -68,7 +68,7 @@ pub(crate) fn how_much(run: &Run) -> String {
     if let Some(capacity) = run.verdict.capacity {
         return capacity_text(capacity);
     }
-    let kept = |step: &&Step| step.limits.iter().all(|limit| limit.passed);
+    let kept = |step: &&Step| step.broken().next().is_none();
     let Some(step) = run.steps.iter().filter(kept).max_by_key(|step| step.clients) else {
         return if run.steps.is_empty() {
             "nothing was measured".into()
@@ -80,10 +80,7 @@ pub(crate) fn how_much(run: &Run) -> String {
         step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, "messages"))).unwrap_or_default();
     let received =
         step.rates.received_per_s.map(|per_s| format!(", {}", rate(per_s, "deliveries"))).unwrap_or_default();
-    format!(
-        "{} clients{achieved}{received}",
-        count(step.counts.connected.max(step.clients.min(step.counts.connects)))
-    )
+    format!("{} clients{achieved}{received}", count(step.clients))
 }
 
 fn capacity_text(capacity: Capacity) -> String {
@@ -95,14 +92,17 @@ fn capacity_text(capacity: Capacity) -> String {
     format!("{} clients, {percent:.0}% CI {} to {}", count(clients), count(low), count(high))
 }
 
-fn breaks(run: &Run) -> String {
-    let first = run.steps.iter().find(|step| step.limits.iter().any(|limit| !limit.passed));
+/// The first level that broke a limit, and what held the run back.
+pub(crate) fn breaks(run: &Run) -> String {
+    let first = run.steps.iter().find(|step| step.broken().next().is_some());
     let limits = match first {
         Some(step) => {
-            let texts: Vec<_> = step.limits.iter().filter(|limit| !limit.passed).map(broken).collect();
+            let texts: Vec<_> = step.broken().map(broken).collect();
             format!("at {} clients: {}", count(step.clients), texts.join(", "))
         }
-        None if run.steps.iter().all(|step| step.limits.is_empty()) => "no limit was set".into(),
+        None if run.steps.iter().all(|step| step.limits.is_empty() && step.stop.is_none()) => {
+            "no limit was set".into()
+        }
         None => "no limit was broken".into(),
     };
     match &run.verdict.bottleneck {

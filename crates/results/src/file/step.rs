@@ -142,6 +142,8 @@ pub(super) struct FileStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<FileMachine>,
     limits: Vec<FileLimit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<FileLimit>,
     #[serde(flatten)]
     bottleneck: FileBottleneck,
     marks: Vec<String>,
@@ -174,6 +176,7 @@ impl From<&Step> for FileStep {
             generator: step.generator.as_ref().map(FileGenerator::from),
             machine: step.machine.as_ref().map(FileMachine::from),
             limits: step.limits.iter().map(FileLimit::from).collect(),
+            stop: step.stop.as_ref().map(FileLimit::from),
             bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
             marks: step.marks.clone(),
             series: step.series.iter().map(FileSecond::from).collect(),
@@ -208,6 +211,7 @@ impl From<FileStep> for Step {
             machine: file.machine.map(MachineUse::from),
             series: file.series.into_iter().map(Second::from).collect(),
             limits: file.limits.into_iter().map(Into::into).collect(),
+            stop: file.stop.map(Into::into),
             bottleneck: file.bottleneck.into_memory(),
             marks: file.marks,
         }

@@ -84,7 +84,8 @@ fn full_step() -> Step {
             retransmit_percent: Some(0.125),
             same_host: Some(false),
         }),
-        limits: vec![outcome],
+        limits: vec![outcome.clone()],
+        stop: Some(outcome),
         bottleneck: Some(Finding {
             bottleneck: Bottleneck::Server,
             reason: "its CPU was at 98% of 1 core".into(),
@@ -169,7 +170,10 @@ fn what_is_written_is_read() {
         assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
         for (read, step) in read.steps.iter().zip(&run.steps) {
             assert_eq!((read.counts, &read.errors, &read.series), (step.counts, &step.errors, &step.series));
-            assert_eq!((&read.server, &read.machine, read.rates), (&step.server, &step.machine, step.rates));
+            assert_eq!(
+                (&read.server, &read.machine, read.rates, &read.stop),
+                (&step.server, &step.machine, step.rates, &step.stop)
+            );
             for ((name, ours), (_, theirs)) in step.figures.named().into_iter().zip(read.figures.named()) {
                 assert_eq!(ours.count(), theirs.count(), "{name}");
                 assert!((ours.mean_ns() - theirs.mean_ns()).abs() < 1.0, "{name}: the mean survives");

@@ -2,7 +2,7 @@
 
 use stats::Histogram;
 
-use super::{Bottleneck, LAG_NS_MIN, LAG_SHARE_MAX, RATE_SHARE_MISSED};
+use super::{Bottleneck, LAG_NS_MIN, LAG_SHARE_MAX, OTHERS_PERCENT_MAX, RATE_SHARE_MISSED};
 use crate::step::Step;
 
 /// The figure a step is judged by: the rtt, or the handshake where nothing is exchanged.
@@ -17,6 +17,17 @@ pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
     (worst_ns > LAG_NS_MIN && shows).then_some(worst_ns)
 }
 
+/// What neither server nor generator accounts for of the generator's machine, when it is much: 0 to 100.
+pub(super) fn others_percent(step: &Step) -> Option<f64> {
+    let machine = step.machine.as_ref()?;
+    let all = 100.0 * f64::from(machine.cores?);
+    let busy = all * (1.0 - machine.idle_percent_mean? / 100.0);
+    let generator = step.generator.as_ref()?.cpu_percent_mean?;
+    let server = if machine.same_host? { step.server.as_ref()?.cpu_percent_mean? } else { 0.0 };
+    let others = 100.0 * (busy - generator - server) / all;
+    (others > OTHERS_PERCENT_MAX).then_some(others)
+}
+
 /// What is wrong with the step. `quantile` is the one its limit looks at, such as 0.95; `interrupted` says that the
 /// user stopped it early. The bottleneck must have been judged.
 pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
@@ -28,6 +39,8 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
         fell_behind_ns(step).map(|worst| {
             format!("the generator fell behind its schedule by up to {:.1} ms", worst as f64 / 1e6)
         }),
+        others_percent(step)
+            .map(|others| format!("other processes used {others:.0}% of the generator's machine")),
         rate_missed(step),
         (counts.connected < counts.connects).then(|| {
             format!(
@@ -49,8 +62,9 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
 }
 
 fn limited(step: &Step) -> Option<String> {
-    let finding = step.bottleneck.as_ref().filter(|finding| finding.bottleneck == Bottleneck::Generator)?;
-    Some(format!("limited by the generator: {}", finding.reason))
+    let finding = step.bottleneck.as_ref()?;
+    (finding.bottleneck == Bottleneck::Generator)
+        .then(|| "limited by the generator: the figures are not the server's".into())
 }
 
 fn rate_missed(step: &Step) -> Option<String> {

@@ -89,6 +89,11 @@ fn latency_that_outgrows_the_load_is_the_servers() {
         Bottleneck::None,
         "2.5-fold for 2-fold is no sign"
     );
+    assert_eq!(
+        judge(&slow(200), Some(&slow(10))).bottleneck,
+        Bottleneck::None,
+        "a repeat carries no more load"
+    );
     let mut behind = slow(200);
     behind.figures.send_lag.record_ns(100 * MS);
     assert_ne!(judge(&behind, Some(&quiet())).bottleneck, Bottleneck::Server, "the generator stood still");
@@ -149,6 +154,26 @@ fn a_shared_machine_without_idle_cpu_is_the_bottleneck() {
 }
 
 #[test]
+fn others_on_the_machine_are_named() {
+    let busy = |generator_cpu| {
+        with(|step| {
+            step.machine = Some(MachineUse {
+                cores: Some(2),
+                idle_percent_mean: Some(0.0),
+                same_host: Some(true),
+                ..MachineUse::default()
+            });
+            server(step).cpu_percent_mean = Some(60.0);
+            generator(step).cpu_percent_mean = Some(generator_cpu);
+        })
+    };
+    let finding = judge(&busy(40.0), None);
+    assert_eq!(finding.reason, "server and generator share a machine of which 0% was idle, others used 50%");
+    assert_eq!(marks(&busy(40.0), 0.95, false), ["other processes used 50% of the generator's machine"]);
+    assert_eq!(marks(&busy(100.0), 0.95, false), Vec::<String>::new(), "20% may be the kernel's own");
+}
+
+#[test]
 fn a_full_or_lossy_link_is_the_bottleneck() {
     let (who, why) = judged(|step| step.machine.as_mut().unwrap().network_percent = Some(97.0));
     assert_eq!((who, &*why), (Bottleneck::Network, "a link carried 97% of its speed"));
@@ -175,7 +200,7 @@ fn marks_say_what_is_wrong() {
         marks(&wrong, 0.999, true),
         [
             "interrupted: the figures are of what ran",
-            "limited by the generator: a worker's CPU was at 93%",
+            "limited by the generator: the figures are not the server's",
             "the generator fell behind its schedule by up to 1000.0 ms",
             "the rate was missed by 5.0%: 475.0/s of 500.0/s",
             "10 of 1000 clients did not become usable",
