@@ -259,7 +259,7 @@ impl Worker {
             self.resume_accepting()?;
         }
         if self.stop.level() > 0 && self.stop_at_ns.is_none() {
-            self.begin_stop();
+            self.begin_stop()?;
         }
         Ok(())
     }

@@ -1,15 +1,16 @@
-//! A server in several processes. This binary is both the test and, when a family says so, its children.
+//! A server in several processes, and one with few descriptors. This binary is both the test and the servers that it
+//! starts.
 
 mod common;
 
 use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use common::*;
-use net::proc::pid_listening_on;
+use net::proc::{ProcessTree, pid_listening_on};
 use net::socket::Addr;
 use refserver::{Family, Options, Server, Sibling, Stats, StopFlag};
 
@@ -20,10 +21,14 @@ fn main() {
     if let Some(sibling) = Sibling::from_env().expect("a part that makes sense") {
         return serve_as(sibling);
     }
+    if let Some(socket) = std::env::args().nth(1).filter(|socket| socket.starts_with('/')) {
+        return serve_alone(&socket);
+    }
     a_broadcast_reaches_the_clients_of_all_processes();
     a_child_that_dies_ends_the_family();
     children_that_do_not_come_up_are_an_error();
-    println!("3 tests of processes passed");
+    out_of_descriptors_the_server_waits_and_recovers();
+    println!("4 tests of processes passed");
 }
 
 fn serve_as(sibling: Sibling) {
@@ -32,6 +37,11 @@ fn serve_as(sibling: Sibling) {
     let socket = std::env::args().nth(1).expect("a socket's path");
     let server = Server::join(options(&socket), sibling).unwrap();
     server.run(&stop).unwrap();
+}
+
+fn serve_alone(socket: &str) {
+    let server = Server::bind(Options::new(vec![Addr::Unix(socket.into())])).unwrap();
+    server.run(&StopFlag::on_signals().unwrap()).unwrap();
 }
 
 fn options(socket: &str) -> Options {
@@ -110,4 +120,51 @@ fn children_that_do_not_come_up_are_an_error() {
     };
     let error = Family::start(&options("/nowhere"), 2, &mut failing).err().expect("they cannot come up");
     assert!(error.to_string().contains("exit status: 101"), "{error}");
+}
+
+/// A process that ends with the test, also a failed one.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn out_of_descriptors_the_server_waits_and_recovers() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -n 32; exec \"$0\" \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg(&socket);
+    let server = Ends(command.spawn().unwrap());
+    let deadline = Instant::now() + PATIENCE;
+    let connect = || loop {
+        match UnixStream::connect(&socket) {
+            Ok(stream) => return stream,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+    };
+    let mut clients: Vec<UnixStream> = (0..50).map(|_| connect()).collect();
+    for client in &mut clients {
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.write_all(upgrade_request().as_bytes()).unwrap();
+    }
+    let mut tree = ProcessTree::new(server.0.id());
+    std::thread::sleep(Duration::from_millis(200));
+    let before = tree.sample().unwrap();
+    assert!(
+        before.fds >= Some(32),
+        "all descriptors are in use, and perhaps inherited ones above: {before:?}"
+    );
+    std::thread::sleep(Duration::from_millis(500));
+    let after = tree.sample().unwrap();
+    let cpu_ns = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
+    assert!(cpu_ns < 100_000_000, "spins: {cpu_ns} ns of CPU while it can do nothing");
+    for mut client in clients {
+        assert!(read_head(&mut client).starts_with("HTTP/1.1 101 "), "served when others have left");
+    }
 }

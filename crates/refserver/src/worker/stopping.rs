@@ -1,5 +1,7 @@
 //! The end of a worker: in order, in bounded time.
 
+use std::io;
+
 use super::Worker;
 use super::input::Call;
 use crate::connection::Phase;
@@ -9,7 +11,9 @@ const GOING_AWAY: u16 = 1001;
 
 impl Worker {
     /// Closes the listeners, and says goodbye to everyone.
-    pub(super) fn begin_stop(&mut self) {
+    pub(super) fn begin_stop(&mut self) -> io::Result<()> {
+        // Who waits to be accepted would otherwise be reset.
+        (0..self.listeners.len()).try_for_each(|listener| self.accept(listener))?;
         self.stop_at_ns = Some(self.now_ns + self.options.grace_ns);
         self.accept_again_ns = None;
         self.next_ping_ns = None;
@@ -23,6 +27,7 @@ impl Worker {
                 self.close_after_output(key);
             }
         }
+        Ok(())
     }
 
     /// Whether there is nothing left to wait for.
