@@ -33,34 +33,6 @@ fn the_handshake_of_rfc_6455() {
 }
 
 #[test]
-fn requests_recorded_from_other_clients() {
-    for (recorded, accept) in [
-        (
-            "GET /echo/000/sesswebsocket/websocket HTTP/1.1\r\nHost: 127.0.0.1:9301\r\nUpgrade: websocket\r\n\
-             Connection: Upgrade\r\nSec-WebSocket-Key: qpktaqbvGz2uLIgdJZ2ECg==\r\n\
-             Sec-WebSocket-Version: 13\r\n\r\n",
-            "S/0/uTN6F7TCi3JWzs2uPtA+H/o=",
-        ),
-        (
-            "GET /cable HTTP/1.1\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: BP804YJFPXOzO5ElsTt43w==\r\n\
-             Connection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n\
-             Sec-WebSocket-Protocol: actioncable-v1-json,actioncable-unsupported\r\n\
-             Host: 127.0.0.1:9303\r\n\r\n",
-            "V8wyMRRSNauqC1U/iG4GCYQB2rY=",
-        ),
-    ] {
-        // A frame in the same segment as the handshake is answered too.
-        let outcome = serve(&ServerConfig::default(), &[recorded.as_bytes(), &masked(0x81, b"o")].concat());
-        assert_eq!(outcome.events, [Happened::Upgraded, Happened::Echoed(1)]);
-        let head = outcome.out.strip_suffix(b"\x81\x01o").expect("the echo").to_vec();
-        let head = String::from_utf8(head).unwrap();
-        assert!(head.contains(&format!("Sec-WebSocket-Accept: {accept}\r\n")), "{head}");
-        assert!(!head.contains("Extensions") && !head.contains("Protocol:"), "{head}");
-    }
-}
-
-#[test]
 fn legal_variations_are_upgraded() {
     let base = request("");
     for (from, to) in [

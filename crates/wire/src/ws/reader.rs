@@ -12,7 +12,6 @@
 //! A message may be interrupted by control frames but not by another message; a continuation needs a message to
 //! continue. Limits are checked on the header, before its payload is waited for.
 
-use super::End;
 use super::frame::{Accepts, HEADER_BYTES_MAX, Header, Opcode};
 use super::mask;
 use super::utf8::Validator;
@@ -99,11 +98,6 @@ impl Reader {
             }
         }
         self.resume(limits, accepts, input)
-    }
-
-    /// Whether a frame or message is unfinished.
-    pub fn is_partial(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| !held.is_over())
     }
 
     #[cold]
@@ -271,12 +265,5 @@ impl Held {
             checked.map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
         }
         Ok(())
-    }
-}
-
-impl Accepts {
-    /// What this end reads when no extension is negotiated.
-    pub fn plain(end: End) -> Accepts {
-        Accepts { end, deflate: false }
     }
 }
