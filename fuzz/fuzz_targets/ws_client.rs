@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use throng_fuzz::{Fake, check_portions, limits, split};
 use wire::ws::upgrade::accept_of;
-use wire::{Client, Config, DeflateOptions, DialectId, Limits, Options, Payload};
+use wire::{Client, Config, DeflateOptions, DialectId, DialectOptions, Limits, Options, Payload};
 
 fuzz_target!(|data: &[u8]| {
     let Some((dialect, data)) = data.split_first() else { return };
@@ -23,6 +23,7 @@ fuzz_target!(|data: &[u8]| {
         // The server's 101 must pass.
         limits: Limits { head_bytes_max: 4096, ..limits() },
         payload: Payload::default(),
+        of_dialect: DialectOptions::default(),
     });
     let cfg = cfg.expect("good options");
     check_portions(bytes, step, |portions| {

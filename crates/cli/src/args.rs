@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use results::units;
 
+use crate::dialect_args::DialectArgs;
+
 /// Where, how and how much. The names that websocket-bench, autocannon and wrk made common keep their meaning.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LoadArgs {
@@ -68,6 +70,9 @@ pub(crate) struct LoadArgs {
     /// The largest message accepted from the server
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes, help_heading = "Messages")]
     pub(crate) max_message: u64,
+
+    #[command(flatten)]
+    pub(crate) dialect_args: DialectArgs,
 
     /// New connections per second [default: as fast as the server allows]
     #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]

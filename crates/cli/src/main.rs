@@ -2,6 +2,7 @@
 
 mod args;
 mod builtin;
+mod dialect_args;
 mod exit;
 mod plan;
 mod progress;

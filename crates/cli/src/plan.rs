@@ -7,6 +7,7 @@ use load::{Connecting, Draining, LoadRule, Plan, Speech, TlsPlan, Workload};
 use net::{affinity, clock, limits};
 
 use crate::args::LoadArgs;
+use crate::dialect_args;
 use crate::exit::Failure;
 use crate::target::Target;
 
@@ -69,6 +70,7 @@ fn speech(args: &LoadArgs, target: &Target, dialect: &str) -> Result<Speech, Fai
         payload_bytes: args.payload_padding.map(|n| bytes("--payload-padding", n)).transpose()?,
         text: args.text,
         message_bytes_max: bytes("--max-message", args.max_message)?,
+        of_dialect: args.dialect_args.options(),
     };
     match speech.wire_config() {
         Ok(_) => Ok(speech),
@@ -84,6 +86,7 @@ fn bad_flag(bad: load::BadSpeech) -> &'static str {
         load::BadSpeech::Option(BadOption::Header) => "--header or --origin",
         load::BadSpeech::Option(BadOption::Subprotocol) => "--subprotocol",
         load::BadSpeech::Option(BadOption::PayloadSize { .. }) => "--payload-padding",
+        load::BadSpeech::Option(BadOption::OfDialect { option, .. }) => dialect_args::flag_of(option),
     }
 }
 

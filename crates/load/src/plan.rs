@@ -72,6 +72,8 @@ pub struct Speech {
     pub text: bool,
     /// The largest message that is accepted from the server.
     pub message_bytes_max: u32,
+    /// What concerns single dialects.
+    pub of_dialect: wire::DialectOptions,
 }
 
 impl Speech {
@@ -94,6 +96,7 @@ impl Speech {
             deflate: self.deflate.then(wire::DeflateOptions::default),
             limits,
             payload: wire::Payload { padding: self.payload_bytes, text: self.text },
+            of_dialect: self.of_dialect.clone(),
         };
         wire::Config::new(options).map_err(BadSpeech::Option)
     }
@@ -122,6 +125,7 @@ impl fmt::Display for BadSpeech {
             Self::Option(BadOption::PayloadSize { min, max }) => {
                 return write!(f, "the payload must have from {min} to {max} bytes");
             }
+            Self::Option(BadOption::OfDialect { expected, .. }) => return write!(f, "expected {expected}"),
         })
     }
 }

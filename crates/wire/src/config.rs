@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::dialects::DialectId;
+use crate::dialects::{DialectId, DialectOptions, Parts};
 use crate::http::fields;
 use crate::http::request::is_host;
 use crate::io::Io;
@@ -34,6 +34,8 @@ pub struct Options {
     pub limits: Limits,
     /// What messages carry.
     pub payload: Payload,
+    /// What concerns single dialects.
+    pub of_dialect: DialectOptions,
 }
 
 /// The size and form of the messages sent.
@@ -63,6 +65,13 @@ pub enum BadOption {
         /// Most bytes.
         max: u32,
     },
+    /// A choice of [`DialectOptions`] that the dialect cannot carry out.
+    OfDialect {
+        /// The field's name.
+        option: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
 }
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
@@ -71,21 +80,20 @@ pub struct Config {
     options: Options,
     /// The request up to its key, and after it.
     request: [Vec<u8>; 2],
-    /// What every message of the dialect ends with.
-    tail: Vec<u8>,
+    parts: Parts,
 }
 
 impl Config {
     /// Checks the options and encodes the parts of a request and of a message that never change.
     pub fn new(mut options: Options) -> Result<Config, BadOption> {
         check(&options)?;
-        let tail = options.dialect.message_tail(&options)?;
+        let parts = options.dialect.parts(&options)?;
         if options.subprotocols.is_empty() {
             let own = options.dialect.subprotocols();
             options.subprotocols = own.iter().map(|&protocol| protocol.to_owned()).collect();
         }
         let request = encode_request(&options);
-        Ok(Config { options, request, tail })
+        Ok(Config { options, request, parts })
     }
 
     /// What was asked for.
@@ -108,14 +116,14 @@ impl Config {
     /// The end of every message, which the dialect encoded beforehand: padding and what closes it.
     #[inline]
     pub(crate) fn tail(&self) -> &[u8] {
-        &self.tail
+        &self.parts.tail
     }
 
     /// Whether these are the bytes of the tail. An empty one is not compared: the masked loads of a vectorised
     /// `memcmp` take a hundred nanoseconds to find out that an empty vector's pointer is not to be followed.
     #[inline]
     pub(crate) fn is_tail(&self, bytes: &[u8]) -> bool {
-        bytes.len() == self.tail.len() && (bytes.is_empty() || bytes == self.tail)
+        bytes.len() == self.parts.tail.len() && (bytes.is_empty() || bytes == self.parts.tail)
     }
 }
 

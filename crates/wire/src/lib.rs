@@ -20,7 +20,7 @@ pub mod ws;
 
 pub use client::Client;
 pub use config::{BadOption, Config, Options, Payload};
-pub use dialects::DialectId;
+pub use dialects::{DialectId, DialectOptions, ServerDialectOptions, TokenPlace};
 pub use event::{Event, Kind, Rejection, Role};
 pub use failure::{Failure, HttpReason, Reason};
 pub use io::{Io, StreamId};

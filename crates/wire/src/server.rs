@@ -8,7 +8,7 @@
 //! done: input is discarded
 //! ```
 
-use crate::dialects::{DialectId, ServerLink, ServerState};
+use crate::dialects::{DialectId, ServerDialectOptions, ServerLink, ServerState};
 use crate::failure::Failure;
 use crate::http::body::{Body, Piece};
 use crate::http::head::{Expect, HeadReader};
@@ -17,7 +17,7 @@ use crate::io::{Io, StreamId};
 use crate::limits::{DeflateOptions, Limits};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
-use crate::ws::upgrade::{self, Granted};
+use crate::ws::upgrade;
 use crate::ws::{End, frame};
 
 /// What the connections of a server have in common.
@@ -31,8 +31,13 @@ pub struct ServerConfig {
     pub origins: Vec<String>,
     /// Subprotocols spoken; the client's first choice among them is taken.
     pub subprotocols: Vec<String>,
-    /// The one dialect spoken; `None`: raw, json and binary, told apart by each message.
+    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
+    /// all others, are told apart by each message.
     pub dialect: Option<DialectId>,
+    /// What can be chosen about single dialects.
+    pub of_dialect: ServerDialectOptions,
+    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it.
+    pub unix_minus_now_ns: u64,
 }
 
 /// What happened on a connection.
@@ -120,7 +125,7 @@ impl Server {
     pub fn handle_input(
         &mut self,
         cfg: &ServerConfig,
-        _now_ns: u64,
+        now_ns: u64,
         stream: StreamId,
         bytes: &[u8],
         io: &mut impl Io,
@@ -130,12 +135,12 @@ impl Server {
         let mut input = bytes;
         let result = loop {
             match &mut self.state {
-                State::Http(http) => match http.handle_input(cfg, &mut input, io, on) {
+                State::Http(http) => match http.handle_input(cfg, now_ns, &mut input, io, on) {
                     Ok(Some(next)) => self.state = next,
                     Ok(None) => break Ok(()),
                     Err(failure) => break Err(failure),
                 },
-                State::Open(session) => break session.handle_input(cfg, input, io, on),
+                State::Open(session) => break session.handle_input(cfg, now_ns, input, io, on),
                 State::Done => break Ok(()),
             }
         };
@@ -170,13 +175,13 @@ impl Server {
     pub fn handle_timeout(
         &mut self,
         cfg: &ServerConfig,
-        _now_ns: u64,
+        now_ns: u64,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         match &mut self.state {
             State::Open(Session { sender, dialect, .. }) => {
-                dialect.handle_timeout(&mut ServerLink { cfg, sender, io }, on)
+                dialect.handle_timeout(&mut ServerLink { cfg, now_ns, sender, io }, on)
             }
             _ => Ok(()),
         }
@@ -203,11 +208,12 @@ impl Http {
     fn handle_input(
         &mut self,
         cfg: &ServerConfig,
+        now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<Option<State>, Failure> {
-        let next = self.try_input(cfg, input, io, on);
+        let next = self.try_input(cfg, now_ns, input, io, on);
         next.inspect_err(|&failure| {
             let status = request::status_of(failure);
             request::answer(io.out(0), status, upgrade::refusal_fields(status), false);
@@ -217,6 +223,7 @@ impl Http {
     fn try_input(
         &mut self,
         cfg: &ServerConfig,
+        now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
@@ -241,8 +248,8 @@ impl Http {
             };
             let request = Request::parse(head, lines)?;
             if request.wants_websocket() {
-                let granted = upgrade::judge(&request, cfg).map_err(Failure::Refused)?;
-                return Ok(Some(State::Open(Session::new(cfg, &granted, io, on))));
+                let session = Session::open(&request, cfg, now_ns, io, on).map_err(Failure::Refused)?;
+                return Ok(Some(State::Open(session)));
             }
             if request.fields.has_member("expect", "100-continue") && request.minor >= 1 {
                 io.out(0).extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -266,31 +273,35 @@ fn plain_status(request: &Request<'_>) -> u16 {
 }
 
 impl Session {
-    /// Writes the 101 and what the dialect says first.
-    fn new(
+    /// Writes the 101 and what the dialect says first; or gives the HTTP status to refuse the request with.
+    fn open(
+        request: &Request<'_>,
         cfg: &ServerConfig,
-        granted: &Granted<'_>,
+        now_ns: u64,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Session {
+    ) -> Result<Session, u16> {
+        let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
+        let granted = upgrade::judge(request, cfg)?;
+        let dialect = ServerState::open(id, request, granted.subprotocol)?;
         granted.write(io.out(0));
         let level = cfg.deflate.map_or(0, |deflate| deflate.level);
         let (inflater, deflater) = granted.deflate.map(|agreed| agreed.codecs(End::Server, level)).unzip();
-        let group = cfg.dialect.map_or(DialectId::Raw, DialectId::group);
         let mut session = Session {
             receiver: Receiver::new(End::Server, inflater),
             sender: Sender::new(End::Server, deflater),
-            dialect: ServerState::new(group),
+            dialect,
         };
-        on(ServerEvent::Upgraded { dialect: group });
-        session.dialect.handle_upgraded(&mut ServerLink { cfg, sender: &mut session.sender, io });
-        session
+        on(ServerEvent::Upgraded { dialect: id });
+        session.dialect.handle_upgraded(&mut ServerLink { cfg, now_ns, sender: &mut session.sender, io });
+        Ok(session)
     }
 
     #[inline]
     fn handle_input(
         &mut self,
         cfg: &ServerConfig,
+        now_ns: u64,
         mut input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
@@ -304,7 +315,7 @@ impl Session {
                 Ok(Some(Incoming::Message(message))) => {
                     let out = io.out(0);
                     let start = frame::open(out, End::Server);
-                    let mut link = ServerLink { cfg, sender, io };
+                    let mut link = ServerLink { cfg, now_ns, sender, io };
                     match message.append_to(link.io.out(0)) {
                         Ok(()) => dialect.handle_message(&mut link, message.text, start, on),
                         Err(failure) => {

@@ -7,7 +7,7 @@
 //! The server sends back what it got, to everyone if it is a broadcast; the sender's result has 'r' for 'b'. The
 //! padding starts with the stamp and is as large as it at least.
 
-use super::{ClientDialect, Link, padding};
+use super::{ClientDialect, Link, Parts, padding};
 use crate::config::{BadOption, Config, Options};
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
@@ -26,8 +26,8 @@ const ECHO: u8 = b'e';
 const BROADCAST: u8 = b'b';
 pub(crate) const RESULT: u8 = b'r';
 
-/// Every message after its stamp.
-pub(crate) fn message_tail(options: &Options) -> Result<Vec<u8>, BadOption> {
+/// The padding after the stamp.
+pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
     let min = stamp::BINARY_BYTES as u32;
     let max =
         u32::try_from(options.limits.message_bytes_max - STAMP_AT).unwrap_or(u32::MAX - STAMP_AT as u32);
@@ -35,7 +35,7 @@ pub(crate) fn message_tail(options: &Options) -> Result<Vec<u8>, BadOption> {
     if size > max {
         return Err(BadOption::PayloadSize { min, max });
     }
-    Ok(padding((size - min) as usize).collect())
+    Ok(Parts { tail: padding((size - min) as usize).collect(), ..Parts::default() })
 }
 
 /// What a client asks of the server, if the message is of this dialect: its size must be as announced.

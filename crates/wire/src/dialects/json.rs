@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-use super::{ClientDialect, Link, padding};
+use super::{ClientDialect, Link, Parts, padding};
 use crate::config::{BadOption, Options};
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
@@ -32,8 +32,8 @@ const END: &[u8] = br#""}}"#;
 /// Digits of a u64.
 const TIME_DIGITS_MAX: usize = 20;
 
-/// Every message after its stamp.
-pub(crate) fn message_tail(options: &Options) -> Result<Vec<u8>, BadOption> {
+/// The padding after the stamp, and the end.
+pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
     let size = options.payload.padding.unwrap_or(0);
     let around = BEFORE_TIME_BROADCAST.len() + TIME_DIGITS_MAX + BEFORE_STAMP.len() + stamp::TEXT_BYTES;
     let around = around + BEFORE_PADDING.len() + END.len();
@@ -48,7 +48,7 @@ pub(crate) fn message_tail(options: &Options) -> Result<Vec<u8>, BadOption> {
         tail.extend(padding(size as usize));
     }
     tail.extend_from_slice(END);
-    Ok(tail)
+    Ok(Parts { tail, ..Parts::default() })
 }
 
 /// The client's side: no state.

@@ -6,16 +6,32 @@
 mod binary;
 mod family;
 mod json;
+mod options;
 mod raw;
+
+pub use options::{DialectOptions, ServerDialectOptions, TokenPlace};
 
 use crate::config::{BadOption, Config, Options};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
+use crate::http::request::Request;
 use crate::io::Io;
 use crate::server::{ServerConfig, ServerEvent};
 use crate::stamp::Stamp;
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
+
+/// What a dialect encodes once for all clients of a run.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "none of the simple dialects has an opening")]
+pub(crate) struct Parts {
+    /// What a client says first.
+    pub(crate) opening: Vec<u8>,
+    /// A message up to what varies: of an echo and of a broadcast.
+    pub(crate) heads: [Vec<u8>; 2],
+    /// What every message ends with, after its stamp.
+    pub(crate) tail: Vec<u8>,
+}
 
 /// What a client's dialect acts through.
 pub(crate) struct Link<'a, I> {
@@ -30,6 +46,9 @@ pub(crate) struct Link<'a, I> {
 /// What a server's dialect acts through.
 pub(crate) struct ServerLink<'a, I> {
     pub(crate) cfg: &'a ServerConfig,
+    /// For dialects with heartbeats and deadlines.
+    #[expect(dead_code, reason = "none of the simple dialects has a clock")]
+    pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
 }
@@ -71,7 +90,13 @@ pub(crate) trait ClientDialect {
 }
 
 /// A dialect on the server's side of one connection.
-pub(crate) trait ServerDialect {
+pub(crate) trait ServerDialect: Default {
+    /// The state of a connection that asks for an upgrade and would be granted `subprotocol`; or the HTTP status
+    /// to refuse it with.
+    fn open(_request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Self, u16> {
+        Ok(Self::default())
+    }
+
     /// The 101 is written. Says what the dialect says first.
     fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
 
@@ -102,7 +127,9 @@ pub(crate) trait ServerDialect {
 
 /// Makes of the registry what knows every dialect: the ids, their names, and the state of a connection of any.
 macro_rules! dialects {
-    ($( #[doc = $doc:literal] $id:ident: $module:ident, $name:literal $(| $alias:literal)*; )*) => {
+    ($(
+        #[doc = $doc:literal] $id:ident: $module:ident, $name:literal $(| $alias:literal)* $(, at $($path:literal)|+)?;
+    )*) => {
         /// A dialect.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum DialectId {
@@ -126,9 +153,14 @@ macro_rules! dialects {
                 }
             }
 
-            /// What every message of a client ends with.
-            pub(crate) fn message_tail(self, options: &Options) -> Result<Vec<u8>, BadOption> {
-                match self { $(DialectId::$id => $module::message_tail(options),)* }
+            /// The paths at which a server speaks it, and below which; the first is the usual one. Those without
+            /// share all the others.
+            pub fn paths(self) -> &'static [&'static str] {
+                match self { $(DialectId::$id => &[$($($path),+)?],)* }
+            }
+
+            pub(crate) fn parts(self, options: &Options) -> Result<Parts, BadOption> {
+                match self { $(DialectId::$id => $module::parts(options),)* }
             }
         }
 
@@ -183,8 +215,8 @@ macro_rules! dialects {
         pub(crate) enum ServerState { $($id($module::Server),)* }
 
         impl ServerState {
-            pub(crate) fn new(id: DialectId) -> ServerState {
-                match id { $(DialectId::$id => ServerState::$id($module::Server::default()),)* }
+            pub(crate) fn open(id: DialectId, request: &Request<'_>, subprotocol: Option<&str>) -> Result<ServerState, u16> {
+                match id { $(DialectId::$id => $module::Server::open(request, subprotocol).map(ServerState::$id),)* }
             }
 
             pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
@@ -227,6 +259,15 @@ dialects! {
 }
 
 impl DialectId {
+    /// The dialect that a server speaks at a path: raw stands for raw, json and binary, which share all paths
+    /// that no other has.
+    pub fn at(path: &str) -> DialectId {
+        let is_below =
+            |of: &&str| path.strip_prefix(*of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let serves = |dialect: &&DialectId| dialect.paths().iter().any(is_below);
+        DialectId::ALL.iter().find(serves).copied().unwrap_or(family::GROUP)
+    }
+
     /// The subprotocols a client offers unless told otherwise.
     pub(crate) fn subprotocols(self) -> &'static [&'static str] {
         &[]

@@ -2,7 +2,7 @@
 //!
 //! A message is the stamp and then padding, 33 bytes of binary unless told otherwise.
 
-use super::{ClientDialect, Link, padding};
+use super::{ClientDialect, Link, Parts, padding};
 use crate::config::{BadOption, Options};
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
@@ -15,15 +15,15 @@ pub(crate) use super::family::Server;
 /// What wsdemo sent.
 const DEFAULT_BYTES: u32 = 33;
 
-/// Every message after its stamp.
-pub(crate) fn message_tail(options: &Options) -> Result<Vec<u8>, BadOption> {
+/// The padding after the stamp.
+pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
     let min = if options.payload.text { stamp::TEXT_BYTES } else { stamp::BINARY_BYTES } as u32;
     let max = u32::try_from(options.limits.message_bytes_max).unwrap_or(u32::MAX);
     let size = options.payload.padding.unwrap_or(DEFAULT_BYTES.max(min));
     if size < min || size > max {
         return Err(BadOption::PayloadSize { min, max });
     }
-    Ok(padding((size - min) as usize).collect())
+    Ok(Parts { tail: padding((size - min) as usize).collect(), ..Parts::default() })
 }
 
 /// The client's side: no state.

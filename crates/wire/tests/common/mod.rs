@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use wire::{
-    Client, Config, DialectId, Event, Failure, Io, Limits, Options, Payload, Server, ServerConfig,
-    ServerEvent, Stamp, StreamId,
+    Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Server,
+    ServerConfig, ServerEvent, Stamp, StreamId,
 };
 
 /// Output, and randomness that is the same each time.
@@ -48,6 +48,7 @@ pub(crate) fn options(dialect: DialectId) -> Options {
         deflate: None,
         limits: Limits::default(),
         payload: Payload::default(),
+        of_dialect: DialectOptions::default(),
     }
 }
 

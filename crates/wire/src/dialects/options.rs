@@ -1,0 +1,50 @@
+//! What can be chosen about single dialects, in either role. Everything has a default.
+
+use serde::{Deserialize, Serialize};
+
+/// A client's choices. Each concerns the dialect named with it, and means nothing to the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DialectOptions {
+    /// actioncable: the channel class; `None`: `BenchmarkChannel`.
+    pub channel: Option<String>,
+    /// actioncable: further parameters of the subscription, a JSON object.
+    pub channel_params: Option<String>,
+    /// actioncable: subscriptions of each client; from the second on they carry an `id`. `None`: one.
+    pub subscriptions: Option<u32>,
+    /// phoenix: the topic joined; `None`: `room:lobby`.
+    pub topic: Option<String>,
+    /// phoenix: what is sent along with the join, a JSON object.
+    pub join_params: Option<String>,
+    /// phoenix: version of the serializer, `1.0.0` or `2.0.0`; `None`: what the path says, or `2.0.0`.
+    pub vsn: Option<String>,
+    /// A token that lets the client in, passed on as it is.
+    pub token: Option<String>,
+    /// Where the token goes; `None`: where the dialect's own clients put it.
+    pub token_in: Option<TokenPlace>,
+}
+
+/// Where in the upgrade request a token goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TokenPlace {
+    /// A parameter of that name in the query.
+    Query(String),
+    /// A header of that name.
+    Header(String),
+    /// A cookie of that name.
+    Cookie(String),
+}
+
+/// A server's choices, for all its connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerDialectOptions {
+    /// actioncable: from one ping to the next. Rails sends one every 3 seconds.
+    pub cable_ping_interval_ns: u64,
+    /// phoenix: a client that is silent this long is cut off. Phoenix waits 60 seconds.
+    pub phoenix_timeout_ns: u64,
+}
+
+impl Default for ServerDialectOptions {
+    fn default() -> ServerDialectOptions {
+        ServerDialectOptions { cable_ping_interval_ns: 3_000_000_000, phoenix_timeout_ns: 60_000_000_000 }
+    }
+}
