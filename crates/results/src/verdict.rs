@@ -4,8 +4,8 @@
 //! 1. machine: one host for both, its CPUs all but idle, and the server using its part of them;
 //! 2. generator: a worker's CPU at its limit, loop lag or send lag that shows in the rtt, or messages not sent in
 //!    time while the server was idle;
-//! 3. server: its CPU or one of its threads at its limit, answers not given in time, or latency that grew faster
-//!    than the load while the generator was idle;
+//! 3. server: its CPU or one of its threads at its limit, answers not given or only after the schedule's end, or
+//!    latency that grew faster than the load while the generator was idle;
 //! 4. network: a link at its limit, or segments sent again;
 //! 5. none.
 //!
@@ -39,6 +39,8 @@ pub const LAG_NS_MIN: u64 = 1_000_000;
 pub const LAG_SHARE_MAX: f64 = 0.1;
 /// A rate missed by more than this share is missed.
 pub const RATE_SHARE_MISSED: f64 = 0.01;
+/// Share of an open loop's deliveries after the end of its schedule above which a queue was building up.
+pub const LATE_SHARE_MAX: f64 = 0.1;
 /// CPU below which the generator or the server is idle.
 pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 /// CPU of a machine that neither server nor generator accounts for, above which others are named. Interrupts of the
@@ -164,7 +166,15 @@ fn server(step: &Step, previous: Option<&Step>) -> Option<String> {
     {
         return Some(format!("it completed {achieved:.0} of {asked:.0} messages/s"));
     }
-    grew(step, previous?)
+    queued(step).or_else(|| grew(step, previous?))
+}
+
+/// An open loop whose answers outlast its schedule: the server fell behind all along.
+fn queued(step: &Step) -> Option<String> {
+    step.rates.asked_per_s?;
+    let late = step.counts.late as f64 / step.counts.expected as f64;
+    (late > LATE_SHARE_MAX)
+        .then(|| format!("{:.0}% of its answers came after the schedule's end", 100.0 * late))
 }
 
 /// Latency that grew faster than the load while the generator was idle and on time.

@@ -73,6 +73,16 @@ fn answers_that_do_not_come_in_time_are_the_servers() {
 }
 
 #[test]
+fn answers_after_the_schedules_end_are_the_servers() {
+    // The same for 10 s, drained in another 10 s: everything completes, half of it late.
+    let (who, why) = judged(|step| {
+        server(step).cpu_percent_mean = Some(1.0);
+        step.counts = Counts { expected: 2_000, received: 2_000, late: 1_000, ..step.counts };
+    });
+    assert_eq!((who, &*why), (Bottleneck::Server, "50% of its answers came after the schedule's end"));
+}
+
+#[test]
 fn latency_that_outgrows_the_load_is_the_servers() {
     let slow = |ms: u64| {
         with(|step| {
