@@ -46,7 +46,10 @@ pub(crate) fn server_pid(args: &LoadArgs, target: &Target) -> Result<Option<u32>
         }
         Some(pid) => Ok(Some(pid)),
         None if target.built_in_pid().is_some() => Ok(target.built_in_pid()),
-        None => Ok(target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten())),
+        None => {
+            let listening = target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten());
+            Ok(listening.map(net::proc::head_of))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ mod own;
 mod read;
 mod tree;
 
-pub use listening::pid_listening_on;
+pub use listening::{head_of, pid_listening_on};
 pub use own::{MachineCpu, ThreadUsage, machine_cpu, self_rss_bytes, thread_usage};
 pub use tree::{BusiestThread, ProcessTree, ThreadTotals, Usage};
 

@@ -21,8 +21,9 @@ pub(crate) struct Man {}
 
 impl Completions {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        clap_complete::generate(self.shell, &mut Cli::command(), "throng", &mut io::stdout());
-        Ok(Exit::Fine)
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "throng", &mut script);
+        print(&script)
     }
 }
 
@@ -30,9 +31,12 @@ impl Man {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let mut page = Vec::new();
         let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-        rendered
-            .and_then(|()| io::stdout().write_all(&page))
-            .map_err(|error| Failure::could_not("print the manual", error))?;
-        Ok(Exit::Fine)
+        rendered.map_err(|error| Failure::could_not("make the manual", error))?;
+        print(&page)
     }
+}
+
+fn print(text: &[u8]) -> Result<Exit, Failure> {
+    io::stdout().write_all(text).map_err(|error| Failure::could_not("print it", error))?;
+    Ok(Exit::Fine)
 }

@@ -1,7 +1,8 @@
 //! `throng serve`: the reference server.
 
 use std::env;
-use std::io;
+use std::fmt::Arguments;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
@@ -119,7 +120,7 @@ impl Serve {
 
     fn announce(&self, addrs: &[Addr]) {
         if !self.quiet {
-            addrs.iter().for_each(|addr| println!("throng serves on {}", self.describe(addr)));
+            addrs.iter().for_each(|addr| say(format_args!("throng serves on {}", self.describe(addr))));
         }
     }
 
@@ -186,14 +187,22 @@ fn again() -> Command {
 }
 
 fn report(stats: &Stats) {
-    println!(
+    say(format_args!(
         "served {} connections, {} echoes, {} broadcasts ({} copies), {} requests",
         stats.connections, stats.echoes, stats.broadcasts, stats.copies, stats.requests
-    );
+    ));
     if stats.slow_dropped + stats.copies_skipped > 0 {
-        println!("slow clients: {} dropped, {} copies skipped", stats.slow_dropped, stats.copies_skipped);
+        say(format_args!(
+            "slow clients: {} dropped, {} copies skipped",
+            stats.slow_dropped, stats.copies_skipped
+        ));
     }
     for (kind, count) in &stats.errors {
-        println!("{kind}: {count}");
+        say(format_args!("{kind}: {count}"));
     }
+}
+
+/// Prints a line; a reader that is gone does not end the server.
+fn say(line: Arguments<'_>) {
+    let _ = writeln!(io::stdout(), "{line}");
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
+use super::read::Reader;
 use crate::socket::Addr;
 
 /// The pid of a process that listens on `addr`: the lowest if several share the socket. `None` if nobody does,
@@ -29,6 +30,22 @@ pub fn pid_listening_on(addr: &Addr) -> io::Result<Option<u32>> {
     let mut pids = super::pids()?;
     pids.sort_unstable();
     Ok(pids.into_iter().find(|&pid| holds_one(pid, &links)))
+}
+
+/// The head of the server that `pid` is part of: servers of several processes (node's cluster, nginx, gunicorn) are
+/// children of a process of the same program that need not listen itself. Never this process or one above it.
+pub fn head_of(pid: u32) -> u32 {
+    let mut reader = Reader::new();
+    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let mut head = pid;
+    while let Some(parent) = reader.stat(head).map(|stat| stat.parent)
+        && parent > 1
+        && parent != std::process::id()
+        && program(parent).is_some_and(|parent| program(pid) == Some(parent))
+    {
+        head = parent;
+    }
+    head
 }
 
 /// Lines are `sl local_address rem_address st …`, the tenth field the inode; state `0A` is listening.
