@@ -115,10 +115,13 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        match self.dialect(cfg, now_ns, io) {
-            Some((dialect, mut link)) => dialect.handle_timeout(&mut link, on),
-            None => Ok(()),
+        let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) else { return Ok(()) };
+        let result = dialect.handle_timeout(&mut link, on);
+        if let Err(failure) = result {
+            link.sender.fail(link.io, failure);
+            self.state = State::Failed;
         }
+        result
     }
 
     /// When the dialect wants to be woken, if ever: nanoseconds on the clock of `now_ns`.

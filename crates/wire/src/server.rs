@@ -15,6 +15,7 @@ use crate::http::head::{Expect, HeadReader};
 use crate::http::request::{self, Request};
 use crate::io::{Io, StreamId};
 use crate::limits::{DeflateOptions, Limits};
+use crate::room::Room;
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
 use crate::ws::upgrade;
@@ -43,22 +44,29 @@ pub struct ServerConfig {
 /// What happened on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ServerEvent<'a> {
-    /// The 101 is written: from now on a member of the dialect's broadcast group.
-    Upgraded {
-        /// The group: [`DialectId::Raw`] stands for the family of raw, json and binary.
-        dialect: DialectId,
+    /// The 101 is written.
+    Upgraded,
+    /// From now on the connection gets the room's broadcasts.
+    Joined {
+        /// Where it was not before.
+        room: Room,
+    },
+    /// No longer.
+    Left {
+        /// Where it was.
+        room: Room,
     },
     /// A message was answered into the output.
     Echoed {
         /// Payload bytes of the message.
         bytes: u32,
     },
-    /// A message for every member of the group, the sender included. The sender's result goes into its output
-    /// before `handle_input` returns.
+    /// A message for everyone in the room, the sender included if it has joined. The sender's result goes into its
+    /// output before `handle_input` returns.
     Broadcast {
-        /// The group.
-        dialect: DialectId,
-        /// The encoded frame, the same for every member.
+        /// The room.
+        room: Room,
+        /// The encoded frame, the same for everyone.
         frame: &'a [u8],
     },
     /// A plain HTTP request was answered into the output.
@@ -104,7 +112,8 @@ struct Http {
 struct Pending {
     body: Body,
     status: u16,
-    keep_alive: bool,
+    /// The answer's field line on whether the connection lives on.
+    connection: &'static str,
 }
 
 #[derive(Debug)]
@@ -179,12 +188,14 @@ impl Server {
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        match &mut self.state {
-            State::Open(Session { sender, dialect, .. }) => {
-                dialect.handle_timeout(&mut ServerLink { cfg, now_ns, sender, io }, on)
-            }
-            _ => Ok(()),
+        let State::Open(Session { sender, dialect, .. }) = &mut self.state else { return Ok(()) };
+        let result = dialect.handle_timeout(&mut ServerLink { cfg, now_ns, sender, io }, on);
+        if let Err(failure) = result {
+            sender.fail(io, failure);
+            self.state = State::Done;
+            io.close_stream(0);
         }
+        result
     }
 
     /// When the dialect wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
@@ -216,7 +227,7 @@ impl Http {
         let next = self.try_input(cfg, now_ns, input, io, on);
         next.inspect_err(|&failure| {
             let status = request::status_of(failure);
-            request::answer(io.out(0), status, upgrade::refusal_fields(status), false);
+            request::answer(io.out(0), status, &[upgrade::refusal_fields(status), request::CLOSE]);
         })
     }
 
@@ -235,9 +246,10 @@ impl Http {
                     Some(Piece::Data(_)) => continue,
                     Some(Piece::End) => {}
                 }
-                let Pending { status, keep_alive, .. } = *pending;
+                let Pending { status, connection, .. } = *pending;
                 self.pending = None;
-                request::answer(io.out(0), status, upgrade::refusal_fields(status), keep_alive);
+                request::answer(io.out(0), status, &[upgrade::refusal_fields(status), connection]);
+                let keep_alive = connection != request::CLOSE;
                 on(ServerEvent::Requested { keep_alive });
                 if !keep_alive {
                     return Ok(Some(State::Done));
@@ -257,7 +269,7 @@ impl Http {
             self.pending = Some(Pending {
                 body: Body::new(request.body),
                 status: plain_status(&request),
-                keep_alive: request.keep_alive(),
+                connection: request.connection_field(),
             });
         }
     }
@@ -292,8 +304,8 @@ impl Session {
             sender: Sender::new(End::Server, deflater),
             dialect,
         };
-        on(ServerEvent::Upgraded { dialect: id });
-        session.dialect.handle_upgraded(&mut ServerLink { cfg, now_ns, sender: &mut session.sender, io });
+        on(ServerEvent::Upgraded);
+        session.dialect.handle_upgraded(&mut ServerLink { cfg, now_ns, sender: &mut session.sender, io }, on);
         Ok(session)
     }
 

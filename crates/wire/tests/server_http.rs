@@ -139,6 +139,17 @@ fn plain_requests_are_answered_in_order_and_keep_the_connection() {
 }
 
 #[test]
+fn an_old_client_is_told_that_the_connection_lives_on() {
+    let request = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+    let outcome = serve(&ServerConfig::default(), request.repeat(2).as_bytes());
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n";
+    assert_eq!(String::from_utf8(outcome.out).unwrap(), answer.repeat(2));
+    assert_eq!(outcome.events, [true, true].map(Happened::Requested));
+    let outcome = serve(&ServerConfig::default(), b"GET / HTTP/1.0\r\n\r\n");
+    assert_eq!(outcome.events, [Happened::Requested(false)]);
+}
+
+#[test]
 fn an_upgrade_may_follow_plain_requests() {
     let bytes = format!("GET / HTTP/1.1\r\nHost: h\r\n\r\n{}", request(""));
     let outcome = serve(&ServerConfig::default(), &[bytes.as_bytes(), &masked(0x81, b"hi")].concat());

@@ -1,7 +1,7 @@
 //! The application protocols spoken over a WebSocket: one file each, both roles, and one line in the registry.
 //!
 //! A dialect's file has a `Client` and a `Server`: the state of one connection (nothing at all for the simple
-//! ones) with the verbs of [`ClientDialect`] and [`ServerDialect`], and its `message_tail`.
+//! ones) with the verbs of `ClientDialect` and `ServerDialect`, and its `parts`.
 
 mod binary;
 mod family;
@@ -98,7 +98,7 @@ pub(crate) trait ServerDialect: Default {
     }
 
     /// The 101 is written. Says what the dialect says first.
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
 
     /// A message came in. It lies at the end of the output as the payload of an unsealed frame that starts at
     /// `start`, so that an echo needs no copy: seal it, or truncate the output and write something else.
@@ -219,8 +219,8 @@ macro_rules! dialects {
                 match id { $(DialectId::$id => $module::Server::open(request, subprotocol).map(ServerState::$id),)* }
             }
 
-            pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
-                match self { $(ServerState::$id(d) => d.handle_upgraded(link),)* }
+            pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+                match self { $(ServerState::$id(d) => d.handle_upgraded(link, on),)* }
             }
 
             #[inline]

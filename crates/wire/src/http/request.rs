@@ -43,6 +43,15 @@ impl<'a> Request<'a> {
         super::response::keep_alive(&self.fields, self.minor)
     }
 
+    /// The field line that says so in the answer, where it must be said.
+    pub fn connection_field(&self) -> &'static str {
+        match (self.keep_alive(), self.minor) {
+            (false, _) => CLOSE,
+            (true, 0) => "Connection: keep-alive\r\n",
+            (true, _) => "",
+        }
+    }
+
     /// Whether it asks for a WebSocket, rightly or wrongly: such a request is held to the rules of RFC 6455.
     pub fn wants_websocket(&self) -> bool {
         self.fields.has_member("upgrade", "websocket")
@@ -103,14 +112,16 @@ pub(crate) fn is_host(bytes: &[u8]) -> bool {
     !host.is_empty() && (after.is_empty() || after.strip_prefix(b":").is_some_and(is_port))
 }
 
-/// Appends an answer with an empty body. `extra` is whole field lines.
-pub fn answer(out: &mut Vec<u8>, status: u16, extra: &str, keep_alive: bool) {
+/// The field line of an answer after which the connection closes.
+pub const CLOSE: &str = "Connection: close\r\n";
+
+/// Appends an answer with an empty body; `fields` are whole field lines.
+pub fn answer(out: &mut Vec<u8>, status: u16, fields: &[&str]) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status_text(status).as_bytes());
     out.extend_from_slice(b"\r\nContent-Length: 0\r\n");
-    out.extend_from_slice(extra.as_bytes());
-    if !keep_alive {
-        out.extend_from_slice(b"Connection: close\r\n");
+    for field in fields {
+        out.extend_from_slice(field.as_bytes());
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -218,6 +229,7 @@ mod tests {
         assert_eq!(r.body, Framing::Chunked);
         assert!(!parse("GET / HTTP/1.1\r\nHost: h\r\nConnection: x, Close\r\n\r\n").unwrap().keep_alive());
         assert!(!parse("GET / HTTP/1.0\r\n\r\n").unwrap().keep_alive());
-        assert!(parse("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").unwrap().keep_alive());
+        let old = parse("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").unwrap();
+        assert_eq!((old.keep_alive(), old.connection_field()), (true, "Connection: keep-alive\r\n"));
     }
 }
