@@ -182,6 +182,11 @@ pub(crate) fn echo_run() -> Run {
     run("echo", vec![echo_step()])
 }
 
+/// Connections that are opened and held, and nothing else.
+pub(crate) fn idle_run() -> Run {
+    run("idle", vec![idle_step()])
+}
+
 /// A search with everything a search can find.
 pub(crate) fn search_run() -> Run {
     let mut run = broadcast_run();

@@ -44,7 +44,7 @@ pub fn write(run: &Run) -> String {
     text
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// Not JSON or not a results file; a newer schema; a damaged histogram.

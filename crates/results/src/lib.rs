@@ -1,7 +1,7 @@
 //! The results model, its verdicts and limits, and its versioned file format.
 //!
 //! The types here are the ones in memory: histograms rather than figures, nanoseconds rather than milliseconds,
-//! `Option` for what does not apply. [`file`] holds their form on disk.
+//! `Option` for what does not apply. [`mod@file`] holds their form on disk.
 
 pub mod file;
 pub mod limit;

@@ -238,6 +238,24 @@ fn other_files_are_refused_plainly() {
     assert!(error.contains("at line"), "{error}");
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
+    #[test]
+    fn a_damaged_file_is_an_error_or_a_run(at in 0..60_000usize, byte in 0..=255u8, cut in proptest::bool::ANY) {
+        let mut text = write(&full()).into_bytes();
+        let at = at % text.len();
+        text[at] = byte;
+        if cut {
+            text.truncate(at);
+        }
+        if let Ok(run) = read(&String::from_utf8_lossy(&text)) {
+            let again = write(&run);
+            proptest::prop_assert!(read(&again).is_ok());
+        }
+    }
+}
+
 #[test]
 fn ids_sort_by_time() {
     assert_eq!(run_id(STARTED_UNIX_NS, 0x12_3456_789a), "20261120-183000-56789a");

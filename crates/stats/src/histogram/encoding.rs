@@ -10,7 +10,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer,
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Histogram, SIGNIFICANT_DIGITS, US_MAX};
+use super::{DURATION_NS_MAX, Histogram, SIGNIFICANT_DIGITS, US_MAX};
 
 const V2_COOKIE: u32 = 0x1c84_9313;
 const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
@@ -19,8 +19,8 @@ const V2_HEADER_BYTES: usize = 40;
 /// An upper bound of one encoded histogram: 21 half-buckets of 1,024 counts, 9 bytes each, and the header.
 const ENCODED_BYTES_MAX: usize = 22 * 1_024 * 9 + V2_HEADER_BYTES;
 
-/// More samples than any run has; the squares of this many longest durations still fit their sum.
-const SAMPLES_MAX: u64 = 1 << 48;
+/// More samples than any run has; the squares of this many longest durations fit their sum a thousand times.
+const SAMPLES_MAX: u64 = 1 << 40;
 
 /// Why bytes are not one of our histograms.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Histogram {
     /// This histogram with its exact mean, σ, minimum and maximum put back, as a file keeps them.
     ///
     /// # Errors
-    /// [`DecodeError::Sums`]: a minimum above the maximum, or a mean outside of them.
+    /// [`DecodeError::Sums`]: a minimum above the maximum, a mean outside of them, or no samples.
     pub fn with_moments(
         mut self,
         mean_ns: f64,
@@ -86,6 +86,7 @@ impl Histogram {
         let (low, high) = (min_ns as f64 - 1.0, max_ns as f64 + 1.0);
         if self.is_empty()
             || min_ns > max_ns
+            || max_ns > DURATION_NS_MAX
             || !(low..=high).contains(&mean_ns)
             || !(0.0..=high).contains(&sd_ns)
         {
@@ -147,7 +148,7 @@ impl TryFrom<Packed> for Histogram {
         let possible = |min: u128, sum: u128, max: u128| min * n <= sum && sum <= max * n;
         let (min, max) = (u128::from(min_ns), u128::from(max_ns));
         if n == 0
-            || max_ns > super::DURATION_NS_MAX
+            || max_ns > DURATION_NS_MAX
             || !possible(min, sum_ns, max)
             || !possible(min * min, square_sum_ns, max * max)
         {
