@@ -161,9 +161,13 @@ def loop_lag(bench: Bench, server: Server, repeats: int) -> str:
         runs = [tools.last_step(bench.run(pair, clients).output) for _ in range(repeats)]
     except Failed as failure:
         return f"throng's loop lag: failed: {failure}"
-    lags = [step["generator"]["loop_lag"] for step in runs]
-    p50, p99 = (statistics.median(lag[key] for lag in lags) for key in ("p50_ms", "p99_ms"))
-    return f"throng's loop lag at {clients:,} clients and as many messages a second: p50 {p50} ms, p99 {p99} ms."
+    generators = [step["generator"] for step in runs]
+    p50, p99 = (statistics.median(use["loop_lag"][key] for use in generators) for key in ("p50_ms", "p99_ms"))
+    waiting = statistics.median(use["waiting_percent"] for use in generators)
+    return (
+        f"throng's loop lag at {clients:,} clients and as many messages a second: p50 {p50} ms, p99 {p99} ms, "
+        f"kept from its CPU by others for {waiting:.0f}% of the time."
+    )
 
 
 def build_throng() -> str:
@@ -186,10 +190,21 @@ def machine() -> str:
     return f"{model[1] if model else platform.machine()}, Linux {platform.release()}"
 
 
+def positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError
+    return number
+
+
+def cpus(text: str) -> tuple[int, int]:
+    server, client = text.split(",")
+    return int(server), int(client)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compare what throng costs with what its peers cost.")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each pair (default 5)")
-    parser.add_argument("--cpus", default="0,1", help="the CPUs of the server and of the client (default 0,1)")
+    parser.add_argument("--repeats", type=positive, default=5, help="runs of each pair (default 5)")
+    parser.add_argument("--cpus", type=cpus, default=(0, 1), help="the server's and the client's (default 0,1)")
     parser.add_argument("--only", default="", help="only the rows whose title contains this")
     args = parser.parse_args()
     try:
@@ -200,7 +215,7 @@ def main() -> int:
         return 2
     yardstick = tools.THRONG_SERVE if tools.UWS_SERVER.missing() else tools.UWS_SERVER
     chosen = [row for row in rows(yardstick) if args.only in row.title]
-    bench = Bench(tuple(int(cpu) for cpu in args.cpus.split(",")))
+    bench = Bench(args.cpus)
     pairs = dict.fromkeys(pair for row in chosen for pair in row.pairs)
     bench.measure([pair for pair in pairs if not pair.server.missing() and not pair.tool.missing()], args.repeats)
     print(f"{machine()}. Clients measured against {yardstick.name}; median of {args.repeats} (lowest–highest).\n")

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HERE = Path(__file__).resolve().parent
 
@@ -63,15 +64,19 @@ def throng(sizes: tuple[int, int], count: Callable[[dict], float], *words: str) 
     return Tool(
         "throng", "THRONG", None, sizes,
         argv=lambda program, url, size: [
-            program, *(word.replace("{}", str(size)) for word in words), "--threads=1", "--format=json", url
+            program, *(word.replace("{}", str(size)) for word in words), "--threads=1", "--format=json", "--quiet", url
         ],
         count=lambda output, size: count(last_step(output)),
     )
 
 
 def last_step(output: str) -> dict:
-    """Of throng's results; whatever it says besides, on standard error, comes first."""
-    return json.loads(output[output.index("{"):])["steps"][-1]
+    """The results of throng's last step. What was not done in full has no price."""
+    step = json.loads(output)["steps"][-1]
+    counts = step["counts"]
+    if counts["received"] != counts["expected"] or counts["connected"] != step["clients"]:
+        raise ValueError(f"not all that was asked for came about: {counts}")
+    return step
 
 
 def received(step: dict) -> float:
@@ -110,7 +115,7 @@ def load_test_windows(output: str) -> list[float]:
 LOAD_TEST = Tool(
     "µWebSockets load_test", "UWS_LOAD_TEST", "load_test", (1, 2),
     argv=lambda program, url, size: [
-        "stdbuf", "-oL", program, str(ECHO_CLIENTS), "127.0.0.1", url.split(":")[2].split("/")[0], "0", "0", str(RAW_BYTES)
+        "stdbuf", "-oL", program, str(ECHO_CLIENTS), "127.0.0.1", str(urlsplit(url).port), "0", "0", str(RAW_BYTES)
     ],
     count=lambda output, size: sum(load_test_windows(output)) * LOAD_TEST_WINDOW_S,
     done=lambda output, size: len(load_test_windows(output)) >= size,

@@ -87,7 +87,8 @@ def run_server(binaries: Binaries, report: Path, spec: dict, timeout_s: float) -
     port = free_port()
     url = f"ws://127.0.0.1:{port}"
     suite = suite_command(binaries, report, "fuzzingclient", {**spec, "servers": [{"agent": "throng", "url": url}]})
-    with Process([binaries.throng, "serve", "--compress", "--listen", f"127.0.0.1:{port}"], report / "throng.log") as server:
+    serve = [binaries.throng, "serve", "--compress", "--listen", f"127.0.0.1:{port}"]
+    with Process(serve, report / "throng.log") as server:
         server.wait_until_listening(port)
         with Process(suite, report / "suite.log") as process:
             process.wait(timeout_s)
