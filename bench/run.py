@@ -165,7 +165,7 @@ def loop_lag(bench: Bench, server: Server, repeats: int) -> str:
     p50, p99 = (statistics.median(use["loop_lag"][key] for use in generators) for key in ("p50_ms", "p99_ms"))
     waiting = statistics.median(use["waiting_percent"] for use in generators)
     return (
-        f"throng's loop lag at {clients:,} clients and as many messages a second: p50 {p50} ms, p99 {p99} ms, "
+        f"throng's loop lag at {clients:,} clients and as many messages a second: p50 {p50:.3f} ms, p99 {p99:.3f} ms, "
         f"kept from its CPU by others for {waiting:.0f}% of the time."
     )
 
