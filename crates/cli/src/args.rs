@@ -1,4 +1,4 @@
-//! The flags that all load verbs share.
+//! The flags that every run takes, whatever its load.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,52 +8,12 @@ use results::units;
 
 use crate::dialect_args::DialectArgs;
 
-/// Where, how and how much. The names that websocket-bench, autocannon and wrk made common keep their meaning.
+/// Where to, how to speak, with what, and what to print. The names that websocket-bench, autocannon and wrk made common
+/// keep their meaning.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct LoadArgs {
+pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
     pub(crate) url: Option<String>,
-
-    /// Clients, all connected before the load begins
-    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
-    pub(crate) clients: Option<u64>,
-    /// How long to send
-    #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
-    pub(crate) duration: Option<u64>,
-    /// Messages per second over all clients, whatever the server does (open model)
-    #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Load")]
-    pub(crate) rate: Option<f64>,
-    /// Messages under way at once: an answer makes room for the next (closed model)
-    #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
-    pub(crate) concurrent: Option<u64>,
-    /// Messages in each step of a closed model
-    #[arg(short, long, value_name = "N", value_parser = units::count, help_heading = "Load")]
-    pub(crate) sample_size: Option<u64>,
-    /// Run this long before measuring
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
-    pub(crate) warmup: Option<u64>,
-
-    /// Clients added at each step
-    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
-    pub(crate) step_size: Option<u64>,
-    /// Clients of the first step [default: the step size]
-    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
-    pub(crate) initial_clients: Option<u64>,
-    /// Stop after this many steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Steps")]
-    pub(crate) total_steps: Option<u32>,
-    /// The percentile of the round-trip time that ends the steps
-    #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile, help_heading = "Steps")]
-    pub(crate) limit_percentile: f64,
-    /// End the steps when it is above this
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = units::duration_ns, help_heading = "Steps")]
-    pub(crate) limit_rtt: u64,
-    /// Find the number of clients at which the limits break
-    #[arg(long, help_heading = "Steps")]
-    pub(crate) search: bool,
-    /// Search no further than this
-    #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
-    pub(crate) max_clients: Option<u64>,
 
     /// The protocol inside WebSocket messages: raw, json, binary
     #[arg(long, visible_alias = "server-type", value_name = "NAME", help_heading = "Messages")]
@@ -158,11 +118,6 @@ pub(crate) enum Format {
     Csv,
     /// A Markdown table
     Md,
-}
-
-fn percentile(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "expected a number such as 95 or 99.9".to_owned())?;
-    if 0.0 < value && value < 100.0 { Ok(value) } else { Err("a percentile lies between 0 and 100".into()) }
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

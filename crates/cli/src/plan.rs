@@ -6,7 +6,7 @@ use crew::Shape;
 use load::{Connecting, Draining, LoadRule, Plan, Speech, TlsPlan, Workload};
 use net::{affinity, clock, limits};
 
-use crate::args::LoadArgs;
+use crate::args::RunArgs;
 use crate::dialect_args;
 use crate::exit::Failure;
 use crate::target::Target;
@@ -23,7 +23,7 @@ const ADDRS_MAX: u64 = 100;
 
 /// The plan for a workload. `clients_max`: the most clients any step will have, if that is known.
 pub(crate) fn plan(
-    args: &LoadArgs,
+    args: &RunArgs,
     target: &Target,
     workload: Workload,
     dialect: &str,
@@ -56,7 +56,7 @@ pub(crate) fn plan(
     })
 }
 
-fn speech(args: &LoadArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
+fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let speech = Speech {
         dialect: dialect.to_owned(),
@@ -107,11 +107,7 @@ pub(crate) fn clients_per_process() -> Result<u64, Failure> {
 }
 
 /// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.
-pub(crate) fn shape(
-    args: &LoadArgs,
-    clients_max: Option<u64>,
-    beside_server: bool,
-) -> Result<Shape, Failure> {
+pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: bool) -> Result<Shape, Failure> {
     let cpus = match &args.pin {
         Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
         None => Vec::new(),

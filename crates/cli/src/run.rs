@@ -5,14 +5,15 @@ use std::io::{self, IsTerminal};
 
 use crew::{Course, Crew, Observer, ServerWatch, Shape};
 use jiff::Timestamp;
-use load::Plan;
+use load::{Plan, StepOrder};
 use net::machine::Machine;
 use report::Style;
 use results::limit::Limit;
 use results::{Environment, Run, Step, TrustNote, Warmup, verdict};
 
-use crate::args::LoadArgs;
+use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::plan;
 use crate::progress::Live;
 use crate::sink::Sink;
 use crate::target::Target;
@@ -21,7 +22,7 @@ use crate::verbs::child;
 /// Everything a run needs to know.
 pub(crate) struct Request<'a> {
     /// The flags, for what concerns output and limits.
-    pub(crate) args: &'a LoadArgs,
+    pub(crate) args: &'a RunArgs,
     /// The verb.
     pub(crate) scenario: &'static str,
     /// Its server.
@@ -32,14 +33,16 @@ pub(crate) struct Request<'a> {
     pub(crate) shape: Shape,
     /// The levels of load.
     pub(crate) course: Course,
-    /// Whether the course ends at `--limit-rtt`.
-    pub(crate) stops_at_rtt: bool,
+    /// A limit that ends the course, but is no failure.
+    pub(crate) stop: Option<String>,
+    /// The percentile that limits and the first line of a step look at.
+    pub(crate) percentile: f64,
     /// The server's process, if it runs here.
     pub(crate) server_pid: Option<u32>,
 }
 
 /// Finds the server's process: as told, or by who listens at the address.
-pub(crate) fn server_pid(args: &LoadArgs, target: &Target) -> Result<Option<u32>, Failure> {
+pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<u32>, Failure> {
     match args.server_pid {
         Some(pid) if net::affinity::cpus_of(pid) == 0 => {
             Err(Failure::usage("--server-pid", format!("there is no process {pid}")))
@@ -55,92 +58,135 @@ pub(crate) fn server_pid(args: &LoadArgs, target: &Target) -> Result<Option<u32>
 
 /// Runs all steps, printing and keeping each as it ends.
 pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
-    let Request { args, scenario, ref target, ref plan, ref shape, stops_at_rtt, server_pid, .. } = request;
-    let limits = limits(args, scenario)?;
-    let stop = Limit::parse(&format!("p{}<={}ns", args.limit_percentile, args.limit_rtt), scenario)
-        .map_err(|error| Failure::usage("--limit-rtt", error))?;
-    let style = Style { percentile: args.limit_percentile, ansi: wants_colour() };
-    let mut sink = Sink::new(args.format, style, args.out.clone())?;
-    let mut live = Live::new(args.quiet)?;
-    let mut run = blank(args, scenario, target, plan, server_pid);
-    let mut course = request.course;
+    let mut desk = Desk::new(&request)?;
+    let Request { plan, shape, mut course, server_pid, target, .. } = request;
     let watch = ServerWatch::new(server_pid);
-    let mut crew = Crew::start(plan, shape, watch, child::command)
-        .map_err(|e| Failure::could_not("start the workers", e))?;
-    let mut warmup = None;
-    let clients_max = crate::plan::clients_per_process()? * u64::from(shape.processes);
-    let mut out_of_files = false;
-    while let Some(order) = course.poll().filter(|_| !live.is_interrupted()) {
-        out_of_files = u64::from(order.clients) > clients_max;
-        if out_of_files {
-            break;
-        }
-        let step = crew.measure(order, &mut live).map_err(|e| Failure::could_not("go on", e))?;
-        live.clear();
-        if order.warmup {
-            warmup = Some(as_warmup(&step));
-            course.handle(&order, true);
-            continue;
-        }
-        let step = judged(
-            step,
-            warmup.take(),
-            run.steps.last(),
-            &limits,
-            args.limit_percentile,
-            live.was_interrupted(),
-        );
-        let kept_rtt = !stops_at_rtt || stop.check(&step).passed;
-        let passed = kept_rtt && step.limits.iter().all(|outcome| outcome.passed);
-        let reached = step.counts.connected > 0 || step.clients == 0 || !run.steps.is_empty();
-        course.handle(&order, passed && reached);
-        run.steps.push(step);
-        run.verdict = verdict::conclude(&run.steps);
-        if !reached {
-            return Err(unreachable(&run));
-        }
-        sink.step(&run, run.steps.last().expect("just pushed"));
-        if sink.is_closed() {
-            live.stop();
+    let mut crew = Crew::start(&plan, &shape, watch, child::command)
+        .map_err(|error| Failure::could_not("start the workers", error))?;
+    let mut broken = None;
+    while let Some(order) = desk.poll(&mut course) {
+        match crew.measure(order, &mut desk.live) {
+            Ok(step) => desk.handle(&mut course, &order, step)?,
+            Err(error) => {
+                // What the steps before have shown is still worth printing.
+                broken = Some(Failure::could_not("go on", error));
+                break;
+            }
         }
     }
-    crew.finish(&mut live);
-    live.clear();
-    run.verdict.capacity = course.capacity();
-    if out_of_files {
-        run.verdict.trust.push(TrustNote(format!(
-            "ended by the generator's limit of open files ({clients_max} clients), not by the server: pass --processes"
+    if broken.is_none() {
+        crew.finish(&mut desk.live);
+    }
+    drop(target); // the built-in server may go now
+    let exit = desk.finish(&course)?;
+    broken.map_or(Ok(exit), Err)
+}
+
+/// Where steps are judged, printed and kept.
+struct Desk<'a> {
+    args: &'a RunArgs,
+    limits: Vec<Limit>,
+    /// Ends the course, but is no failure.
+    stop: Option<Limit>,
+    quantile: f64,
+    /// The most clients that the processes may have open.
+    clients_max: u64,
+    warmup: Option<Warmup>,
+    sink: Sink,
+    live: Live,
+    run: Run,
+}
+
+impl<'a> Desk<'a> {
+    fn new(request: &Request<'a>) -> Result<Self, Failure> {
+        let Request { args, scenario, .. } = *request;
+        let limit =
+            |flag, text: &str| Limit::parse(text, scenario).map_err(|error| Failure::usage(flag, error));
+        let style = Style { percentile: request.percentile, ansi: wants_colour() };
+        Ok(Self {
+            args,
+            limits: args.limits.iter().map(|text| limit("--limit", text)).collect::<Result<_, _>>()?,
+            stop: request.stop.as_deref().map(|text| limit("--limit-rtt", text)).transpose()?,
+            quantile: request.percentile / 100.0,
+            clients_max: plan::clients_per_process()? * u64::from(request.shape.processes),
+            warmup: None,
+            sink: Sink::new(args.format, style, args.out.clone())?,
+            live: Live::new(args.quiet)?,
+            run: blank(request),
+        })
+    }
+
+    /// The next step, unless something speaks against it.
+    fn poll(&mut self, course: &mut Course) -> Option<StepOrder> {
+        let order = course.poll().filter(|_| !self.live.is_interrupted())?;
+        if u64::from(order.clients) <= self.clients_max {
+            return Some(order);
+        }
+        self.run.verdict.trust.push(TrustNote(format!(
+            "ended by the generator's limit of open files ({} clients), not by the server: pass --processes",
+            self.clients_max
         )));
+        None
     }
-    sink.finish(&run)?;
-    Ok(exit(args, &run, live.was_interrupted(), course.capacity().is_some()))
+
+    /// A step has been measured.
+    fn handle(&mut self, course: &mut Course, order: &StepOrder, step: Step) -> Result<(), Failure> {
+        self.live.clear();
+        if order.warmup {
+            self.warmup = Some(as_warmup(&step));
+            course.handle(order, true);
+            return Ok(());
+        }
+        let step = self.judged(step);
+        let goes_on = self.stop.as_ref().is_none_or(|stop| stop.check(&step).passed);
+        course.handle(order, goes_on && step.limits.iter().all(|outcome| outcome.passed));
+        let reached = step.counts.connected > 0 || !self.run.steps.is_empty();
+        self.run.steps.push(step);
+        self.run.verdict = verdict::conclude(&self.run.steps);
+        if !reached {
+            return Err(unreachable(&self.run));
+        }
+        self.sink.step(&self.run);
+        if self.sink.is_closed() {
+            self.live.stop();
+        }
+        Ok(())
+    }
+
+    /// The step with limits, bottleneck and marks.
+    fn judged(&mut self, mut step: Step) -> Step {
+        step.warmup = self.warmup.take();
+        step.limits = self.limits.iter().map(|limit| limit.check(&step)).collect();
+        step.bottleneck = Some(verdict::judge(&step, self.run.steps.last()));
+        step.marks = verdict::marks(&step, self.quantile, self.live.was_interrupted());
+        step
+    }
+
+    fn finish(mut self, course: &Course) -> Result<Exit, Failure> {
+        self.live.clear();
+        self.run.verdict.capacity = course.capacity();
+        let exit = self.exit();
+        self.sink.finish(&self.run)?;
+        Ok(exit)
+    }
+
+    fn exit(&self) -> Exit {
+        let verdict = &self.run.verdict;
+        if self.live.was_interrupted() {
+            Exit::Interrupted
+        } else if self.args.strict && verdict::limited_by_generator(&self.run.steps) {
+            Exit::Untrusted
+        } else if verdict.capacity.is_none() && verdict.limits.iter().any(|outcome| !outcome.passed) {
+            Exit::LimitBroken
+        } else {
+            Exit::Fine
+        }
+    }
 }
 
 /// Colours on a terminal, unless the user has had enough of them (no-color.org).
 fn wants_colour() -> bool {
     io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-fn limits(args: &LoadArgs, scenario: &str) -> Result<Vec<Limit>, Failure> {
-    let parse =
-        |text: &String| Limit::parse(text, scenario).map_err(|error| Failure::usage("--limit", error));
-    args.limits.iter().map(parse).collect()
-}
-
-/// The step with limits, bottleneck and marks.
-fn judged(
-    mut step: Step,
-    warmup: Option<Warmup>,
-    previous: Option<&Step>,
-    limits: &[Limit],
-    percentile: f64,
-    interrupted: bool,
-) -> Step {
-    step.warmup = warmup;
-    step.limits = limits.iter().map(|limit| limit.check(&step)).collect();
-    step.bottleneck = Some(verdict::judge(&step, previous));
-    step.marks = verdict::marks(&step, percentile / 100.0, interrupted);
-    step
 }
 
 fn as_warmup(step: &Step) -> Warmup {
@@ -165,32 +211,16 @@ fn unreachable(run: &Run) -> Failure {
     Failure::could_not(format!("reach {}", run.target.url), why)
 }
 
-fn exit(args: &LoadArgs, run: &Run, interrupted: bool, searched: bool) -> Exit {
-    if interrupted {
-        Exit::Interrupted
-    } else if args.strict && verdict::limited_by_generator(&run.steps) {
-        Exit::Untrusted
-    } else if !searched && run.verdict.limits.iter().any(|outcome| !outcome.passed) {
-        Exit::LimitBroken
-    } else {
-        Exit::Fine
-    }
-}
-
-fn blank(
-    args: &LoadArgs,
-    scenario: &'static str,
-    target: &Target,
-    plan: &Plan,
-    server_pid: Option<u32>,
-) -> Run {
+/// The run before its first step.
+fn blank(request: &Request<'_>) -> Run {
+    let Request { args, scenario, target, plan, server_pid, .. } = request;
     let started_unix_ns = Timestamp::now().as_nanosecond().try_into().unwrap_or(0);
     Run {
         id: results::file::run_id(started_unix_ns, fastrand::u64(..)),
         started_unix_ns,
         throng: env!("CARGO_PKG_VERSION").into(),
         command: env::args().collect(),
-        scenario: scenario.into(),
+        scenario: (*scenario).into(),
         dialect: plan.speech.dialect.clone(),
         seed: Some(plan.seed),
         target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
@@ -199,7 +229,7 @@ fn blank(
     }
 }
 
-fn environment(args: &LoadArgs, same_host: bool) -> Environment {
+fn environment(args: &RunArgs, same_host: bool) -> Environment {
     let machine = Machine::read();
     Environment {
         cpu: machine.cpu_model,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use report::Style;
-use results::{Run, Step};
+use results::Run;
 
 use crate::args::Format;
 use crate::exit::Failure;
@@ -33,8 +33,8 @@ impl Sink {
     }
 
     /// A step has ended.
-    pub(crate) fn step(&mut self, run: &Run, step: &Step) {
-        if self.format == Format::Text {
+    pub(crate) fn step(&mut self, run: &Run) {
+        if let (Format::Text, Some(step)) = (self.format, run.steps.last()) {
             self.print(&report::step_lines(step, &self.style));
         }
         self.keep(run);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use load::Endpoint;
 use url::{Host, Url};
 
-use crate::args::LoadArgs;
+use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
 
@@ -35,7 +35,7 @@ pub(crate) struct Target {
 }
 
 /// The target of the flags: their URL, or the built-in server.
-pub(crate) fn of(args: &LoadArgs) -> Result<Target, Failure> {
+pub(crate) fn of(args: &RunArgs) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
         return resolve(url, args.socket.clone());
     }

@@ -21,6 +21,8 @@ use crate::watch::ServerWatch;
 const START_AHEAD_NS: u64 = 20_000_000;
 /// How often the coordinator looks around when nobody reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// The phase in which clients connect.
+const GROWING: &str = "connecting";
 /// Workers answer `Settle` at once; one that does not is stuck.
 const SETTLE_TIMEOUT_NS: u64 = 10_000_000_000;
 
@@ -150,8 +152,9 @@ impl Crew {
     /// When a worker gives up; what went wrong with single clients is in the step.
     pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Error> {
         let mut merge = Merge::new(self.workload, order, self.epoch_ns, clock::monotonic_ns());
+        self.watch.start();
         self.send(&Command::Step(order));
-        let grown = self.gather(&mut merge, observer, "connecting", |report| match report {
+        let grown = self.gather(&mut merge, observer, GROWING, |report| match report {
             Report::Grown { usable, .. } => Some(u64::from(*usable)),
             _ => None,
         })?;
@@ -184,6 +187,11 @@ impl Crew {
         let grown_bytes = generator_rss.saturating_sub(self.rss_before);
         generator.bytes_per_client = (usable > 0).then(|| grown_bytes as f64 / usable as f64);
         Ok(step)
+    }
+
+    /// What is seen of the server.
+    pub fn watch(&self) -> &ServerWatch {
+        &self.watch
     }
 
     /// Closes all connections and lets the workers end.
@@ -278,7 +286,7 @@ impl Crew {
         observer: &mut dyn Observer,
         phase: &'static str,
     ) -> Result<Option<Report>, Error> {
-        self.watch.poll();
+        self.watch.poll((phase == GROWING).then(|| merge.usable()));
         match self.reports.recv_timeout(LOOK_INTERVAL) {
             Ok(Report::Delta(delta)) => {
                 if merge.add(&delta) {

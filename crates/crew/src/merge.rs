@@ -150,8 +150,8 @@ impl Merge {
         let until_last_ns =
             self.totals.last_arrival_ns.max(self.go_ns).min(now_ns.max(self.go_ns)) - self.go_ns;
         match self.order.load {
-            Load::Open { duration_ns, .. } if !interrupted => duration_ns,
-            Load::Open { .. } => now_ns.saturating_sub(self.go_ns),
+            Load::Open { duration_ns, .. } | Load::Hold { duration_ns } if !interrupted => duration_ns,
+            Load::Open { .. } | Load::Hold { .. } => now_ns.saturating_sub(self.go_ns),
             Load::Closed { .. } => until_last_ns,
         }
     }
@@ -246,15 +246,16 @@ fn rates(
         Workload::Echo => totals.counts.received,
         Workload::Broadcast => totals.acks,
     };
+    let sends = !matches!(order.load, Load::Hold { .. });
     let until_last_ns = totals.last_arrival_ns.saturating_sub(go_ns).max(duration_ns);
     Rates {
         asked_per_s: match order.load {
             Load::Open { rate_per_s, .. } => Some(rate_per_s),
-            Load::Closed { .. } => None,
+            Load::Closed { .. } | Load::Hold { .. } => None,
         },
-        achieved_per_s: per_s(completed, duration_ns),
-        sent_per_s: per_s(totals.counts.sent, duration_ns),
-        received_per_s: per_s(totals.counts.received, until_last_ns),
+        achieved_per_s: per_s(completed, duration_ns).filter(|_| sends),
+        sent_per_s: per_s(totals.counts.sent, duration_ns).filter(|_| sends),
+        received_per_s: per_s(totals.counts.received, until_last_ns).filter(|_| sends),
         connects_per_s: per_s(totals.counts.connected, grown.1 - grown.0).filter(|rate| *rate > 0.0),
     }
 }

@@ -17,6 +17,8 @@ pub struct ServerWatch {
     first: Option<Sample>,
     last: Option<Sample>,
     window: Window,
+    /// Open clients and the server's resident memory, while clients connect.
+    growth: Vec<(f64, f64)>,
 }
 
 /// One reading.
@@ -48,6 +50,7 @@ impl ServerWatch {
             first: None,
             last: None,
             window: Window::default(),
+            growth: Vec::new(),
         }
     }
 
@@ -66,14 +69,22 @@ impl ServerWatch {
         self.first = Some(sample);
     }
 
-    /// Samples if it is time.
-    pub(crate) fn poll(&mut self) {
+    /// The server's memory against open clients, over all steps (METHODOLOGY "Memory per connection").
+    pub fn growth(&self) -> &[(f64, f64)] {
+        &self.growth
+    }
+
+    /// Samples if it is time. `growing`: how many clients are open while their number still grows.
+    pub(crate) fn poll(&mut self, growing: Option<u64>) {
         let now_ns = clock::monotonic_ns();
         if self.first.is_none() || now_ns < self.next_ns {
             return;
         }
         self.next_ns = now_ns + SAMPLE_INTERVAL_NS;
         let sample = self.sample();
+        if let (Some(clients), Some(usage)) = (growing, &sample.usage) {
+            self.growth.push((clients as f64, usage.rss_bytes as f64));
+        }
         self.add(sample);
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Next {
 pub(crate) enum Pace {
     Open(Open),
     Closed(Closed),
+    /// Nothing to send until this moment, nor then.
+    Hold(u64),
 }
 
 #[derive(Debug)]
@@ -66,6 +68,7 @@ impl Pace {
                 let next_ns = start_ns + pacer.due_ns(0);
                 Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns })
             }
+            Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, until } => {
                 let slots = segment.share(concurrency).min(clients.len() as u32);
                 let (remaining, end_ns) = match until {
@@ -85,6 +88,8 @@ impl Pace {
         match self {
             Self::Open(open) => open.poll(now_ns),
             Self::Closed(closed) => closed.poll(now_ns, is_usable),
+            Self::Hold(end_ns) if now_ns < *end_ns => Next::At(*end_ns),
+            Self::Hold(_) => Next::Over,
         }
     }
 

@@ -24,6 +24,8 @@ use crate::pace::{Next, Pace};
 /// How often a delta is reported, and how often while draining, when the crew waits for it.
 const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
 const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
+/// How often while connecting: the number of clients is held against the server's memory, sampled as often.
+const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
@@ -167,7 +169,7 @@ impl Worker {
         let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
         self.phase = Phase::Growing(Growth::new(&self.plan.connecting, self.segment, now_ns, waiting));
-        self.next_delta_ns = now_ns + DELTA_INTERVAL_NS;
+        self.next_delta_ns = now_ns + GROWTH_DELTA_INTERVAL_NS;
         self.grow(now_ns);
     }
 
@@ -225,7 +227,7 @@ impl Worker {
         let pace = Pace::new(&self.ledger.step.order, self.segment, at_ns, senders.clone(), seed);
         self.ledger.step.window_end_ns = match self.ledger.step.order.load {
             Load::Open { duration_ns, .. } => at_ns + duration_ns,
-            Load::Closed { .. } => u64::MAX,
+            Load::Hold { .. } | Load::Closed { .. } => u64::MAX,
         };
         self.ledger.step.broadcasts.reset(self.clients.len() as u32);
         self.ledger.step.population = vec![(0, self.ledger.usable)];
@@ -430,8 +432,12 @@ impl Worker {
 
     fn report_delta(&mut self, now_ns: u64) {
         let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
-        let draining = matches!(self.phase, Phase::Draining);
-        self.next_delta_ns = now_ns + if draining { DRAIN_DELTA_INTERVAL_NS } else { DELTA_INTERVAL_NS };
+        let interval_ns = match self.phase {
+            Phase::Growing(_) => GROWTH_DELTA_INTERVAL_NS,
+            Phase::Draining => DRAIN_DELTA_INTERVAL_NS,
+            _ => DELTA_INTERVAL_NS,
+        };
+        self.next_delta_ns = now_ns + interval_ns;
         self.report(Report::Delta(Box::new(delta)));
     }
 

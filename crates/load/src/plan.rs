@@ -186,6 +186,11 @@ pub enum Load {
         /// Length of the schedule.
         duration_ns: u64,
     },
+    /// Nothing is sent: connections are held.
+    Hold {
+        /// How long.
+        duration_ns: u64,
+    },
     /// Closed model: so many messages under way at once; an answer frees the slot for the next, from another
     /// client chosen at random.
     Closed {

@@ -3,10 +3,10 @@
 use clap::Args;
 use load::Workload;
 
-use crate::args::LoadArgs;
+use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, Request};
-use crate::verbs::steps;
+use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
 
 const DURATION_NS: u64 = 10_000_000_000;
@@ -22,13 +22,15 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 4, sample_size: 20 }
 #[derive(Args)]
 pub(crate) struct Broadcast {
     #[command(flatten)]
-    load: LoadArgs,
+    run: RunArgs,
+    #[command(flatten)]
+    steps: StepArgs,
 }
 
 impl Broadcast {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let args = &self.load;
+        let Self { run: args, steps } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         if wire::DialectId::from_name(dialect).is_some_and(|dialect| !dialect.can_broadcast()) {
             return Err(Failure::usage(
@@ -36,24 +38,25 @@ impl Broadcast {
                 format!("{dialect} has no broadcast; json and binary have"),
             ));
         }
-        let stepping = match steps::Steps::of(args)? {
-            steps::Steps::Single if args.clients.is_none() => steps::Steps::Walk,
+        let stepping = match steps::Steps::of(steps)? {
+            steps::Steps::Single if steps.clients.is_none() => steps::Steps::Walk,
             asked => asked,
         };
-        let rule = match args.rate {
-            Some(rate_per_s) => steps::rate(rate_per_s, args.duration.unwrap_or(DURATION_NS))?,
-            None => steps::closed(args, &SEED)?,
+        let rule = match steps.rate {
+            Some(rate_per_s) => steps::rate(rate_per_s, steps.duration.unwrap_or(DURATION_NS))?,
+            None => steps::closed(steps, &SEED)?,
         };
         let target = target::of(args)?;
-        let clients_max = stepping.clients_max(args, 0)?;
+        let clients_max = stepping.clients_max(steps, 0)?;
         let server_pid = run::server_pid(args, &target)?;
         run::run(Request {
             args,
             scenario: "broadcast",
             plan: plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
-            course: stepping.course(args, 0, rule)?,
-            stops_at_rtt: !matches!(stepping, steps::Steps::Single),
+            course: stepping.course(steps, 0, rule)?,
+            stop: (!matches!(stepping, steps::Steps::Single)).then(|| steps::stop(steps)),
+            percentile: steps.limit_percentile,
             server_pid,
             target,
         })

@@ -5,10 +5,10 @@ use crew::Warmup;
 use load::{Load, LoadRule, Workload};
 use results::units;
 
-use crate::args::LoadArgs;
+use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, Request};
-use crate::verbs::steps;
+use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
 
 /// Clients when nothing is said.
@@ -29,7 +29,9 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_
 #[derive(Args)]
 pub(crate) struct Echo {
     #[command(flatten)]
-    load: LoadArgs,
+    run: RunArgs,
+    #[command(flatten)]
+    steps: StepArgs,
     /// Each client sends once in this time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent"], help_heading = "Load")]
     interval: Option<u64>,
@@ -38,34 +40,35 @@ pub(crate) struct Echo {
 impl Echo {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let args = &self.load;
-        let stepping = steps::Steps::of(args)?;
-        let closed = args.concurrent.is_some() || args.sample_size.is_some();
-        let rule = if closed || (stepping.is_walk() && args.rate.is_none() && self.interval.is_none()) {
-            steps::closed(args, &SEED)?
+        let Self { run: args, steps, .. } = &self;
+        let stepping = steps::Steps::of(steps)?;
+        let closed = steps.concurrent.is_some() || steps.sample_size.is_some();
+        let rule = if closed || (stepping.is_walk() && steps.rate.is_none() && self.interval.is_none()) {
+            steps::closed(steps, &SEED)?
         } else {
             self.open()?
         };
         let dialect = args.dialect.as_deref().unwrap_or(if closed { "json" } else { "raw" });
         let target = target::of(args)?;
-        let clients_max = stepping.clients_max(args, CLIENTS)?;
+        let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let server_pid = run::server_pid(args, &target)?;
         run::run(Request {
             args,
             scenario: "echo",
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
-            course: stepping.course(args, CLIENTS, rule)?.with_warmup(self.warmup(rule)?),
-            stops_at_rtt: stepping.is_walk() || args.search,
+            course: stepping.course(steps, CLIENTS, rule)?.with_warmup(self.warmup(rule)?),
+            stop: (stepping.is_walk() || steps.search).then(|| steps::stop(steps)),
+            percentile: steps.limit_percentile,
             server_pid,
             target,
         })
     }
 
     fn open(&self) -> Result<LoadRule, Failure> {
-        let duration_ns = self.load.duration.unwrap_or(DURATION_NS);
+        let duration_ns = self.steps.duration.unwrap_or(DURATION_NS);
         steps::positive("--duration", duration_ns)?;
-        match self.load.rate {
+        match self.steps.rate {
             Some(rate_per_s) => steps::rate(rate_per_s, duration_ns),
             None => {
                 let interval_ns = self.interval.unwrap_or(INTERVAL_NS);
@@ -76,14 +79,15 @@ impl Echo {
     }
 
     fn warmup(&self, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
-        let Some(duration_ns) = self.load.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
-        let clients = (self.load.clients.unwrap_or(CLIENTS) / WARMUP_SHARE).max(1);
+        let Some(duration_ns) = self.steps.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
+        let clients = (self.steps.clients.unwrap_or(CLIENTS) / WARMUP_SHARE).max(1);
         let rule = match rule {
             LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
             LoadRule::Same(Load::Open { rate_per_s, .. }) => {
                 let rate_per_s = rate_per_s / WARMUP_SHARE as f64;
                 LoadRule::Same(Load::Open { rate_per_s, duration_ns })
             }
+            LoadRule::Same(Load::Hold { .. }) => return Ok(None),
             LoadRule::Same(Load::Closed { concurrency, .. }) => {
                 LoadRule::Same(Load::Closed { concurrency, until: load::Until::Elapsed { duration_ns } })
             }

@@ -1,10 +1,11 @@
 //! The step flags, which echo and broadcast share: one level, a walk, or a search.
 
+use clap::Args;
 use crew::Course;
 use load::{Load, LoadRule};
+use results::units;
 use stats::capacity::SearchConfig;
 
-use crate::args::LoadArgs;
 use crate::exit::Failure;
 use crate::plan;
 
@@ -13,6 +14,56 @@ const STEP_SIZE: u64 = 5_000;
 /// How close a search comes, and how often it measures near the limit.
 const SEARCH_TOLERANCE: f64 = 0.05;
 const SEARCH_REPEATS: u32 = 3;
+
+/// How much, and how it goes on.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StepArgs {
+    /// Clients, all connected before the load begins
+    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
+    pub(crate) clients: Option<u64>,
+    /// How long to send
+    #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    pub(crate) duration: Option<u64>,
+    /// Messages per second over all clients, whatever the server does (open model)
+    #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Load")]
+    pub(crate) rate: Option<f64>,
+    /// Messages under way at once: an answer makes room for the next (closed model)
+    #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
+    pub(crate) concurrent: Option<u64>,
+    /// Messages in each step of a closed model
+    #[arg(short, long, value_name = "N", value_parser = units::count, help_heading = "Load")]
+    pub(crate) sample_size: Option<u64>,
+    /// Run this long before measuring
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    pub(crate) warmup: Option<u64>,
+
+    /// Clients added at each step
+    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
+    pub(crate) step_size: Option<u64>,
+    /// Clients of the first step [default: the step size]
+    #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
+    pub(crate) initial_clients: Option<u64>,
+    /// Stop after this many steps
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Steps")]
+    pub(crate) total_steps: Option<u32>,
+    /// The percentile of the round-trip time that ends the steps
+    #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile, help_heading = "Steps")]
+    pub(crate) limit_percentile: f64,
+    /// End the steps when it is above this
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = units::duration_ns, help_heading = "Steps")]
+    pub(crate) limit_rtt: u64,
+    /// Find the number of clients at which the limits break
+    #[arg(long, help_heading = "Steps")]
+    pub(crate) search: bool,
+    /// Search no further than this
+    #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
+    pub(crate) max_clients: Option<u64>,
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number such as 95 or 99.9".to_owned())?;
+    if 0.0 < value && value < 100.0 { Ok(value) } else { Err("a percentile lies between 0 and 100".into()) }
+}
 
 /// What websocket-bench does when nothing is said.
 pub(crate) struct Defaults {
@@ -34,7 +85,7 @@ pub(crate) enum Steps {
 
 impl Steps {
     /// What the flags ask for.
-    pub(crate) fn of(args: &LoadArgs) -> Result<Self, Failure> {
+    pub(crate) fn of(args: &StepArgs) -> Result<Self, Failure> {
         let stepped =
             args.step_size.is_some() || args.initial_clients.is_some() || args.total_steps.is_some();
         if args.clients.is_some() && (stepped || args.search) {
@@ -56,7 +107,7 @@ impl Steps {
     }
 
     /// The most clients of any step, if that is known beforehand.
-    pub(crate) fn clients_max(&self, args: &LoadArgs, default: u64) -> Result<Option<u64>, Failure> {
+    pub(crate) fn clients_max(&self, args: &StepArgs, default: u64) -> Result<Option<u64>, Failure> {
         let (first, by) = first_and_by(args);
         Ok(match self {
             Self::Single => Some(args.clients.unwrap_or(default)),
@@ -66,7 +117,7 @@ impl Steps {
     }
 
     /// The course of steps.
-    pub(crate) fn course(&self, args: &LoadArgs, default: u64, rule: LoadRule) -> Result<Course, Failure> {
+    pub(crate) fn course(&self, args: &StepArgs, default: u64, rule: LoadRule) -> Result<Course, Failure> {
         let (first, by) = first_and_by(args);
         let first = plan::clients("--initial-clients or --step-size", first)?;
         let by = plan::clients("--step-size", by)?;
@@ -86,18 +137,18 @@ impl Steps {
     }
 }
 
-fn first_and_by(args: &LoadArgs) -> (u64, u64) {
+fn first_and_by(args: &StepArgs) -> (u64, u64) {
     let by = args.step_size.unwrap_or(if args.search { STEP_SIZE / 5 } else { STEP_SIZE });
     (args.initial_clients.unwrap_or(by), by)
 }
 
 /// As far as one process goes, unless told.
-fn search_max(args: &LoadArgs) -> Result<u64, Failure> {
+fn search_max(args: &StepArgs) -> Result<u64, Failure> {
     args.max_clients.map_or_else(plan::clients_per_process, Ok)
 }
 
 /// The closed loop of the flags, with websocket-bench's defaults.
-pub(crate) fn closed(args: &LoadArgs, defaults: &Defaults) -> Result<LoadRule, Failure> {
+pub(crate) fn closed(args: &StepArgs, defaults: &Defaults) -> Result<LoadRule, Failure> {
     let concurrent = args.concurrent.unwrap_or(defaults.concurrent);
     if let Some(duration_ns) = args.duration {
         positive("--duration", duration_ns)?;
@@ -119,4 +170,9 @@ pub(crate) fn rate(rate_per_s: f64, duration_ns: u64) -> Result<LoadRule, Failur
 /// A time that must not be nothing.
 pub(crate) fn positive(flag: &'static str, ns: u64) -> Result<(), Failure> {
     if ns == 0 { Err(Failure::usage(flag, "must be longer than 0")) } else { Ok(()) }
+}
+
+/// `--limit-percentile` and `--limit-rtt` as a limit.
+pub(crate) fn stop(args: &StepArgs) -> String {
+    format!("p{}<={}ns", args.limit_percentile, args.limit_rtt)
 }
