@@ -32,7 +32,9 @@ pub(crate) struct Connection {
     pub(crate) serial: u32,
     pub(crate) session: wire::Server,
     pub(crate) tls: Option<Tls>,
-    pub(crate) membership: Option<Membership>,
+    pub(crate) is_upgraded: bool,
+    /// The rooms it is in.
+    pub(crate) memberships: Vec<Membership>,
     pub(crate) phase: Phase,
     /// There was something to read while reading was held back.
     pub(crate) unread: bool,
@@ -49,7 +51,8 @@ impl Connection {
             serial,
             session: wire::Server::new(),
             tls,
-            membership: None,
+            is_upgraded: false,
+            memberships: Vec::new(),
             phase: Phase::Fresh,
             unread: false,
             deadline_ns,

@@ -1,12 +1,15 @@
 //! Who gets which broadcasts, and the broadcasts of the current turn.
 
-use wire::DialectId;
+use std::collections::HashMap;
+
+use slab::Slab;
+use wire::Room;
 
 use crate::mailbox::Parcel;
 
-/// The members of one dialect on one worker, and what is to be sent to each of them at the end of the turn.
+/// The members of one room on one worker, and what is to be sent to each of them at the end of the turn.
 struct Group {
-    dialect: DialectId,
+    room: Room,
     /// Keys of connections, in no order.
     members: Vec<u32>,
     /// Encoded frames, end to end.
@@ -15,10 +18,13 @@ struct Group {
     messages: u32,
 }
 
-/// All groups of a worker; few, so a list.
+/// All groups of a worker. One without members and broadcasts is forgotten.
 #[derive(Default)]
 pub(crate) struct Groups {
-    list: Vec<Group>,
+    list: Slab<Group>,
+    by_room: HashMap<Room, usize>,
+    /// The groups with broadcasts.
+    pending: Vec<usize>,
     /// Bytes in all batches.
     batched_bytes: usize,
 }
@@ -33,17 +39,17 @@ pub(crate) struct Delivery {
 /// A connection's place: which group, and where among its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Membership {
-    pub(crate) group: u16,
+    pub(crate) group: u32,
     pub(crate) slot: u32,
 }
 
 impl Groups {
     /// Makes connection `key` a member.
-    pub(crate) fn join(&mut self, dialect: DialectId, key: u32) -> Membership {
-        let group = self.find_or_add(dialect);
+    pub(crate) fn join(&mut self, room: Room, key: u32) -> Membership {
+        let group = self.find_or_add(room);
         let members = &mut self.list[group].members;
         members.push(key);
-        Membership { group: group as u16, slot: (members.len() - 1) as u32 }
+        Membership { group: group as u32, slot: (members.len() - 1) as u32 }
     }
 
     /// Ends a membership. Another member may take its slot: the answer is that member's key, which is to be given
@@ -51,100 +57,141 @@ impl Groups {
     pub(crate) fn leave(&mut self, membership: Membership) -> Option<u32> {
         let members = &mut self.list[membership.group as usize].members;
         members.swap_remove(membership.slot as usize);
-        members.get(membership.slot as usize).copied()
+        let moved = members.get(membership.slot as usize).copied();
+        self.forget_if_empty(membership.group as usize);
+        moved
     }
 
-    /// Adds `messages` encoded frames to the group's batch.
-    pub(crate) fn push(&mut self, dialect: DialectId, messages: u32, frames: &[u8]) {
-        let group = self.find_or_add(dialect);
-        let group = &mut self.list[group];
-        group.batch.extend_from_slice(frames);
-        group.messages += messages;
+    /// The group of a room that has any.
+    pub(crate) fn find(&self, room: Room) -> Option<u32> {
+        self.by_room.get(&room).map(|&group| group as u32)
+    }
+
+    /// Adds `messages` encoded frames to the room's batch.
+    pub(crate) fn push(&mut self, room: Room, messages: u32, frames: &[u8]) {
+        let group = self.find_or_add(room);
+        self.push_to(group, messages, frames);
+    }
+
+    /// Adds a frame to every group's batch; it does not count as a message.
+    pub(crate) fn push_to_all(&mut self, frame: &[u8]) {
+        let groups: Vec<usize> = self.list.iter().map(|(group, _)| group).collect();
+        groups.into_iter().for_each(|group| self.push_to(group, 0, frame));
+    }
+
+    fn push_to(&mut self, group: usize, messages: u32, frames: &[u8]) {
+        let Group { batch, messages: of_batch, .. } = &mut self.list[group];
+        if batch.is_empty() {
+            self.pending.push(group);
+        }
+        batch.extend_from_slice(frames);
+        *of_batch += messages;
         self.batched_bytes += frames.len();
     }
 
-    /// Takes a group's batch, if there is one, and its members, until [`end_delivery`](Groups::end_delivery).
-    /// Nobody may join or leave in between.
-    pub(crate) fn begin_delivery(&mut self, group: usize) -> Option<Delivery> {
+    /// A group with broadcasts; each is given once.
+    pub(crate) fn poll_pending(&mut self) -> Option<usize> {
+        self.pending.pop()
+    }
+
+    /// Takes the batch of a pending group, and its members, until [`end_delivery`](Groups::end_delivery). Nobody may
+    /// join or leave in between.
+    pub(crate) fn begin_delivery(&mut self, group: usize) -> Delivery {
         let group = &mut self.list[group];
-        if group.batch.is_empty() {
-            return None;
-        }
         self.batched_bytes -= group.batch.len();
-        Some(Delivery {
+        Delivery {
             batch: std::mem::take(&mut group.batch),
             messages: std::mem::take(&mut group.messages).into(),
             members: std::mem::take(&mut group.members),
-        })
+        }
     }
 
     /// Gives the members back, and `batch`, emptied, for its capacity.
     pub(crate) fn end_delivery(&mut self, group: usize, batch: Vec<u8>, members: Vec<u32>) {
-        let group = &mut self.list[group];
-        debug_assert!(batch.is_empty() && group.batch.is_empty() && group.members.is_empty());
-        (group.batch, group.members) = (batch, members);
+        let Group { batch: own_batch, members: own_members, .. } = &mut self.list[group];
+        debug_assert!(batch.is_empty() && own_batch.is_empty() && own_members.is_empty());
+        (*own_batch, *own_members) = (batch, members);
+        self.forget_if_empty(group);
     }
 
     pub(crate) fn batched_bytes(&self) -> usize {
         self.batched_bytes
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub(crate) fn dialect(&self, group: usize) -> DialectId {
-        self.list[group].dialect
-    }
-
     /// The batches, for other workers to deliver too.
     pub(crate) fn parcels(&self) -> Vec<Parcel> {
-        let parcel = |group: &Group| Parcel {
-            dialect: group.dialect,
-            messages: group.messages,
-            frames: group.batch.as_slice().into(),
+        let parcel = |&group: &usize| {
+            let Group { room, ref batch, messages, .. } = self.list[group];
+            Parcel { room, messages, frames: batch.as_slice().into() }
         };
-        self.list.iter().filter(|group| !group.batch.is_empty()).map(parcel).collect()
+        self.pending.iter().map(parcel).collect()
     }
 
-    fn find_or_add(&mut self, dialect: DialectId) -> usize {
-        self.list.iter().position(|group| group.dialect == dialect).unwrap_or_else(|| {
-            self.list.push(Group { dialect, members: Vec::new(), batch: Vec::new(), messages: 0 });
-            self.list.len() - 1
+    fn find_or_add(&mut self, room: Room) -> usize {
+        *self.by_room.entry(room).or_insert_with(|| {
+            self.list.insert(Group { room, members: Vec::new(), batch: Vec::new(), messages: 0 })
         })
+    }
+
+    fn forget_if_empty(&mut self, group: usize) {
+        if self.list[group].members.is_empty() && self.list[group].batch.is_empty() {
+            self.by_room.remove(&self.list[group].room);
+            self.list.remove(group);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::DialectId;
+
+    fn room(topic: u64) -> Room {
+        Room { dialect: DialectId::Raw, topic }
+    }
 
     #[test]
     fn leaving_moves_the_last_member_into_the_gap() {
         let mut groups = Groups::default();
-        let places: Vec<Membership> = (10..13).map(|key| groups.join(DialectId::Raw, key)).collect();
+        let places: Vec<Membership> = (10..13).map(|key| groups.join(room(1), key)).collect();
         assert_eq!(groups.leave(places[0]), Some(12));
         assert_eq!(groups.list[0].members, [12, 11]);
         assert_eq!(groups.leave(places[1]), None, "the last one leaves no gap");
         assert_eq!(groups.leave(places[0]), None);
-        assert!(groups.list[0].members.is_empty());
+        assert!(groups.list.is_empty() && groups.by_room.is_empty(), "an empty room is forgotten");
     }
 
     #[test]
-    fn batches_are_by_dialect() {
+    fn batches_are_by_room() {
         let mut groups = Groups::default();
-        groups.push(DialectId::Raw, 1, b"a");
-        groups.push(DialectId::Json, 2, b"bc");
-        groups.push(DialectId::Raw, 1, b"d");
+        groups.push(room(1), 1, b"a");
+        groups.push(room(2), 2, b"bc");
+        groups.push(room(1), 1, b"d");
         let parcels = groups.parcels();
         let batches: Vec<(&[u8], u32)> =
             parcels.iter().map(|parcel| (&*parcel.frames, parcel.messages)).collect();
         assert_eq!(batches, [(&b"ad"[..], 2), (&b"bc"[..], 2)]);
         assert_eq!(groups.batched_bytes(), 4);
-        let Delivery { mut batch, messages, members } = groups.begin_delivery(0).unwrap();
-        assert_eq!((&batch[..], messages, groups.batched_bytes()), (&b"ad"[..], 2, 2));
-        batch.clear();
-        groups.end_delivery(0, batch, members);
-        assert!(groups.begin_delivery(0).is_none(), "nothing to deliver");
+        while let Some(group) = groups.poll_pending() {
+            let Delivery { mut batch, messages, members } = groups.begin_delivery(group);
+            assert_eq!((batch.len(), messages), (2, 2));
+            batch.clear();
+            groups.end_delivery(group, batch, members);
+        }
+        assert_eq!(groups.batched_bytes(), 0);
+        assert!(groups.list.is_empty(), "rooms where nobody is");
+    }
+
+    #[test]
+    fn a_room_left_before_its_broadcast_is_delivered_is_kept_till_then() {
+        let mut groups = Groups::default();
+        let place = groups.join(room(1), 5);
+        groups.push_to_all(b"x");
+        groups.leave(place);
+        let group = groups.poll_pending().expect("the broadcast is still due");
+        let Delivery { messages, members, .. } = groups.begin_delivery(group);
+        assert_eq!((messages, members.len()), (0, 0));
+        groups.end_delivery(group, Vec::new(), members);
+        assert!(groups.list.is_empty() && groups.poll_pending().is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use net::poll::Waker;
-use wire::DialectId;
+use wire::Room;
 
 /// Bytes that may wait for one worker or process. Who is this far behind loses broadcasts rather than memory.
 pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
@@ -14,7 +14,7 @@ pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
 /// The broadcasts of one turn of one worker, for the members of all others.
 #[derive(Debug, Clone)]
 pub(crate) struct Parcel {
-    pub(crate) dialect: DialectId,
+    pub(crate) room: Room,
     /// Frames in `frames`.
     pub(crate) messages: u32,
     /// Encoded frames, end to end.
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn parcel(bytes: usize) -> Parcel {
-        Parcel { dialect: DialectId::Raw, messages: 1, frames: vec![0; bytes].into() }
+        Parcel { room: Room::of_all(wire::DialectId::Raw), messages: 1, frames: vec![0; bytes].into() }
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! How broadcasts get from one process to its siblings: parcels over socket pairs, each with every other.
 //!
-//! A parcel is a header (bytes of frames, u32; messages, u32; dialect, u8; little-endian) and the frames. Parcels
+//! A parcel is a header (bytes of frames, u32; messages, u32; topic, u64; dialect, u8; little-endian) and the frames. Parcels
 //! are never forwarded, so that none can come twice.
 
 use std::io;
 
 use net::poll::{Event, Interest, Poller};
 use net::socket::Socket;
-use wire::DialectId;
+use wire::{DialectId, Room};
 
 use crate::link::Link;
 use crate::mailbox::{Parcel, QUEUED_BYTES_MAX};
 
-const HEADER_BYTES: usize = 9;
+const HEADER_BYTES: usize = 17;
 
 /// The first worker's links to the other processes; none in a server of one process.
 pub(crate) struct Mesh {
@@ -101,7 +101,8 @@ fn encode(parcel: &Parcel) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES + parcel.frames.len());
     bytes.extend((parcel.frames.len() as u32).to_le_bytes());
     bytes.extend(parcel.messages.to_le_bytes());
-    let dialect = DialectId::ALL.iter().position(|&dialect| dialect == parcel.dialect);
+    bytes.extend(parcel.room.topic.to_le_bytes());
+    let dialect = DialectId::ALL.iter().position(|&dialect| dialect == parcel.room.dialect);
     bytes.push(dialect.expect("ALL has every dialect") as u8);
     bytes.extend_from_slice(&parcel.frames);
     bytes
@@ -110,7 +111,7 @@ fn encode(parcel: &Parcel) -> Vec<u8> {
 /// The first parcel and what is behind it; `None` while it is incomplete. Fails on what no sibling sends.
 fn decode(bytes: &[u8]) -> io::Result<Option<(Parcel, &[u8])>> {
     let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
-    let [l0, l1, l2, l3, m0, m1, m2, m3, dialect] = *header;
+    let [l0, l1, l2, l3, m0, m1, m2, m3, topic @ .., dialect] = *header;
     let len = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
     let dialect = *DialectId::ALL.get(usize::from(dialect)).ok_or(io::ErrorKind::InvalidData)?;
     if len > QUEUED_BYTES_MAX {
@@ -118,7 +119,8 @@ fn decode(bytes: &[u8]) -> io::Result<Option<(Parcel, &[u8])>> {
     }
     let Some((frames, behind)) = rest.split_at_checked(len) else { return Ok(None) };
     let messages = u32::from_le_bytes([m0, m1, m2, m3]);
-    Ok(Some((Parcel { dialect, messages, frames: frames.into() }, behind)))
+    let room = Room { dialect, topic: u64::from_le_bytes(topic) };
+    Ok(Some((Parcel { room, messages, frames: frames.into() }, behind)))
 }
 
 #[cfg(test)]
@@ -128,7 +130,8 @@ mod tests {
     use net::socket::pair;
 
     fn parcel(text: &[u8]) -> Parcel {
-        Parcel { dialect: DialectId::Json, messages: 3, frames: text.into() }
+        let room = Room { dialect: DialectId::Json, topic: 0x0102_0304_0506_0708 };
+        Parcel { room, messages: 3, frames: text.into() }
     }
 
     #[test]
@@ -144,15 +147,18 @@ mod tests {
             }
             let frames: Vec<&[u8]> = arrived.iter().map(|parcel| &parcel.frames[..]).collect();
             assert_eq!(frames, [&b"one"[..], b""], "in steps of {step}");
-            assert!(arrived.iter().all(|parcel| parcel.messages == 3 && parcel.dialect == DialectId::Json));
+            assert!(arrived.iter().all(|of| of.messages == 3 && of.room == parcel(b"").room));
             assert!(peer.partial.is_empty());
         }
     }
 
     #[test]
     fn what_no_sibling_sends_is_an_error() {
-        assert!(decode(&[1, 0, 0, 0, 1, 0, 0, 0, 99]).is_err(), "an unknown dialect");
-        assert!(decode(&[0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0]).is_err(), "an absurd length");
+        assert!(decode(&[1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 99]).is_err(), "an unknown dialect");
+        assert!(
+            decode(&[0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).is_err(),
+            "an absurd length"
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use net::tls::Tls;
 use slab::Slab;
 
 use crate::connection::{Connection, NEVER_NS, Phase};
-use crate::group::Groups;
+use crate::group::{Groups, Membership};
 use crate::mailbox::{Inbox, Outbox, Parcel};
 use crate::mesh::Mesh;
 use crate::options::Options;
@@ -282,7 +282,7 @@ impl Worker {
 
     /// Forgets a connection. Its socket closes: in order, unless there are unread bytes.
     fn close(&mut self, key: usize) {
-        self.leave_group(key);
+        self.leave_rooms(key);
         self.connections.remove(key);
     }
 
@@ -292,11 +292,18 @@ impl Worker {
         self.close(key);
     }
 
-    fn leave_group(&mut self, key: usize) {
-        let Some(membership) = self.connections[key].membership.take() else { return };
-        if let Some(moved) = self.groups.leave(membership) {
-            self.connections[moved as usize].membership = Some(membership);
+    fn leave_rooms(&mut self, key: usize) {
+        while let Some(place) = self.connections[key].memberships.pop() {
+            if let Some(other) = self.groups.leave(place) {
+                self.handle_moved(other, place);
+            }
         }
+    }
+
+    /// Another connection's leaving has given this one its place.
+    fn handle_moved(&mut self, key: u32, place: Membership) {
+        let own = self.connections[key as usize].memberships.iter_mut().find(|own| own.group == place.group);
+        *own.expect("a member knows its place") = place;
     }
 }
 

@@ -47,8 +47,9 @@ impl<'a> Joined<'a> {
             let bytes: Vec<u8> = self.to_server.out.drain(..n).collect();
             let (happened, events) = (&mut self.happened, &mut self.events);
             let (cfg, io) = (self.server_cfg, &mut self.to_client);
-            let result =
-                self.server.handle_input(cfg, self.now_ns, 0, &bytes, io, &mut |e| happened.push(e.into()));
+            let result = self
+                .server
+                .handle_input(cfg, self.now_ns, 0, &bytes, io, &mut |e| happened.extend(Happened::of(e)));
             assert_eq!(result, Ok(()));
             let n = portion().min(self.to_client.out.len());
             let bytes: Vec<u8> = self.to_client.out.drain(..n).collect();

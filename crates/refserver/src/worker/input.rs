@@ -152,17 +152,25 @@ impl Worker {
         let mut output = std::mem::take(&mut self.buffers.output);
         let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false };
         let mut verdict = Verdict::default();
-        let (groups, stats, membership) = (&mut self.groups, &mut self.stats, &mut connection.membership);
+        let (groups, stats, is_upgraded) = (&mut self.groups, &mut self.stats, &mut connection.is_upgraded);
+        let memberships = &mut connection.memberships;
+        let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {
-            ServerEvent::Upgraded { dialect } => {
+            ServerEvent::Upgraded => {
                 stats.upgrades += 1;
                 verdict.answered = true;
-                *membership = Some(groups.join(dialect, key as u32));
+                *is_upgraded = true;
+            }
+            ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
+            ServerEvent::Left { room } => {
+                let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
+                let place = memberships.swap_remove(at.expect("only a room that was joined is left"));
+                moved.extend(groups.leave(place).map(|other| (other, place)));
             }
             ServerEvent::Echoed { .. } => stats.echoes += 1,
-            ServerEvent::Broadcast { dialect, frame } => {
+            ServerEvent::Broadcast { room, frame } => {
                 stats.broadcasts += 1;
-                groups.push(dialect, 1, frame);
+                groups.push(room, 1, frame);
             }
             ServerEvent::Requested { keep_alive } => {
                 stats.requests += 1;
@@ -188,6 +196,9 @@ impl Worker {
         if verdict.answered && connection.phase == Phase::Fresh {
             connection.phase = Phase::Open;
             connection.deadline_ns = NEVER_NS;
+        }
+        for (other, place) in moved {
+            self.handle_moved(other, place);
         }
         self.send_output(key, &output);
         self.buffers.output = Buffers::reuse(output);

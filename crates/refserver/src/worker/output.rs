@@ -123,7 +123,9 @@ impl Worker {
     }
 
     fn take_parcel(&mut self, parcel: &Parcel) {
-        self.groups.push(parcel.dialect, parcel.messages, &parcel.frames);
+        if self.groups.find(parcel.room).is_some() {
+            self.groups.push(parcel.room, parcel.messages, &parcel.frames);
+        }
         if self.groups.batched_bytes() > BATCH_BYTES_MAX {
             self.deliver_all();
         }
@@ -137,14 +139,14 @@ impl Worker {
     }
 
     fn deliver_all(&mut self) {
-        for group in 0..self.groups.len() {
+        while let Some(group) = self.groups.poll_pending() {
             self.deliver(group);
         }
     }
 
     /// Sends every member of a group its batch.
     fn deliver(&mut self, group: usize) {
-        let Some(Delivery { batch, messages, members }) = self.groups.begin_delivery(group) else { return };
+        let Delivery { batch, messages, members } = self.groups.begin_delivery(group);
         let mut failed = Vec::new();
         for &member in &members {
             let key = member as usize;
@@ -173,7 +175,7 @@ impl Worker {
 
     fn drop_slow(&mut self, key: usize) {
         self.stats.slow_dropped += 1;
-        self.leave_group(key);
+        self.leave_rooms(key);
         self.connections.remove(key).link.socket.abort();
     }
 
@@ -181,15 +183,13 @@ impl Worker {
     pub(super) fn ping_members(&mut self) {
         let Some(at_ns) = self.next_ping_ns.filter(|&at_ns| at_ns <= self.now_ns) else { return };
         self.next_ping_ns = self.options.ping_interval_ns.map(|interval_ns| at_ns + interval_ns);
-        for group in 0..self.groups.len() {
-            self.groups.push(self.groups.dialect(group), 0, &PING);
-            self.deliver(group);
-        }
+        self.groups.push_to_all(&PING);
+        self.deliver_all();
     }
 
     /// Nothing more will be said: the connection ends when what was said is sent.
     pub(super) fn close_after_output(&mut self, key: usize) {
-        self.leave_group(key);
+        self.leave_rooms(key);
         let connection = &mut self.connections[key];
         connection.phase = Phase::Closing;
         connection.deadline_ns = self.now_ns + LINGER_NS;

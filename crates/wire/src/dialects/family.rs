@@ -5,6 +5,7 @@ use super::{DialectId, ServerDialect, ServerLink, binary, json};
 use crate::event::Kind;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::room::Room;
 use crate::server::ServerEvent;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
@@ -33,6 +34,14 @@ enum Call {
 }
 
 impl ServerDialect for Server {
+    fn handle_upgraded<I: Io>(
+        &mut self,
+        _link: &mut ServerLink<'_, I>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        on(ServerEvent::Joined { room: Room::of_all(GROUP) });
+    }
+
     #[inline]
     fn handle_message<I: Io>(
         &mut self,
@@ -54,7 +63,7 @@ impl ServerDialect for Server {
                 // Members of the group differ in their compression contexts, so the common frame is plain.
                 let opcode = if text { Opcode::Text } else { Opcode::Binary };
                 let body = frame::seal(out, start, opcode, false, None);
-                on(ServerEvent::Broadcast { dialect: GROUP, frame: &out[start..] });
+                on(ServerEvent::Broadcast { room: Room::of_all(GROUP), frame: &out[start..] });
                 let result = frame::open(out, End::Server);
                 out.extend_from_within(body..body + at);
                 out.extend_from_slice(by);

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use wire::{
-    Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Server,
+    Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Room, Server,
     ServerConfig, ServerEvent, Stamp, StreamId,
 };
 
@@ -73,21 +73,27 @@ pub(crate) fn request(fields: &str) -> String {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Happened {
     Upgraded,
+    Joined(Room),
+    Left(Room),
     Echoed(u32),
     Broadcast(Vec<u8>),
     Requested(bool),
     Closed(u16),
 }
 
-impl From<ServerEvent<'_>> for Happened {
-    fn from(event: ServerEvent<'_>) -> Happened {
-        match event {
-            ServerEvent::Upgraded { .. } => Happened::Upgraded,
+impl Happened {
+    /// That everyone in a dialect without topics joins its one room is no news.
+    pub(crate) fn of(event: ServerEvent<'_>) -> Option<Happened> {
+        Some(match event {
+            ServerEvent::Upgraded => Happened::Upgraded,
+            ServerEvent::Joined { room } if room.topic == 0 => return None,
+            ServerEvent::Joined { room } => Happened::Joined(room),
+            ServerEvent::Left { room } => Happened::Left(room),
             ServerEvent::Echoed { bytes } => Happened::Echoed(bytes),
             ServerEvent::Broadcast { frame, .. } => Happened::Broadcast(frame.to_vec()),
             ServerEvent::Requested { keep_alive } => Happened::Requested(keep_alive),
             ServerEvent::Closed { code } => Happened::Closed(code),
-        }
+        })
     }
 }
 
@@ -104,7 +110,7 @@ pub(crate) fn serve_portions(cfg: &ServerConfig, portions: &[&[u8]]) -> Outcome<
     let (mut server, mut io, mut events) = (Server::new(), Fake::default(), Vec::new());
     let mut result = Ok(());
     for portion in portions {
-        result = server.handle_input(cfg, 0, 0, portion, &mut io, &mut |e| events.push(e.into()));
+        result = server.handle_input(cfg, 0, 0, portion, &mut io, &mut |e| events.extend(Happened::of(e)));
         if result.is_err() {
             break;
         }

@@ -1,0 +1,43 @@
+//! Who gets a broadcast.
+
+use crate::dialects::DialectId;
+
+/// The connections among which broadcasts go: those of a dialect that have joined the same topic.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Room {
+    /// The dialect.
+    pub dialect: DialectId,
+    /// What its name and encoding come to as a number, the same in every process: 0 in dialects with one room.
+    pub topic: u64,
+}
+
+impl Room {
+    /// The one room of a dialect that has no topics.
+    pub fn of_all(dialect: DialectId) -> Room {
+        Room { dialect, topic: 0 }
+    }
+
+    /// The room of those whose topic has this name and to whom its messages are encoded in the same way.
+    /// FNV-1a, 64 bits: no two of a server's rooms meet but by design, and whoever does that joins a room.
+    pub fn of(dialect: DialectId, encoding: u8, name: &[u8]) -> Room {
+        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
+        Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rooms_are_told_apart_by_dialect_name_and_encoding() {
+        let room = Room::of(DialectId::Json, 1, b"lobby");
+        assert_eq!(room, Room::of(DialectId::Json, 1, b"lobby"));
+        assert_ne!(room, Room::of(DialectId::Raw, 1, b"lobby"));
+        assert_ne!(room, Room::of(DialectId::Json, 2, b"lobby"));
+        assert_ne!(room, Room::of(DialectId::Json, 1, b"lobb"));
+        assert_ne!(room, Room::of_all(DialectId::Json));
+    }
+}
