@@ -42,6 +42,12 @@ pub fn is_marked(count: u64, q: f64) -> bool {
     (count as f64) * (1.0 - q) < TAIL_SAMPLES_MIN - 1e-6
 }
 
+/// The nearest rank of the quantile `q` among `n` samples, ceil(qN), counted from 1.
+pub(crate) fn rank(n: u64, q: f64) -> u64 {
+    // 0.07 × 100 is a hair above 7 in binary; without the tolerance it would be rank 8.
+    ((q * n as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64).clamp(1, n)
+}
+
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
@@ -151,16 +157,9 @@ impl Histogram {
     /// below it; 0 when empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         let Some(buckets) = self.buckets.as_ref().filter(|b| !b.is_empty()) else { return 0 };
-        let value_us = buckets.value_at_quantile(self.rank_fraction(q));
+        // Half a rank below, as a fraction, the bucket walk cannot round to a neighbouring rank.
+        let value_us = buckets.value_at_quantile((rank(self.count(), q) as f64 - 0.5) / self.count() as f64);
         (value_us * 1_000).clamp(self.min_ns, self.max_ns)
-    }
-
-    /// The position of rank ceil(qN) as a fraction that the bucket walk cannot round to a neighbouring rank.
-    fn rank_fraction(&self, q: f64) -> f64 {
-        let n = self.count() as f64;
-        // 0.07 × 100 is a hair above 7 in binary; without the tolerance it would be rank 8.
-        let rank = (q * n * (1.0 - 4.0 * f64::EPSILON)).ceil().clamp(1.0, n);
-        (rank - 0.5) / n
     }
 
     /// Whether the samples are too few for the quantile `q` (see [`is_marked`]).

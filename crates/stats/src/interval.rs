@@ -1,6 +1,8 @@
 //! Confidence intervals: by repeats, by batch means over one run, and by the bootstrap.
 
-use crate::Histogram;
+use std::collections::BTreeMap;
+
+use crate::histogram::{self, Histogram};
 use crate::student;
 
 /// The confidence of every interval that is printed.
@@ -64,20 +66,35 @@ pub fn bootstrap_quantile(repeats: &[&Histogram], q: f64, seed: u64) -> Option<I
     if repeats.len() < 2 {
         return None;
     }
+    let mut samples: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (i, repeat) in repeats.iter().enumerate() {
+        for (value_ns, n) in repeat.recorded() {
+            samples.entry(value_ns).or_insert_with(|| vec![0; repeats.len()])[i] += n;
+        }
+    }
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut drawn = Histogram::new();
     let mut quantiles: Vec<u64> = (0..BOOTSTRAP_ROUNDS)
         .map(|_| {
-            drawn.clear();
-            for _ in 0..repeats.len() {
-                drawn.merge(repeats[random.usize(..repeats.len())]);
-            }
-            drawn.quantile_ns(q)
+            let mut drawn = vec![0; repeats.len()];
+            (0..repeats.len()).for_each(|_| drawn[random.usize(..repeats.len())] += 1);
+            quantile_of_drawn(&samples, &drawn, q)
         })
         .collect();
     quantiles.sort_unstable();
     let tail = (BOOTSTRAP_ROUNDS as f64 * (1.0 - CONFIDENCE) / 2.0).round() as usize;
     Some(Interval { low: quantiles[tail] as f64, high: quantiles[BOOTSTRAP_ROUNDS - 1 - tail] as f64 })
+}
+
+/// The quantile of the samples of all repeats, each taken as often as it was drawn.
+fn quantile_of_drawn(samples: &BTreeMap<u64, Vec<u64>>, drawn: &[u64], q: f64) -> u64 {
+    let of_all = |counts: &[u64]| counts.iter().zip(drawn).map(|(count, times)| count * times).sum::<u64>();
+    let rank = histogram::rank(samples.values().map(|counts| of_all(counts)).sum(), q);
+    let mut passed = 0;
+    let reached = samples.iter().find(|(_, counts)| {
+        passed += of_all(counts);
+        passed >= rank
+    });
+    *reached.expect("the rank is within the samples").0
 }
 
 /// Size, mean and variance of a sample of at least 2.

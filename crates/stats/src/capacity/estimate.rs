@@ -8,8 +8,8 @@
 use super::{Capacity, Level};
 use crate::interval::CONFIDENCE;
 
-const CAPACITY_POINTS: usize = 801;
-const SOFTNESS_POINTS: usize = 24;
+const CAPACITY_POINTS: usize = 401;
+const SOFTNESS_POINTS: usize = 16;
 
 pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Capacity {
     let posterior = posterior(levels, below as f64, above as f64);
