@@ -167,15 +167,6 @@ impl Histogram {
         is_marked(self.count(), q)
     }
 
-    /// The samples at or below `value_ns`, as a share of all; `None` when empty.
-    pub fn share_within(&self, value_ns: u64) -> Option<f64> {
-        let buckets = self.buckets.as_ref().filter(|b| !b.is_empty())?;
-        if value_ns >= self.max_ns {
-            return Some(1.0);
-        }
-        Some(buckets.count_between(0, value_ns / 1_000) as f64 / self.count() as f64)
-    }
-
     /// This histogram with the samples that a closed loop omitted put back: for every sample above the
     /// expected interval also value − interval, value − 2·interval, … down to the interval
     /// (HdrHistogram's `copyCorrectedForCoordinatedOmission`).

@@ -136,14 +136,6 @@ fn clearing_forgets_everything() {
     assert_eq!(histogram, of([3 * MS]));
 }
 
-#[test]
-fn shares_count_what_is_within() {
-    let histogram = of((1..=100).map(|i| i * MS));
-    assert_eq!(histogram.share_within(S), Some(1.0));
-    assert!((histogram.share_within(50 * MS).unwrap() - 0.5).abs() < 0.011);
-    assert_eq!(Histogram::new().share_within(1), None);
-}
-
 /// HdrHistogram's own test set (HistogramDataAccessTest): 10,000 samples of 1 ms, 10 ms apart, then one of 100 s.
 #[test]
 fn omission_is_corrected_as_hdrhistogram_does() {
