@@ -25,6 +25,9 @@ pub(crate) struct DialectArgs {
     /// phoenix: the serializer's version, 1.0.0 or 2.0.0 [default: 2.0.0]
     #[arg(long, value_name = "VERSION")]
     vsn: Option<String>,
+    /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp [default: websocket]
+    #[arg(long, value_name = "NAME")]
+    transport: Option<String>,
     /// A token to let the client in, e.g. a JWT
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
@@ -43,6 +46,7 @@ impl DialectArgs {
             topic: self.topic.clone(),
             join_params: self.join_params.clone(),
             vsn: self.vsn.clone(),
+            transport: self.transport.clone(),
             token: self.token.clone(),
             token_in: self.token_in.clone(),
         }
@@ -68,6 +72,7 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "topic" => "--topic",
         "join_params" => "--join-params",
         "vsn" => "--vsn",
+        "transport" => "--transport",
         _ => "--token or --token-in",
     }
 }

@@ -74,6 +74,8 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
             }
         }
     }
+    let memory = stats::fit::line(crew.watch().growth());
+    desk.run.verdict.memory_per_client = memory.filter(|_| desk.run.scenario == "idle");
     if broken.is_none() {
         crew.finish(&mut desk.live);
     }

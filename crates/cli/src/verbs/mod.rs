@@ -4,5 +4,6 @@ pub(crate) mod broadcast;
 pub(crate) mod child;
 pub(crate) mod completions;
 pub(crate) mod echo;
+pub(crate) mod idle;
 pub(crate) mod serve;
 pub(crate) mod steps;

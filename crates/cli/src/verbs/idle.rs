@@ -1,0 +1,59 @@
+//! `throng idle`: connections that do nothing.
+
+use clap::Args;
+use crew::Course;
+use load::{Load, LoadRule, Workload};
+use results::units;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::run::{self, Request};
+use crate::verbs::steps;
+use crate::{plan, target};
+
+/// The idle test of the AnyCable comparison of 2018: 20,000 clients at 200 a second.
+const CLIENTS: &str = "20000";
+const CONNECT_RATE_PER_S: f64 = 200.0;
+const PERCENTILE: f64 = 95.0;
+
+/// Clients connect at a rate and do nothing: what does each cost the server in memory, and who is lost?
+///
+/// The server's memory is sampled while the clients connect; the cost of a connection is the slope of a line through
+/// the samples, with its standard error. For a server on this machine.
+#[derive(Args)]
+pub(crate) struct Idle {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Clients
+    #[arg(long, value_name = "N", default_value = CLIENTS, value_parser = units::count, help_heading = "Load")]
+    clients: u64,
+    /// How long to hold the connections
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Load")]
+    duration: u64,
+}
+
+impl Idle {
+    /// Runs it.
+    pub(crate) fn run(mut self) -> Result<Exit, Failure> {
+        steps::positive("--duration", self.duration)?;
+        self.run.connect_rate.get_or_insert(CONNECT_RATE_PER_S);
+        let args = &self.run;
+        let clients = plan::clients("--clients", self.clients)?;
+        let clients_max = Some(self.clients);
+        let rule = LoadRule::Same(Load::Hold { duration_ns: self.duration });
+        let dialect = args.dialect.as_deref().unwrap_or("raw");
+        let target = target::of(args)?;
+        let server_pid = run::server_pid(args, &target)?;
+        run::run(Request {
+            args,
+            scenario: "idle",
+            plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
+            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            course: Course::single(clients, rule),
+            stop: None,
+            percentile: PERCENTILE,
+            server_pid,
+            target,
+        })
+    }
+}
