@@ -2,7 +2,7 @@
 //!
 //! A worker per thread, each with its own epoll, listeners and connections; nothing is shared between workers but
 //! broadcasts, which travel as finished bytes. What arrives within one turn of a worker's loop leaves in one send
-//! per member, which is what keeps a copy cheap (`ARCHITECTURE`).
+//! per member, which is what keeps a copy cheap.
 
 mod connection;
 mod family;

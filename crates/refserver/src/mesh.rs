@@ -1,7 +1,7 @@
 //! How broadcasts get from one process to its siblings: parcels over socket pairs, each with every other.
 //!
-//! A parcel is a header (bytes of frames, u32; messages, u32; topic, u64; dialect, u8; little-endian) and the frames. Parcels
-//! are never forwarded, so that none can come twice.
+//! A parcel is a header (bytes of frames, u32; messages, u32; topic, u64; dialect, u8; little-endian) and the
+//! frames. Parcels are never forwarded, so that none can come twice.
 
 use std::io;
 

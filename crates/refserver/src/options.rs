@@ -7,7 +7,7 @@ use wire::ServerConfig;
 /// Bytes kept for a client that reads slower than others write, before it counts as a slow consumer.
 const BACKLOG_BYTES_DEFAULT: usize = 1 << 20;
 
-/// From accept to upgraded (or the first request): absolute, however busily the client drips.
+/// From accept, or the first bytes of a later request, to its answer: absolute, however busily the client drips.
 const HANDSHAKE_TIMEOUT_NS_DEFAULT: u64 = 10_000_000_000;
 
 /// From the request to stop until the last connections are cut off.
@@ -43,7 +43,7 @@ pub struct Options {
     pub backlog_bytes_max: usize,
     /// What happens to clients that do not keep up.
     pub slow_policy: SlowPolicy,
-    /// From accept until upgraded or the first request is answered.
+    /// From accept, or the first bytes of a later request on the same connection, until upgraded or answered.
     pub handshake_timeout_ns: u64,
     /// Send every member a WebSocket ping this often. Off by default: idle costs nothing and never times out.
     pub ping_interval_ns: Option<u64>,

@@ -267,7 +267,7 @@ impl Worker {
     fn handle_timeout(&mut self, key: usize) {
         let connection = &self.connections[key];
         if connection.deadline_ns <= self.now_ns {
-            if connection.phase == Phase::Fresh {
+            if matches!(connection.phase, Phase::Fresh | Phase::Open) {
                 self.stats.count_error("handshake_timeout");
             }
             return self.close(key);

@@ -86,23 +86,35 @@ fn who_does_not_take_its_echoes_is_not_read() {
     }
 }
 
-#[test]
-fn a_dripping_handshake_meets_an_absolute_deadline() {
-    let server = Running::with(|options| options.handshake_timeout_ns = 300_000_000);
-    let mut client = server.connect();
-    let mut patient = server.open();
+/// Sends bytes one by one, for as long as the server takes them; how long that was.
+fn drip(client: &mut std::net::TcpStream, bytes: &[u8]) -> Duration {
     let start = Instant::now();
-    for byte in upgrade_request().bytes().cycle() {
+    for &byte in bytes.iter().cycle() {
         if client.write_all(&[byte]).is_err() {
             break;
         }
         std::thread::sleep(Duration::from_millis(5));
         assert!(start.elapsed() < Duration::from_secs(5), "never cut off");
     }
-    assert!(start.elapsed() >= Duration::from_millis(295), "cut off early");
+    start.elapsed()
+}
+
+#[test]
+fn a_dripping_request_meets_an_absolute_deadline_the_first_and_the_next() {
+    let server = Running::with(|options| options.handshake_timeout_ns = 300_000_000);
+    let mut patient = server.open();
+    let mut client = server.connect();
+    assert!(drip(&mut client, upgrade_request().as_bytes()) >= Duration::from_millis(295), "cut off early");
+
+    let mut client = server.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 200 "));
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(drip(&mut client, b"GET /?") >= Duration::from_millis(295), "being idle is no offence");
+
     patient.write_all(&frame(TEXT, b"still here")).unwrap();
     assert_eq!(read_texts(&mut patient, 1), ["still here"]);
-    assert_eq!(server.finish().errors.get("handshake_timeout"), Some(&1));
+    assert_eq!(server.finish().errors.get("handshake_timeout"), Some(&2));
 }
 
 #[test]

@@ -164,8 +164,9 @@ impl Worker {
             ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
             ServerEvent::Left { room } => {
                 let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
-                let place = memberships.swap_remove(at.expect("only a room that was joined is left"));
-                moved.extend(groups.leave(place).map(|other| (other, place)));
+                // A server that stops has taken everybody out of all rooms.
+                let place = at.map(|at| memberships.swap_remove(at));
+                moved.extend(place.and_then(|place| Some((groups.leave(place)?, place))));
             }
             ServerEvent::Echoed { .. } => stats.echoes += 1,
             ServerEvent::Broadcast { room, frame } => {
@@ -193,9 +194,12 @@ impl Worker {
         if let Err(failure) = result {
             self.stats.count_error(failure.name());
         }
-        if verdict.answered && connection.phase == Phase::Fresh {
+        if verdict.answered {
             connection.phase = Phase::Open;
             connection.deadline_ns = NEVER_NS;
+        } else if !connection.is_upgraded && connection.deadline_ns == NEVER_NS {
+            // The next request on a connection that lives on has as long as the first.
+            connection.deadline_ns = now_ns + self.options.handshake_timeout_ns;
         }
         for (other, place) in moved {
             self.handle_moved(other, place);
