@@ -57,6 +57,11 @@ pub fn bytes(value: f64) -> String {
     format!("{scaled:.decimals$} {}", UNITS[unit])
 }
 
+/// Text from outside with `·` for every control character: a server must not write to the user's terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.replace(char::is_control, "·")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

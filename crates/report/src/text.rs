@@ -1,6 +1,6 @@
 //! Text for a terminal: the lines of each step as it ends, and the block that ends a run.
 
-use results::{Run, Step};
+use results::Run;
 
 use crate::Style;
 
@@ -13,6 +13,6 @@ pub(crate) use summary::{breaks, how_much, value as limit_value, wsdemo_cells};
 
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {
-    let steps: String = run.steps.iter().map(|step: &Step| step_lines(step, style)).collect();
+    let steps: String = run.steps.iter().map(|step| step_lines(step, style)).collect();
     format!("{steps}\n{}", summary(run))
 }

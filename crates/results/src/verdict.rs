@@ -143,8 +143,17 @@ fn generator(step: &Step) -> Option<String> {
     }
     let (asked, sent) = (step.rates.asked_per_s?, step.rates.sent_per_s?);
     let late = sent < asked * (1.0 - RATE_SHARE_MISSED);
-    (late && server_cpu_share(step).is_none_or(|cpu| cpu < IDLE_CPU_PERCENT_MAX))
+    (late && is_complete(step) && server_cpu_share(step).is_none_or(|cpu| cpu < IDLE_CPU_PERCENT_MAX))
         .then(|| format!("it sent {sent:.0} messages/s of {asked:.0} with the server idle"))
+}
+
+/// Whether every client was there to send: what a missing one would have sent is not the generator's to answer for.
+fn is_complete(step: &Step) -> bool {
+    let counts = &step.counts;
+    let fewest = step.series.iter().map(|second| second.clients).min();
+    counts.connected == counts.connects
+        && counts.disconnects == 0
+        && fewest.is_none_or(|clients| clients >= step.clients)
 }
 
 fn server(step: &Step, previous: Option<&Step>) -> Option<String> {

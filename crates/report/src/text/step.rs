@@ -4,7 +4,7 @@
 use results::{Bottleneck, GeneratorUse, ServerUse, Step};
 use stats::Histogram;
 
-use crate::format::{bytes, count, duration, rate};
+use crate::format::{bytes, count, duration, printable, rate};
 use crate::style::{Colour, Style};
 
 /// Where the values of the lines below the first begin.
@@ -28,7 +28,11 @@ pub fn step_lines(step: &Step, style: &Style) -> String {
     lines.extend(messages(step).map(|text| row("messages", &text, style)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
         let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);
-        let text = format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example);
+        let text = format!(
+            "{kind} {}, {first_s:.1}s to {last_s:.1}s: {}",
+            count(error.count),
+            printable(&error.example)
+        );
         row("error", &style.paint(Colour::Yellow, &text), style)
     }));
     lines.extend(resources(step).map(|text| row("server", &text, style)));
@@ -248,6 +252,14 @@ mod tests {
           clients     20,000 of 20,000 usable at 200/s
           bottleneck  none: nothing reached its limit
     "#);
+    }
+
+    #[test]
+    fn a_server_cannot_write_to_the_terminal() {
+        let mut step = sample::broadcast_step();
+        step.errors.add("bad_status", 0, "HTTP/1.1 200 \x1b[2J\r\nnext");
+        let text = step_lines(&step, &Style::PLAIN);
+        assert!(text.contains("bad_status 1, 0.0s to 0.0s: HTTP/1.1 200 ·[2J··next\n"), "{text}");
     }
 
     #[test]

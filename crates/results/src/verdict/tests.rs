@@ -123,6 +123,15 @@ fn a_busy_or_late_generator_is_the_bottleneck() {
 }
 
 #[test]
+fn messages_of_clients_that_failed_are_not_the_generators() {
+    let (who, _) = judged(|step| {
+        (step.rates.sent_per_s, step.rates.achieved_per_s) = (Some(400.0), Some(400.0));
+        step.counts.connected = 800;
+    });
+    assert_eq!(who, Bottleneck::Server, "a fifth of the clients was refused");
+}
+
+#[test]
 fn small_lag_does_not_matter() {
     // 0.9 ms is more than a tenth of 2 ms, but below 1 ms; 1.5 ms is not a tenth of 20 ms.
     let (who, _) = judged(|step| {
