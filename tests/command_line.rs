@@ -39,7 +39,6 @@ fn wrong_usage_is_named() {
     let cases: &[Usage] = &[
         ("", "Usage"),
         ("sing ws://127.0.0.1:1/", "sing"),
-        ("echo", "URL"),
         ("echo 127.0.0.1", "127.0.0.1"),
         ("echo ftp://127.0.0.1/", "ftp"),
         ("echo ws://", "ws://"),
@@ -184,15 +183,24 @@ fn results_that_cannot_be_kept() {
 }
 
 #[test]
-fn too_few_file_descriptors() {
+fn more_clients_than_one_process_may_have_files() {
     let server = Server::start(&[]);
-    let mut limited = Command::new("prlimit");
-    let echo = echo(&server.url(), 100, "1s");
-    limited.args(["--nofile=32:32", "--"]).arg(echo.get_program()).args(echo.get_args());
-    // Otherwise it would run a hundred processes of a few clients each.
-    let outcome = run(limited.args(["--processes", "1"]), RUN_MAX);
-    assert!(errors_of(&outcome.json(), "too_many_files") > 0, "{outcome}");
-    assert!(outcome.stderr.contains("ulimit -n"), "the remedy is missing\n{outcome}");
+    let limited = |flags: &[&str]| {
+        let mut command = Command::new("prlimit");
+        let echo = echo(&server.url(), 100, "1s");
+        command.args(["--nofile=128:128", "--"]).arg(echo.get_program()).args(echo.get_args()).args(flags);
+        run(&mut command, RUN_MAX)
+    };
+    let split = limited(&[]);
+    assert_eq!(split.code, Some(0), "{split}");
+    let results = split.json();
+    assert!(results["steps"][0]["agents"].as_u64() > Some(1), "{split}");
+    assert_eq!(sum_of(&results, "connected"), 100, "{split}");
+    assert_eq!(sum_of(&results, "received"), sum_of(&results, "expected"), "{split}");
+
+    let alone = limited(&["--processes", "1"]);
+    assert_eq!(alone.code, BAD_USAGE, "{alone}");
+    assert!(alone.stderr.contains("--processes") && alone.stderr.contains("ulimit -n"), "{alone}");
 }
 
 /// A listener that never accepts and whose queue is full: the kernel ignores further connects.
