@@ -74,8 +74,14 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
     };
     match speech.wire_config() {
         Ok(_) => Ok(speech),
+        Err(load::BadSpeech::Dialect) => Err(Failure::usage("--dialect", no_dialect(dialect))),
         Err(bad) => Err(Failure::usage(bad_flag(bad), bad)),
     }
+}
+
+fn no_dialect(name: &str) -> String {
+    let known: Vec<&str> = wire::DialectId::ALL.iter().map(|dialect| dialect.name()).collect();
+    format!("there is no dialect {name:?}; there are {}", known.join(", "))
 }
 
 fn bad_flag(bad: load::BadSpeech) -> &'static str {

@@ -140,7 +140,7 @@ impl<'a> Desk<'a> {
             return Ok(());
         }
         let step = self.judged(step);
-        let goes_on = self.stop.as_ref().is_none_or(|stop| stop.check(&step).passed);
+        let goes_on = step.stop.as_ref().is_none_or(|outcome| outcome.passed);
         course.handle(order, goes_on && step.limits.iter().all(|outcome| outcome.passed));
         let reached = step.counts.connected > 0 || !self.run.steps.is_empty();
         self.run.steps.push(step);
@@ -159,6 +159,7 @@ impl<'a> Desk<'a> {
     fn judged(&mut self, mut step: Step) -> Step {
         step.warmup = self.warmup.take();
         step.limits = self.limits.iter().map(|limit| limit.check(&step)).collect();
+        step.stop = self.stop.as_ref().map(|stop| stop.check(&step));
         step.bottleneck = Some(verdict::judge(&step, self.run.steps.last()));
         step.marks = verdict::marks(&step, self.quantile, self.live.was_interrupted());
         step

@@ -51,8 +51,6 @@ pub(crate) struct Step {
     /// What arrives after this moment is late.
     pub(crate) window_end_ns: u64,
     pub(crate) messages_sent: u64,
-    /// First answers: echoes or acknowledgements.
-    pub(crate) answered: u64,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) sent: Vec<Sent>,
     pub(crate) population: Vec<(u64, u32)>,
@@ -74,7 +72,6 @@ impl Step {
             senders: Vec::new(),
             window_end_ns: u64::MAX,
             messages_sent: 0,
-            answered: 0,
             broadcasts: Broadcasts::default(),
             sent: Vec::new(),
             population: Vec::new(),
@@ -121,7 +118,6 @@ impl Books<'_> {
         match event {
             Event::Message { role, stamp, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
-                self.ledger.meter.last_arrival_ns = self.now_ns;
                 self.message(role, stamp);
             }
             Event::Upgraded => {
@@ -131,7 +127,6 @@ impl Books<'_> {
             Event::Usable => self.usable(),
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
-                self.ledger.meter.last_arrival_ns = self.now_ns;
             }
             Event::Foreign { bytes } => self.ledger.meter.error("unrecognised", self.now_ns, || {
                 format!("a message of {bytes} bytes that was never sent")
@@ -211,13 +206,14 @@ impl Books<'_> {
 
     fn received(&mut self) {
         self.ledger.meter.counts.received += 1;
+        self.ledger.meter.last_arrival_ns = self.now_ns;
         self.ledger.meter.counts.late += u64::from(self.now_ns > self.ledger.step.window_end_ns);
     }
 
     fn answered(&mut self, intended_ns: u64, sent_ns: u64) {
         self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
         self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
-        self.ledger.step.answered += 1;
+        self.ledger.meter.last_arrival_ns = self.now_ns;
         if let Some(pace @ Pace::Closed(_)) = &mut self.ledger.step.pace
             && std::mem::take(&mut self.record.awaiting_since_ns) != 0
         {

@@ -17,8 +17,10 @@ use crate::messages::SentBroadcast;
 use crate::meter::Meter;
 use crate::streams::{Output, Streams, Wish};
 
-/// One read takes this much at the most; a connection with more gets its next turn at once.
+/// One read takes this much at the most.
 const READ_BYTES: usize = 256 << 10;
+/// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
+const READS_PER_TURN: u32 = 4;
 /// One client in so many has its packets stamped by the kernel, for the loop lag.
 const LAG_SAMPLE_EVERY: u32 = 64;
 /// No event waits this long in a loop that makes progress: the wall clock was set in between.
@@ -138,28 +140,28 @@ impl Client {
         Ok(())
     }
 
-    /// Something happened on the socket of a stream.
+    /// Something happened on the socket of a stream. True: there is more to read, and it is somebody else's turn.
     pub(crate) fn handle_ready(
         &mut self,
         token: Token,
         event: Event,
         shared: &mut Shared,
         ledger: &mut Ledger,
-    ) -> Result<(), Cause> {
+    ) -> Result<bool, Cause> {
         shared.now_ns = clock::monotonic_ns();
-        let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
+        let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
         if link.is_connecting {
             if !event.writable && !event.error {
-                return Ok(());
+                return Ok(false);
             }
             self.handle_connected(token, shared, &mut ledger.meter)?;
         } else if event.writable {
             link.handle_writable()?;
         }
         if event.readable || event.closed {
-            self.handle_readable(token, event.closed, shared, ledger)?;
+            return self.handle_readable(token, event.closed, shared, ledger);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn handle_connected(
@@ -219,14 +221,14 @@ impl Client {
         closed: bool,
         shared: &mut Shared,
         ledger: &mut Ledger,
-    ) -> Result<(), Cause> {
-        loop {
+    ) -> Result<bool, Cause> {
+        for _ in 0..READS_PER_TURN {
             let Some(socket) = self.streams.get(token.stream).and_then(|link| link.socket.as_ref()) else {
-                return Ok(());
+                return Ok(false);
             };
             let (received, stamped_ns) = match receive(socket, token.client, &mut shared.read) {
                 Ok(received) => received,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(cause_of(&error)),
             };
             shared.now_ns = clock::monotonic_ns();
@@ -236,14 +238,15 @@ impl Client {
             if received == 0 {
                 // Gone before the session hears of it: it may live on without this stream, or ask for it anew.
                 self.streams.close(token.stream);
-                return self.handle_plain(token, 0, shared, ledger);
+                return self.handle_plain(token, 0, shared, ledger).map(|()| false);
             }
             self.handle_bytes(token, received, shared, ledger)?;
             // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.
             if received < shared.read.len() && !closed {
-                return Ok(());
+                return Ok(false);
             }
         }
+        Ok(true)
     }
 
     /// `received` bytes are in the read buffer.
@@ -301,7 +304,7 @@ impl Client {
         };
         let on = &mut |event| books.handle(event);
         let outcome = match received {
-            0 => self.session.handle_eof(wire, *now_ns, token.stream, on),
+            0 => self.session.handle_eof(wire, *now_ns, token.stream, output, on),
             _ => self.session.handle_input(wire, *now_ns, token.stream, bytes, output, on),
         };
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
@@ -370,7 +373,7 @@ impl Client {
         }
         self.session.close(&shared.wire, NORMAL_CLOSURE, &mut shared.output);
         self.record.state = State::Closing;
-        if self.flush(index, shared).is_err() {
+        if self.flush(index, shared).is_err() || self.session.is_closed() {
             self.vacate();
         }
     }

@@ -11,7 +11,7 @@ use std::{cmp::Reverse, io};
 
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
-use net::poll::{Events, Interest, Waker};
+use net::poll::{Event, Events, Interest, Waker};
 
 use crate::books::{Ledger, State, Step};
 use crate::cause::Cause;
@@ -61,6 +61,8 @@ pub struct Worker {
     ledger: Ledger,
     next_delta_ns: u64,
     next_send_ns: Option<u64>,
+    /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
+    unfinished: Vec<Event>,
     /// When dialects want to be woken: time, client, attempt.
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
@@ -98,6 +100,7 @@ impl Worker {
             ledger: Ledger { step: Step::new(idle), meter, usable: 0 },
             next_delta_ns: u64::MAX,
             next_send_ns: None,
+            unfinished: Vec::new(),
             wakes: BinaryHeap::new(),
         })
     }
@@ -111,7 +114,7 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_PER_WAIT);
         loop {
             let now_ns = clock::monotonic_ns();
-            let wait_ns = self.wait_ns(now_ns);
+            let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
             self.shared.poller.wait(&mut events, wait_ns)?;
             for event in events.iter() {
                 if event.token == WAKER_TOKEN {
@@ -121,6 +124,9 @@ impl Worker {
                     }
                     continue;
                 }
+                self.handle_ready(event);
+            }
+            for event in std::mem::take(&mut self.unfinished) {
                 self.handle_ready(event);
             }
             let now_ns = clock::monotonic_ns();
@@ -272,7 +278,7 @@ impl Worker {
         self.report(Report::Loaded { worker: self.segment.worker, sent: self.ledger.step.messages_sent });
     }
 
-    fn handle_ready(&mut self, event: net::poll::Event) {
+    fn handle_ready(&mut self, event: Event) {
         let token = Token::unpack(event.token);
         let Token { client: index, attempt, .. } = token;
         let Some(client) = self.clients.get_mut(index as usize) else { return };
@@ -290,8 +296,10 @@ impl Worker {
             self.handle_attempt_end();
             self.grow(now_ns);
         }
-        if let Err(cause) = outcome {
-            self.lose(index, cause, now_ns);
+        match outcome {
+            Ok(false) => {}
+            Ok(true) => self.unfinished.push(event),
+            Err(cause) => self.lose(index, cause, now_ns),
         }
         self.pump(now_ns);
     }

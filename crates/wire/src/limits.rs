@@ -14,7 +14,7 @@ pub struct Limits {
     pub frame_bytes_max: u64,
     /// Bytes of one WebSocket message, after inflation. Autobahn's largest is 16 MiB.
     pub message_bytes_max: usize,
-    /// Frames of one WebSocket message. Autobahn 9.3.1 sends 4 MiB as 65,536 frames of 64 bytes.
+    /// Frames of one WebSocket message. Autobahn 9.3.1 sends 4 MiB as 65,537 frames.
     pub fragments_max: u32,
 }
 
@@ -26,7 +26,7 @@ impl Default for Limits {
             body_bytes_max: 1 << 20,
             frame_bytes_max: 16 << 20,
             message_bytes_max: 16 << 20,
-            fragments_max: 1 << 16,
+            fragments_max: 1 << 17,
         }
     }
 }
