@@ -1,11 +1,13 @@
-//! The client role: HTTP upgrade, WebSocket and dialect of one virtual user.
+//! The client role: HTTP upgrade, WebSocket and dialect of one virtual user; or a dialect over plain requests.
 //!
 //! ```text
 //! idle --handle_open--> opening --101, verified--> open --close frames both ways--> open, but silent
-//! opening, open --any failure--> failed: input is discarded
+//! idle --handle_open, of a transport without WebSocket--> requesting, on several streams
+//! opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
 use crate::config::Config;
+use crate::dialects::over_http::{HttpClientState, HttpLink};
 use crate::dialects::{ClientState, Link};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -30,6 +32,7 @@ enum State {
     Idle,
     Opening(Box<Opening>),
     Open(Session),
+    Requesting(Box<HttpClientState>),
     Failed,
 }
 
@@ -54,9 +57,16 @@ impl Client {
     }
 
     /// The transport of `stream` is connected: writes the request.
-    pub fn handle_open(&mut self, cfg: &Config, _now_ns: u64, stream: StreamId, io: &mut impl Io) {
-        debug_assert_eq!(stream, 0, "no dialect has opened another");
-        let key = cfg.write_request(io);
+    pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
+        if let State::Idle = self.state
+            && let Some(requesting) = HttpClientState::new(cfg)
+        {
+            self.state = State::Requesting(Box::new(requesting));
+        }
+        if let State::Requesting(dialect) = &mut self.state {
+            return dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, stream);
+        }
+        let key = cfg.write_upgrade(now_ns, io);
         self.state = State::Opening(Box::new(Opening { key, head: HeadReader::default() }));
     }
 
@@ -70,8 +80,11 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        debug_assert_eq!(stream, 0, "no dialect has opened another");
         let mut input = bytes;
+        if let State::Requesting(dialect) = &mut self.state {
+            let result = dialect.handle_input(&mut HttpLink { cfg, now_ns, io }, stream, bytes, on);
+            return result.inspect_err(|_| self.state = State::Failed);
+        }
         if let State::Opening(opening) = &mut self.state {
             match opening.handle_input(cfg, &mut input) {
                 Ok(None) => return Ok(()),
@@ -93,16 +106,21 @@ impl Client {
         result.inspect_err(|_| self.state = State::Failed)
     }
 
-    /// The peer closed `stream`. Fine after a completed close, [`Failure::Eof`] before.
+    /// The peer closed `stream`. Fine after a completed close and between requests, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,
-        _cfg: &Config,
-        _now_ns: u64,
-        _stream: StreamId,
-        _on: &mut impl FnMut(Event),
+        cfg: &Config,
+        now_ns: u64,
+        stream: StreamId,
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        match &self.state {
+        match &mut self.state {
             State::Open(session) if session.receiver.is_closed() => Ok(()),
+            State::Requesting(dialect) => {
+                let result = dialect.handle_eof(&mut HttpLink { cfg, now_ns, io }, stream, on);
+                result.inspect_err(|_| self.state = State::Failed)
+            }
             _ => Err(Failure::Eof),
         }
     }
@@ -115,6 +133,10 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
+        if let State::Requesting(dialect) = &mut self.state {
+            let result = dialect.handle_timeout(&mut HttpLink { cfg, now_ns, io }, on);
+            return result.inspect_err(|_| self.state = State::Failed);
+        }
         let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) else { return Ok(()) };
         let result = dialect.handle_timeout(&mut link, on);
         if let Err(failure) = result {
@@ -128,6 +150,7 @@ impl Client {
     pub fn poll_timeout(&self) -> Option<u64> {
         match &self.state {
             State::Open(session) => session.dialect.poll_timeout(),
+            State::Requesting(dialect) => dialect.poll_timeout(),
             _ => None,
         }
     }
@@ -136,6 +159,7 @@ impl Client {
     pub fn is_usable(&self) -> bool {
         match &self.state {
             State::Open(session) => !session.sender.is_closed() && session.dialect.is_usable(),
+            State::Requesting(dialect) => dialect.is_usable(),
             _ => false,
         }
     }
@@ -155,17 +179,33 @@ impl Client {
         stamp: Stamp,
         io: &mut impl Io,
     ) {
-        if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io)
+        if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) {
+            if dialect.is_usable() {
+                dialect.send(&mut link, unix_ns, kind, stamp);
+            }
+        } else if let State::Requesting(dialect) = &mut self.state
             && dialect.is_usable()
         {
-            dialect.send(&mut link, unix_ns, kind, stamp);
+            dialect.send(&mut HttpLink { cfg, now_ns, io }, unix_ns, kind, stamp);
         }
     }
 
-    /// Starts the close handshake (RFC 6455 §7.1.2). Does nothing before the upgrade or after another close.
-    pub fn close(&mut self, _cfg: &Config, code: u16, io: &mut impl Io) {
-        if let State::Open(session) = &mut self.state {
-            session.sender.close(io, code);
+    /// Starts the close handshake (RFC 6455 §7.1.2), or says goodbye as the dialect does over requests. Does
+    /// nothing before the upgrade or after another close.
+    pub fn close(&mut self, cfg: &Config, code: u16, io: &mut impl Io) {
+        match &mut self.state {
+            State::Open(session) => session.sender.close(io, code),
+            State::Requesting(dialect) => dialect.close(cfg, io),
+            _ => {}
+        }
+    }
+
+    /// Whether no goodbye is to be waited for: none is owed, or there is no way to say one.
+    pub fn is_closed(&self) -> bool {
+        match &self.state {
+            State::Open(session) => session.receiver.is_closed(),
+            State::Requesting(dialect) => dialect.is_closed(),
+            _ => true,
         }
     }
 

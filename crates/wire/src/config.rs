@@ -74,12 +74,21 @@ pub enum BadOption {
     },
 }
 
+/// The body of a plain request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content<'a> {
+    pub(crate) content_type: &'a str,
+    pub(crate) bytes: &'a [u8],
+}
+
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
 #[derive(Debug)]
 pub struct Config {
     options: Options,
-    /// The request up to its key, and after it.
-    request: [Vec<u8>; 2],
+    /// The upgrade request: its path, to which a dialect may add; from there to its key; and after it.
+    upgrade: [Vec<u8>; 3],
+    /// The field lines that all requests of a client share, besides `Host`.
+    fields: Vec<u8>,
     parts: Parts,
 }
 
@@ -92,8 +101,9 @@ impl Config {
             let own = options.dialect.subprotocols();
             options.subprotocols = own.iter().map(|&protocol| protocol.to_owned()).collect();
         }
-        let request = encode_request(&options);
-        Ok(Config { options, request, parts })
+        let fields = encode_fields(&options);
+        let upgrade = encode_upgrade(&options, &fields);
+        Ok(Config { options, upgrade, fields, parts })
     }
 
     /// What was asked for.
@@ -102,15 +112,50 @@ impl Config {
     }
 
     /// Appends an upgrade request with a fresh key.
-    pub(crate) fn write_request(&self, io: &mut impl Io) -> Key {
+    pub(crate) fn write_upgrade(&self, now_ns: u64, io: &mut impl Io) -> Key {
         let key = upgrade::new_key(io);
+        let [path, before, after] = &self.upgrade;
+        io.out(0).extend_from_slice(path);
+        self.options.dialect.write_path(&self.options, now_ns, io);
         let out = io.out(0);
-        let [before, after] = &self.request;
         out.reserve(before.len() + key.len() + after.len());
         out.extend_from_slice(before);
         out.extend_from_slice(&key);
         out.extend_from_slice(after);
         key
+    }
+
+    /// Appends a plain request. `place` goes behind the path, `query` behind the path's own.
+    pub(crate) fn write_plain(
+        &self,
+        out: &mut Vec<u8>,
+        method: &str,
+        place: &str,
+        query: &str,
+        content: Option<Content<'_>>,
+    ) {
+        let (path, own_query) = split_path(&self.options.path);
+        let query_start = if own_query.is_empty() && !query.is_empty() { "?" } else { own_query };
+        let join = if own_query.is_empty() || query.is_empty() { "" } else { "&" };
+        let host = &self.options.host;
+        for part in [method, " ", path, place, query_start, join, query, " HTTP/1.1\r\nHost: ", host, "\r\n"]
+        {
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.extend_from_slice(&self.fields);
+        let Some(Content { content_type, bytes }) = content else { return out.extend_from_slice(b"\r\n") };
+        for part in
+            ["Content-Type: ", content_type, "\r\nContent-Length: ", &bytes.len().to_string(), "\r\n\r\n"]
+        {
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.extend_from_slice(bytes);
+    }
+
+    /// Messages up to what varies, of an echo and of a broadcast, which the dialect encoded beforehand.
+    #[inline]
+    pub(crate) fn heads(&self) -> &[Vec<u8>; 2] {
+        &self.parts.heads
     }
 
     /// The end of every message, which the dialect encoded beforehand: padding and what closes it.
@@ -167,24 +212,40 @@ fn check(options: &Options) -> Result<(), BadOption> {
     Ok(())
 }
 
-fn encode_request(options: &Options) -> [Vec<u8>; 2] {
+/// The path, and the query with its question mark, if there is one.
+fn split_path(target: &str) -> (&str, &str) {
+    target.split_at(target.find('?').unwrap_or(target.len()))
+}
+
+fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 3] {
+    let (path, query) = split_path(&options.path);
+    let path = format!("GET {path}").into_bytes();
     let before = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        "{query} HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ",
-        options.path, options.host
+        options.host
     );
     let mut after = String::from("\r\n");
-    let mut field = |name: &str, value: &str| {
-        for part in [name, ": ", value, "\r\n"] {
-            after.push_str(part);
-        }
-    };
     if !options.subprotocols.is_empty() {
-        field("Sec-WebSocket-Protocol", &options.subprotocols.join(", "));
+        after.push_str(&format!("Sec-WebSocket-Protocol: {}\r\n", options.subprotocols.join(", ")));
     }
     if let Some(deflate) = options.deflate {
-        field("Sec-WebSocket-Extensions", &extension::offer(deflate));
+        after.push_str(&format!("Sec-WebSocket-Extensions: {}\r\n", extension::offer(deflate)));
     }
+    let mut after = after.into_bytes();
+    after.extend_from_slice(fields);
+    after.extend_from_slice(b"\r\n");
+    [path, before.into_bytes(), after]
+}
+
+/// The field lines that all requests share, besides `Host`.
+fn encode_fields(options: &Options) -> Vec<u8> {
+    let mut fields = Vec::new();
+    let mut field = |name: &str, value: &str| {
+        for part in [name, ": ", value, "\r\n"] {
+            fields.extend_from_slice(part.as_bytes());
+        }
+    };
     if let Some(origin) = &options.origin {
         field("Origin", origin);
     }
@@ -194,6 +255,5 @@ fn encode_request(options: &Options) -> [Vec<u8>; 2] {
     for (name, value) in &options.headers {
         field(name, value);
     }
-    after.push_str("\r\n");
-    [before.into_bytes(), after.into_bytes()]
+    fields
 }

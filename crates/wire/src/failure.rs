@@ -6,7 +6,7 @@ use std::fmt;
 /// told (a close frame, an HTTP error) is already in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
-    /// The upgrade was answered with this HTTP status instead of 101.
+    /// A request was answered with this HTTP status instead of the one expected: 101 for an upgrade.
     HttpStatus(u16),
     /// The peer does not speak HTTP/1.1.
     NotHttp,
@@ -32,6 +32,8 @@ pub enum Failure {
     MessageTooLarge,
     /// A compressed message that does not inflate.
     Deflate,
+    /// A message that breaks the rules of the dialect.
+    BadMessage,
     /// The peer closed the byte stream in mid-handshake, or without a close frame.
     Eof,
 }
@@ -94,7 +96,7 @@ impl Failure {
         match self {
             Failure::Protocol(Reason::BadUtf8) | Failure::Deflate => Some(1007),
             Failure::Protocol(Reason::TooManyFragments) => Some(1008),
-            Failure::Protocol(_) => Some(1002),
+            Failure::Protocol(_) | Failure::BadMessage => Some(1002),
             Failure::MessageTooLarge => Some(1009),
             _ => None,
         }
@@ -116,6 +118,7 @@ impl Failure {
             Failure::Protocol(_) => "protocol",
             Failure::MessageTooLarge => "message_too_large",
             Failure::Deflate => "deflate",
+            Failure::BadMessage => "bad_message",
             Failure::Eof => "eof",
         }
     }
@@ -124,7 +127,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::HttpStatus(status) => write!(f, "the server answered the upgrade with HTTP {status}"),
+            Failure::HttpStatus(status) => write!(f, "the server answered with HTTP {status}"),
             Failure::NotHttp => f.write_str("the peer does not speak HTTP/1.1"),
             Failure::BadHttp(reason) => write!(f, "bad HTTP: {}", reason.text()),
             Failure::HeadTooLarge => f.write_str("an HTTP head above the limit"),
@@ -137,6 +140,7 @@ impl fmt::Display for Failure {
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),
             Failure::MessageTooLarge => f.write_str("a message above the limit"),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
+            Failure::BadMessage => f.write_str("a message that breaks the rules of the dialect"),
             Failure::Eof => f.write_str("the peer closed without a close handshake"),
         }
     }

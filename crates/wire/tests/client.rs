@@ -21,7 +21,7 @@ fn answered(from: &str, to: &str) -> Result<(), Failure> {
             client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |e| upgraded |= e == Event::Upgraded)?;
         }
         assert_eq!(upgraded, client.is_usable());
-        if upgraded { Ok(()) } else { client.handle_eof(&cfg, 0, 0, &mut |_| {}) }
+        if upgraded { Ok(()) } else { client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}) }
     };
     let whole = run(usize::MAX);
     assert_eq!(whole, run(1), "{to}");
@@ -130,9 +130,9 @@ fn wrong_answers_fail_with_their_kind() {
 fn an_end_before_the_close_is_a_failure_and_after_it_is_not() {
     let cfg = config(DialectId::Json);
     let (mut client, mut io, answer) = opening(&cfg, "");
-    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut |_| {}), Err(Failure::Eof));
+    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
     client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
-    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut |_| {}), Err(Failure::Eof));
+    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
     client.close(&cfg, 1000, &mut io);
     assert!(!client.is_usable());
     let close = std::mem::take(&mut io.out);
@@ -141,7 +141,7 @@ fn an_end_before_the_close_is_a_failure_and_after_it_is_not() {
     client.handle_input(&cfg, 0, 0, b"\x88\x02\x03\xe8", &mut io, &mut |e| events.push(e)).unwrap();
     assert_eq!(events, [Event::Closed { code: 1000 }]);
     assert!(io.out.is_empty(), "a close is answered once");
-    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut |_| {}), Ok(()));
+    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Ok(()));
     client.send(&cfg, 0, 0, Kind::Echo, stamp(1), &mut io);
     client.close(&cfg, 1000, &mut io);
     assert!(io.out.is_empty());

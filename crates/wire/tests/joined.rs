@@ -196,7 +196,7 @@ proptest! {
 
     #[test]
     fn any_conversation_in_any_portions(
-        dialect in prop::sample::select(DialectId::ALL),
+        dialect in prop::sample::select(vec![DialectId::Raw, DialectId::Json, DialectId::Binary]),
         deflate: bool,
         padding in 60..3000u32,
         portions in prop::collection::vec(1..400usize, 1..20),

@@ -24,9 +24,9 @@ use crate::ws::receiver::Message;
 
 pub(crate) use super::family::Server;
 
-const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
-const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
-const BEFORE_STAMP: &[u8] = br#"","id":""#;
+pub(crate) const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
+pub(crate) const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
+pub(crate) const BEFORE_STAMP: &[u8] = br#"","id":""#;
 const BEFORE_PADDING: &[u8] = br#"","padding":""#;
 const END: &[u8] = br#""}}"#;
 /// Digits of a u64.
@@ -67,19 +67,7 @@ impl ClientDialect for Client {
         message: &Message<'_>,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let payload = message.bytes()?;
-        let bytes = message.wire_bytes;
-        let tail = link.cfg.tail();
-        on(match find(payload, tail) {
-            Found::At { stamp, offset } => match role(payload) {
-                Some(role) if is_padding_sound(payload, offset + stamp::TEXT_BYTES, tail) => {
-                    Event::Message { role, stamp, bytes }
-                }
-                _ => Event::Corrupt { bytes },
-            },
-            Found::Corrupt => Event::Corrupt { bytes },
-            Found::None => Event::Foreign { bytes },
-        });
+        on(classify::<Plain>(message.bytes()?, message.wire_bytes, link.cfg.tail()));
         Ok(())
     }
 
@@ -99,7 +87,7 @@ impl ClientDialect for Client {
     }
 }
 
-fn extend_decimal(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn extend_decimal(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0; TIME_DIGITS_MAX];
     let mut at = TIME_DIGITS_MAX;
     loop {
@@ -111,6 +99,80 @@ fn extend_decimal(out: &mut Vec<u8>, mut value: u64) {
         }
     }
     out.extend_from_slice(&digits[at..]);
+}
+
+/// How the words of a message are written: as they are, or with every quotation mark escaped, in a JSON string.
+pub(crate) trait Spelling {
+    /// What a copy of a broadcast, an echo and a result usually start with.
+    const STARTS: [(&'static [u8], Role); 3];
+    /// The padding's key, with its own marks; before its value; and one mark.
+    const PADDING_KEY: &'static [u8];
+    const BEFORE_PADDING: &'static [u8];
+    const MARK: &'static [u8];
+
+    /// Finders of the types, wherever they stand.
+    fn types() -> &'static Types;
+}
+
+type Types = [(Finder<'static>, Role); 3];
+
+/// The message as it is.
+pub(crate) struct Plain;
+
+impl Spelling for Plain {
+    const STARTS: [(&'static [u8], Role); 3] = [
+        (br#"{"type":"broadcast","#, Role::Copy),
+        (br#"{"type":"echo","#, Role::Echo),
+        (br#"{"type":"broadcastResult","#, Role::Ack),
+    ];
+    const PADDING_KEY: &'static [u8] = br#""padding""#;
+    const BEFORE_PADDING: &'static [u8] = BEFORE_PADDING;
+    const MARK: &'static [u8] = br#"""#;
+
+    fn types() -> &'static Types {
+        static TYPES: LazyLock<Types> =
+            LazyLock::new(|| types([r#""broadcastResult""#, r#""broadcast""#, r#""echo""#]));
+        &TYPES
+    }
+}
+
+/// The message in a JSON string.
+pub(crate) struct Escaped;
+
+impl Spelling for Escaped {
+    const STARTS: [(&'static [u8], Role); 3] = [
+        (br#"{\"type\":\"broadcast\","#, Role::Copy),
+        (br#"{\"type\":\"echo\","#, Role::Echo),
+        (br#"{\"type\":\"broadcastResult\","#, Role::Ack),
+    ];
+    const PADDING_KEY: &'static [u8] = br#"\"padding\""#;
+    const BEFORE_PADDING: &'static [u8] = br#"\",\"padding\":\""#;
+    const MARK: &'static [u8] = br#"\""#;
+
+    fn types() -> &'static Types {
+        static TYPES: LazyLock<Types> =
+            LazyLock::new(|| types([r#"\"broadcastResult\""#, r#"\"broadcast\""#, r#"\"echo\""#]));
+        &TYPES
+    }
+}
+
+fn types([result, broadcast, echo]: [&'static str; 3]) -> Types {
+    [(Finder::new(result), Role::Ack), (Finder::new(broadcast), Role::Copy), (Finder::new(echo), Role::Echo)]
+}
+
+/// What a message is to the client that got it; `tail` is what its own end with, spelt the same way.
+#[inline]
+pub(crate) fn classify<S: Spelling>(payload: &[u8], bytes: u32, tail: &[u8]) -> Event {
+    match find(payload, tail) {
+        Found::At { stamp, offset } => match role::<S>(payload) {
+            Some(role) if is_padding_sound::<S>(payload, offset + stamp::TEXT_BYTES, tail) => {
+                Event::Message { role, stamp, bytes }
+            }
+            _ => Event::Corrupt { bytes },
+        },
+        Found::Corrupt => Event::Corrupt { bytes },
+        Found::None => Event::Foreign { bytes },
+    }
 }
 
 /// The stamp: usually where it was put, just before the tail.
@@ -128,35 +190,25 @@ fn find(payload: &[u8], tail: &[u8]) -> Found {
 /// What a message of ours is to this client, by its type. The payload holds no such word, so the type is found
 /// wherever it stands.
 #[inline]
-fn role(payload: &[u8]) -> Option<Role> {
-    if payload.starts_with(br#"{"type":"broadcast","#) {
-        return Some(Role::Copy);
+fn role<S: Spelling>(payload: &[u8]) -> Option<Role> {
+    if let Some(&(_, role)) = S::STARTS.iter().find(|(start, _)| payload.starts_with(start)) {
+        return Some(role);
     }
-    if payload.starts_with(br#"{"type":"echo","#) {
-        return Some(Role::Echo);
-    }
-    if payload.starts_with(br#"{"type":"broadcastResult","#) {
-        return Some(Role::Ack);
-    }
-    static FINDERS: LazyLock<[(Finder<'static>, Role); 3]> = LazyLock::new(|| {
-        let of = |word: &'static str, role| (Finder::new(word), role);
-        [of(r#""broadcastResult""#, Role::Ack), of(r#""broadcast""#, Role::Copy), of(r#""echo""#, Role::Echo)]
-    });
-    FINDERS.iter().find(|(word, _)| word.find(payload).is_some()).map(|&(_, role)| role)
+    S::types().iter().find(|(word, _)| word.find(payload).is_some()).map(|&(_, role)| role)
 }
 
 /// Whether the padding came through; `after` is where the stamp ends. It usually follows the stamp as sent.
 #[inline]
-fn is_padding_sound(payload: &[u8], after: usize, tail: &[u8]) -> bool {
+fn is_padding_sound<S: Spelling>(payload: &[u8], after: usize, tail: &[u8]) -> bool {
     let sent = &tail[..tail.len() - 2];
     if payload[after..].starts_with(sent) {
         return true;
     }
-    let Some(filler) = sent.strip_prefix(BEFORE_PADDING) else { return false };
-    memmem::find(payload, br#""padding""#).is_some_and(|at| {
-        let value = payload[at + br#""padding""#.len()..].trim_ascii_start();
+    let Some(filler) = sent.strip_prefix(S::BEFORE_PADDING) else { return false };
+    memmem::find(payload, S::PADDING_KEY).is_some_and(|at| {
+        let value = payload[at + S::PADDING_KEY.len()..].trim_ascii_start();
         let value = value.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
-        value.and_then(|v| v.strip_prefix(b"\"")).is_some_and(|v| v.starts_with(filler))
+        value.and_then(|v| v.strip_prefix(S::MARK)).is_some_and(|v| v.starts_with(filler))
     })
 }
 
@@ -305,7 +357,7 @@ mod tests {
             (r#"{"payload":{},"type":"echo"}"#, Some(Role::Echo)),
             (r#"{"payload":{},"type":"other"}"#, None),
         ] {
-            assert_eq!(role(message.as_bytes()), expected, "{message}");
+            assert_eq!(role::<Plain>(message.as_bytes()), expected, "{message}");
         }
     }
 

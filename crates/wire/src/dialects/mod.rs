@@ -7,7 +7,9 @@ mod binary;
 mod family;
 mod json;
 mod options;
+pub(crate) mod over_http;
 mod raw;
+mod sockjs;
 
 pub use options::{DialectOptions, ServerDialectOptions, TokenPlace};
 
@@ -256,6 +258,8 @@ dialects! {
     Json: json, "json" | "standard" | "websocket-bench";
     /// websocket-bench's, as binary: echo and broadcast.
     Binary: binary, "binary";
+    /// SockJS, over any of its transports: the json dialect's messages in its frames.
+    Sockjs: sockjs, "sockjs";
 }
 
 impl DialectId {
@@ -273,11 +277,19 @@ impl DialectId {
         &[]
     }
 
+    /// Appends what a client adds to the path that was given: where its own session is.
+    pub(crate) fn write_path(self, options: &Options, now_ns: u64, io: &mut impl Io) {
+        if self == DialectId::Sockjs {
+            sockjs::write_path(options, now_ns, io);
+        }
+    }
+
     /// The dialect that stands for all that share a broadcast group with this one: [`Raw`](DialectId::Raw) for
     /// raw, json and binary.
     pub fn group(self) -> DialectId {
         match self {
             DialectId::Raw | DialectId::Json | DialectId::Binary => family::GROUP,
+            DialectId::Sockjs => DialectId::Sockjs,
         }
     }
 

@@ -17,6 +17,8 @@ pub struct DialectOptions {
     pub join_params: Option<String>,
     /// phoenix: version of the serializer, `1.0.0` or `2.0.0`; `None`: what the path says, or `2.0.0`.
     pub vsn: Option<String>,
+    /// sockjs: how frames travel; `None`: `websocket`.
+    pub transport: Option<String>,
     /// A token that lets the client in, passed on as it is.
     pub token: Option<String>,
     /// Where the token goes; `None`: where the dialect's own clients put it.

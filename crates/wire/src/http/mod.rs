@@ -4,12 +4,14 @@
 //! ends, control characters, ambiguous lengths, heads and bodies beyond the limits.
 
 pub mod body;
+pub mod exchange;
 pub mod fields;
 pub mod head;
 pub mod request;
 pub mod response;
 
 pub use body::{Body, Framing, Piece};
+pub use exchange::Exchange;
 pub use head::HeadReader;
 pub use request::Request;
 pub use response::{Got, Response, Responses};

@@ -1,0 +1,141 @@
+//! What a client's dialect does when it goes over plain HTTP requests instead of a WebSocket: one client with
+//! several streams, each an [`Exchange`](crate::http::Exchange).
+
+use super::{DialectId, sockjs};
+use crate::config::Config;
+use crate::event::{Event, Kind};
+use crate::failure::Failure;
+use crate::io::{Io, StreamId};
+use crate::stamp::Stamp;
+
+/// What such a dialect acts through.
+pub(crate) struct HttpLink<'a, I> {
+    pub(crate) cfg: &'a Config,
+    pub(crate) now_ns: u64,
+    pub(crate) io: &'a mut I,
+}
+
+/// A dialect over plain requests, on the client's side.
+pub(crate) trait HttpClientDialect {
+    /// A stream is connected; the first time stream 0, of the driver's own accord.
+    fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId);
+
+    /// Bytes came in on a stream, in any portions.
+    fn handle_input<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure>;
+
+    /// The server closed a stream, which is gone already.
+    fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        stream: StreamId,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure>;
+
+    /// Whether messages may be sent.
+    fn is_usable(&self) -> bool;
+
+    /// Sends a stamped message, or queues it behind the request that is under way.
+    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp);
+
+    /// Says goodbye, where there is a way to, and closes the streams.
+    fn close<I: Io>(&mut self, cfg: &Config, io: &mut I);
+
+    /// Whether nothing more will come.
+    fn is_closed(&self) -> bool;
+
+    /// When to be woken.
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    /// The time has come.
+    fn handle_timeout<I: Io>(
+        &mut self,
+        _link: &mut HttpLink<'_, I>,
+        _on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// The state of a client over plain requests, of any dialect that can do so.
+#[derive(Debug)]
+pub(crate) enum HttpClientState {
+    Sockjs(sockjs::requests::Client),
+}
+
+/// Calls the dialect, whichever it is.
+macro_rules! of_any {
+    ($state:expr, $client:ident => $call:expr) => {
+        match $state {
+            HttpClientState::Sockjs($client) => $call,
+        }
+    };
+}
+
+impl HttpClientState {
+    /// The state of a new client; `None` when its dialect and transport use a WebSocket.
+    pub(crate) fn new(cfg: &Config) -> Option<HttpClientState> {
+        match cfg.options().dialect {
+            DialectId::Sockjs => sockjs::requests::Client::new(cfg).map(HttpClientState::Sockjs),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId) {
+        of_any!(self, client => client.handle_open(link, stream));
+    }
+
+    pub(crate) fn handle_input<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        of_any!(self, client => client.handle_input(link, stream, bytes, on))
+    }
+
+    pub(crate) fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        stream: StreamId,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        of_any!(self, client => client.handle_eof(link, stream, on))
+    }
+
+    pub(crate) fn is_usable(&self) -> bool {
+        of_any!(self, client => client.is_usable())
+    }
+
+    pub(crate) fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
+        of_any!(self, client => client.send(link, unix_ns, kind, stamp));
+    }
+
+    pub(crate) fn close<I: Io>(&mut self, cfg: &Config, io: &mut I) {
+        of_any!(self, client => client.close(cfg, io));
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        of_any!(self, client => client.is_closed())
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        of_any!(self, client => client.poll_timeout())
+    }
+
+    pub(crate) fn handle_timeout<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        of_any!(self, client => client.handle_timeout(link, on))
+    }
+}

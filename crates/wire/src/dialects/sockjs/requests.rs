@@ -1,0 +1,229 @@
+//! The client's side over plain requests: one stream to receive, one to send.
+//!
+//! ```text
+//! receiving: a request --its answer is over--> the same request again, until the session is over
+//! sending:   idle --send--> a request --its answer is over--> the next, with all messages that came up meanwhile
+//! ```
+//!
+//! One request at a time in either direction, as sockjs-client has it: messages keep their order.
+
+use super::client::{self, Phase};
+use super::lines::{self, Lines};
+use super::session_path;
+use super::transport::Transport;
+use crate::config::{Config, Content};
+use crate::dialects::over_http::{HttpClientDialect, HttpLink};
+use crate::event::{Event, Kind};
+use crate::failure::Failure;
+use crate::http::{Exchange, Got};
+use crate::io::{Io, StreamId};
+use crate::stamp::Stamp;
+
+const RECEIVING: StreamId = 0;
+const SENDING: StreamId = 1;
+
+/// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
+/// an unbounded queue would hide a server that has stopped to answer.
+const QUEUED_BYTES_MAX: usize = 1 << 20;
+
+/// One session's side.
+#[derive(Debug)]
+pub(crate) struct Client {
+    transport: Transport,
+    phase: Phase,
+    /// Some answer has been good.
+    upgraded: bool,
+    /// The session's place below the service.
+    session: String,
+    receiving: Exchange,
+    sending: Exchange,
+    lines: Lines,
+    /// Messages that wait for the request under way, with commas between.
+    queued: Vec<u8>,
+}
+
+impl Client {
+    /// A new client, if its transport goes over requests.
+    pub(crate) fn new(cfg: &Config) -> Option<Client> {
+        let transport = Transport::of(cfg.options()).ok()?;
+        let over_requests = !matches!(transport, Transport::WebSocket | Transport::RawWebSocket);
+        over_requests.then(|| Client {
+            transport,
+            phase: Phase::Waiting,
+            upgraded: false,
+            session: String::new(),
+            receiving: Exchange::connecting(RECEIVING),
+            sending: Exchange::new(SENDING),
+            lines: Lines::default(),
+            queued: Vec::new(),
+        })
+    }
+
+    /// Asks for more frames.
+    fn receive<I: Io>(&mut self, link: &mut HttpLink<'_, I>) {
+        if self.phase == Phase::Over {
+            return self.receiving.close(link.io);
+        }
+        self.lines.reset();
+        let (method, end, query) = self.transport.receive();
+        let place = format!("{}{end}", self.session);
+        let content = (method == "POST").then_some(Content { content_type: "text/plain", bytes: &[] });
+        self.receiving.request(link.io, |out| link.cfg.write_plain(out, method, &place, query, content));
+    }
+
+    /// Sends what is queued, if nothing is under way.
+    fn flush<I: Io>(&mut self, link: &mut HttpLink<'_, I>) {
+        if self.queued.is_empty() || self.sending.is_busy() || self.phase != Phase::Open {
+            return;
+        }
+        let (end, content_type) = self.transport.send();
+        let mut body = Vec::with_capacity(self.queued.len() + 2);
+        match self.transport {
+            Transport::Jsonp => {
+                body.extend_from_slice(b"d=%5B");
+                percent_encode(&mut body, &self.queued);
+                body.extend_from_slice(b"%5D");
+            }
+            _ => {
+                body.push(b'[');
+                body.extend_from_slice(&self.queued);
+                body.push(b']');
+            }
+        }
+        self.queued.clear();
+        let place = format!("{}{end}", self.session);
+        let content = Some(Content { content_type, bytes: &body });
+        self.sending.request(link.io, |out| link.cfg.write_plain(out, "POST", &place, "", content));
+    }
+
+    fn handle_received(
+        &mut self,
+        cfg: &Config,
+        bytes: &[u8],
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        let (phase, transport) = (&mut self.phase, self.transport);
+        let bytes_max = cfg.options().limits.message_bytes_max;
+        let mut scratch = Vec::new();
+        self.lines.push(bytes, bytes_max, |line| match lines::frame_in(transport, line, &mut scratch)? {
+            Some(frame) => client::handle_frame(phase, frame, cfg, on),
+            None => Ok(()),
+        })
+    }
+
+    fn handle_receiving<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        mut input: &[u8],
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        while let Some(got) = self.receiving.next(&link.cfg.options().limits, &mut input, link.io)? {
+            match got {
+                Got::Head { status: 200, .. } => {
+                    if !std::mem::replace(&mut self.upgraded, true) {
+                        on(Event::Upgraded);
+                    }
+                }
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::Data(bytes) => self.handle_received(link.cfg, bytes, on)?,
+                Got::End => self.receive(link),
+            }
+        }
+        Ok(())
+    }
+
+    fn handle_sending<I: Io>(&mut self, link: &mut HttpLink<'_, I>, mut input: &[u8]) -> Result<(), Failure> {
+        while let Some(got) = self.sending.next(&link.cfg.options().limits, &mut input, link.io)? {
+            match got {
+                Got::Head { status: 200 | 204, .. } | Got::Data(_) => {}
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::End => self.flush(link),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HttpClientDialect for Client {
+    fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId) {
+        match stream {
+            RECEIVING => {
+                self.receiving.handle_open(link.io);
+                if self.session.is_empty() {
+                    self.session = session_path(link.now_ns, link.io);
+                    self.receive(link);
+                }
+            }
+            _ => self.sending.handle_open(link.io),
+        }
+    }
+
+    fn handle_input<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        match stream {
+            RECEIVING => self.handle_receiving(link, bytes, on),
+            _ => self.handle_sending(link, bytes),
+        }
+    }
+
+    fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        stream: StreamId,
+        _on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        match stream {
+            RECEIVING => {
+                self.receiving.handle_eof()?;
+                self.receive(link);
+            }
+            _ => {
+                self.sending.handle_eof()?;
+                self.flush(link);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_usable(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
+        if self.queued.len() > QUEUED_BYTES_MAX {
+            return;
+        }
+        if !self.queued.is_empty() {
+            self.queued.push(b',');
+        }
+        client::write_string(&mut self.queued, link.cfg, unix_ns, kind, stamp);
+        self.flush(link);
+    }
+
+    /// There is no goodbye in SockJS over requests: the server notices that nobody asks for frames.
+    fn close<I: Io>(&mut self, _cfg: &Config, io: &mut I) {
+        self.phase = Phase::Over;
+        self.receiving.close(io);
+        self.sending.close(io);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.phase == Phase::Over
+    }
+}
+
+/// Appends bytes as the value of a form's field.
+fn percent_encode(out: &mut Vec<u8>, bytes: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for &byte in bytes {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' => out.push(byte),
+            _ => out.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! One stream's requests and their answers, one at a time: the client's side of a kept-alive connection (RFC 9112
+//! §9.3), for transports that live on plain requests.
+//!
+//! ```text
+//! closed --request--> connecting: the stream is asked for, the request waits
+//! connecting --handle_open--> idle, or busy with what waited
+//! idle --request--> busy --the answer is whole--> idle, or closed if the server does not keep the connection
+//! idle --eof--> closed
+//! busy --eof that ends the answer--> closed; any other eof is a failure
+//! ```
+
+use super::response::{Got, Responses};
+use crate::failure::Failure;
+use crate::io::{Io, StreamId};
+use crate::limits::Limits;
+
+/// A stream that carries requests.
+#[derive(Debug)]
+pub struct Exchange {
+    stream: StreamId,
+    state: State,
+    keep_alive: bool,
+    responses: Responses,
+    /// The request that waits for the connection.
+    waiting: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    Connecting,
+    Idle,
+    Busy,
+}
+
+impl Exchange {
+    /// A stream that has not been asked for.
+    pub fn new(stream: StreamId) -> Exchange {
+        Exchange {
+            stream,
+            state: State::Closed,
+            keep_alive: false,
+            responses: Responses::default(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// A stream that the driver is connecting of its own accord: the first.
+    pub fn connecting(stream: StreamId) -> Exchange {
+        Exchange { state: State::Connecting, ..Exchange::new(stream) }
+    }
+
+    /// Whether a request is under way: the next has to wait for the end of its answer.
+    pub fn is_busy(&self) -> bool {
+        self.state == State::Busy || !self.waiting.is_empty()
+    }
+
+    /// Sends the request that `write` appends, connecting first if need be.
+    ///
+    /// # Panics
+    /// If another is under way.
+    pub fn request(&mut self, io: &mut impl Io, write: impl FnOnce(&mut Vec<u8>)) {
+        assert!(!self.is_busy(), "one request at a time");
+        match self.state {
+            State::Idle => {
+                write(io.out(self.stream));
+                self.state = State::Busy;
+            }
+            State::Connecting => write(&mut self.waiting),
+            State::Closed | State::Busy => {
+                io.open_stream(self.stream);
+                self.state = State::Connecting;
+                write(&mut self.waiting);
+            }
+        }
+    }
+
+    /// The connection stands.
+    pub fn handle_open(&mut self, io: &mut impl Io) {
+        self.responses = Responses::default();
+        self.state = State::Idle;
+        if !self.waiting.is_empty() {
+            io.out(self.stream).append(&mut self.waiting);
+            self.waiting = Vec::new();
+            self.state = State::Busy;
+        }
+    }
+
+    /// The next part of the answer in `input`, which it is taken off; `None` when more bytes are needed. A body is
+    /// handed on as it comes, however long it is in all. Bytes that nobody asked for are a failure.
+    pub fn next<'a>(
+        &mut self,
+        limits: &Limits,
+        input: &mut &'a [u8],
+        io: &mut impl Io,
+    ) -> Result<Option<Got<'a>>, Failure> {
+        match self.state {
+            State::Busy => {}
+            State::Idle if !input.is_empty() => return Err(Failure::NotHttp),
+            _ => return Ok(None),
+        }
+        let limits = Limits { body_bytes_max: u64::MAX, ..limits.clone() };
+        let got = self.responses.next(&limits, false, input)?;
+        match got {
+            Some(Got::Head { keep_alive, .. }) => self.keep_alive = keep_alive,
+            Some(Got::End) if self.keep_alive => self.state = State::Idle,
+            Some(Got::End) => self.close(io),
+            _ => {}
+        }
+        Ok(got)
+    }
+
+    /// The server closed the connection: whether that ended an answer. [`Failure::Eof`] in the middle of one.
+    pub fn handle_eof(&mut self) -> Result<bool, Failure> {
+        let was_busy = self.state == State::Busy;
+        self.state = State::Closed;
+        match self.responses.handle_eof()? {
+            false if was_busy => Err(Failure::Eof),
+            ends => Ok(ends),
+        }
+    }
+
+    /// Gives the connection up, and the answer under way.
+    pub fn close(&mut self, io: &mut impl Io) {
+        if self.state != State::Closed {
+            io.close_stream(self.stream);
+            self.state = State::Closed;
+        }
+        self.responses = Responses::default();
+        self.waiting = Vec::new();
+    }
+}
