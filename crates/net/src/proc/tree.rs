@@ -78,6 +78,20 @@ pub struct ProcessTree {
 struct Process {
     stat: Stat,
     threads: HashMap<u32, Thread>,
+    /// What was counted for children that ended and that it has not waited for yet.
+    owed_user_ticks: u64,
+    owed_system_ticks: u64,
+}
+
+impl Process {
+    /// Everything of it and its children that was counted.
+    fn all_user_ticks(&self) -> u64 {
+        self.stat.user_ticks + self.stat.children_user_ticks + self.owed_user_ticks
+    }
+
+    fn all_system_ticks(&self) -> u64 {
+        self.stat.system_ticks + self.stat.children_system_ticks + self.owed_system_ticks
+    }
 }
 
 /// A thread as of the last sample.
@@ -154,25 +168,37 @@ impl ProcessTree {
         }
     }
 
-    /// Adds what waited-for children used beyond what was seen of them, and forgets those that ended.
+    /// Forgets processes that ended, and adds what children used beyond what was seen of them: that is in their
+    /// parent's `cutime`, but only once it has waited for them, perhaps many samples later. Until then the parent
+    /// owes what was seen.
     fn count_ended(&mut self, now: &HashMap<u32, Stat>) {
-        let alive = |pid: &u32, process: &Process| {
-            now.get(pid).is_some_and(|stat| stat.start_ticks == process.stat.start_ticks)
+        let is_alive = |pid: u32, process: &Process| {
+            now.get(&pid).is_some_and(|stat| stat.start_ticks == process.stat.start_ticks)
         };
-        let mut seen: HashMap<u32, (u64, u64)> = HashMap::new();
-        for process in self.processes.iter().filter(|(pid, process)| !alive(pid, process)).map(|(_, p)| p) {
-            let entry = seen.entry(process.stat.parent).or_default();
-            entry.0 += process.stat.user_ticks + process.stat.children_user_ticks;
-            entry.1 += process.stat.system_ticks + process.stat.children_system_ticks;
+        let (mut alive, ended): (HashMap<u32, Process>, HashMap<u32, Process>) =
+            self.processes.drain().partition(|(pid, process)| is_alive(*pid, process));
+        for process in ended.values() {
+            let mut parent = process.stat.parent;
+            while let Some(ended) = ended.get(&parent) {
+                parent = ended.stat.parent;
+            }
+            if let Some(parent) = alive.get_mut(&parent) {
+                parent.owed_user_ticks += process.all_user_ticks();
+                parent.owed_system_ticks += process.all_system_ticks();
+            }
         }
-        self.processes.retain(|pid, process| alive(pid, process));
-        for (pid, process) in &self.processes {
-            let (user, system) = seen.get(pid).copied().unwrap_or_default();
-            let reaped_user = now[pid].children_user_ticks - process.stat.children_user_ticks;
-            let reaped_system = now[pid].children_system_ticks - process.stat.children_system_ticks;
-            self.totals.user_ns += reaped_user.saturating_sub(user) * TICK_NS;
-            self.totals.system_ns += reaped_system.saturating_sub(system) * TICK_NS;
+        for (pid, process) in &mut alive {
+            let (stat, last) = (&now[pid], &process.stat);
+            let user =
+                repay(&mut process.owed_user_ticks, stat.children_user_ticks - last.children_user_ticks);
+            let system = repay(
+                &mut process.owed_system_ticks,
+                stat.children_system_ticks - last.children_system_ticks,
+            );
+            self.totals.user_ns += user * TICK_NS;
+            self.totals.system_ns += system * TICK_NS;
         }
+        self.processes = alive;
     }
 
     /// Adds what a live process used since the last sample, or, if it is new, since it started.
@@ -194,9 +220,11 @@ impl ProcessTree {
         self.totals.rss_bytes += stat.rss_pages * rustix::param::page_size() as u64;
         self.totals.fds = self.totals.fds.zip(self.reader.fds(pid)).map(|(sum, fds)| sum + fds);
         self.totals.processes += 1;
-        let last = process.map(|process| process.threads).unwrap_or_default();
+        let (last, owed_user_ticks, owed_system_ticks) = process
+            .map(|process| (process.threads, process.owed_user_ticks, process.owed_system_ticks))
+            .unwrap_or_default();
         let threads = self.count_threads(pid, &last, busiest);
-        self.processes.insert(pid, Process { stat, threads });
+        self.processes.insert(pid, Process { stat, threads, owed_user_ticks, owed_system_ticks });
     }
 
     fn count_threads(
@@ -256,6 +284,13 @@ impl ProcessTree {
         threads.sort_by_key(|thread| (std::cmp::Reverse(thread.user_ns + thread.system_ns), thread.tid));
         threads
     }
+}
+
+/// Pays `ticks` towards a debt; gives what is over.
+fn repay(owed: &mut u64, ticks: u64) -> u64 {
+    let paid = ticks.min(*owed);
+    *owed -= paid;
+    ticks - paid
 }
 
 fn pss_bytes(pid: u32) -> Option<u64> {
