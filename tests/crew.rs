@@ -1,0 +1,96 @@
+//! Many workers, one result: however threads and processes share the load, the sums are the same.
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use support::throng::{Server, run, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// The only step of a run with these flags.
+fn step(url: &str, verb: &str, flags: &[&str]) -> Value {
+    let outcome = run(throng([verb, url, "--format", "json"]).args(flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let mut results = outcome.json();
+    let steps = results["steps"].as_array_mut().expect("steps");
+    assert_eq!(steps.len(), 1, "{outcome}");
+    steps.remove(0)
+}
+
+fn count(step: &Value, name: &str) -> u64 {
+    step["counts"][name].as_u64().unwrap_or_else(|| panic!("no count {name} in {}", step["counts"]))
+}
+
+#[test]
+fn a_broadcast_reaches_everybody_once_however_the_clients_are_spread() {
+    let server = Server::start(&["--threads", "2"]);
+    for (processes, threads) in [("1", "1"), ("1", "3"), ("3", "1"), ("2", "2")] {
+        let flags =
+            ["--clients", "601", "-c", "6", "-s", "60", "--processes", processes, "--threads", threads];
+        let step = step(&server.url(), "broadcast", &flags);
+        let spread = format!("{processes} processes of {threads} threads");
+        assert_eq!(count(&step, "sent"), 60, "{spread}");
+        assert_eq!(count(&step, "expected"), 60 * 601, "{spread}");
+        assert_eq!(count(&step, "received"), 60 * 601, "{spread}");
+        for name in ["missing", "duplicate", "reordered", "unexpected", "corrupt"] {
+            assert_eq!(count(&step, name), 0, "{name} with {spread}");
+        }
+        assert_eq!(step["delivery"]["count"], 60 * 601, "a sample for each copy, with {spread}");
+        assert_eq!(step["completion"]["count"], 60, "{spread}");
+        assert_eq!(step["rtt"]["count"], 60, "{spread}");
+        assert_eq!(step["agents"].as_u64(), processes.parse().ok(), "{spread}");
+    }
+}
+
+#[test]
+fn an_open_schedule_is_sent_whole_by_many_workers() {
+    let server = Server::start(&[]);
+    let flags =
+        ["--clients", "50", "--rate", "997", "--duration", "2s", "--processes", "2", "--threads", "2"];
+    let step = step(&server.url(), "echo", &flags);
+    assert_eq!(count(&step, "sent"), 2 * 997);
+    assert_eq!(count(&step, "received"), 2 * 997);
+    assert_eq!(step["rates"]["asked_per_s"], 997.0);
+}
+
+#[test]
+fn a_walk_has_as_many_steps_as_asked_and_shows_the_one_that_breaks() {
+    let server = Server::start(&[]);
+    let flags = ["--step-size", "20", "--initial-clients", "10", "--total-steps", "3", "--format", "json"];
+    let outcome = run(throng(["broadcast", &server.url()]).args(flags), RUN_MAX);
+    let results = outcome.json();
+    let clients: Vec<_> =
+        results["steps"].as_array().unwrap().iter().map(|step| step["clients"].as_u64()).collect();
+    assert_eq!(clients, [Some(10), Some(30), Some(50)], "{outcome}");
+
+    let broken = run(throng(["broadcast", &server.url(), "--limit-rtt", "1ns"]).args(flags), RUN_MAX);
+    assert_eq!(broken.code, Some(0), "a walk is meant to end at its limit\n{broken}");
+    assert_eq!(broken.json()["steps"].as_array().map(Vec::len), Some(1), "{broken}");
+}
+
+#[test]
+fn a_search_answers_with_an_interval() {
+    let server = Server::start(&[]);
+    let flags =
+        ["--search", "--step-size", "50", "--max-clients", "100", "--limit-rtt", "1m", "--format", "json"];
+    let outcome = run(throng(["broadcast", &server.url()]).args(flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let capacity = &outcome.json()["verdict"]["capacity"];
+    assert_eq!(capacity["clients"], 100, "{outcome}");
+    assert!(capacity["low"].is_u64(), "{outcome}");
+    assert!(capacity["high"].is_null(), "nothing failed, so there is no upper bound\n{outcome}");
+}
+
+#[test]
+fn idle_connections_are_held_and_weighed() {
+    let server = Server::start(&[]);
+    let flags = ["--clients", "2000", "--connect-rate", "1500", "--duration", "1s", "--format", "json"];
+    let outcome = run(throng(["idle", &server.url()]).args(flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["steps"][0]["counts"]["connected"], 2000, "{outcome}");
+    assert_eq!(results["steps"][0]["counts"]["disconnects"], 0, "{outcome}");
+    assert!(results["verdict"]["memory_per_client"].is_object(), "{outcome}");
+}
