@@ -176,9 +176,9 @@ fn limits_hold() {
 
 #[test]
 fn floods_by_default_limits() {
-    let empties = [masked(0x01, b""), masked(0x00, b"").repeat(100_000)].concat();
+    let fragments = [masked(0x01, b"a"), masked(0x00, b"b").repeat(200_000)].concat();
     let cfg = ServerConfig::default();
-    let bytes = [request("").as_bytes(), &empties].concat();
+    let bytes = [request("").as_bytes(), &fragments].concat();
     assert_eq!(
         serve_portions(&cfg, &bytes.chunks(4096).collect::<Vec<_>>()).result,
         Err(Failure::Protocol(Reason::TooManyFragments))
@@ -187,9 +187,8 @@ fn floods_by_default_limits() {
     let bytes = [request("").as_bytes(), &pings].concat();
     let outcome = serve_portions(&cfg, &bytes.chunks(4096).collect::<Vec<_>>());
     assert!(outcome.out.ends_with(&plain(PONG, b"").repeat(20_000)));
-    // Autobahn 9.3.1: 4 MiB in frames of 64 bytes.
-    let many =
-        [masked(0x02, &[7; 64]), masked(0x00, &[7; 64]).repeat(65_534), masked(0x80, &[7; 64])].concat();
+    // Autobahn 9.3.1: 4 MiB in frames of 64 bytes, and an empty last.
+    let many = [masked(0x02, &[7; 64]), masked(0x00, &[7; 64]).repeat(65_535), masked(0x80, b"")].concat();
     let bytes = [request("").as_bytes(), &many].concat();
     let outcome = serve_portions(&cfg, &bytes.chunks(65_536).collect::<Vec<_>>());
     assert_eq!(outcome.events.last(), Some(&Happened::Echoed(4 << 20)));
