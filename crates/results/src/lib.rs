@@ -4,6 +4,7 @@
 //! `Option` for what does not apply. [`mod@file`] holds their form on disk.
 
 pub mod file;
+pub mod levels;
 pub mod limit;
 mod resources;
 mod run;
@@ -11,6 +12,7 @@ mod step;
 pub mod units;
 pub mod verdict;
 
+pub use levels::Level;
 pub use limit::{Limit, LimitOutcome};
 pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict};

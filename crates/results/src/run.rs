@@ -4,6 +4,7 @@ use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
 
+use crate::levels::Level;
 use crate::limit::LimitOutcome;
 use crate::step::Step;
 use crate::verdict::Finding;
@@ -78,6 +79,8 @@ pub struct Verdict {
     pub capacity: Option<Capacity>,
     /// Where latency begins to grow faster than load: messages/s and ns, when load was varied.
     pub knee: Option<Knee>,
+    /// What each number of clients could carry, when rates were swept.
+    pub levels: Vec<Level>,
     /// Server memory against open connections; the slope is bytes per connection.
     pub memory_per_client: Option<Line>,
     /// Each limit over the whole run: broken if any step broke it.

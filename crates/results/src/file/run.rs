@@ -9,6 +9,7 @@ use stats::knee::Knee;
 use super::mirror::{mirror, ms_from_ns, rounded};
 use super::step::FileStep;
 use super::{SCHEMA, timestamp};
+use crate::levels::Level;
 use crate::limit::{LimitOutcome, Unit};
 use crate::run::{Environment, Run, Target, TrustNote, Verdict};
 use crate::step::Step;
@@ -126,12 +127,30 @@ struct FileMemory {
     points: usize,
 }
 
+/// One number of clients of a sweep, rates per second.
+#[derive(Debug, Serialize, Deserialize)]
+struct FileLevel {
+    clients: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    safe_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    received_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    overload_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fatal_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    knee: Option<FileKnee>,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct FileVerdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capacity: Option<FileCapacity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     knee: Option<FileKnee>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    levels: Vec<FileLevel>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     memory_per_client: Option<FileMemory>,
     limits: Vec<FileLimit>,
@@ -197,7 +216,7 @@ impl From<FileRun> for Run {
 
 impl From<&Verdict> for FileVerdict {
     fn from(verdict: &Verdict) -> Self {
-        let Verdict { capacity, knee, memory_per_client, limits, bottleneck, trust } = verdict;
+        let Verdict { capacity, knee, levels, memory_per_client, limits, bottleneck, trust } = verdict;
         FileVerdict {
             capacity: capacity.map(|Capacity { clients, low, high, confidence, at_least }| FileCapacity {
                 clients,
@@ -205,9 +224,8 @@ impl From<&Verdict> for FileVerdict {
                 high: (!at_least).then_some(high),
                 confidence,
             }),
-            knee: knee.and_then(|knee| {
-                Some(FileKnee { load_per_s: rounded(knee.load)?, latency_ms: ms_from_ns(knee.latency) })
-            }),
+            knee: knee.as_ref().and_then(FileKnee::of),
+            levels: levels.iter().map(FileLevel::from).collect(),
             memory_per_client: memory_per_client.and_then(|line| {
                 Some(FileMemory {
                     bytes: rounded(line.slope)?,
@@ -233,7 +251,8 @@ impl From<FileVerdict> for Verdict {
                 confidence,
                 at_least: high.is_none(),
             }),
-            knee: file.knee.map(|knee| Knee { load: knee.load_per_s, latency: knee.latency_ms * 1e6 }),
+            knee: file.knee.map(Knee::from),
+            levels: file.levels.into_iter().map(Level::from).collect(),
             memory_per_client: file.memory_per_client.map(|memory| Line {
                 slope: memory.bytes,
                 intercept: memory.base_bytes,
@@ -243,6 +262,44 @@ impl From<FileVerdict> for Verdict {
             limits: file.limits.into_iter().map(Into::into).collect(),
             bottleneck: file.bottleneck.into_memory(),
             trust: file.trust.into_iter().map(TrustNote).collect(),
+        }
+    }
+}
+
+impl FileKnee {
+    fn of(knee: &Knee) -> Option<Self> {
+        Some(FileKnee { load_per_s: rounded(knee.load)?, latency_ms: ms_from_ns(knee.latency) })
+    }
+}
+
+impl From<FileKnee> for Knee {
+    fn from(file: FileKnee) -> Self {
+        Knee { load: file.load_per_s, latency: file.latency_ms * 1e6 }
+    }
+}
+
+impl From<&Level> for FileLevel {
+    fn from(level: &Level) -> Self {
+        FileLevel {
+            clients: level.clients,
+            safe_per_s: level.safe_per_s.and_then(rounded),
+            received_per_s: level.received_per_s.and_then(rounded),
+            overload_per_s: level.overload_per_s.and_then(rounded),
+            fatal_per_s: level.fatal_per_s.and_then(rounded),
+            knee: level.knee.as_ref().and_then(FileKnee::of),
+        }
+    }
+}
+
+impl From<FileLevel> for Level {
+    fn from(file: FileLevel) -> Self {
+        Level {
+            clients: file.clients,
+            safe_per_s: file.safe_per_s,
+            received_per_s: file.received_per_s,
+            overload_per_s: file.overload_per_s,
+            fatal_per_s: file.fatal_per_s,
+            knee: file.knee.map(Knee::from),
         }
     }
 }

@@ -122,6 +122,14 @@ fn full() -> Run {
     let verdict = Verdict {
         capacity: Some(Capacity { clients: 900, low: 850, high: 960, confidence: 0.95, at_least: false }),
         knee: Some(Knee { load: 40.0, latency: 30.0 * MS as f64 }),
+        levels: vec![Level {
+            clients: 25,
+            safe_per_s: Some(400.0),
+            received_per_s: Some(10_000.0),
+            overload_per_s: Some(800.0),
+            fatal_per_s: Some(566.5),
+            knee: Some(Knee { load: 300.0, latency: 3.0 * MS as f64 }),
+        }],
         memory_per_client: Some(Line { slope: 33_000.5, intercept: 50e6, slope_se: 120.25, points: 80 }),
         ..verdict::conclude(std::slice::from_ref(&step))
     };

@@ -1,0 +1,95 @@
+//! A sweep of rates at several numbers of clients, level by level (METHODOLOGY "Overload").
+
+use std::collections::BTreeMap;
+
+use stats::knee::{Knee, knee};
+
+use crate::step::Step;
+
+/// Mean latency from which a server is "jamming", by the Socket.IO test of 2011 and the SockJS test after it.
+pub const FATAL_MEAN_NS: f64 = 200e6;
+
+/// What one number of clients could carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    /// Clients.
+    pub clients: u64,
+    /// The highest rate asked that kept all limits, with none broken below it; messages per second.
+    pub safe_per_s: Option<f64>,
+    /// Deliveries per second at that rate.
+    pub received_per_s: Option<f64>,
+    /// The lowest rate that broke a limit.
+    pub overload_per_s: Option<f64>,
+    /// The lowest rate whose mean latency was [`FATAL_MEAN_NS`] or more.
+    pub fatal_per_s: Option<f64>,
+    /// Where mean latency begins to grow faster than the rate.
+    pub knee: Option<Knee>,
+}
+
+/// The levels of a sweep, by clients; steps without a rate belong to none.
+pub fn levels(steps: &[Step]) -> Vec<Level> {
+    let mut by_clients: BTreeMap<u64, Vec<(f64, &Step)>> = BTreeMap::new();
+    for step in steps {
+        if let Some(rate) = step.rates.asked_per_s {
+            by_clients.entry(step.clients).or_default().push((rate, step));
+        }
+    }
+    by_clients.into_iter().map(|(clients, steps)| level(clients, steps)).collect()
+}
+
+fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
+    steps.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_overloaded = |step: &Step| step.broken().next().is_some();
+    let overload_per_s = steps.iter().find(|(_, step)| is_overloaded(step)).map(|(rate, _)| *rate);
+    let safe = steps.iter().take_while(|(_, step)| !is_overloaded(step)).last();
+    let fatal = steps.iter().find(|(_, step)| step.figures.rtt.mean_ns() >= FATAL_MEAN_NS);
+    let curve: Vec<(f64, f64)> = steps.iter().map(|(rate, step)| (*rate, step.figures.rtt.mean_ns())).collect();
+    Level {
+        clients,
+        safe_per_s: safe.map(|(rate, _)| *rate),
+        received_per_s: safe.and_then(|(_, step)| step.rates.received_per_s),
+        overload_per_s,
+        fatal_per_s: fatal.map(|(rate, _)| *rate),
+        knee: knee(&curve),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::{LimitOutcome, Unit};
+    use crate::step::Rates;
+
+    fn step(clients: u64, rate: f64, mean_ms: u64, passed: bool) -> Step {
+        let stop = LimitOutcome { limit: "rtt.mean<=1.5s".into(), passed, actual: None, unit: Unit::Ms };
+        let rates = Rates {
+            asked_per_s: Some(rate),
+            received_per_s: Some(rate * clients as f64),
+            ..Rates::default()
+        };
+        let mut step = Step { clients, rates, stop: Some(stop), ..Step::default() };
+        step.figures.rtt.record_ns(mean_ms * 1_000_000);
+        step
+    }
+
+    #[test]
+    fn each_level_has_its_own_limit() {
+        let steps = [
+            step(50, 10.0, 1, true),
+            step(50, 40.0, 2_000, false),
+            step(50, 20.0, 250, true),
+            step(25, 10.0, 1, true),
+        ];
+        let levels = levels(&steps);
+        assert_eq!(levels.len(), 2);
+        assert_eq!((levels[0].clients, levels[0].safe_per_s, levels[0].overload_per_s), (25, Some(10.0), None));
+        assert_eq!((levels[1].safe_per_s, levels[1].overload_per_s), (Some(20.0), Some(40.0)));
+        assert_eq!((levels[1].received_per_s, levels[1].fatal_per_s), (Some(1000.0), Some(20.0)));
+    }
+
+    #[test]
+    fn a_rate_above_an_overload_is_not_safe() {
+        let steps = [step(1, 10.0, 1, true), step(1, 20.0, 1, false), step(1, 40.0, 1, true)];
+        assert_eq!(levels(&steps)[0].safe_per_s, Some(10.0));
+    }
+}
