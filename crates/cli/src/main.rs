@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::verbs::{broadcast, child, completions, echo, idle, serve};
+use crate::verbs::{broadcast, child, completions, echo, idle, saturate, serve};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
@@ -40,6 +40,7 @@ enum Verb {
     Serve(serve::Serve),
     Echo(echo::Echo),
     Broadcast(broadcast::Broadcast),
+    Saturate(saturate::Saturate),
     Idle(idle::Idle),
     Completions(completions::Completions),
     Man(completions::Man),
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Serve(serve) => serve.run(),
         Verb::Echo(echo) => echo.run(),
         Verb::Broadcast(broadcast) => broadcast.run(),
+        Verb::Saturate(saturate) => saturate.run(),
         Verb::Idle(idle) => idle.run(),
         Verb::Completions(completions) => completions.run(),
         Verb::Man(man) => man.run(),

@@ -33,8 +33,8 @@ pub(crate) struct Request<'a> {
     pub(crate) shape: Shape,
     /// The levels of load.
     pub(crate) course: Course,
-    /// A limit that ends the course, but is no failure.
-    pub(crate) stop: Option<String>,
+    /// Limits that end the course, or the level, but are no failure.
+    pub(crate) stop: Vec<String>,
     /// The percentile that limits and the first line of a step look at.
     pub(crate) percentile: f64,
     /// The server's process, if it runs here.
@@ -88,8 +88,8 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 struct Desk<'a> {
     args: &'a RunArgs,
     limits: Vec<Limit>,
-    /// Ends the course, but is no failure.
-    stop: Option<Limit>,
+    /// They end the course, but are no failure.
+    stop: Vec<Limit>,
     quantile: f64,
     /// The most clients that the processes may have open.
     clients_max: u64,
@@ -108,7 +108,7 @@ impl<'a> Desk<'a> {
         Ok(Self {
             args,
             limits: args.limits.iter().map(|text| limit("--limit", text)).collect::<Result<_, _>>()?,
-            stop: request.stop.as_deref().map(|text| limit("--limit-rtt", text)).transpose()?,
+            stop: request.stop.iter().map(|text| limit("--limit-rtt", text)).collect::<Result<_, _>>()?,
             quantile: request.percentile / 100.0,
             clients_max: plan::clients_per_process()? * u64::from(request.shape.processes),
             warmup: None,
@@ -159,7 +159,9 @@ impl<'a> Desk<'a> {
     fn judged(&mut self, mut step: Step) -> Step {
         step.warmup = self.warmup.take();
         step.limits = self.limits.iter().map(|limit| limit.check(&step)).collect();
-        step.stop = self.stop.as_ref().map(|stop| stop.check(&step));
+        let stops = self.stop.iter().map(|stop| stop.check(&step));
+        // The one that broke says most; otherwise any stands for the others.
+        step.stop = stops.min_by_key(|outcome| outcome.passed);
         step.bottleneck = Some(verdict::judge(&step, self.run.steps.last()));
         step.marks = verdict::marks(&step, self.quantile, self.live.was_interrupted());
         step
@@ -168,6 +170,9 @@ impl<'a> Desk<'a> {
     fn finish(mut self, course: &Course) -> Result<Exit, Failure> {
         self.live.clear();
         self.run.verdict.capacity = course.capacity();
+        if self.run.scenario == "saturate" {
+            self.run.verdict.levels = results::levels::levels(&self.run.steps);
+        }
         let exit = self.exit();
         self.sink.finish(&self.run)?;
         Ok(exit)

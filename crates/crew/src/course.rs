@@ -1,8 +1,10 @@
 //! Which level of load comes next, given how the last one went.
 
-use load::{LoadRule, StepOrder};
+use load::{Load, LoadRule, StepOrder};
 use stats::Capacity;
 use stats::capacity::{Ask, Search, SearchConfig};
+
+use crate::sweep::Sweep;
 
 /// A sequence of steps.
 #[derive(Clone, Debug)]
@@ -26,6 +28,7 @@ pub struct Warmup {
 enum Path {
     Walk { next: u32, by: u32, left: Option<u32> },
     Search(Box<Search>),
+    Sweep { sweep: Sweep, duration_ns: u64 },
     Over,
 }
 
@@ -46,6 +49,12 @@ impl Course {
         Self { rule, index: 0, warmup: None, path: Path::Search(Box::new(Search::new(config))) }
     }
 
+    /// Clients × rates, each for `duration_ns`.
+    pub fn sweep(sweep: Sweep, duration_ns: u64) -> Self {
+        let rule = LoadRule::Same(Load::Hold { duration_ns });
+        Self { rule, index: 0, warmup: None, path: Path::Sweep { sweep, duration_ns } }
+    }
+
     /// The same, after a warm-up.
     pub fn with_warmup(self, warmup: Option<Warmup>) -> Self {
         Self { warmup, ..self }
@@ -57,15 +66,22 @@ impl Course {
         if let Some(Warmup { clients, rule }) = self.warmup {
             return Some(StepOrder { index, clients, load: rule.for_clients(clients), warmup: true });
         }
-        let clients = match &self.path {
+        let (clients, load) = match &self.path {
             Path::Walk { left: Some(0), .. } | Path::Over => return None,
-            Path::Walk { next, .. } => *next,
+            Path::Walk { next, .. } => (*next, self.rule.for_clients(*next)),
             Path::Search(search) => match search.next() {
-                Ask::Measure(clients) => u32::try_from(clients).ok()?,
+                Ask::Measure(clients) => {
+                    let clients = u32::try_from(clients).ok()?;
+                    (clients, self.rule.for_clients(clients))
+                }
                 Ask::Done(_) => return None,
             },
+            Path::Sweep { sweep, duration_ns } => {
+                let (clients, rate_per_s) = sweep.poll()?;
+                (clients, Load::Open { rate_per_s, duration_ns: *duration_ns })
+            }
         };
-        Some(StepOrder { index, clients, load: self.rule.for_clients(clients), warmup: false })
+        Some(StepOrder { index, clients, load, warmup: false })
     }
 
     /// The step was measured; `passed`: within its limits.
@@ -81,6 +97,7 @@ impl Course {
                 *left = left.map(|left| left - 1);
             }
             Path::Search(search) => search.handle(order.clients.into(), passed),
+            Path::Sweep { sweep, .. } => sweep.handle(passed),
             Path::Over => {}
         }
     }

@@ -14,6 +14,7 @@ mod course;
 mod crew;
 mod frame;
 mod merge;
+mod sweep;
 mod threads;
 mod watch;
 
@@ -21,5 +22,6 @@ pub use child::{Child, run_child};
 pub use course::{Course, Warmup};
 pub use crew::{Crew, Error, Observer, Progress, Shape};
 pub use merge::Merge;
+pub use sweep::Sweep;
 pub use threads::Threads;
 pub use watch::ServerWatch;

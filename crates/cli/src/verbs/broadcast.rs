@@ -32,12 +32,7 @@ impl Broadcast {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { run: args, steps } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
-        if wire::DialectId::from_name(dialect).is_some_and(|dialect| !dialect.can_broadcast()) {
-            return Err(Failure::usage(
-                "--dialect",
-                format!("{dialect} has no broadcast; json and binary have"),
-            ));
-        }
+        check(dialect)?;
         let stepping = match steps::Steps::of(steps)? {
             steps::Steps::Single if steps.clients.is_none() => steps::Steps::Walk,
             asked => asked,
@@ -55,10 +50,24 @@ impl Broadcast {
             plan: plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
             course: stepping.course(steps, 0, rule)?,
-            stop: (!matches!(stepping, steps::Steps::Single)).then(|| steps::stop(steps)),
+            stop: if matches!(stepping, steps::Steps::Single) {
+                Vec::new()
+            } else {
+                vec![steps::stop(steps)]
+            },
             percentile: steps.limit_percentile,
             server_pid,
             target,
         })
     }
+}
+
+/// Whether a dialect has broadcasts; one that does not exist is told apart later.
+pub(crate) fn check(dialect: &str) -> Result<(), Failure> {
+    if wire::DialectId::from_name(dialect).is_none_or(wire::DialectId::can_broadcast) {
+        return Ok(());
+    }
+    let able: Vec<&str> =
+        wire::DialectId::ALL.iter().filter(|d| d.can_broadcast()).map(|d| d.name()).collect();
+    Err(Failure::usage("--dialect", format!("{dialect} has no broadcast; {} have", able.join(", "))))
 }

@@ -58,7 +58,7 @@ impl Echo {
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
             course: stepping.course(steps, CLIENTS, rule)?.with_warmup(self.warmup(rule)?),
-            stop: (stepping.is_walk() || steps.search).then(|| steps::stop(steps)),
+            stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile,
             server_pid,
             target,

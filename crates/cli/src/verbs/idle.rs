@@ -50,7 +50,7 @@ impl Idle {
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
             course: Course::single(clients, rule),
-            stop: None,
+            stop: Vec::new(),
             percentile: PERCENTILE,
             server_pid,
             target,

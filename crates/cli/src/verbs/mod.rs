@@ -5,5 +5,6 @@ pub(crate) mod child;
 pub(crate) mod completions;
 pub(crate) mod echo;
 pub(crate) mod idle;
+pub(crate) mod saturate;
 pub(crate) mod serve;
 pub(crate) mod steps;

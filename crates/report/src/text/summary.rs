@@ -1,7 +1,7 @@
 //! The block that ends a run: how much, where does it break, can it be believed.
 
 use results::limit::Unit;
-use results::{Bottleneck, LimitOutcome, Run, Step};
+use results::{Bottleneck, Level, LimitOutcome, Run, Step};
 use stats::{Capacity, Histogram, Summary};
 
 use crate::format::{bytes, count, duration, rate};
@@ -16,6 +16,7 @@ pub fn summary(run: &Run) -> String {
         lines.extend(missing_line(run));
     }
     let verdict = &run.verdict;
+    lines.extend(level_table(&verdict.levels));
     lines.push(row("how much", &how_much(run)));
     lines.extend(verdict.knee.map(|knee| {
         let text = format!(
@@ -38,6 +39,30 @@ pub fn summary(run: &Run) -> String {
         );
     }
     lines.join("\n") + "\n"
+}
+
+/// What each number of clients could carry, a line a level.
+fn level_table(levels: &[Level]) -> Option<String> {
+    if levels.is_empty() {
+        return None;
+    }
+    let per_s = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| rate(value, ""));
+    let line = |level: &Level| {
+        format!(
+            "{:>8} {:>12} {:>14} {:>12} {:>14} {:>12}\n",
+            count(level.clients),
+            per_s(level.safe_per_s),
+            per_s(level.received_per_s),
+            per_s(level.knee.map(|knee| knee.load)),
+            per_s(level.fatal_per_s),
+            per_s(level.overload_per_s),
+        )
+    };
+    let head = format!(
+        "{:>8} {:>12} {:>14} {:>12} {:>14} {:>12}\n",
+        "clients", "safe rate", "deliveries", "knee", "mean ≥ 200ms", "overload"
+    );
+    Some(head + &levels.iter().map(line).collect::<String>())
 }
 
 fn row(label: &str, text: &str) -> String {

@@ -1,0 +1,84 @@
+//! `throng saturate`: clients × rates until the server is overloaded.
+
+use clap::Args;
+use crew::{Course, Sweep};
+use load::Workload;
+use results::units;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::run::{self, Request};
+use crate::verbs::{broadcast, steps};
+use crate::{plan, target};
+
+/// The levels of the SockJS test of 2011.
+const LEVELS: &str = "25,50,100,200,500,1000,2000";
+/// Overload, by the same test: a message over 5 s, a dropped connection, or a mean over 1.5 s.
+const OVERLOAD: [&str; 3] = ["rtt.max<=5s", "disconnects==0", "rtt.mean<=1.5s"];
+const PERCENTILE: f64 = 95.0;
+
+/// Raise the rate at each number of clients until the server is overloaded: which load is safe?
+///
+/// As in the SockJS and Socket.IO tests of 2011: every message goes to every client; the rate doubles until a message
+/// takes over 5 s, a connection is dropped, or the mean round trip passes 1.5 s; then the gap is narrowed. For each
+/// number of clients: the highest safe rate, the deliveries per second it stands for, where the mean passed 200 ms
+/// ("fatal"), and the knee of the curve. --limit adds conditions of your own.
+#[derive(Args)]
+pub(crate) struct Saturate {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Numbers of clients
+    #[arg(long, value_name = "N,N,…", default_value = LEVELS, value_delimiter = ',', value_parser = units::count, help_heading = "Load")]
+    levels: Vec<u64>,
+    /// The first rate at each level, in messages per second over all clients
+    #[arg(long, value_name = "RATE", default_value = "10", value_parser = units::rate_per_s, help_heading = "Load")]
+    first_rate: f64,
+    /// The highest
+    #[arg(long, value_name = "RATE", default_value = "1M", value_parser = units::rate_per_s, help_heading = "Load")]
+    max_rate: f64,
+    /// Steps between the highest safe and the lowest overloading rate
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=20), help_heading = "Load")]
+    refine: u32,
+    /// How long to send at each rate
+    #[arg(short, long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns, help_heading = "Load")]
+    duration: u64,
+    /// Messages come back to their sender alone
+    #[arg(long, help_heading = "Load")]
+    echo: bool,
+}
+
+impl Saturate {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let args = &self.run;
+        steps::positive("--duration", self.duration)?;
+        if !(self.first_rate > 0.0 && self.first_rate <= self.max_rate && self.max_rate <= 1e9) {
+            return Err(Failure::usage("--first-rate", "above 0, and not above --max-rate"));
+        }
+        let mut levels = self.levels.clone();
+        levels.sort_unstable();
+        levels.dedup();
+        let clients_max = levels.last().copied();
+        let levels: Vec<u32> =
+            levels.into_iter().map(|clients| plan::clients("--levels", clients)).collect::<Result<_, _>>()?;
+        let dialect = args.dialect.as_deref().unwrap_or("json");
+        let workload = if self.echo { Workload::Echo } else { Workload::Broadcast };
+        if workload == Workload::Broadcast {
+            broadcast::check(dialect)?;
+        }
+        let target = target::of(args)?;
+        let server_pid = run::server_pid(args, &target)?;
+        let sweep = Sweep::new(levels, self.first_rate, self.max_rate, self.refine);
+        run::run(Request {
+            args,
+            scenario: "saturate",
+            plan: plan::plan(args, &target, workload, dialect, clients_max)?,
+            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            course: Course::sweep(sweep, self.duration),
+            stop: OVERLOAD.map(str::to_owned).to_vec(),
+            percentile: PERCENTILE,
+            server_pid,
+            target,
+        })
+    }
+}
