@@ -131,6 +131,7 @@ impl Books<'_> {
             Event::Foreign { bytes } => self.ledger.meter.error("unrecognised", self.now_ns, || {
                 format!("a message of {bytes} bytes that was never sent")
             }),
+            Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
             Event::Rejected(rejection) => *self.end = Some(Cause::Rejected(rejection)),
             Event::Closed { code } => *self.end = Some(Cause::Closed(code)),
         }

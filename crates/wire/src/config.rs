@@ -95,6 +95,7 @@ pub struct Config {
 impl Config {
     /// Checks the options and encodes the parts of a request and of a message that never change.
     pub fn new(mut options: Options) -> Result<Config, BadOption> {
+        options.dialect.complete(&mut options)?;
         check(&options)?;
         let parts = options.dialect.parts(&options)?;
         if options.subprotocols.is_empty() {
@@ -156,6 +157,12 @@ impl Config {
     #[inline]
     pub(crate) fn heads(&self) -> &[Vec<u8>; 2] {
         &self.parts.heads
+    }
+
+    /// What the dialect encoded beforehand.
+    #[inline]
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
     }
 
     /// The end of every message, which the dialect encoded beforehand: padding and what closes it.

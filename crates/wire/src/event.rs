@@ -31,6 +31,16 @@ pub enum Rejection {
     Subscription,
     /// The server refused a message.
     Message,
+    /// The server does not know who the client is (actioncable).
+    Unauthorized,
+    /// The server found the request wanting (actioncable).
+    InvalidRequest,
+    /// The server restarts (actioncable).
+    ServerRestart,
+    /// Somebody had the server disconnect the client (actioncable).
+    Remote,
+    /// The server disconnects the client for another reason (actioncable).
+    Disconnected,
 }
 
 impl Rejection {
@@ -39,6 +49,11 @@ impl Rejection {
         match self {
             Rejection::Subscription => "rejected_subscription",
             Rejection::Message => "rejected_message",
+            Rejection::Unauthorized => "disconnect_unauthorized",
+            Rejection::InvalidRequest => "disconnect_invalid_request",
+            Rejection::ServerRestart => "disconnect_server_restart",
+            Rejection::Remote => "disconnect_remote",
+            Rejection::Disconnected => "disconnect",
         }
     }
 }
@@ -48,6 +63,11 @@ impl fmt::Display for Rejection {
         f.write_str(match self {
             Rejection::Subscription => "the server refused the subscription",
             Rejection::Message => "the server refused a message",
+            Rejection::Unauthorized => "the server disconnects an unauthorized client",
+            Rejection::InvalidRequest => "the server disconnects a client for an invalid request",
+            Rejection::ServerRestart => "the server disconnects its clients to restart",
+            Rejection::Remote => "the server was told to disconnect the client",
+            Rejection::Disconnected => "the server disconnects the client",
         })
     }
 }
@@ -75,6 +95,11 @@ pub enum Event {
     },
     /// A message that is not ours.
     Foreign {
+        /// Payload bytes on the wire.
+        bytes: u32,
+    },
+    /// A message of ours that came another way than the one that counts: through a further subscription.
+    Beside {
         /// Payload bytes on the wire.
         bytes: u32,
     },

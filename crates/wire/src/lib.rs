@@ -13,6 +13,7 @@ pub mod event;
 pub mod failure;
 pub mod http;
 pub mod io;
+mod json;
 pub mod limits;
 pub mod room;
 pub mod server;

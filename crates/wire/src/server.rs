@@ -30,7 +30,7 @@ pub struct ServerConfig {
     pub deflate: Option<DeflateOptions>,
     /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
     pub origins: Vec<String>,
-    /// Subprotocols spoken; the client's first choice among them is taken.
+    /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
     pub subprotocols: Vec<String>,
     /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
     /// all others, are told apart by each message.
@@ -207,9 +207,13 @@ impl Server {
     }
 
     /// Starts the close handshake. Does nothing before the upgrade or after another close.
-    pub fn close(&mut self, _cfg: &ServerConfig, code: u16, io: &mut impl Io) {
+    pub fn close(&mut self, cfg: &ServerConfig, now_ns: u64, code: u16, io: &mut impl Io) {
         if let State::Open(session) = &mut self.state {
-            session.sender.close(io, code);
+            let Session { sender, dialect, .. } = session;
+            if !sender.is_closed() {
+                dialect.handle_close(&mut ServerLink { cfg, now_ns, sender, io });
+            }
+            sender.close(io, code);
         }
     }
 }
@@ -294,7 +298,7 @@ impl Session {
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<Session, u16> {
         let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
-        let granted = upgrade::judge(request, cfg)?;
+        let granted = upgrade::judge(request, cfg, id)?;
         let dialect = ServerState::open(id, request, granted.subprotocol)?;
         granted.write(io.out(0));
         let level = cfg.deflate.map_or(0, |deflate| deflate.level);

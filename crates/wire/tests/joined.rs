@@ -180,8 +180,8 @@ fn the_server_can_close_first() {
     let mut joined = Joined::new(&cfg, &server_cfg);
     joined.settle(|| usize::MAX);
     joined.events.clear();
-    joined.server.close(&server_cfg, 1001, &mut joined.to_client);
-    joined.server.close(&server_cfg, 1000, &mut joined.to_client);
+    joined.server.close(&server_cfg, 0, 1001, &mut joined.to_client);
+    joined.server.close(&server_cfg, 0, 1000, &mut joined.to_client);
     assert!(!joined.to_client.closed, "the client's answer is waited for");
     // A message that crosses the close gets no answer.
     joined.client.send(&cfg, 0, 1, Kind::Echo, stamp(1), &mut joined.to_server);

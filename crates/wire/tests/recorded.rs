@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use wire::http::Response;
 use wire::ws::upgrade;
-use wire::{Failure, ServerConfig};
+use wire::{DialectId, Failure, ServerConfig};
 
 struct Recorded {
     by: &'static str,
@@ -78,7 +78,7 @@ const RECORDED: [Recorded; 5] = [
 fn our_server_grants_what_other_servers_granted() {
     for recorded in RECORDED {
         let subprotocols = recorded.subprotocols.iter().map(|&p| p.to_owned()).collect();
-        let cfg = ServerConfig { subprotocols, ..ServerConfig::default() };
+        let cfg = ServerConfig { subprotocols, dialect: Some(DialectId::Raw), ..ServerConfig::default() };
         // A frame in the same segment as the handshake is answered too.
         let outcome = serve(&cfg, &[recorded.request.as_bytes(), &masked(0x81, b"o")].concat());
         assert_eq!(outcome.events, [Happened::Upgraded, Happened::Echoed(1)], "{}", recorded.by);

@@ -186,7 +186,7 @@ impl Worker {
             Call::Eof => session.handle_eof(cfg, now_ns, 0, &mut on),
             Call::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
             Call::Close(code) => {
-                session.close(cfg, code, &mut io);
+                session.close(cfg, now_ns, code, &mut io);
                 Ok(())
             }
         };

@@ -30,7 +30,7 @@ pub(crate) const BEFORE_STAMP: &[u8] = br#"","id":""#;
 const BEFORE_PADDING: &[u8] = br#"","padding":""#;
 const END: &[u8] = br#""}}"#;
 /// Digits of a u64.
-const TIME_DIGITS_MAX: usize = 20;
+pub(crate) const TIME_DIGITS_MAX: usize = 20;
 
 /// The padding after the stamp, and the end.
 pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
@@ -190,7 +190,7 @@ fn find(payload: &[u8], tail: &[u8]) -> Found {
 /// What a message of ours is to this client, by its type. The payload holds no such word, so the type is found
 /// wherever it stands.
 #[inline]
-fn role<S: Spelling>(payload: &[u8]) -> Option<Role> {
+pub(crate) fn role<S: Spelling>(payload: &[u8]) -> Option<Role> {
     if let Some(&(_, role)) = S::STARTS.iter().find(|(start, _)| payload.starts_with(start)) {
         return Some(role);
     }
@@ -199,7 +199,7 @@ fn role<S: Spelling>(payload: &[u8]) -> Option<Role> {
 
 /// Whether the padding came through; `after` is where the stamp ends. It usually follows the stamp as sent.
 #[inline]
-fn is_padding_sound<S: Spelling>(payload: &[u8], after: usize, tail: &[u8]) -> bool {
+pub(crate) fn is_padding_sound<S: Spelling>(payload: &[u8], after: usize, tail: &[u8]) -> bool {
     let sent = &tail[..tail.len() - 2];
     if payload[after..].starts_with(sent) {
         return true;

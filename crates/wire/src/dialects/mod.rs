@@ -3,6 +3,7 @@
 //! A dialect's file has a `Client` and a `Server`: the state of one connection (nothing at all for the simple
 //! ones) with the verbs of `ClientDialect` and `ServerDialect`, and its `parts`.
 
+mod actioncable;
 mod binary;
 mod family;
 mod json;
@@ -10,6 +11,7 @@ mod options;
 pub(crate) mod over_http;
 mod raw;
 mod sockjs;
+mod token;
 
 pub use options::{DialectOptions, ServerDialectOptions, TokenPlace};
 
@@ -25,14 +27,28 @@ use crate::ws::sender::Sender;
 
 /// What a dialect encodes once for all clients of a run.
 #[derive(Debug, Default)]
-#[expect(dead_code, reason = "none of the simple dialects has an opening")]
 pub(crate) struct Parts {
-    /// What a client says first.
-    pub(crate) opening: Vec<u8>,
+    /// What a client says to become usable, message by message.
+    pub(crate) opening: Vec<Vec<u8>>,
     /// A message up to what varies: of an echo and of a broadcast.
     pub(crate) heads: [Vec<u8>; 2],
     /// What every message ends with, after its stamp.
     pub(crate) tail: Vec<u8>,
+    /// What follows the stamp when a message comes back.
+    pub(crate) returned: Vec<u8>,
+    /// What a message usually starts with when it comes back.
+    pub(crate) usual: Vec<u8>,
+}
+
+impl Parts {
+    /// A message up to what varies.
+    #[inline]
+    pub(crate) fn head(&self, kind: Kind) -> &[u8] {
+        match kind {
+            Kind::Echo => &self.heads[0],
+            Kind::Broadcast => &self.heads[1],
+        }
+    }
 }
 
 /// What a client's dialect acts through.
@@ -49,7 +65,6 @@ pub(crate) struct Link<'a, I> {
 pub(crate) struct ServerLink<'a, I> {
     pub(crate) cfg: &'a ServerConfig,
     /// For dialects with heartbeats and deadlines.
-    #[expect(dead_code, reason = "none of the simple dialects has a clock")]
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
@@ -125,6 +140,9 @@ pub(crate) trait ServerDialect: Default {
     ) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// The connection is about to be closed by this side. Says the dialect's last words.
+    fn handle_close<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
 }
 
 /// Makes of the registry what knows every dialect: the ids, their names, and the state of a connection of any.
@@ -236,6 +254,10 @@ macro_rules! dialects {
                 match self { $(ServerState::$id(d) => d.handle_message(link, text, start, on),)* }
             }
 
+            pub(crate) fn handle_close<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
+                match self { $(ServerState::$id(d) => d.handle_close(link),)* }
+            }
+
             pub(crate) fn poll_timeout(&self) -> Option<u64> {
                 match self { $(ServerState::$id(d) => ServerDialect::poll_timeout(d),)* }
             }
@@ -260,6 +282,8 @@ dialects! {
     Binary: binary, "binary";
     /// SockJS, over any of its transports: the json dialect's messages in its frames.
     Sockjs: sockjs, "sockjs";
+    /// Action Cable, of Rails and of AnyCable.
+    Actioncable: actioncable, "actioncable", at "/cable";
 }
 
 impl DialectId {
@@ -274,7 +298,32 @@ impl DialectId {
 
     /// The subprotocols a client offers unless told otherwise.
     pub(crate) fn subprotocols(self) -> &'static [&'static str] {
-        &[]
+        match self {
+            DialectId::Actioncable => &[actioncable::PLAIN],
+            _ => &[],
+        }
+    }
+
+    /// Adds to a client's request what the dialect's own options ask for.
+    pub(crate) fn complete(self, options: &mut Options) -> Result<(), BadOption> {
+        let usual = match self {
+            DialectId::Actioncable => Some(TokenPlace::Query("jid".to_owned())),
+            _ => None,
+        };
+        token::place(options, usual)
+    }
+
+    /// The subprotocols a server speaks unless told otherwise.
+    pub(crate) fn spoken_subprotocols(self) -> &'static [&'static str] {
+        match self {
+            DialectId::Actioncable => actioncable::SPOKEN,
+            _ => &[],
+        }
+    }
+
+    /// The HTTP status with which a server refuses an origin that it does not serve.
+    pub(crate) fn origin_refusal(self) -> u16 {
+        if self == DialectId::Actioncable { 404 } else { 403 }
     }
 
     /// Appends what a client adds to the path that was given: where its own session is.
@@ -290,6 +339,7 @@ impl DialectId {
         match self {
             DialectId::Raw | DialectId::Json | DialectId::Binary => family::GROUP,
             DialectId::Sockjs => DialectId::Sockjs,
+            DialectId::Actioncable => self,
         }
     }
 

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
 use super::extension::{self, Agreed};
+use crate::dialects::DialectId;
 use crate::failure::Failure;
 use crate::http::body::Framing;
 use crate::http::fields::{self, Fields};
@@ -72,8 +73,12 @@ pub struct Granted<'a> {
     pub deflate: Option<Agreed>,
 }
 
-/// The server's judgement of a request (§4.2.1): the upgrade, or the HTTP status to refuse it with.
-pub fn judge<'c>(request: &Request<'_>, cfg: &'c ServerConfig) -> Result<Granted<'c>, u16> {
+/// The server's judgement of a request for a dialect (§4.2.1): the upgrade, or the HTTP status to refuse it with.
+pub fn judge<'c>(
+    request: &Request<'_>,
+    cfg: &'c ServerConfig,
+    dialect: DialectId,
+) -> Result<Granted<'c>, u16> {
     let fields = &request.fields;
     if request.method != "GET" {
         return Err(405);
@@ -89,8 +94,11 @@ pub fn judge<'c>(request: &Request<'_>, cfg: &'c ServerConfig) -> Result<Granted
     if fields.only("sec-websocket-version") != Ok(Some(b"13")) {
         return Err(426);
     }
-    check_origin(fields, &cfg.origins)?;
-    let subprotocol = choose_subprotocol(fields, &cfg.subprotocols)?;
+    check_origin(fields, &cfg.origins, dialect.origin_refusal())?;
+    let subprotocol = choose_subprotocol(fields, |offered| match cfg.subprotocols.as_slice() {
+        [] => dialect.spoken_subprotocols().iter().copied().find(|spoken| spoken.as_bytes() == offered),
+        spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == offered),
+    })?;
     let deflate = extension::choose(fields, cfg.deflate).map_err(|_| 400u16)?;
     Ok(Granted { accept: accept_of(key), subprotocol, deflate })
 }
@@ -101,28 +109,30 @@ fn is_key(key: &[u8]) -> bool {
     key.len() == 24 && key.ends_with(b"==") && key[..22].iter().all(is_digit)
 }
 
-fn check_origin(fields: &Fields<'_>, allowed: &[String]) -> Result<(), u16> {
+fn check_origin(fields: &Fields<'_>, allowed: &[String], refusal: u16) -> Result<(), u16> {
     match fields.only("origin") {
         Err(_) => Err(400),
         Ok(Some(origin))
             if !allowed.is_empty() && !allowed.iter().any(|a| a.as_bytes().eq_ignore_ascii_case(origin)) =>
         {
-            Err(403)
+            Err(refusal)
         }
         Ok(_) => Ok(()),
     }
 }
 
 /// The client's first choice among ours; its list must be of tokens, each once.
-fn choose_subprotocol<'c>(fields: &Fields<'_>, ours: &'c [String]) -> Result<Option<&'c str>, u16> {
+fn choose_subprotocol<'c>(
+    fields: &Fields<'_>,
+    spoken: impl Fn(&[u8]) -> Option<&'c str>,
+) -> Result<Option<&'c str>, u16> {
     let offered: Vec<&[u8]> = fields.members("sec-websocket-protocol").collect();
     let mut chosen = None;
     for (n, protocol) in offered.iter().enumerate() {
         if !fields::is_token(protocol) || offered[..n].contains(protocol) {
             return Err(400);
         }
-        let known = ours.iter().find(|o| o.as_bytes() == *protocol);
-        chosen = chosen.or(known.map(String::as_str));
+        chosen = chosen.or_else(|| spoken(protocol));
     }
     Ok(chosen)
 }

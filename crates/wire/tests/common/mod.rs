@@ -40,7 +40,7 @@ pub(crate) fn options(dialect: DialectId) -> Options {
     Options {
         dialect,
         host: "127.0.0.1:9000".into(),
-        path: "/ws".into(),
+        path: dialect.paths().first().copied().unwrap_or("/ws").into(),
         headers: vec![],
         subprotocols: vec![],
         origin: None,
@@ -128,7 +128,13 @@ pub(crate) fn serve(cfg: &ServerConfig, bytes: &[u8]) -> Outcome<Happened> {
 
 /// A server after the handshake of [`request`]: what came of `frames`, without the handshake.
 pub(crate) fn serve_frames(cfg: &ServerConfig, frames: &[u8]) -> Outcome<Happened> {
-    let mut outcome = serve(cfg, &[request("").as_bytes(), frames].concat());
+    serve_at(cfg, "/chat", "", frames)
+}
+
+/// As [`serve_frames`], at another path and with `fields` in the request.
+pub(crate) fn serve_at(cfg: &ServerConfig, path: &str, fields: &str, frames: &[u8]) -> Outcome<Happened> {
+    let request = request(fields).replace("/chat", path);
+    let mut outcome = serve(cfg, &[request.as_bytes(), frames].concat());
     assert_eq!(outcome.events.remove(0), Happened::Upgraded);
     let head = outcome.out.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     outcome.out.drain(..head);
@@ -163,15 +169,52 @@ fn receive_by(cfg: &Config, fields: &str, frames: &[u8], step: usize) -> Outcome
     Outcome { events, out: io.out, result }
 }
 
-/// A client after its handshake: what came of `frames`, whole and byte by byte.
+/// A client after its handshake: what came of `frames`, whole and byte by byte. It is usable at once.
 pub(crate) fn receive(cfg: &Config, fields: &str, frames: &[u8]) -> Outcome<Event> {
+    let mut outcome = receive_all(cfg, fields, frames);
+    assert_eq!(outcome.events.remove(0), Event::Usable);
+    outcome
+}
+
+/// The same of any dialect.
+pub(crate) fn receive_all(cfg: &Config, fields: &str, frames: &[u8]) -> Outcome<Event> {
     let whole = receive_by(cfg, fields, frames, usize::MAX);
     let bytewise = receive_by(cfg, fields, frames, 1);
     assert_eq!(whole, bytewise, "whole and byte by byte differ for {}", frames.escape_ascii());
     let mut outcome = whole;
-    assert_eq!(outcome.events[..2], [Event::Upgraded, Event::Usable]);
-    outcome.events.drain(..2);
+    assert_eq!(outcome.events.remove(0), Event::Upgraded);
     outcome
+}
+
+/// Several text messages of a server.
+pub(crate) fn texts(messages: &[&str]) -> Vec<u8> {
+    messages.iter().flat_map(|message| plain(0x81, message.as_bytes())).collect()
+}
+
+/// Several text messages of a client.
+pub(crate) fn masked_texts(messages: &[&str]) -> Vec<u8> {
+    messages.iter().flat_map(|message| masked(0x81, message.as_bytes())).collect()
+}
+
+/// The payloads of the frames in some output; of a close frame its code; binary ones in hex.
+pub(crate) fn said(mut out: &[u8]) -> Vec<String> {
+    let mut all = Vec::new();
+    while let [first, second, rest @ ..] = out {
+        let (len, rest) = match second & 0x7f {
+            126 => (usize::from(u16::from_be_bytes([rest[0], rest[1]])), &rest[2..]),
+            127 => panic!("no test says so much"),
+            len => (usize::from(len), rest),
+        };
+        let (key, rest) = if second & 0x80 == 0 { (&[0; 4][..], rest) } else { rest.split_at(4) };
+        let payload: Vec<u8> = rest[..len].iter().zip(key.iter().cycle()).map(|(b, k)| b ^ k).collect();
+        all.push(match first & 0xf {
+            1 => String::from_utf8(payload).unwrap(),
+            8 => format!("close {}", u16::from_be_bytes([payload[0], payload[1]])),
+            _ => payload.iter().map(|b| format!("{b:02x}")).collect(),
+        });
+        out = &rest[len..];
+    }
+    all
 }
 
 /// One frame as it goes over the wire; `first` is its first byte.
