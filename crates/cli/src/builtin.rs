@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use net::signals;
@@ -22,6 +23,8 @@ impl BuiltIn {
         let program = env::current_exe().map_err(|error| failed(&error))?;
         let mut command = Command::new(program);
         command.args(["serve", "--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        // Ctrl-C is for the run, which still needs its server to finish in good order.
+        command.process_group(0);
         let process = signals::end_with_parent(&mut command).spawn().map_err(|error| failed(&error))?;
         let mut built_in = Self { process, url: String::new() };
         let stdout = built_in.process.stdout.take().expect("piped");

@@ -32,7 +32,6 @@ impl Live {
     /// Takes the line away, so that something else can be printed.
     pub(crate) fn clear(&self) {
         self.line.finish_and_clear();
-        self.line.reset();
     }
 
     /// Ends the run after what is under way.
@@ -48,6 +47,9 @@ impl Live {
 
 impl Observer for Live {
     fn handle_progress(&mut self, progress: &Progress) {
+        if self.line.is_finished() {
+            self.line.reset();
+        }
         self.line.set_message(describe(progress));
         self.line.tick();
     }
