@@ -4,10 +4,12 @@
 //! knows a protocol or a plan: the engine and the reference server bring those.
 
 pub mod affinity;
+pub mod cgroup;
 pub mod clock;
 pub mod errors;
 pub mod limits;
 pub mod machine;
+pub mod memory;
 pub mod poll;
 pub mod proc;
 pub mod signals;

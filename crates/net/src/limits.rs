@@ -66,6 +66,54 @@ pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
     Ok(bytes)
 }
 
+/// The most threads that the machine runs (`kernel.threads-max`).
+pub fn threads_max() -> io::Result<u64> {
+    read_number("kernel/threads-max")
+}
+
+/// One more than the highest process and thread id (`kernel.pid_max`).
+pub fn pid_max() -> io::Result<u64> {
+    read_number("kernel/pid_max")
+}
+
+/// Files that are open on the machine (`fs.file-nr`).
+pub fn files_open() -> io::Result<u64> {
+    let text = read("fs/file-nr")?;
+    let open = text.split_ascii_whitespace().next().and_then(|number| number.parse().ok());
+    open.ok_or_else(|| unreadable("fs/file-nr", &text))
+}
+
+/// What the firewall remembers of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conntrack {
+    /// Connections it remembers now.
+    pub count: u64,
+    /// The most it can; packets of further connections are dropped.
+    pub max: u64,
+}
+
+/// Reads the table's size; `None` where there is no connection tracking.
+pub fn conntrack() -> Option<Conntrack> {
+    let read = |name: &str| read_number(&format!("net/netfilter/{name}")).ok();
+    Some(Conntrack { count: read("nf_conntrack_count")?, max: read("nf_conntrack_max")? })
+}
+
+/// The soft and hard limit on open files of another process (`u64::MAX`: none).
+pub fn nofile_of(pid: u32) -> io::Result<(u64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/limits"))?;
+    parse_nofile(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/PID/limits"))
+}
+
+/// `Max open files            1024                 524288               files`.
+fn parse_nofile(limits: &str) -> Option<(u64, u64)> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    let mut values = line.split_ascii_whitespace().map(|text| match text {
+        "unlimited" => Some(u64::MAX),
+        number => number.parse().ok(),
+    });
+    Some((values.next()??, values.next()??))
+}
+
 fn read_number(key: &str) -> io::Result<u64> {
     let text = read(key)?;
     text.trim().parse().map_err(|_| unreadable(key, &text))
@@ -97,7 +145,17 @@ mod tests {
         assert!(somaxconn().unwrap() >= 16);
         assert!(nr_open().unwrap() >= 1024 && file_max().unwrap() >= 1024);
         assert!(tcp_max_syn_backlog().unwrap() >= 16);
+        assert!(threads_max().unwrap() >= 64 && pid_max().unwrap() > 300);
+        assert!(files_open().unwrap() > 0);
         let [low, pressure, high] = tcp_mem_bytes().unwrap();
         assert!(low > 0 && low <= pressure && pressure <= high);
+    }
+
+    #[test]
+    fn another_process_has_limits_too() {
+        assert_eq!(nofile_of(std::process::id()).unwrap().1, nofile().1);
+        let text = "Limit  Soft Limit  Hard Limit  Units\nMax open files   1024   unlimited   files\n";
+        assert_eq!(parse_nofile(text), Some((1_024, u64::MAX)));
+        assert_eq!(parse_nofile("Max processes 1 1 processes\n"), None);
     }
 }

@@ -20,6 +20,8 @@ pub struct Machine {
     pub governor: Option<String>,
     /// What the kernel reads the time from: `tsc` is cheap, `hpet` and `acpi_pm` are not.
     pub clocksource: Option<String>,
+    /// What else it could be read from.
+    pub clocksources: Vec<String>,
     /// Soft limit on open files (`u64::MAX`: none).
     pub fd_limit_soft: u64,
     /// Hard limit on open files (`u64::MAX`: none).
@@ -41,6 +43,9 @@ impl Machine {
             kernel: format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()),
             governor: sysfs("cpu/cpu0/cpufreq/scaling_governor"),
             clocksource: sysfs("clocksource/clocksource0/current_clocksource"),
+            clocksources: sysfs("clocksource/clocksource0/available_clocksource")
+                .map(|names| names.split_ascii_whitespace().map(str::to_owned).collect())
+                .unwrap_or_default(),
             fd_limit_soft,
             fd_limit_hard,
             virtualised: is_virtual(&cpuinfo),
@@ -94,6 +99,7 @@ mod tests {
         assert!(machine.cores >= crate::affinity::available_cpus().unwrap().len());
         assert!(machine.memory_bytes > 64 << 20);
         assert!(machine.kernel.starts_with("Linux ") && machine.kernel.len() > "Linux ".len());
+        assert!(machine.clocksource.is_none_or(|name| machine.clocksources.contains(&name)));
         assert!(machine.fd_limit_soft <= machine.fd_limit_hard);
     }
 
