@@ -1,13 +1,11 @@
 //! One virtual user: its connection, its session, its record; handlers named for what happens.
 
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 
-use load::{Plan, Segment, Workload};
+use load::Workload;
 use net::clock;
-use net::poll::{Event, Interest, Poller};
-use net::socket::Addr;
-use net::tls::{ClientTls, Tls, TlsOptions};
+use net::poll::{Event, Interest};
+use net::tls::Tls;
 use wire::{Kind, Stamp, StreamId};
 
 use crate::books::{Books, Ledger, Record, Sent, State, Step};
@@ -15,10 +13,9 @@ use crate::cause::Cause;
 use crate::link::cause_of;
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
-use crate::streams::{Output, Streams, Wish};
+use crate::shared::{Shared, Token};
+use crate::streams::{Streams, Wish};
 
-/// One read takes this much at the most.
-const READ_BYTES: usize = 256 << 10;
 /// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
 const READS_PER_TURN: u32 = 4;
 /// One client in so many has its packets stamped by the kernel, for the loop lag.
@@ -38,80 +35,6 @@ pub(crate) struct Client {
     pub(crate) attempt: u32,
 }
 
-/// What epoll gives back with an event: which stream of which client, and of which of its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) client: u32,
-    pub(crate) stream: StreamId,
-    pub(crate) attempt: u32,
-}
-
-impl Token {
-    /// Clients have 24 bits, streams 8, attempts 32.
-    pub(crate) fn pack(self) -> u64 {
-        debug_assert!(self.client < 1 << 24, "CLIENTS_MAX");
-        u64::from(self.attempt) << 32 | u64::from(self.stream) << 24 | u64::from(self.client)
-    }
-
-    pub(crate) fn unpack(bits: u64) -> Self {
-        Self { client: bits as u32 & 0x00ff_ffff, stream: (bits >> 24) as u8, attempt: (bits >> 32) as u32 }
-    }
-}
-
-/// What the clients of a worker have in common.
-pub(crate) struct Shared {
-    pub(crate) poller: Poller,
-    /// The time of the event in hand, on the run's clock.
-    pub(crate) now_ns: u64,
-    wire: wire::Config,
-    tls: Option<(ClientTls, String)>,
-    endpoints: Vec<Addr>,
-    local_addrs: Vec<IpAddr>,
-    workload: Workload,
-    segment: Segment,
-    read: Vec<u8>,
-    plain: Vec<u8>,
-    scratch: Vec<u8>,
-    output: Output,
-    /// What to add to the run's clock to get the wall clock, as it was at the start.
-    unix_minus_monotonic_ns: u64,
-}
-
-impl Shared {
-    pub(crate) fn new(plan: &Plan, segment: Segment) -> io::Result<Self> {
-        let endpoints = plan.endpoints.iter().map(|endpoint| match endpoint {
-            load::Endpoint::Inet(addr) => Addr::Inet(*addr),
-            load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
-        });
-        let client_tls = |tls: &load::TlsPlan| {
-            let options = TlsOptions { ca: tls.ca.clone(), insecure: tls.insecure };
-            ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
-        };
-        let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
-        Ok(Self {
-            poller: Poller::new()?,
-            now_ns: clock::monotonic_ns(),
-            wire,
-            tls: plan.tls.as_ref().map(client_tls).transpose()?,
-            endpoints: endpoints.collect(),
-            local_addrs: plan.connecting.local_addrs.clone(),
-            workload: plan.workload,
-            segment,
-            read: vec![0; READ_BYTES],
-            plain: Vec::new(),
-            scratch: Vec::new(),
-            output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
-            unix_minus_monotonic_ns: clock::realtime_ns().wrapping_sub(clock::monotonic_ns()),
-        })
-    }
-
-    /// Clients of all workers take endpoints and source addresses in turn.
-    fn turn(&self, index: u32, of: usize) -> usize {
-        let global = u64::from(index) * u64::from(self.segment.workers) + u64::from(self.segment.worker);
-        (global % of as u64) as usize
-    }
-}
-
 impl Client {
     /// Starts to connect.
     pub(crate) fn connect(&mut self, index: u32, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
@@ -124,11 +47,7 @@ impl Client {
 
     /// Connects one of the client's streams.
     fn open_stream(&mut self, index: u32, stream: StreamId, shared: &mut Shared) -> Result<(), Cause> {
-        let addr = &shared.endpoints[shared.turn(index, shared.endpoints.len())];
-        let local = match shared.local_addrs.len() {
-            0 => None,
-            n => Some(shared.local_addrs[shared.turn(index, n)]),
-        };
+        let (addr, local) = shared.addresses(index);
         let socket = net::socket::connect(addr, local).map_err(|error| cause_of(&error))?;
         if index.is_multiple_of(LAG_SAMPLE_EVERY) {
             socket.enable_timestamps().map_err(|error| cause_of(&error))?;

@@ -14,6 +14,8 @@ mod link;
 mod messages;
 mod meter;
 mod pace;
+mod settle;
+mod shared;
 mod streams;
 mod worker;
 

@@ -15,11 +15,12 @@ use net::poll::{Event, Events, Interest, Waker};
 
 use crate::books::{Ledger, State, Step};
 use crate::cause::Cause;
-use crate::client::{Client, Shared, Token};
+use crate::client::Client;
 use crate::growth::Growth;
-use crate::messages::{Command, Report, SentBroadcast, Settled};
+use crate::messages::{Command, Report};
 use crate::meter::Meter;
 use crate::pace::{Next, Pace};
+use crate::shared::{Shared, Token};
 
 /// How often a delta is reported, and how often while draining, when the crew waits for it.
 const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
@@ -35,7 +36,7 @@ const WAKER_TOKEN: u64 = u64::MAX;
 const CLIENTS_MAX: u32 = 1 << 24;
 
 /// What the worker is at.
-enum Phase {
+pub(crate) enum Phase {
     /// Waiting for a step.
     Idle,
     /// Connecting.
@@ -51,15 +52,15 @@ enum Phase {
 /// One worker. [`run`](Worker::run) it on a thread of its own.
 pub struct Worker {
     plan: Plan,
-    segment: Segment,
+    pub(crate) segment: Segment,
     shared: Shared,
     inbox: Receiver<Command>,
     reports: Sender<Report>,
     waker: Arc<Waker>,
-    phase: Phase,
-    clients: Vec<Client>,
-    ledger: Ledger,
-    next_delta_ns: u64,
+    pub(crate) phase: Phase,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) ledger: Ledger,
+    pub(crate) next_delta_ns: u64,
     next_send_ns: Option<u64>,
     /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
     unfinished: Vec<Event>,
@@ -378,54 +379,6 @@ impl Worker {
         }
     }
 
-    /// Closes the books of the step.
-    fn settle(&mut self, now_ns: u64) {
-        if let Phase::Growing(growth) = &self.phase {
-            self.ledger.meter.counts.connecting += u64::from(growth.under_way());
-            let cut_short = |c: &&mut Client| matches!(c.record.state, State::Connecting | State::Opening);
-            self.clients.iter_mut().filter(cut_short).for_each(Client::vacate);
-        }
-        self.phase = Phase::Idle;
-        let unanswered = self.charge_unanswered(now_ns);
-        let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
-        self.next_delta_ns = u64::MAX;
-        let sent: Vec<SentBroadcast> = self.ledger.step.sent.iter().map(|sent| sent.times).collect();
-        let settled = Settled {
-            worker: self.segment.worker,
-            delta,
-            unanswered,
-            sent,
-            tallies: self.ledger.step.broadcasts.finish(),
-            population: std::mem::take(&mut self.ledger.step.population),
-        };
-        self.report(Report::Settled(Box::new(settled)));
-    }
-
-    /// A message without an answer counts as late as it is by now: it never drops out of the distribution.
-    fn charge_unanswered(&mut self, now_ns: u64) -> u64 {
-        let (step, rtt) = (&self.ledger.step, &mut self.ledger.meter.figures.rtt);
-        let mut unanswered = 0;
-        let mut charge = |since_ns: u64| {
-            unanswered += 1;
-            if since_ns != 0 {
-                rtt.record_ns(now_ns.saturating_sub(since_ns));
-            }
-        };
-        for sent in step.sent.iter().filter(|sent| !sent.acknowledged) {
-            charge(sent.times.intended_ns);
-        }
-        for (place, &index) in step.senders.iter().enumerate() {
-            let record = &self.clients[index as usize].record;
-            for number in record.echoes.missing() {
-                let due_ns = step.pace.as_ref().and_then(|pace| pace.due_ns(place, number));
-                // Closed loop: only the newest is still awaited; older ones were charged when they were given up.
-                let is_newest = number + 1 == record.echoes.sent();
-                charge(due_ns.unwrap_or(if is_newest { record.awaiting_since_ns } else { 0 }));
-            }
-        }
-        unanswered
-    }
-
     fn start_finishing(&mut self, now_ns: u64) {
         self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
         for (index, client) in self.clients.iter_mut().enumerate() {
@@ -449,7 +402,7 @@ impl Worker {
         self.report(Report::Delta(Box::new(delta)));
     }
 
-    fn report(&self, report: Report) {
+    pub(crate) fn report(&self, report: Report) {
         // A crew that is gone is noticed at the inbox.
         let _ = self.reports.send(report);
     }

@@ -1,0 +1,98 @@
+//! What the clients of a worker have in common, and how events find their client.
+
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+
+use load::{Plan, Segment, Workload};
+use net::clock;
+use net::poll::Poller;
+use net::socket::Addr;
+use net::tls::{ClientTls, TlsOptions};
+use wire::StreamId;
+
+use crate::streams::Output;
+
+/// One read takes this much at the most.
+const READ_BYTES: usize = 256 << 10;
+
+/// What epoll gives back with an event: which stream of which client, and of which of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) client: u32,
+    pub(crate) stream: StreamId,
+    pub(crate) attempt: u32,
+}
+
+impl Token {
+    /// Clients have 24 bits, streams 8, attempts 32.
+    pub(crate) fn pack(self) -> u64 {
+        debug_assert!(self.client < 1 << 24, "CLIENTS_MAX");
+        u64::from(self.attempt) << 32 | u64::from(self.stream) << 24 | u64::from(self.client)
+    }
+
+    pub(crate) fn unpack(bits: u64) -> Self {
+        Self { client: bits as u32 & 0x00ff_ffff, stream: (bits >> 24) as u8, attempt: (bits >> 32) as u32 }
+    }
+}
+
+/// What the clients of a worker have in common.
+pub(crate) struct Shared {
+    pub(crate) poller: Poller,
+    /// The time of the event in hand, on the run's clock.
+    pub(crate) now_ns: u64,
+    pub(crate) wire: wire::Config,
+    pub(crate) tls: Option<(ClientTls, String)>,
+    endpoints: Vec<Addr>,
+    local_addrs: Vec<IpAddr>,
+    pub(crate) workload: Workload,
+    pub(crate) segment: Segment,
+    pub(crate) read: Vec<u8>,
+    pub(crate) plain: Vec<u8>,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) output: Output,
+    /// What to add to the run's clock to get the wall clock, as it was at the start.
+    pub(crate) unix_minus_monotonic_ns: u64,
+}
+
+impl Shared {
+    pub(crate) fn new(plan: &Plan, segment: Segment) -> io::Result<Self> {
+        let endpoints = plan.endpoints.iter().map(|endpoint| match endpoint {
+            load::Endpoint::Inet(addr) => Addr::Inet(*addr),
+            load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
+        });
+        let client_tls = |tls: &load::TlsPlan| {
+            let options = TlsOptions { ca: tls.ca.clone(), insecure: tls.insecure };
+            ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
+        };
+        let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
+        Ok(Self {
+            poller: Poller::new()?,
+            now_ns: clock::monotonic_ns(),
+            wire,
+            tls: plan.tls.as_ref().map(client_tls).transpose()?,
+            endpoints: endpoints.collect(),
+            local_addrs: plan.connecting.local_addrs.clone(),
+            workload: plan.workload,
+            segment,
+            read: vec![0; READ_BYTES],
+            plain: Vec::new(),
+            scratch: Vec::new(),
+            output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
+            unix_minus_monotonic_ns: clock::realtime_ns().wrapping_sub(clock::monotonic_ns()),
+        })
+    }
+
+    /// Where a client connects to, and from: clients of all workers take both in turn.
+    pub(crate) fn addresses(&self, index: u32) -> (&Addr, Option<IpAddr>) {
+        let local = match self.local_addrs.len() {
+            0 => None,
+            n => Some(self.local_addrs[self.turn(index, n)]),
+        };
+        (&self.endpoints[self.turn(index, self.endpoints.len())], local)
+    }
+
+    fn turn(&self, index: u32, of: usize) -> usize {
+        let global = u64::from(index) * u64::from(self.segment.workers) + u64::from(self.segment.worker);
+        (global % of as u64) as usize
+    }
+}
