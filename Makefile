@@ -9,7 +9,7 @@ CARGO ?= cargo
 build:
 	$(CARGO) build --release --locked
 
-test: tools lint docs autobahn-quick
+test: tools lint docs fuzz-check autobahn-quick
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 # Formatting, clippy, and the Python scripts' own tests.
@@ -38,7 +38,7 @@ bench:
 
 # The fuzz targets compile; running them takes cargo-fuzz and a nightly Rust.
 fuzz-check:
-	$(CARGO) check --locked --manifest-path fuzz/Cargo.toml
+	$(CARGO) check --manifest-path fuzz/Cargo.toml
 
 tools:
 	tests/tools.sh

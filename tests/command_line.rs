@@ -17,7 +17,7 @@ use support::cases::check_all;
 use support::client::Client;
 use support::hostile::HostileServer;
 use support::process::Process;
-use support::throng::{Server, errors_of, finish, run, sum_of, throng};
+use support::throng::{Server, finish, run, sum_of, throng};
 use support::{free_address, skip};
 
 /// A run of one second, with a second each to connect and to drain, on a busy machine.

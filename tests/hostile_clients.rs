@@ -148,7 +148,7 @@ fn frames() {
     each_is_closed_with(
         1008,
         vec![
-            ("100,000 empty fragments", [masked(0x01, b""), masked(0x00, b"").repeat(100_000)].concat()),
+            ("200,000 empty fragments", [masked(0x01, b""), masked(0x00, b"").repeat(200_000)].concat()),
             (
                 "200,000 fragments of a byte",
                 [masked(0x01, b"a"), masked(0x00, b"b").repeat(200_000)].concat(),
@@ -197,6 +197,10 @@ fn odd_but_legal() {
     slow.send_slowly(&[UPGRADE.as_bytes(), &masked(BINARY, &[7; 300])].concat());
     assert_eq!(slow.status(), Some(101));
     assert_eq!(slow.frame(), Some((BINARY, vec![7; 300])));
+
+    let mut fragmented = Client::upgrade(server.address);
+    fragmented.send(&[masked(0x01, b"a"), masked(0x00, b"").repeat(100_000), masked(0x80, b"b")].concat());
+    assert_eq!(fragmented.frame(), Some((TEXT, b"ab".to_vec())));
 
     let mut pings = Client::upgrade(server.address);
     let mut writer = pings.second();

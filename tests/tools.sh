@@ -1,38 +1,33 @@
 #!/usr/bin/env bash
-# Looks for the programs that the tests use, and installs what is missing where it may: as root on a Debian.
-# Elsewhere it says what is missing; only a missing Rust is fatal, since a test that lacks a program says so and skips.
+# Looks for the programs that building and testing use, and installs what is missing where it may: as root on a Debian.
+# Elsewhere it says what is missing. Without a compiler nothing works; a test that lacks something else says so and
+# skips.
 set -euo pipefail
 
-# A program, and Debian's package of it.
-tools=(
-    "cc gcc"
-    "git git"
-    "python3 python3-venv"
-    "node nodejs"
-    "npm npm"
-    "go golang-go"
-    "prlimit util-linux"
-)
+compilers=("cc gcc" "c++ g++")
+others=("git git" "python3 python3-venv" "node nodejs" "npm npm" "go golang-go" "prlimit util-linux")
+
+# Prints the Debian packages of the programs that are not here; each argument is a program and its package.
+packages_of_missing() {
+    local program package
+    for tool in "$@"; do
+        read -r program package <<<"$tool"
+        command -v "$program" >/dev/null || echo "$package"
+    done
+}
 
 if ! command -v cargo >/dev/null; then
     echo "tools: cargo is missing: install Rust 1.88 or later, see https://rustup.rs" >&2
     exit 1
 fi
 
-missing=()
-for tool in "${tools[@]}"; do
-    read -r program package <<<"$tool"
-    command -v "$program" >/dev/null || missing+=("$package")
-done
+mapfile -t missing < <(packages_of_missing "${compilers[@]}" "${others[@]}")
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
-
-if ((${#missing[@]} == 0)); then
-    exit 0
-fi
-if [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
+if ((${#missing[@]} > 0)) && [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
     echo "tools: installing ${missing[*]}"
     apt-get update -q
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
-else
-    echo "tools: missing, and left out by the tests that need them: ${missing[*]}" >&2
+elif ((${#missing[@]} > 0)); then
+    echo "tools: missing: ${missing[*]}" >&2
+    [[ -z $(packages_of_missing "${compilers[@]}") ]]
 fi
