@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     pub(crate) is_upgraded: bool,
     /// The rooms it is in.
     pub(crate) memberships: Vec<Membership>,
+    /// The token of the session that holds its request, and will answer when there is something to say.
+    pub(crate) held_by: Option<u64>,
     pub(crate) phase: Phase,
     /// There was something to read while reading was held back.
     pub(crate) unread: bool,
@@ -53,6 +55,7 @@ impl Connection {
             tls,
             is_upgraded: false,
             memberships: Vec::new(),
+            held_by: None,
             phase: Phase::Fresh,
             unread: false,
             deadline_ns,

@@ -10,7 +10,7 @@ use crate::mailbox::Parcel;
 /// The members of one room on one worker, and what is to be sent to each of them at the end of the turn.
 struct Group {
     room: Room,
-    /// Keys of connections, in no order.
+    /// Keys of connections, or of sessions if the room is theirs, in no order.
     members: Vec<u32>,
     /// Encoded frames, end to end.
     batch: Vec<u8>,
@@ -31,6 +31,7 @@ pub(crate) struct Groups {
 
 /// A group's batch and members, taken out while the one is sent to the others.
 pub(crate) struct Delivery {
+    pub(crate) room: Room,
     pub(crate) batch: Vec<u8>,
     pub(crate) messages: u64,
     pub(crate) members: Vec<u32>,
@@ -44,7 +45,7 @@ pub(crate) struct Membership {
 }
 
 impl Groups {
-    /// Makes connection `key` a member.
+    /// Makes the connection or session `key` a member.
     pub(crate) fn join(&mut self, room: Room, key: u32) -> Membership {
         let group = self.find_or_add(room);
         let members = &mut self.list[group].members;
@@ -73,9 +74,10 @@ impl Groups {
         self.push_to(group, messages, frames);
     }
 
-    /// Adds a frame to every group's batch; it does not count as a message.
+    /// Adds a frame to the batch of every group of connections; it does not count as a message.
     pub(crate) fn push_to_all(&mut self, frame: &[u8]) {
-        let groups: Vec<usize> = self.list.iter().map(|(group, _)| group).collect();
+        let groups: Vec<usize> =
+            self.list.iter().filter(|(_, group)| !group.room.is_of_sessions()).map(|(key, _)| key).collect();
         groups.into_iter().for_each(|group| self.push_to(group, 0, frame));
     }
 
@@ -89,6 +91,11 @@ impl Groups {
         self.batched_bytes += frames.len();
     }
 
+    /// Whether the members of a group are sessions.
+    pub(crate) fn is_of_sessions(&self, group: u32) -> bool {
+        self.list[group as usize].room.is_of_sessions()
+    }
+
     /// A group with broadcasts; each is given once.
     pub(crate) fn poll_pending(&mut self) -> Option<usize> {
         self.pending.pop()
@@ -100,6 +107,7 @@ impl Groups {
         let group = &mut self.list[group];
         self.batched_bytes -= group.batch.len();
         Delivery {
+            room: group.room,
             batch: std::mem::take(&mut group.batch),
             messages: std::mem::take(&mut group.messages).into(),
             members: std::mem::take(&mut group.members),
@@ -173,7 +181,7 @@ mod tests {
         assert_eq!(batches, [(&b"ad"[..], 2), (&b"bc"[..], 2)]);
         assert_eq!(groups.batched_bytes(), 4);
         while let Some(group) = groups.poll_pending() {
-            let Delivery { mut batch, messages, members } = groups.begin_delivery(group);
+            let Delivery { mut batch, messages, members, .. } = groups.begin_delivery(group);
             assert_eq!((batch.len(), messages), (2, 2));
             batch.clear();
             groups.end_delivery(group, batch, members);

@@ -12,6 +12,7 @@ mod mailbox;
 mod mesh;
 mod options;
 mod server;
+mod sessions;
 mod stats;
 mod stop;
 mod timers;

@@ -1,4 +1,5 @@
-//! How broadcasts get from one worker to another: finished bytes in a queue, and one wake-up for many.
+//! How broadcasts get from one worker to another: finished bytes in a queue, and one wake-up for many. And how
+//! connections move to the worker that keeps their session.
 
 use std::io;
 use std::sync::Arc;
@@ -7,6 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use net::poll::Waker;
 use wire::Room;
+use wire::session::SessionRequest;
+
+use crate::connection::Connection;
 
 /// Bytes that may wait for one worker or process. Who is this far behind loses broadcasts rather than memory.
 pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
@@ -21,6 +25,12 @@ pub(crate) struct Parcel {
     pub(crate) frames: Arc<[u8]>,
 }
 
+/// A connection that has a request for a session of the worker it is sent to.
+pub(crate) struct Arrival {
+    pub(crate) connection: Connection,
+    pub(crate) request: SessionRequest,
+}
+
 struct Shared {
     waker: Arc<Waker>,
     /// Whether the owner has been woken and not looked yet: spares a system call per parcel.
@@ -32,6 +42,7 @@ struct Shared {
 pub(crate) struct Inbox {
     shared: Arc<Shared>,
     receiver: Receiver<Parcel>,
+    arrivals: Receiver<Arrival>,
 }
 
 /// Everybody else's end.
@@ -39,17 +50,19 @@ pub(crate) struct Inbox {
 pub(crate) struct Outbox {
     shared: Arc<Shared>,
     sender: Sender<Parcel>,
+    transfers: Sender<Arrival>,
 }
 
 /// A new mailbox. Its waker also serves to stop the worker.
 pub(crate) fn mailbox() -> io::Result<(Inbox, Outbox)> {
     let (sender, receiver) = channel();
+    let (transfers, arrivals) = channel();
     let shared = Arc::new(Shared {
         waker: Arc::new(Waker::new()?),
         woken: AtomicBool::new(false),
         queued_bytes: AtomicUsize::new(0),
     });
-    Ok((Inbox { shared: Arc::clone(&shared), receiver }, Outbox { shared, sender }))
+    Ok((Inbox { shared: Arc::clone(&shared), receiver, arrivals }, Outbox { shared, sender, transfers }))
 }
 
 impl Inbox {
@@ -69,6 +82,11 @@ impl Inbox {
         self.shared.queued_bytes.fetch_sub(parcel.frames.len(), Ordering::Relaxed);
         Some(parcel)
     }
+
+    /// The next connection that has moved here.
+    pub(crate) fn poll_arrival(&self) -> Option<Arrival> {
+        self.arrivals.try_recv().ok()
+    }
 }
 
 impl Outbox {
@@ -80,10 +98,21 @@ impl Outbox {
             self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             return false;
         }
+        self.wake();
+        true
+    }
+
+    /// Moves a connection. To a worker that is gone it moves all the same, and ends with it.
+    pub(crate) fn transfer(&self, arrival: Arrival) {
+        if self.transfers.send(arrival).is_ok() {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
         if !self.shared.woken.swap(true, Ordering::SeqCst) {
             self.shared.waker.wake();
         }
-        true
     }
 }
 

@@ -67,7 +67,7 @@ impl Server {
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
             others.remove(number);
-            let seat = Seat { listeners, inbox, others, peers: std::mem::take(&mut peers) };
+            let seat = Seat { number, listeners, inbox, others, peers: std::mem::take(&mut peers) };
             workers.push(Worker::new(Arc::clone(&options), stop.clone(), seat)?);
         }
         drop(outboxes);

@@ -5,8 +5,10 @@
 
 mod input;
 mod output;
+mod sessions;
 mod stopping;
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -16,12 +18,14 @@ use net::poll::{Event, Events, Interest, Poller};
 use net::socket::{Listener, Socket};
 use net::tls::Tls;
 use slab::Slab;
+use wire::session::SessionRequest;
 
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::group::{Groups, Membership};
 use crate::mailbox::{Inbox, Outbox, Parcel};
 use crate::mesh::Mesh;
 use crate::options::Options;
+use crate::sessions::Sessions;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
 use crate::timers::Timers;
@@ -40,6 +44,8 @@ const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 
 /// Tokens from here on are not connections.
 const TOKEN_SPECIAL: u64 = 1 << 63;
+/// In timers only: a session.
+const TOKEN_SESSION: u64 = 1 << 62;
 const TOKEN_INBOX: u64 = TOKEN_SPECIAL;
 const TOKEN_INTERRUPTS: u64 = TOKEN_SPECIAL + 1;
 const TOKEN_LISTENERS: u64 = TOKEN_SPECIAL + (1 << 32);
@@ -51,9 +57,16 @@ pub(crate) struct Worker {
     poller: Poller,
     listeners: Vec<Arc<Listener>>,
     connections: Slab<Connection>,
+    sessions: Sessions,
+    /// Requests for sessions, with the tokens of their connections, in the order they came in.
+    asked: VecDeque<(u64, SessionRequest)>,
+    /// Tokens of sessions that have lost the connection they held.
+    bereft: Vec<u64>,
     groups: Groups,
     timers: Timers,
     inbox: Inbox,
+    /// This worker's place among all of the process.
+    number: usize,
     others: Vec<Outbox>,
     mesh: Mesh,
     /// Broadcasts of other processes, for this turn.
@@ -75,6 +88,7 @@ pub(crate) struct Worker {
 
 /// What a worker has of its own, and how it reaches the others.
 pub(crate) struct Seat {
+    pub(crate) number: usize,
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) inbox: Inbox,
     pub(crate) others: Vec<Outbox>,
@@ -87,6 +101,8 @@ struct Buffers {
     input: Box<[u8]>,
     /// What a session answers.
     output: Vec<u8>,
+    /// What a session says to the connection whose request it holds.
+    second: Vec<u8>,
     /// Decrypted input.
     plain: Vec<u8>,
     /// Encrypted output.
@@ -95,7 +111,7 @@ struct Buffers {
 
 impl Worker {
     pub(crate) fn new(options: Arc<Options>, stop: StopFlag, seat: Seat) -> io::Result<Worker> {
-        let Seat { listeners, inbox, others, peers } = seat;
+        let Seat { number, listeners, inbox, others, peers } = seat;
         let poller = Poller::new()?;
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
@@ -112,9 +128,13 @@ impl Worker {
             poller,
             listeners,
             connections: Slab::new(),
+            sessions: Sessions::default(),
+            asked: VecDeque::new(),
+            bereft: Vec::new(),
             groups: Groups::default(),
             timers: Timers::default(),
             inbox,
+            number,
             others,
             stats: Stats::default(),
             rng: fastrand::Rng::new(),
@@ -126,6 +146,7 @@ impl Worker {
             buffers: Buffers {
                 input: vec![0; READ_BYTES].into(),
                 output: Vec::new(),
+                second: Vec::new(),
                 plain: Vec::new(),
                 cipher: Vec::new(),
             },
@@ -147,6 +168,7 @@ impl Worker {
                 self.read(token, true);
             }
             self.handle_timers()?;
+            self.serve_sessions();
             self.exchange_broadcasts();
             self.ping_members();
         }
@@ -155,7 +177,7 @@ impl Worker {
 
     /// How long a wait may last.
     fn timeout_ns(&self) -> Option<u64> {
-        if !self.unfinished.is_empty() {
+        if !self.unfinished.is_empty() || !self.asked.is_empty() || !self.bereft.is_empty() {
             return Some(0);
         }
         let times = [self.timers.next_ns(), self.accept_again_ns, self.next_ping_ns, self.stop_at_ns];
@@ -166,7 +188,12 @@ impl Worker {
     fn handle_event(&mut self, event: Event) -> io::Result<()> {
         match event.token {
             token if token < TOKEN_SPECIAL => self.handle_connection(event),
-            TOKEN_INBOX => self.inbox.handle_wake(),
+            TOKEN_INBOX => {
+                self.inbox.handle_wake();
+                while let Some(arrival) = self.inbox.poll_arrival() {
+                    self.take_in(arrival);
+                }
+            }
             TOKEN_INTERRUPTS => {}
             token if token < TOKEN_PEERS => self.accept((token - TOKEN_LISTENERS) as usize)?,
             _ => self.mesh.handle_event(event, &self.poller, &mut self.buffers.input, &mut self.arrived),
@@ -212,16 +239,21 @@ impl Worker {
 
     fn open(&mut self, socket: Socket) {
         self.stats.connections += 1;
-        self.next_serial = (self.next_serial + 1) & (u32::MAX >> 1);
         let tls = self.options.tls.as_ref().map(Tls::new_server);
         let deadline_ns = self.now_ns + self.options.handshake_timeout_ns;
-        let connection = Connection::new(socket, self.next_serial, tls, deadline_ns);
+        let connection = Connection::new(socket, self.new_serial(), tls, deadline_ns);
         let key = self.connections.insert(connection);
         let token = self.token_of(key);
         match self.poller.add(&self.connections[key].link.socket, token, Interest::ReadEdge) {
             Ok(()) => self.arm(key),
             Err(error) => self.fail(key, ErrorKind::of(&error)),
         }
+    }
+
+    /// A number for a connection or session; the two highest bits of tokens are not for it.
+    fn new_serial(&mut self) -> u32 {
+        self.next_serial = (self.next_serial + 1) & (u32::MAX >> 2);
+        self.next_serial
     }
 
     /// The token of a connection that exists.
@@ -249,6 +281,10 @@ impl Worker {
 
     fn handle_timers(&mut self) -> io::Result<()> {
         while let Some((at_ns, token)) = self.timers.pop_due(self.now_ns) {
+            if token & TOKEN_SESSION != 0 {
+                self.handle_session_timer(at_ns, token);
+                continue;
+            }
             let Some(key) = self.find(token) else { continue };
             if self.connections[key].timer_ns == at_ns {
                 self.connections[key].timer_ns = NEVER_NS;
@@ -282,7 +318,7 @@ impl Worker {
 
     /// Forgets a connection. Its socket closes: in order, unless there are unread bytes.
     fn close(&mut self, key: usize) {
-        self.leave_rooms(key);
+        self.part(key);
         self.connections.remove(key);
     }
 
@@ -292,17 +328,30 @@ impl Worker {
         self.close(key);
     }
 
-    fn leave_rooms(&mut self, key: usize) {
-        while let Some(place) = self.connections[key].memberships.pop() {
+    /// Takes a connection out of its rooms, and from the session that holds it.
+    fn part(&mut self, key: usize) {
+        let connection = &mut self.connections[key];
+        self.bereft.extend(connection.held_by.take());
+        let places = std::mem::take(&mut connection.memberships);
+        self.leave_rooms(places);
+    }
+
+    fn leave_rooms(&mut self, places: Vec<Membership>) {
+        for place in places {
+            let is_of_sessions = self.groups.is_of_sessions(place.group);
             if let Some(other) = self.groups.leave(place) {
-                self.handle_moved(other, place);
+                self.handle_moved(other, place, is_of_sessions);
             }
         }
     }
 
-    /// Another connection's leaving has given this one its place.
-    fn handle_moved(&mut self, key: u32, place: Membership) {
-        let own = self.connections[key as usize].memberships.iter_mut().find(|own| own.group == place.group);
+    /// Another member's leaving has given this one its place.
+    fn handle_moved(&mut self, key: u32, place: Membership, is_of_sessions: bool) {
+        let places = match is_of_sessions {
+            true => self.sessions.memberships(key as usize),
+            false => &mut self.connections[key as usize].memberships,
+        };
+        let own = places.iter_mut().find(|own| own.group == place.group);
         *own.expect("a member knows its place") = place;
     }
 }

@@ -17,6 +17,7 @@ mod json;
 pub mod limits;
 pub mod room;
 pub mod server;
+pub mod session;
 pub mod stamp;
 pub mod ws;
 

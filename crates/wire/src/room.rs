@@ -11,6 +11,9 @@ pub struct Room {
     pub topic: u64,
 }
 
+/// The bit of a topic that says that the members are sessions, not connections.
+const OF_SESSIONS: u64 = 1 << 63;
+
 impl Room {
     /// The one room of a dialect that has no topics.
     pub fn of_all(dialect: DialectId) -> Room {
@@ -23,7 +26,19 @@ impl Room {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) }
+        Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) & !OF_SESSIONS }
+    }
+
+    /// The room of the [sessions](crate::session) whose topic has this name: its broadcasts are not frames as they
+    /// go over the wire, but what [`Session::handle_broadcast`](crate::session::Session::handle_broadcast) takes.
+    pub fn of_sessions(dialect: DialectId, name: &[u8]) -> Room {
+        let Room { topic, .. } = Room::of(dialect, 0, name);
+        Room { dialect, topic: topic | OF_SESSIONS }
+    }
+
+    /// Whether the members are sessions, not connections.
+    pub fn is_of_sessions(self) -> bool {
+        self.topic & OF_SESSIONS != 0
     }
 }
 
@@ -39,5 +54,8 @@ mod tests {
         assert_ne!(room, Room::of(DialectId::Json, 2, b"lobby"));
         assert_ne!(room, Room::of(DialectId::Json, 1, b"lobb"));
         assert_ne!(room, Room::of_all(DialectId::Json));
+        let sessions = Room::of_sessions(DialectId::Json, b"lobby");
+        assert!(sessions.is_of_sessions() && !room.is_of_sessions());
+        assert_ne!(sessions, Room::of_sessions(DialectId::Json, b"lobb"));
     }
 }

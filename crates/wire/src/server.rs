@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! head --plain request--> body --its end--> head         (answered at the end of the body)
+//! head --request of a session--> body --its end--> asked --handle_answered--> head
 //! head --upgrade granted--> open --close frames both ways--> done
 //! head, body --connection: close, or any failure--> done
 //! open --any failure--> done
 //! done: input is discarded
 //! ```
 
-use crate::dialects::{DialectId, ServerDialectOptions, ServerLink, ServerState};
+use crate::dialects::{self, DialectId, PlainAnswer, ServerDialectOptions, ServerLink, ServerState};
 use crate::failure::Failure;
 use crate::http::body::{Body, Piece};
 use crate::http::head::{Expect, HeadReader};
@@ -16,6 +17,7 @@ use crate::http::request::{self, Request};
 use crate::io::{Io, StreamId};
 use crate::limits::{DeflateOptions, Limits};
 use crate::room::Room;
+use crate::session::SessionRequest;
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
 use crate::ws::upgrade;
@@ -69,6 +71,9 @@ pub enum ServerEvent<'a> {
         /// The encoded frame, the same for everyone.
         frame: &'a [u8],
     },
+    /// A request of a session is whole: [`take_request`](Server::take_request), let its session answer it, and say
+    /// so to [`handle_answered`](Server::handle_answered). What the client sends meanwhile waits.
+    Asked,
     /// A plain HTTP request was answered into the output.
     Requested {
         /// False: the connection closes once the answer is sent.
@@ -106,14 +111,25 @@ struct Http {
     head: HeadReader,
     /// A plain request whose body is still coming in.
     pending: Option<Pending>,
+    /// A request that its session has to answer.
+    asked: Option<Asked>,
 }
 
 #[derive(Debug)]
 struct Pending {
     body: Body,
-    status: u16,
+    answer: PlainAnswer,
     /// The answer's field line on whether the connection lives on.
     connection: &'static str,
+}
+
+#[derive(Debug)]
+struct Asked {
+    /// Until it is taken.
+    request: Option<Box<SessionRequest>>,
+    keep_alive: bool,
+    /// What came in since.
+    waiting: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -174,6 +190,7 @@ impl Server {
         _on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         match &self.state {
+            // Who waits for the answer of a session may leave.
             State::Http(http) if http.pending.is_none() && !http.head.is_partial() => Ok(()),
             State::Done => Ok(()),
             _ => Err(Failure::Eof),
@@ -206,6 +223,29 @@ impl Server {
         }
     }
 
+    /// The request that [`ServerEvent::Asked`] announced; once.
+    pub fn take_request(&mut self) -> Option<SessionRequest> {
+        let State::Http(http) = &mut self.state else { return None };
+        http.asked.as_mut()?.request.take().map(|request| *request)
+    }
+
+    /// The answer to the request taken is written to this connection. Goes on with what came in meanwhile.
+    pub fn handle_answered(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let State::Http(http) = &mut self.state else { return Ok(()) };
+        let Some(Asked { keep_alive, waiting, .. }) = http.asked.take() else { return Ok(()) };
+        on(ServerEvent::Requested { keep_alive });
+        if !keep_alive {
+            self.state = State::Done;
+        }
+        self.handle_input(cfg, now_ns, 0, &waiting, io, on)
+    }
+
     /// Starts the close handshake. Does nothing before the upgrade or after another close.
     pub fn close(&mut self, cfg: &ServerConfig, now_ns: u64, code: u16, io: &mut impl Io) {
         if let State::Open(session) = &mut self.state {
@@ -230,6 +270,10 @@ impl Http {
     ) -> Result<Option<State>, Failure> {
         let next = self.try_input(cfg, now_ns, input, io, on);
         next.inspect_err(|&failure| {
+            // In the middle of another answer there is no place for one.
+            if self.asked.is_some() {
+                return;
+            }
             let status = request::status_of(failure);
             request::answer(io.out(0), status, &[upgrade::refusal_fields(status), request::CLOSE]);
         })
@@ -244,16 +288,27 @@ impl Http {
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<Option<State>, Failure> {
         loop {
+            if let Some(asked) = &mut self.asked {
+                return asked.hold(cfg, input).map(|()| None);
+            }
             if let Some(pending) = &mut self.pending {
-                match pending.body.read(&cfg.limits, input)? {
-                    None => return Ok(None),
-                    Some(Piece::Data(_)) => continue,
-                    Some(Piece::End) => {}
+                if !pending.read_body(cfg, input)? {
+                    return Ok(None);
                 }
-                let Pending { status, connection, .. } = *pending;
-                self.pending = None;
-                request::answer(io.out(0), status, &[upgrade::refusal_fields(status), connection]);
+                let Pending { answer, connection, .. } = self.pending.take().expect("looked at just now");
                 let keep_alive = connection != request::CLOSE;
+                match answer {
+                    PlainAnswer::Status(status) => {
+                        request::answer(io.out(0), status, &[upgrade::refusal_fields(status), connection]);
+                    }
+                    PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
+                    PlainAnswer::OfSession(request) => {
+                        let keep_alive = request.keep_alive;
+                        self.asked = Some(Asked { request: Some(request), keep_alive, waiting: Vec::new() });
+                        on(ServerEvent::Asked);
+                        continue;
+                    }
+                }
                 on(ServerEvent::Requested { keep_alive });
                 if !keep_alive {
                     return Ok(Some(State::Done));
@@ -272,19 +327,36 @@ impl Http {
             }
             self.pending = Some(Pending {
                 body: Body::new(request.body),
-                status: plain_status(&request),
                 connection: request.connection_field(),
+                answer: dialects::plain_answer(cfg, &request, io),
             });
         }
     }
 }
 
-/// What a plain request gets: there is one empty page.
-fn plain_status(request: &Request<'_>) -> u16 {
-    match (request.path(), request.method) {
-        ("/", "GET" | "HEAD") => 200,
-        ("/", _) => 405,
-        _ => 404,
+impl Pending {
+    /// Whether the body is whole. That of a session's request is kept.
+    fn read_body(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<bool, Failure> {
+        while let Some(piece) = self.body.read(&cfg.limits, input)? {
+            match (piece, &mut self.answer) {
+                (Piece::End, _) => return Ok(true),
+                (Piece::Data(data), PlainAnswer::OfSession(request)) => request.body.extend_from_slice(data),
+                (Piece::Data(_), _) => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Asked {
+    /// Keeps what comes in before the answer is written: as much as one request may have.
+    fn hold(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<(), Failure> {
+        let room = cfg.limits.head_bytes_max as u64 + cfg.limits.body_bytes_max;
+        if (self.waiting.len() + input.len()) as u64 > room {
+            return Err(Failure::BodyTooLarge);
+        }
+        self.waiting.extend_from_slice(std::mem::take(input));
+        Ok(())
     }
 }
 

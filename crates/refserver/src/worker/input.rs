@@ -20,6 +20,8 @@ struct Verdict {
     answered: bool,
     /// The connection ends when the output is sent.
     ends: bool,
+    /// A request for a session is whole.
+    asked: bool,
 }
 
 /// The session's side of a connection.
@@ -53,6 +55,8 @@ pub(super) enum Call<'a> {
     Eof,
     Timeout,
     Close(u16),
+    /// A session has answered the request it was asked.
+    Answered,
 }
 
 impl Worker {
@@ -178,6 +182,10 @@ impl Worker {
                 verdict.answered = true;
                 verdict.ends |= !keep_alive;
             }
+            ServerEvent::Asked => {
+                verdict.answered = true;
+                verdict.asked = true;
+            }
             ServerEvent::Closed { .. } => verdict.ends = true,
         };
         let (session, cfg, now_ns) = (&mut connection.session, &self.options.protocol, self.now_ns);
@@ -185,6 +193,7 @@ impl Worker {
             Call::Input(bytes) => session.handle_input(cfg, now_ns, 0, bytes, &mut io, &mut on),
             Call::Eof => session.handle_eof(cfg, now_ns, 0, &mut on),
             Call::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
+            Call::Answered => session.handle_answered(cfg, now_ns, &mut io, &mut on),
             Call::Close(code) => {
                 session.close(cfg, now_ns, code, &mut io);
                 Ok(())
@@ -201,12 +210,16 @@ impl Worker {
             // The next request on a connection that lives on has as long as the first.
             connection.deadline_ns = now_ns + self.options.handshake_timeout_ns;
         }
+        let request = verdict.asked.then(|| connection.session.take_request()).flatten();
         for (other, place) in moved {
-            self.handle_moved(other, place);
+            self.handle_moved(other, place, false);
         }
         self.send_output(key, &output);
         self.buffers.output = Buffers::reuse(output);
         self.settle(key, verdict.ends);
+        if let (Some(request), true) = (request, self.connections.contains(key)) {
+            self.asked.push_back((self.token_of(key), request));
+        }
     }
 
     /// After a session has been called: the end, if it was that, and the next deadline.

@@ -146,7 +146,11 @@ impl Worker {
 
     /// Sends every member of a group its batch.
     fn deliver(&mut self, group: usize) {
-        let Delivery { batch, messages, members } = self.groups.begin_delivery(group);
+        let Delivery { room, batch, messages, members } = self.groups.begin_delivery(group);
+        if room.is_of_sessions() {
+            self.deliver_to_sessions(&batch, messages, &members);
+            return self.groups.end_delivery(group, Buffers::reuse(batch), members);
+        }
         let mut failed = Vec::new();
         for &member in &members {
             let key = member as usize;
@@ -173,9 +177,9 @@ impl Worker {
         }
     }
 
-    fn drop_slow(&mut self, key: usize) {
+    pub(super) fn drop_slow(&mut self, key: usize) {
         self.stats.slow_dropped += 1;
-        self.leave_rooms(key);
+        self.part(key);
         self.connections.remove(key).link.socket.abort();
     }
 
@@ -189,7 +193,7 @@ impl Worker {
 
     /// Nothing more will be said: the connection ends when what was said is sent.
     pub(super) fn close_after_output(&mut self, key: usize) {
-        self.leave_rooms(key);
+        self.part(key);
         let connection = &mut self.connections[key];
         connection.phase = Phase::Closing;
         connection.deadline_ns = self.now_ns + LINGER_NS;

@@ -21,7 +21,7 @@ impl Worker {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
-                self.leave_rooms(key);
+                self.part(key);
                 self.call(key, Call::Close(GOING_AWAY));
             } else if matches!(self.connections[key].phase, Phase::Fresh | Phase::Open) {
                 self.close_after_output(key);

@@ -10,7 +10,7 @@ mod json;
 mod options;
 pub(crate) mod over_http;
 mod raw;
-mod sockjs;
+pub(crate) mod sockjs;
 mod token;
 
 pub use options::{DialectOptions, ServerDialectOptions, TokenPlace};
@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::server::{ServerConfig, ServerEvent};
+use crate::session::SessionRequest;
 use crate::stamp::Stamp;
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
@@ -143,6 +144,29 @@ pub(crate) trait ServerDialect: Default {
 
     /// The connection is about to be closed by this side. Says the dialect's last words.
     fn handle_close<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
+}
+
+/// What a plain request gets.
+#[derive(Debug)]
+pub(crate) enum PlainAnswer {
+    /// An empty answer.
+    Status(u16),
+    /// This, already written.
+    Whole(Vec<u8>),
+    /// Whatever its session says.
+    OfSession(Box<SessionRequest>),
+}
+
+/// What a request that is no upgrade gets, once its body is in: that of the dialect at its path, or one empty page.
+pub(crate) fn plain_answer(cfg: &ServerConfig, request: &Request<'_>, io: &mut impl Io) -> PlainAnswer {
+    match cfg.dialect.unwrap_or_else(|| DialectId::at(request.path())) {
+        DialectId::Sockjs => sockjs::plain_answer(cfg, request, io),
+        _ => PlainAnswer::Status(match (request.path(), request.method) {
+            ("/", "GET" | "HEAD") => 200,
+            ("/", _) => 405,
+            _ => 404,
+        }),
+    }
 }
 
 /// Makes of the registry what knows every dialect: the ids, their names, and the state of a connection of any.
@@ -281,7 +305,8 @@ dialects! {
     /// websocket-bench's, as binary: echo and broadcast.
     Binary: binary, "binary";
     /// SockJS, over any of its transports: the json dialect's messages in its frames.
-    Sockjs: sockjs, "sockjs";
+    Sockjs: sockjs, "sockjs", at
+        "/sockjs" | "/echo" | "/close" | "/disabled_websocket_echo" | "/cookie_needed_echo";
     /// Action Cable, of Rails and of AnyCable.
     Actioncable: actioncable, "actioncable", at "/cable";
 }

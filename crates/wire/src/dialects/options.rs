@@ -43,10 +43,23 @@ pub struct ServerDialectOptions {
     pub cable_ping_interval_ns: u64,
     /// phoenix: a client that is silent this long is cut off. Phoenix waits 60 seconds.
     pub phoenix_timeout_ns: u64,
+    /// sockjs: from one heartbeat to the next. The protocol document recommends 25 seconds.
+    pub sockjs_heartbeat_ns: u64,
+    /// sockjs: how long a session without a connection to write to lives. The protocol document says 5 seconds.
+    pub sockjs_disconnect_ns: u64,
+    /// sockjs: bytes of one streaming answer after which it ends, and the client has to ask anew. 128 KiB by the
+    /// protocol document; the service `/echo` has its 4096 always.
+    pub sockjs_response_bytes_max: usize,
 }
 
 impl Default for ServerDialectOptions {
     fn default() -> ServerDialectOptions {
-        ServerDialectOptions { cable_ping_interval_ns: 3_000_000_000, phoenix_timeout_ns: 60_000_000_000 }
+        ServerDialectOptions {
+            cable_ping_interval_ns: 3_000_000_000,
+            phoenix_timeout_ns: 60_000_000_000,
+            sockjs_heartbeat_ns: 25_000_000_000,
+            sockjs_disconnect_ns: 5_000_000_000,
+            sockjs_response_bytes_max: 128 << 10,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! [`httparse`] knows the grammar of a head; what is here adds what a careful peer refuses besides: bare line
 //! ends, control characters, ambiguous lengths, heads and bodies beyond the limits.
 
+pub(crate) mod answer;
 pub mod body;
 pub mod exchange;
 pub mod fields;

@@ -126,9 +126,11 @@ pub fn answer(out: &mut Vec<u8>, status: u16, fields: &[&str]) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn status_text(status: u16) -> &'static str {
+pub(crate) fn status_text(status: u16) -> &'static str {
     match status {
         200 => "200 OK",
+        204 => "204 No Content",
+        304 => "304 Not Modified",
         400 => "400 Bad Request",
         403 => "403 Forbidden",
         404 => "404 Not Found",

@@ -75,6 +75,19 @@ impl Sender {
         self.closed = true;
     }
 
+    /// Sends the close frame with a reason in words, of at most 123 bytes, unless one has been sent.
+    pub(crate) fn close_because(&mut self, io: &mut impl Io, code: u16, reason: &str) {
+        debug_assert!(close::may_be_sent(code) && reason.len() <= CONTROL_BYTES_MAX - 2);
+        if self.closed {
+            return;
+        }
+        self.control(io, Opcode::Close, |out| {
+            out.extend_from_slice(&code.to_be_bytes());
+            out.extend_from_slice(reason.as_bytes());
+        });
+        self.closed = true;
+    }
+
     /// Tells the peer why the connection fails (RFC 6455 §7.1.7).
     pub fn fail(&mut self, io: &mut impl Io, failure: Failure) {
         if let Some(code) = failure.close_code() {

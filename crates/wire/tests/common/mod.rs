@@ -86,6 +86,7 @@ impl Happened {
     pub(crate) fn of(event: ServerEvent<'_>) -> Option<Happened> {
         Some(match event {
             ServerEvent::Upgraded => Happened::Upgraded,
+            ServerEvent::Asked => return None,
             ServerEvent::Joined { room } if room.topic == 0 => return None,
             ServerEvent::Joined { room } => Happened::Joined(room),
             ServerEvent::Left { room } => Happened::Left(room),

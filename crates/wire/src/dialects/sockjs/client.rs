@@ -127,8 +127,9 @@ pub(crate) fn handle_frame(
             on(Event::Closed { code: LOST });
         }
         (b'a', Phase::Open) => {
-            for string in Strings::new(rest) {
-                let string = string?;
+            let mut strings = Strings::default();
+            while let Some(string) = strings.next(rest)? {
+                let string = &rest[string];
                 on(json::classify::<json::Escaped>(string, string.len() as u32, cfg.tail()));
             }
         }

@@ -1,56 +1,57 @@
 //! The strings of an array, as they are written in it, and back.
 
+use std::ops::Range;
+
 use crate::failure::Failure;
 
-/// The strings of a JSON array, still escaped, in order; an error where there is anything else. Whether what is in
+/// Finds the strings of a JSON array of strings, in order; an error where there is anything else. Whether what is in
 /// the strings is well escaped is not looked at.
-pub(crate) struct Strings<'a> {
-    array: &'a [u8],
+#[derive(Default)]
+pub(crate) struct Strings {
     at: usize,
     state: State,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum State {
+    #[default]
     Start,
     Within,
     Over,
 }
 
-impl<'a> Strings<'a> {
-    pub(crate) fn new(array: &'a [u8]) -> Strings<'a> {
-        Strings { array, at: 0, state: State::Start }
-    }
-
-    fn advance(&mut self) -> Result<Option<&'a [u8]>, Failure> {
-        if self.state == State::Start {
-            self.expect(b'[')?;
-            if self.peek() == Some(b']') {
-                return self.end();
+impl Strings {
+    /// Where the next string is, without its marks; `None` behind the last. `array` is the same each time.
+    pub(crate) fn next(&mut self, array: &[u8]) -> Result<Option<Range<usize>>, Failure> {
+        match self.state {
+            State::Over => return Ok(None),
+            State::Start => {
+                self.expect(array, b'[')?;
+                if self.peek(array) == Some(b']') {
+                    return self.end(array);
+                }
             }
-        } else {
-            match self.peek() {
+            State::Within => match self.peek(array) {
                 Some(b',') => self.at += 1,
-                _ => return self.end(),
-            }
+                _ => return self.end(array),
+            },
         }
         self.state = State::Within;
-        self.expect(b'"')?;
-        let end = string_end(self.array, self.at).ok_or(Failure::BadMessage)?;
-        let string = &self.array[self.at..end];
-        self.at = end + 1;
+        self.expect(array, b'"')?;
+        let string = self.at..string_end(array, self.at).ok_or(Failure::BadMessage)?;
+        self.at = string.end + 1;
         Ok(Some(string))
     }
 
     /// Nothing may follow the array.
-    fn end(&mut self) -> Result<Option<&'a [u8]>, Failure> {
-        self.expect(b']')?;
+    fn end(&mut self, array: &[u8]) -> Result<Option<Range<usize>>, Failure> {
+        self.expect(array, b']')?;
         self.state = State::Over;
-        if self.peek().is_none() { Ok(None) } else { Err(Failure::BadMessage) }
+        if self.peek(array).is_none() { Ok(None) } else { Err(Failure::BadMessage) }
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Failure> {
-        if self.peek() != Some(byte) {
+    fn expect(&mut self, array: &[u8], byte: u8) -> Result<(), Failure> {
+        if self.peek(array) != Some(byte) {
             return Err(Failure::BadMessage);
         }
         self.at += 1;
@@ -58,26 +59,11 @@ impl<'a> Strings<'a> {
     }
 
     /// The byte after blanks.
-    fn peek(&mut self) -> Option<u8> {
-        while matches!(self.array.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+    fn peek(&mut self, array: &[u8]) -> Option<u8> {
+        while matches!(array.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
-        self.array.get(self.at).copied()
-    }
-}
-
-impl<'a> Iterator for Strings<'a> {
-    type Item = Result<&'a [u8], Failure>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.state == State::Over {
-            return None;
-        }
-        let next = self.advance();
-        if next.is_err() {
-            self.state = State::Over;
-        }
-        next.transpose()
+        array.get(self.at).copied()
     }
 }
 
@@ -90,6 +76,58 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
         }
         at += 2;
     }
+}
+
+/// Judges what is in a string (RFC 8259 §7): escapes there are, and no control characters.
+pub(crate) fn check(string: &[u8]) -> Result<(), Failure> {
+    if string.iter().any(|&b| b < 0x20) {
+        return Err(Failure::BadMessage);
+    }
+    let mut rest = string;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (&escape, mut after) = rest[at + 1..].split_first().ok_or(Failure::BadMessage)?;
+        match escape {
+            b'u' => drop(take_hex(&mut after)?),
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+            _ => return Err(Failure::BadMessage),
+        }
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Whether a string holds characters that browsers mangle on some transport.
+pub(crate) fn has_mangled(string: &[u8]) -> bool {
+    memchr::memchr2_iter(0xe2, 0xef, string).any(|at| mangled(&string[at..]).is_some())
+}
+
+/// Appends a string with what browsers mangle escaped.
+pub(crate) fn escape_mangled(out: &mut Vec<u8>, string: &[u8]) {
+    let mut rest = string;
+    while let Some(at) = memchr::memchr2(0xe2, 0xef, rest) {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let taken = match mangled(rest) {
+            Some(code) => {
+                out.extend_from_slice(format!("\\u{code:04x}").as_bytes());
+                3
+            }
+            None => {
+                out.push(rest[0]);
+                1
+            }
+        };
+        rest = &rest[taken..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// The character at the start, if it is one that the protocol document has servers escape, beyond ASCII:
+/// U+200C–200F, 2028–202F, 2060–206F, FFF0–FFFF.
+fn mangled(bytes: &[u8]) -> Option<u32> {
+    let &[a @ (0xe2 | 0xef), b, c] = bytes.first_chunk::<3>()? else { return None };
+    let code = u32::from(a & 15) << 12 | u32::from(b & 63) << 6 | u32::from(c & 63);
+    matches!(code, 0x200c..=0x200f | 0x2028..=0x202f | 0x2060..=0x206f | 0xfff0..=0xffff).then_some(code)
 }
 
 /// Appends text as it is written in a JSON string.

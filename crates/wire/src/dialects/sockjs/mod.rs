@@ -11,17 +11,23 @@
 //!
 //! The messages are those of the json dialect. At `/websocket` below a service they go without any frame.
 //!
-//! Here: what both roles share. [`client`] and [`requests`] are the client over a WebSocket and over requests.
+//! The client is in `client` over a WebSocket and in `requests` over requests, the server in `server` and `session`.
 
+mod app;
 mod client;
-pub(crate) mod frames;
+mod frames;
 mod lines;
+mod receiver;
 pub(crate) mod requests;
+mod server;
+mod service;
+pub(crate) mod session;
 mod transport;
 
-pub(crate) use super::family::Server;
 pub(crate) use client::Client;
-pub(crate) use transport::Transport;
+pub(crate) use server::Server;
+pub(crate) use service::plain_answer;
+use transport::Transport;
 
 use super::{Parts, json};
 use crate::config::{BadOption, Options};

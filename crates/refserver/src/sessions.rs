@@ -1,0 +1,74 @@
+//! The sessions that a worker keeps: found by name by requests, by token by timers, by key by rooms.
+
+use std::collections::HashMap;
+
+use slab::Slab;
+use wire::session::{Session, SessionRequest};
+
+use crate::connection::NEVER_NS;
+use crate::group::Membership;
+
+/// A session and what concerns it outside of it.
+pub(crate) struct Entry {
+    pub(crate) session: Session,
+    name: Box<str>,
+    /// Tells this session from an earlier one with the same key.
+    pub(crate) serial: u32,
+    /// The token of the connection whose request it holds.
+    pub(crate) held: Option<u64>,
+    pub(crate) memberships: Vec<Membership>,
+    /// The time of the entry in the timers that counts.
+    pub(crate) timer_ns: u64,
+}
+
+/// All sessions of a worker.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    list: Slab<Entry>,
+    by_name: HashMap<Box<str>, usize>,
+}
+
+impl Sessions {
+    /// The session of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Makes the session that a request opens.
+    pub(crate) fn open(&mut self, request: &SessionRequest, serial: u32) -> usize {
+        let name: Box<str> = request.name().into();
+        let entry = Entry {
+            session: Session::new(request),
+            name: name.clone(),
+            serial,
+            held: None,
+            memberships: Vec::new(),
+            timer_ns: NEVER_NS,
+        };
+        let key = self.list.insert(entry);
+        self.by_name.insert(name, key);
+        key
+    }
+
+    /// Forgets a session.
+    pub(crate) fn remove(&mut self, key: usize) -> Entry {
+        let entry = self.list.remove(key);
+        self.by_name.remove(&entry.name);
+        entry
+    }
+
+    /// A session that exists.
+    pub(crate) fn get(&mut self, key: usize) -> &mut Entry {
+        &mut self.list[key]
+    }
+
+    /// The key of a session that is still the one with this serial.
+    pub(crate) fn check(&self, key: usize, serial: u32) -> Option<usize> {
+        self.list.get(key).filter(|entry| entry.serial == serial).map(|_| key)
+    }
+
+    /// The places of a session that exists.
+    pub(crate) fn memberships(&mut self, key: usize) -> &mut Vec<Membership> {
+        &mut self.list[key].memberships
+    }
+}

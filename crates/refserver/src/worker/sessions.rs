@@ -1,0 +1,260 @@
+//! Sessions that outlive connections: whose request goes where, and what sessions say to which connection.
+//!
+//! A session lives at one worker, which its name decides; a connection with a request for it moves there.
+
+use net::errors::ErrorKind;
+use net::poll::Interest;
+use wire::session::{Answer, HELD, REQUEST, SessionRequest};
+use wire::{Io, ServerEvent, StreamId};
+
+use super::input::Call;
+use super::{Buffers, TOKEN_SESSION, Worker, token};
+use crate::connection::NEVER_NS;
+use crate::mailbox::Arrival;
+use crate::options::SlowPolicy;
+
+/// Which of a session's verbs to call.
+enum SessionCall<'a> {
+    /// With the key of the connection that it came by.
+    Request(usize, SessionRequest),
+    Lost,
+    Broadcast(&'a [u8]),
+    Timeout,
+}
+
+/// The session's side of the worker.
+struct SessionIo<'a> {
+    request: &'a mut Vec<u8>,
+    held: &'a mut Vec<u8>,
+    rng: &'a mut fastrand::Rng,
+    /// The answer held is whole.
+    is_answered: bool,
+}
+
+impl Io for SessionIo<'_> {
+    fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
+        match stream {
+            REQUEST => self.request,
+            _ => self.held,
+        }
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.rng.u64(..)
+    }
+
+    fn open_stream(&mut self, _stream: StreamId) {
+        unreachable!("a server does not connect");
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        debug_assert_eq!(stream, HELD, "the answer to the request in hand ends with the call");
+        self.is_answered = true;
+    }
+}
+
+impl Worker {
+    /// Has sessions told of their losses, and requests answered, until there are no more: an answer lets the next
+    /// request on its connection be read.
+    pub(super) fn serve_sessions(&mut self) {
+        loop {
+            if let Some(token) = self.bereft.pop() {
+                self.handle_lost(token);
+            } else if let Some((token, request)) = self.asked.pop_front() {
+                self.handle_request(token, request);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn handle_lost(&mut self, token: u64) {
+        let Some(key) = self.find_session(token) else { return };
+        self.sessions.get(key).held = None;
+        self.call_session(key, SessionCall::Lost);
+    }
+
+    fn handle_request(&mut self, token: u64, request: SessionRequest) {
+        let Some(key) = self.find(token) else { return };
+        let keeper = request.keeper(self.others.len() + 1);
+        if keeper != self.number {
+            return self.hand_over(key, request, keeper);
+        }
+        let session = match self.sessions.find(request.name()) {
+            Some(session) => session,
+            None if request.opens() => {
+                let serial = self.new_serial();
+                self.sessions.open(&request, serial)
+            }
+            None => return self.refuse(key, request),
+        };
+        self.call_session(session, SessionCall::Request(key, request));
+    }
+
+    /// Moves a connection to the worker that keeps its session.
+    fn hand_over(&mut self, key: usize, request: SessionRequest, keeper: usize) {
+        if let Err(error) = self.poller.remove(&self.connections[key].link.socket) {
+            return self.fail(key, ErrorKind::of(&error));
+        }
+        let connection = self.connections.remove(key);
+        let other = if keeper < self.number { keeper } else { keeper - 1 };
+        self.others[other].transfer(Arrival { connection, request });
+    }
+
+    /// A connection has moved here.
+    pub(super) fn take_in(&mut self, arrival: Arrival) {
+        let Arrival { mut connection, request } = arrival;
+        connection.serial = self.new_serial();
+        connection.timer_ns = NEVER_NS;
+        let interest = match connection.link.unsent_bytes() {
+            0 => Interest::ReadEdge,
+            _ => Interest::ReadWriteEdge,
+        };
+        let key = self.connections.insert(connection);
+        let token = self.token_of(key);
+        if let Err(error) = self.poller.add(&self.connections[key].link.socket, token, interest) {
+            return self.fail(key, ErrorKind::of(&error));
+        }
+        self.arm(key);
+        self.asked.push_back((token, request));
+    }
+
+    fn refuse(&mut self, key: usize, request: SessionRequest) {
+        let mut output = std::mem::take(&mut self.buffers.output);
+        let mut unused = Vec::new();
+        let (rng, is_answered) = (&mut self.rng, false);
+        request.refuse(&mut SessionIo { request: &mut output, held: &mut unused, rng, is_answered });
+        self.answer(key, output, true);
+    }
+
+    /// Calls a session, and does what it wants done.
+    fn call_session(&mut self, key: usize, call: SessionCall<'_>) {
+        let entry = self.sessions.get(key);
+        let mut to_request = std::mem::take(&mut self.buffers.output);
+        let mut to_held = std::mem::take(&mut self.buffers.second);
+        let rng = &mut self.rng;
+        let mut io = SessionIo { request: &mut to_request, held: &mut to_held, rng, is_answered: false };
+        let (groups, stats, memberships) = (&mut self.groups, &mut self.stats, &mut entry.memberships);
+        let mut left = Vec::new();
+        let mut on = |event: ServerEvent<'_>| match event {
+            ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
+            ServerEvent::Left { room } => {
+                let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
+                left.extend(at.map(|at| memberships.swap_remove(at)));
+            }
+            ServerEvent::Echoed { .. } => stats.echoes += 1,
+            ServerEvent::Broadcast { room, frame } => {
+                stats.broadcasts += 1;
+                groups.push(room, 1, frame);
+            }
+            _ => {}
+        };
+        let (cfg, now_ns, session) = (&self.options.protocol, self.now_ns, &mut entry.session);
+        let answer = match call {
+            SessionCall::Request(connection, request) => {
+                Some((connection, session.handle_request(cfg, now_ns, request, &mut io, &mut on)))
+            }
+            SessionCall::Lost => {
+                session.handle_lost(cfg, now_ns, &mut io, &mut on);
+                None
+            }
+            SessionCall::Broadcast(frames) => {
+                session.handle_broadcast(cfg, now_ns, frames, &mut io);
+                None
+            }
+            SessionCall::Timeout => {
+                session.handle_timeout(cfg, now_ns, &mut io, &mut on);
+                None
+            }
+        };
+        let is_answered = io.is_answered;
+        let held = if is_answered { entry.held.take() } else { entry.held };
+        self.leave_rooms(left);
+        match held.and_then(|token| self.find(token)) {
+            Some(connection) => self.answer(connection, to_held, is_answered),
+            None => self.buffers.second = Buffers::reuse(to_held),
+        }
+        match answer {
+            Some((connection, answer)) => {
+                if answer == Answer::Held {
+                    self.hold(key, connection);
+                }
+                self.answer(connection, to_request, answer == Answer::Whole);
+            }
+            None => self.buffers.output = Buffers::reuse(to_request),
+        }
+        self.settle_session(key);
+    }
+
+    /// A session keeps a connection's request open.
+    fn hold(&mut self, key: usize, connection: usize) {
+        let held = self.token_of(connection);
+        let entry = self.sessions.get(key);
+        entry.held = Some(held);
+        self.connections[connection].held_by = Some(TOKEN_SESSION | token(key, entry.serial));
+    }
+
+    /// Sends what a session has said to a connection; `is_whole`: the answer ends with it.
+    fn answer(&mut self, key: usize, output: Vec<u8>, is_whole: bool) {
+        let token = self.token_of(key);
+        self.send_output(key, &output);
+        self.buffers.output = Buffers::reuse(output);
+        if is_whole && self.find(token).is_some() {
+            self.connections[key].held_by = None;
+            self.call(key, Call::Answered);
+        }
+    }
+
+    /// After a session has been called: the end, if it was that, and the next deadline.
+    fn settle_session(&mut self, key: usize) {
+        let entry = self.sessions.get(key);
+        if entry.session.is_over() {
+            let entry = self.sessions.remove(key);
+            return self.leave_rooms(entry.memberships);
+        }
+        let next_ns = entry.session.poll_timeout().unwrap_or(NEVER_NS);
+        if next_ns < entry.timer_ns {
+            entry.timer_ns = next_ns;
+            self.timers.add(next_ns, TOKEN_SESSION | token(key, entry.serial));
+        }
+    }
+
+    /// An entry of the timers that is a session's has come up.
+    pub(super) fn handle_session_timer(&mut self, at_ns: u64, token: u64) {
+        let Some(key) = self.find_session(token) else { return };
+        let entry = self.sessions.get(key);
+        if entry.timer_ns != at_ns {
+            return;
+        }
+        entry.timer_ns = NEVER_NS;
+        if entry.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.call_session(key, SessionCall::Timeout);
+        } else {
+            self.settle_session(key);
+        }
+    }
+
+    /// Gives each of the sessions a batch of broadcasts.
+    pub(super) fn deliver_to_sessions(&mut self, batch: &[u8], messages: u64, members: &[u32]) {
+        for &member in members {
+            let key = member as usize;
+            let held = self.sessions.get(key).held.and_then(|token| self.find(token));
+            if let Some(connection) = held {
+                let unsent_bytes = self.connections[connection].link.unsent_bytes();
+                if unsent_bytes > 0 && unsent_bytes + batch.len() > self.options.backlog_bytes_max {
+                    match self.options.slow_policy {
+                        SlowPolicy::DropMessage => self.stats.copies_skipped += messages,
+                        SlowPolicy::DropConnection => self.drop_slow(connection),
+                    }
+                    continue;
+                }
+            }
+            self.call_session(key, SessionCall::Broadcast(batch));
+            self.stats.copies += messages;
+        }
+    }
+
+    fn find_session(&self, token: u64) -> Option<usize> {
+        self.sessions.check(token as u32 as usize, ((token & !TOKEN_SESSION) >> 32) as u32)
+    }
+}

@@ -1,0 +1,299 @@
+//! The server's side over plain requests: a session that outlives them.
+//!
+//! ```text
+//! new --a request to receive: o--> open
+//! open --messages; a request to receive--> answered, or held until there are some
+//! held --h, every 25 seconds--> held, or answered with it
+//! open --the service closes; the connection held is gone--> closed: every request gets the reason
+//! open, closed --nothing held for 5 seconds--> over
+//! ```
+
+use super::app::{self, App, GO_AWAY};
+use super::receiver::{Receiver, Receiving};
+use super::service::{Service, percent_decode};
+use crate::failure::Failure;
+use crate::http::answer::AnswerHead;
+use crate::io::Io;
+use crate::server::ServerEvent;
+use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
+use crate::ws::utf8;
+
+/// Most bytes of messages that wait for the client to ask for them.
+const QUEUED_BYTES_MAX: usize = 1 << 20;
+
+const TEXT: &str = "text/plain; charset=UTF-8";
+
+type Reason = (u16, &'static str);
+
+const ANOTHER: Reason = (2010, "Another connection still open");
+const INTERRUPTED: Reason = (1002, "Connection interrupted");
+const TOO_SLOW: Reason = (1008, "Too many messages waiting");
+
+/// What a request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verb {
+    Receive(Receiving),
+    XhrSend,
+    JsonpSend,
+}
+
+impl Verb {
+    /// Its method, and whether browsers ask beforehand whether they may.
+    pub(crate) fn methods(self) -> (&'static str, bool) {
+        match self {
+            Verb::Receive(Receiving::XhrPolling | Receiving::XhrStreaming) | Verb::XhrSend => ("POST", true),
+            Verb::Receive(Receiving::EventSource) => ("GET", true),
+            Verb::Receive(Receiving::HtmlFile | Receiving::Jsonp) => ("GET", false),
+            Verb::JsonpSend => ("POST", false),
+        }
+    }
+
+    /// Whether pages of other origins may read the answer.
+    pub(crate) fn has_cors(self) -> bool {
+        self.methods().1
+    }
+}
+
+/// A request, as its head has it.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) service: &'static Service,
+    pub(crate) verb: Verb,
+    pub(crate) head: AnswerHead,
+    /// The function to call with frames, or nothing.
+    pub(crate) callback: String,
+    /// The body is a form.
+    pub(crate) form: bool,
+}
+
+impl Request {
+    /// The messages sent with it, or what is wrong with them.
+    fn messages(&self, body: &[u8]) -> Result<Vec<u8>, &'static str> {
+        let array = match (self.verb, self.form) {
+            (Verb::JsonpSend, true) => {
+                let field = body.split(|&b| b == b'&').find_map(|pair| pair.strip_prefix(b"d="));
+                percent_decode(field.unwrap_or_default())
+            }
+            _ => body.to_vec(),
+        };
+        if array.is_empty() {
+            return Err("Payload expected.");
+        }
+        utf8::check(&array).map(|()| array).map_err(|_| "Broken JSON encoding.")
+    }
+
+    fn complain(&self, io: &mut impl Io, complaint: &str) {
+        self.head.write_whole(io.out(REQUEST), 500, Some(TEXT), complaint.as_bytes());
+    }
+
+    /// Answers that there is no such session to send to.
+    pub(crate) fn refuse(self, body: &[u8], io: &mut impl Io) {
+        match self.messages(body) {
+            Ok(_) => self.head.write_whole(io.out(REQUEST), 404, None, b""),
+            Err(complaint) => self.complain(io, complaint),
+        }
+    }
+}
+
+/// One session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    service: &'static Service,
+    phase: Phase,
+    held: Option<Receiver>,
+    /// Strings that wait, each with a comma before it.
+    queued: Vec<u8>,
+    /// The next heartbeat if there is an answer to write it to, or else the end.
+    deadline_ns: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    New,
+    Open,
+    Closed(Reason),
+    Over,
+}
+
+impl Session {
+    pub(crate) fn new(request: &Request) -> Session {
+        let service = request.service;
+        Session { service, phase: Phase::New, held: None, queued: Vec::new(), deadline_ns: u64::MAX }
+    }
+
+    fn receive<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        receiving: Receiving,
+        request: Request,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Answer {
+        let out = link.io.out(REQUEST);
+        let mut receiver = Receiver::open(receiving, request.head, request.callback, out);
+        if self.held.is_some() {
+            return close(receiver, out, ANOTHER);
+        }
+        let bytes_max = self.response_bytes_max(link);
+        let out = link.io.out(REQUEST);
+        let mut is_whole = false;
+        if self.phase == Phase::New {
+            self.phase = Phase::Open;
+            is_whole = receiver.write_frame(out, [b"o", b"", b""], bytes_max);
+            match self.service.app {
+                App::Close => self.phase = Phase::Closed(GO_AWAY),
+                _ => on(ServerEvent::Joined { room: app::room_of_sessions(self.service) }),
+            }
+        }
+        if !is_whole {
+            match self.phase {
+                Phase::Closed(reason) => {
+                    self.wait_for_request(link);
+                    return close(receiver, link.io.out(REQUEST), reason);
+                }
+                _ if !self.queued.is_empty() => {
+                    is_whole = receiver.write_frame(out, [b"a[", &self.queued[1..], b"]"], bytes_max);
+                    self.queued = Vec::new();
+                }
+                _ => {}
+            }
+        }
+        if is_whole {
+            receiver.end(link.io.out(REQUEST));
+            self.wait_for_request(link);
+            return Answer::Whole;
+        }
+        self.held = Some(receiver);
+        self.deadline_ns = link.now_ns + link.cfg.of_dialect.sockjs_heartbeat_ns;
+        Answer::Held
+    }
+
+    fn send<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        request: &Request,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        let mut array = match request.messages(body) {
+            Ok(array) => array,
+            Err(complaint) => return request.complain(link.io, complaint),
+        };
+        let end = array.len();
+        // A comma before the first, as strings wait.
+        array.push(b',');
+        if app::answer_array(self.service, &mut array, 0..end, on) == Err(Failure::BadMessage) {
+            return request.complain(link.io, "Broken JSON encoding.");
+        }
+        let out = link.io.out(REQUEST);
+        match request.verb {
+            Verb::JsonpSend => request.head.write_whole(out, 200, Some(TEXT), b"ok"),
+            _ => request.head.write_whole(out, 204, Some(TEXT), b""),
+        }
+        if array.len() > end + 1 {
+            self.deliver(link, &array[end..]);
+        }
+    }
+
+    /// Sends strings, each with a comma before it, or keeps them until the client asks.
+    fn deliver<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8]) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        if self.held.is_some() {
+            return self.write_held(link, [b"a[", &strings[1..], b"]"]);
+        }
+        if self.queued.len() + strings.len() > QUEUED_BYTES_MAX {
+            self.queued = Vec::new();
+            self.phase = Phase::Closed(TOO_SLOW);
+            return;
+        }
+        self.queued.extend_from_slice(strings);
+    }
+
+    /// Writes a frame to the answer that is held.
+    fn write_held<I: Io>(&mut self, link: &mut SessionLink<'_, I>, frame: [&[u8]; 3]) {
+        let bytes_max = self.response_bytes_max(link);
+        let Some(mut receiver) = self.held.take() else { return };
+        if !receiver.write_frame(link.io.out(HELD), frame, bytes_max) {
+            self.held = Some(receiver);
+            return;
+        }
+        receiver.end(link.io.out(HELD));
+        link.io.close_stream(HELD);
+        self.wait_for_request(link);
+    }
+
+    fn wait_for_request<I: Io>(&mut self, link: &SessionLink<'_, I>) {
+        self.deadline_ns = link.now_ns + link.cfg.of_dialect.sockjs_disconnect_ns;
+    }
+
+    fn response_bytes_max<I: Io>(&self, link: &SessionLink<'_, I>) -> usize {
+        self.service.response_bytes_max.unwrap_or(link.cfg.of_dialect.sockjs_response_bytes_max)
+    }
+
+    fn leave(&mut self, on: &mut impl FnMut(ServerEvent<'_>)) {
+        if self.phase == Phase::Open {
+            on(ServerEvent::Left { room: app::room_of_sessions(self.service) });
+        }
+        self.queued = Vec::new();
+    }
+}
+
+/// Writes a close frame, and with it the end of the answer.
+fn close(mut receiver: Receiver, out: &mut Vec<u8>, (code, reason): Reason) -> Answer {
+    receiver.write_frame(out, [format!("c[{code},\"{reason}\"]").as_bytes(), b"", b""], 0);
+    receiver.end(out);
+    Answer::Whole
+}
+
+impl ServerSession for Session {
+    type Request = Request;
+
+    fn handle_request<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        request: Request,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Answer {
+        match request.verb {
+            Verb::Receive(receiving) => self.receive(link, receiving, request, on),
+            Verb::XhrSend | Verb::JsonpSend => {
+                self.send(link, &request, body, on);
+                Answer::Whole
+            }
+        }
+    }
+
+    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+        self.held = None;
+        self.leave(on);
+        self.phase = Phase::Closed(INTERRUPTED);
+        self.wait_for_request(link);
+    }
+
+    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8]) {
+        self.deliver(link, strings);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        (self.deadline_ns != u64::MAX).then_some(self.deadline_ns)
+    }
+
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+        if link.now_ns < self.deadline_ns {
+            return;
+        }
+        if self.held.is_some() {
+            self.deadline_ns = link.now_ns + link.cfg.of_dialect.sockjs_heartbeat_ns;
+            return self.write_held(link, [b"h", b"", b""]);
+        }
+        self.leave(on);
+        self.phase = Phase::Over;
+        self.deadline_ns = u64::MAX;
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+}

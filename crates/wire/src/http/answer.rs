@@ -1,0 +1,80 @@
+//! Answers with a body: whole, or in chunks as they come up (RFC 9112 §7.1).
+
+use super::request::{CLOSE, status_text};
+
+/// How an answer's head goes on after its status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AnswerHead {
+    /// The minor version of the request: 0 has no chunks.
+    pub(crate) minor: u8,
+    /// Whether the connection lives on.
+    pub(crate) keep_alive: bool,
+    /// Whole field lines.
+    pub(crate) fields: String,
+}
+
+impl AnswerHead {
+    /// Appends a whole answer.
+    pub(crate) fn write_whole(
+        &self,
+        out: &mut Vec<u8>,
+        status: u16,
+        content_type: Option<&str>,
+        body: &[u8],
+    ) {
+        self.write(out, status, content_type);
+        // Neither may carry one, nor say how long it is (RFC 9110 §8.6).
+        if !matches!(status, 204 | 304) {
+            out.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(body);
+    }
+
+    /// Appends the head of an answer whose end is not known yet. Without chunks the connection's end is its end:
+    /// such a head has no `keep_alive`.
+    pub(crate) fn write_stream(&self, out: &mut Vec<u8>, status: u16, content_type: &str) {
+        debug_assert!(self.minor >= 1 || !self.keep_alive);
+        self.write(out, status, Some(content_type));
+        if self.minor >= 1 {
+            out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+
+    /// Appends a part of the stream's body, given in parts itself; not nothing.
+    pub(crate) fn write_chunk(&self, out: &mut Vec<u8>, parts: &[&[u8]]) {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        debug_assert!(bytes > 0, "an empty chunk is the end");
+        if self.minor >= 1 {
+            out.extend_from_slice(format!("{bytes:x}\r\n").as_bytes());
+        }
+        parts.iter().for_each(|part| out.extend_from_slice(part));
+        if self.minor >= 1 {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Appends the end of the stream.
+    pub(crate) fn write_end(&self, out: &mut Vec<u8>) {
+        if self.minor >= 1 {
+            out.extend_from_slice(b"0\r\n\r\n");
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, status: u16, content_type: Option<&str>) {
+        let connection = match (self.keep_alive, self.minor) {
+            (false, _) => CLOSE,
+            (true, 0) => "Connection: keep-alive\r\n",
+            (true, _) => "",
+        };
+        for part in ["HTTP/1.1 ", status_text(status), "\r\n", &self.fields, connection] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        if let Some(content_type) = content_type {
+            for part in ["Content-Type: ", content_type, "\r\n"] {
+                out.extend_from_slice(part.as_bytes());
+            }
+        }
+    }
+}
