@@ -99,6 +99,9 @@ pub(crate) struct RunArgs {
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
+    /// In a job of GitHub Actions: a Markdown summary, and an error for each broken --limit
+    #[arg(long, help_heading = "Output")]
+    pub(crate) github: bool,
     /// Leave the results file in this directory
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
@@ -118,6 +121,8 @@ pub(crate) enum Format {
     Csv,
     /// A Markdown table
     Md,
+    /// JUnit's XML: a test suite for each step, a test case for each --limit
+    Junit,
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

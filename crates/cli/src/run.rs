@@ -112,7 +112,7 @@ impl<'a> Desk<'a> {
             quantile: request.percentile / 100.0,
             clients_max: plan::clients_per_process()? * u64::from(request.shape.processes),
             warmup: None,
-            sink: Sink::new(args.format, style, args.out.clone())?,
+            sink: Sink::new(args, style)?,
             live: Live::new(args.quiet)?,
             run: blank(request),
         })

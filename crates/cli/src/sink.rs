@@ -1,20 +1,26 @@
 //! Where results go: standard output, and a file that is brought up to date after every step.
 
-use std::fs;
+use std::env;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use report::Style;
 use results::Run;
 
-use crate::args::Format;
+use crate::args::{Format, RunArgs};
 use crate::exit::Failure;
+
+/// Where a job of GitHub Actions puts what its page shows.
+const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Prints and keeps a run.
 pub(crate) struct Sink {
     format: Format,
     style: Style,
     dir: Option<PathBuf>,
+    /// The summary of a GitHub job.
+    github: Option<PathBuf>,
     /// Nobody reads standard output any more (`| head`).
     closed: bool,
     /// The first time the file could not be written.
@@ -22,14 +28,16 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// A sink; a directory is made now, so that a bad one is known before anything is measured.
-    pub(crate) fn new(format: Format, style: Style, dir: Option<PathBuf>) -> Result<Self, Failure> {
+    /// A sink as the flags ask for it; a directory is made now, so that a bad one is known before anything is measured.
+    pub(crate) fn new(args: &RunArgs, style: Style) -> Result<Self, Failure> {
+        let dir = args.out.clone();
         if let Some(dir) = &dir {
             fs::create_dir_all(dir).map_err(|error| {
                 Failure::could_not(format!("make the directory {}", dir.display()), error)
             })?;
         }
-        Ok(Self { format, style, dir, closed: false, unwritten: None })
+        let github = args.github.then(github_summary).transpose()?;
+        Ok(Self { format: args.format, style, dir, github, closed: false, unwritten: None })
     }
 
     /// A step has ended.
@@ -48,9 +56,11 @@ impl Sink {
             Format::Json => report::render(run, report::Format::Json, &self.style),
             Format::Csv => report::render(run, report::Format::Csv, &self.style),
             Format::Md => report::render(run, report::Format::Markdown, &self.style),
+            Format::Junit => report::render(run, report::Format::Junit, &self.style),
         };
         self.print(&text);
         self.keep(run);
+        self.tell_github(run);
         self.unwritten.map_or(Ok(()), Err)
     }
 
@@ -80,6 +90,25 @@ impl Sink {
             self.unwritten.get_or_insert(failure);
         }
     }
+
+    /// Adds to the job's summary, and reports on standard error, where the runner looks for commands as well: standard
+    /// output belongs to --format.
+    fn tell_github(&mut self, run: &Run) {
+        let Some(path) = &self.github else { return };
+        eprint!("{}", report::annotations(run));
+        let added = OpenOptions::new().append(true).create(true).open(path);
+        if let Err(error) = added.and_then(|mut file| file.write_all(report::markdown(run).as_bytes())) {
+            let failure = Failure::could_not(format!("write {}", path.display()), error);
+            self.unwritten.get_or_insert(failure);
+        }
+    }
+}
+
+/// The file that the job's environment names.
+fn github_summary() -> Result<PathBuf, Failure> {
+    let path = env::var_os(GITHUB_SUMMARY).filter(|path| !path.is_empty());
+    let problem = format!("{GITHUB_SUMMARY} is not set: this is no job of GitHub Actions");
+    path.map(PathBuf::from).ok_or_else(|| Failure::usage("--github", problem))
 }
 
 /// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.

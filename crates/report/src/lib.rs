@@ -1,15 +1,19 @@
-//! Results to text, Markdown, CSV and JSON: one file per exporter, all of them pure functions of a run.
+//! Results to text, Markdown, CSV, JSON and what CI reads: one file per exporter, all of them pure functions of a run.
 
 use results::Run;
 
 mod csv;
 mod format;
+mod github;
+mod junit;
 mod markdown;
 mod style;
 mod text;
 
 pub use csv::csv;
 pub use format::{bytes, count, duration, rate};
+pub use github::annotations;
+pub use junit::junit;
 pub use markdown::markdown;
 pub use style::{Colour, Style};
 pub use text::{step_lines, summary, text};
@@ -25,6 +29,8 @@ pub enum Format {
     Csv,
     /// Tables for issues, READMEs and blogs.
     Markdown,
+    /// JUnit's XML, for CI.
+    Junit,
 }
 
 /// The whole run in one format, ending in a newline. Only text looks at the style.
@@ -34,6 +40,7 @@ pub fn render(run: &Run, format: Format, style: &Style) -> String {
         Format::Json => results::file::write(run),
         Format::Csv => csv(run),
         Format::Markdown => markdown(run),
+        Format::Junit => junit(run),
     }
 }
 
@@ -150,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_format_ends_its_last_line() {
-        for format in [Format::Text, Format::Json, Format::Csv, Format::Markdown] {
+        for format in [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Junit] {
             let text = render(&sample::broadcast_run(), format, &Style::PLAIN);
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{format:?}");
         }

@@ -9,7 +9,7 @@ mod summary;
 
 pub use step::step_lines;
 pub use summary::summary;
-pub(crate) use summary::{breaks, how_much, value as limit_value, wsdemo_cells};
+pub(crate) use summary::{breaks, broken, how_much, value as limit_value, wsdemo_cells};
 
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {

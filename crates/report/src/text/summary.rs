@@ -70,7 +70,7 @@ fn row(label: &str, text: &str) -> String {
 }
 
 /// A broken limit: what it was, and what came.
-pub(super) fn broken(limit: &LimitOutcome) -> String {
+pub(crate) fn broken(limit: &LimitOutcome) -> String {
     match limit.actual {
         Some(actual) => format!("{} was {}", limit.limit, value(actual, limit.unit)),
         None => format!("{} was not measured", limit.limit),

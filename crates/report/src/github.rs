@@ -1,0 +1,75 @@
+//! Workflow commands, by which a job of GitHub Actions is told what went wrong.
+//!
+//! `::error title=…::…`: the percent sign and line ends are escaped everywhere, commas and colons in properties
+//! (docs.github.com, "Workflow commands for GitHub Actions"; its toolkit escapes the same).
+
+use results::Run;
+
+use crate::format::{count, printable};
+use crate::text::broken;
+
+/// An error for each limit that broke at a step, a warning for each reason not to trust the figures; a line each. The
+/// limits that a search broke on its way are no errors.
+pub fn annotations(run: &Run) -> String {
+    let title = property(&format!("throng {}", run.scenario));
+    let mut lines = String::new();
+    if run.verdict.capacity.is_none() {
+        for step in &run.steps {
+            for limit in step.limits.iter().filter(|limit| !limit.passed) {
+                let text = format!("at {} clients: {}", count(step.clients), broken(limit));
+                lines += &format!("::error title={title}::{}\n", data(&text));
+            }
+        }
+    }
+    for note in &run.verdict.trust {
+        lines += &format!("::warning title={title}::{}\n", data(&note.0));
+    }
+    lines
+}
+
+fn data(text: &str) -> String {
+    printable(text).replace('%', "%25")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::sample;
+
+    fn limited() -> Run {
+        let mut run = sample::broadcast_run();
+        for step in &mut run.steps {
+            step.limits.extend(step.stop.take());
+        }
+        run
+    }
+
+    #[test]
+    fn broken_limits_are_errors_and_doubts_are_warnings() {
+        assert_snapshot!(annotations(&limited()), @r#"
+        ::error title=throng broadcast::at 4,000 clients: rtt.p95<=250ms was 6.40s
+        ::warning title=throng broadcast::20 of 4000 clients did not become usable (at 4000 clients)
+        ::warning title=throng broadcast::p95 rests on 100 samples; 200 are needed (at 4000 clients)
+    "#);
+    }
+
+    #[test]
+    fn a_search_has_no_errors() {
+        let mut run = limited();
+        run.verdict.capacity = sample::search_run().verdict.capacity;
+        assert!(!annotations(&run).contains("::error"), "{}", annotations(&run));
+    }
+
+    #[test]
+    fn nothing_from_outside_is_a_command() {
+        let mut run = sample::idle_run();
+        run.verdict.trust = vec![results::TrustNote("100%\n::error::mine".into())];
+        assert_eq!(annotations(&run), "::warning title=throng idle::100%25·::error::mine\n");
+    }
+}

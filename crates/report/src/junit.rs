@@ -1,0 +1,169 @@
+//! JUnit's XML, which every CI system shows: a test suite for each step, a test case for each limit.
+//!
+//! The dialect is the one that Jenkins' and GitLab's readers share: `testsuites`, `testsuite`, `testcase`, with
+//! `failure`, `skipped` and `system-out` in it.
+
+use results::{LimitOutcome, Run, Step};
+
+use crate::format::{count, printable};
+use crate::text::{broken, limit_value};
+
+/// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
+/// is how a search finds its answer. A step without limits has one case, so that it is seen to have run.
+pub fn junit(run: &Run) -> String {
+    let suites: Vec<Suite> = run.steps.iter().map(|step| suite(run, step)).collect();
+    let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
+    let time_ns: u64 = run.steps.iter().map(|step| step.duration_ns).sum();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{}\">\n{}</testsuites>\n",
+        escape(&title(run)),
+        sum(|suite| suite.tests),
+        sum(|suite| suite.failures),
+        sum(|suite| suite.skipped),
+        seconds(time_ns),
+        suites.into_iter().map(|suite| suite.xml).collect::<String>(),
+    )
+}
+
+/// What was run against whom: `throng broadcast node-ws`.
+fn title(run: &Run) -> String {
+    format!("throng {} {}", run.scenario, run.target.name.as_ref().unwrap_or(&run.target.url))
+}
+
+struct Suite {
+    tests: usize,
+    failures: usize,
+    skipped: usize,
+    xml: String,
+}
+
+fn suite(run: &Run, step: &Step) -> Suite {
+    let is_search = run.verdict.capacity.is_some();
+    let broken_limits = step.limits.iter().filter(|limit| !limit.passed).count();
+    let (failures, skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
+    let class = format!("throng.{}", run.scenario);
+    let mut cases: String = step.limits.iter().map(|limit| case(&class, step, limit, is_search)).collect();
+    if step.limits.is_empty() {
+        cases = format!("    <testcase {}/>\n", attributes(&class, step, "measured"));
+    }
+    let tests = step.limits.len().max(1);
+    let marks: String = step.marks.iter().map(|mark| escape(mark) + "\n").collect();
+    if !marks.is_empty() {
+        cases += &format!("    <system-out>{marks}</system-out>\n");
+    }
+    let xml = format!(
+        "  <testsuite name=\"{} clients\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{}\">\n{cases}  </testsuite>\n",
+        count(step.clients),
+        seconds(step.duration_ns),
+    );
+    Suite { tests, failures, skipped, xml }
+}
+
+fn case(class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
+    let head = format!("    <testcase {}", attributes(class, step, &limit.limit));
+    let was = limit.actual.map(|actual| limit_value(actual, limit.unit));
+    if limit.passed {
+        return format!("{head}/>\n");
+    }
+    let message = escape(&was.map_or_else(|| "was not measured".into(), |was| format!("was {was}")));
+    let outcome = if is_search {
+        format!("<skipped message=\"{message}: a search goes on until it breaks\"/>")
+    } else {
+        format!("<failure message=\"{message}\">{}</failure>", escape(&broken(limit)))
+    };
+    format!("{head}>{outcome}</testcase>\n")
+}
+
+fn attributes(class: &str, step: &Step, name: &str) -> String {
+    format!(
+        "classname=\"{}\" name=\"{}\" time=\"{}\"",
+        escape(class),
+        escape(name),
+        seconds(step.duration_ns)
+    )
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e9)
+}
+
+/// For attributes and text alike; XML 1.0 has no way to write most control characters.
+fn escape(text: &str) -> String {
+    let text = printable(text);
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use results::limit::Unit;
+
+    use super::*;
+    use crate::sample;
+
+    fn limited() -> Run {
+        let mut run = sample::broadcast_run();
+        for step in &mut run.steps {
+            let rtt = step.stop.take().expect("the sample has one");
+            let missing = LimitOutcome {
+                limit: "missing==0".into(),
+                passed: step.counts.missing == 0,
+                actual: Some(step.counts.missing as f64),
+                unit: Unit::Count,
+            };
+            step.limits = vec![rtt, missing];
+        }
+        run
+    }
+
+    #[test]
+    fn a_limit_is_a_case_and_a_step_a_suite() {
+        assert_snapshot!(junit(&limited()), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="throng broadcast node-ws" tests="4" failures="2" skipped="0" time="40.000">
+          <testsuite name="1,000 clients" tests="2" failures="0" errors="0" skipped="0" time="20.000">
+            <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"/>
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
+          </testsuite>
+          <testsuite name="4,000 clients" tests="2" failures="2" errors="0" skipped="0" time="20.000">
+            <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"><failure message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure></testcase>
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">missing==0 was 490</failure></testcase>
+            <system-out>20 of 4000 clients did not become usable
+        p95 rests on 100 samples; 200 are needed
+        </system-out>
+          </testsuite>
+        </testsuites>
+    "#);
+    }
+
+    #[test]
+    fn a_search_breaks_limits_on_purpose() {
+        let mut run = limited();
+        run.verdict.capacity = sample::search_run().verdict.capacity;
+        let xml = junit(&run);
+        assert!(xml.contains("tests=\"4\" failures=\"0\" skipped=\"2\""), "{xml}");
+        assert!(xml.contains("<skipped message=\"was 6.40s: a search goes on until it breaks\"/>"), "{xml}");
+    }
+
+    #[test]
+    fn a_step_without_limits_is_seen_to_have_run() {
+        assert_snapshot!(junit(&sample::idle_run()), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="throng idle node-ws" tests="1" failures="0" skipped="0" time="30.000">
+          <testsuite name="20,000 clients" tests="1" failures="0" errors="0" skipped="0" time="30.000">
+            <testcase classname="throng.idle" name="measured" time="30.000"/>
+          </testsuite>
+        </testsuites>
+    "#);
+    }
+
+    #[test]
+    fn nothing_from_outside_is_markup() {
+        let mut run = sample::idle_run();
+        run.target.name = Some("a\"<b>&\u{1b}".into());
+        run.steps[0].marks = vec!["</system-out>".into()];
+        let xml = junit(&run);
+        assert!(xml.contains("name=\"throng idle a&quot;&lt;b&gt;&amp;·\""), "{xml}");
+        assert!(xml.contains("<system-out>&lt;/system-out&gt;\n</system-out>"), "{xml}");
+    }
+}
