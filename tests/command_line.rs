@@ -1,5 +1,5 @@
-//! What users and machines do to a run: wrong flags, servers out of reach, signals, closed pipes, full disks, and too
-//! few file descriptors. Each ends with the documented exit code and a word on what to do, never with a panic.
+//! What users do to a run: wrong flags, servers out of reach, results that cannot be written. Each ends with the
+//! documented exit code and a word on what to do, never with a panic.
 
 mod support;
 
@@ -7,17 +7,13 @@ use std::fs::{File, OpenOptions};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
-use rustix::process::Signal;
 
 use support::cases::check_all;
-use support::client::Client;
-use support::hostile::HostileServer;
 use support::process::Process;
-use support::throng::{Server, finish, run, sum_of, throng};
+use support::throng::{Server, echo, finish, run, sum_of, throng};
 use support::{free_address, skip};
 
 /// A run of one second, with a second each to connect and to drain, on a busy machine.
@@ -29,7 +25,6 @@ const RESOLVE_MAX: Duration = Duration::from_secs(60);
 const COULD_NOT_RUN: Option<i32> = Some(1);
 const BAD_USAGE: Option<i32> = Some(2);
 const LIMIT_BROKEN: Option<i32> = Some(3);
-const INTERRUPTED: Option<i32> = Some(130);
 
 /// Arguments, and what the message must name.
 type Usage = (&'static str, &'static str);
@@ -103,44 +98,6 @@ fn a_broken_limit_exits_3() {
 }
 
 #[test]
-fn one_interrupt_finishes_and_reports() {
-    for signal in [Signal::INT, Signal::TERM] {
-        let server = Server::start(&[]);
-        let process = Process::start(&mut echo(&server.url(), 10, "60s"));
-        thread::sleep(Duration::from_secs(2));
-        assert!(process.signal(signal));
-        let outcome = finish(process, RUN_MAX);
-        assert_eq!(outcome.code, INTERRUPTED, "{signal:?}: {outcome}");
-        assert!(sum_of(&outcome.json(), "received") > 0, "what was measured is lost\n{outcome}");
-    }
-}
-
-#[test]
-fn two_interrupts_stop_at_once() {
-    let server = HostileServer::start(|peer| peer.upgrade().hold());
-    let process = Process::start(&mut echo(&server.url(), 10, "60s"));
-    thread::sleep(Duration::from_secs(2));
-    assert!(process.signal(Signal::INT));
-    thread::sleep(Duration::from_millis(500));
-    assert!(process.signal(Signal::INT), "ended although nothing has been answered");
-    let outcome = finish(process, Duration::from_secs(3));
-    assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
-}
-
-#[test]
-fn serve_stops_on_a_signal() {
-    for signal in [Signal::INT, Signal::TERM] {
-        let server = Server::start(&[]);
-        let mut client = Client::upgrade(server.address);
-        assert!(server.process.signal(signal));
-        assert_eq!(client.close_code(), Some(1001), "clients are told that the server goes away");
-        drop(client);
-        let outcome = finish(server.process, RUN_MAX);
-        assert_eq!(outcome.code, Some(0), "{signal:?}: {outcome}");
-    }
-}
-
-#[test]
 fn output_that_nobody_takes() {
     let server = Server::start(&[]);
 
@@ -182,27 +139,6 @@ fn results_that_cannot_be_kept() {
     assert!(sum_of(&full.json(), "received") > 0, "what was measured is lost\n{full}");
 }
 
-#[test]
-fn more_clients_than_one_process_may_have_files() {
-    let server = Server::start(&[]);
-    let limited = |flags: &[&str]| {
-        let mut command = Command::new("prlimit");
-        let echo = echo(&server.url(), 100, "1s");
-        command.args(["--nofile=128:128", "--"]).arg(echo.get_program()).args(echo.get_args()).args(flags);
-        run(&mut command, RUN_MAX)
-    };
-    let split = limited(&[]);
-    assert_eq!(split.code, Some(0), "{split}");
-    let results = split.json();
-    assert!(results["steps"][0]["agents"].as_u64() > Some(1), "{split}");
-    assert_eq!(sum_of(&results, "connected"), 100, "{split}");
-    assert_eq!(sum_of(&results, "received"), sum_of(&results, "expected"), "{split}");
-
-    let alone = limited(&["--processes", "1"]);
-    assert_eq!(alone.code, BAD_USAGE, "{alone}");
-    assert!(alone.stderr.contains("--processes") && alone.stderr.contains("ulimit -n"), "{alone}");
-}
-
 /// A listener that never accepts and whose queue is full: the kernel ignores further connects.
 struct BlackHole {
     address: SocketAddr,
@@ -221,12 +157,4 @@ impl BlackHole {
         let queued = (0..4).map(connect).filter_map(Result::ok).collect();
         BlackHole { address, _listener: listener, _queued: queued }
     }
-}
-
-/// Every client sends ten messages a second.
-fn echo(url: &str, clients: u32, duration: &str) -> Command {
-    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json"]);
-    command.args(["--clients", &clients.to_string(), "--interval", "100ms", "--duration", duration]);
-    command.args(["--connect-timeout", "500ms", "--drain-timeout", "1s"]);
-    command
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use support::cases::check_all;
 use support::hostile::{HostileServer, Peer};
 use support::process::Process;
-use support::throng::{Server, errors_of, finish, run, sum_of, throng};
+use support::throng::{Server, echo, errors_of, finish, run, sum_of};
 use support::websocket::{BINARY, CLOSE, PING, RSV1, TEXT, bomb, close_body, frame};
 
 const CLIENTS: u64 = 2;
@@ -211,7 +211,7 @@ fn messages_that_are_not_what_was_sent() {
 #[test]
 fn server_killed_in_mid_run() {
     let server = Server::start(&[]);
-    let process = Process::start(&mut echo(&server.url(), "3s"));
+    let process = Process::start(&mut echo(&server.url(), CLIENTS, "3s"));
     std::thread::sleep(Duration::from_millis(1500));
     drop(server);
     let outcome = finish(process, RUN_MAX);
@@ -225,7 +225,7 @@ fn each(verdict: Verdict, cases: &[Case]) {
     let name = |case: &Case| format!("{verdict:?}: {}", case.0);
     check_all(cases, name, |(_, treat)| {
         let server = HostileServer::start(*treat);
-        let outcome = run(&mut echo(&server.url(), "1s"), RUN_MAX);
+        let outcome = run(&mut echo(&server.url(), CLIENTS, "1s"), RUN_MAX);
         match verdict {
             NoServer(error) => outcome.assert_no_server(error, CLIENTS),
             Lost(error) => assert_eq!(errors_of(&outcome.json(), error), CLIENTS, "{outcome}"),
@@ -233,14 +233,6 @@ fn each(verdict: Verdict, cases: &[Case]) {
             Count(name) => assert!(sum_of(&outcome.json(), name) > 0, "{outcome}"),
         }
     });
-}
-
-fn echo(url: &str, duration: &str) -> std::process::Command {
-    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json"]);
-    command.args(["--clients", &CLIENTS.to_string(), "--interval", "100ms", "--duration", duration]);
-    // Compression is offered, so that a server may accept it.
-    command.args(["--connect-timeout", "500ms", "--drain-timeout", "1s", "--compress"]);
-    command
 }
 
 /// The head of an upgrade that is right but for one line.

@@ -5,7 +5,16 @@
 set -euo pipefail
 
 compilers=("cc gcc" "c++ g++")
-others=("git git" "python3 python3-venv" "node nodejs" "npm npm" "go golang-go" "prlimit util-linux")
+others=(
+    "git git"
+    "python3 python3-venv"
+    "node nodejs"
+    "npm npm"
+    "go golang-go"
+    "prlimit util-linux"
+    "ip iproute2"
+    "strace strace"
+)
 
 # Prints the Debian packages of the programs that are not here; each argument is a program and its package.
 packages_of_missing() {

@@ -25,6 +25,22 @@ pub fn throng<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
+/// Every client sends ten JSON messages a second; half a second to connect, and one to drain. Compression is offered,
+/// so that a server may accept it.
+pub fn echo(url: &str, clients: u64, duration: &str) -> Command {
+    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json", "--compress"]);
+    command.args(["--clients", &clients.to_string(), "--interval", "100ms", "--duration", duration]);
+    command.args(["--connect-timeout", "500ms", "--drain-timeout", "1s"]);
+    command
+}
+
+/// The same command, run by another program.
+pub fn under(program: &str, arguments: &[&str], command: &Command) -> Command {
+    let mut outer = Command::new(program);
+    outer.args(arguments).arg(command.get_program()).args(command.get_args());
+    outer
+}
+
 /// Runs the command to its end. Panics if it takes longer than that, or panics itself.
 pub fn run(command: &mut Command, within: Duration) -> Outcome {
     finish(Process::start(command), within)

@@ -1,0 +1,178 @@
+//! What machines do to a run: signals, too few files and ports, a kernel without memory, processes that stand still or
+//! are killed. What was measured is reported, and the machine's fault is not taken for the server's.
+
+mod support;
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use support::client::Client;
+use support::hostile::HostileServer;
+use support::process::Process;
+use support::skip;
+use support::throng::{Server, echo, errors_of, finish, run, sum_of, under};
+
+/// A run of a few seconds, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(20);
+
+const FINE: Option<i32> = Some(0);
+const COULD_NOT_RUN: Option<i32> = Some(1);
+const BAD_USAGE: Option<i32> = Some(2);
+const INTERRUPTED: Option<i32> = Some(130);
+
+#[test]
+fn one_interrupt_finishes_and_reports() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let server = Server::start(&[]);
+        let process = Process::start(&mut echo(&server.url(), 10, "60s"));
+        thread::sleep(Duration::from_secs(2));
+        assert!(process.signal(signal));
+        let outcome = finish(process, RUN_MAX);
+        assert_eq!(outcome.code, INTERRUPTED, "{signal:?}: {outcome}");
+        assert!(sum_of(&outcome.json(), "received") > 0, "what was measured is lost\n{outcome}");
+    }
+}
+
+#[test]
+fn two_interrupts_stop_at_once() {
+    let server = HostileServer::start(|peer| peer.upgrade().hold());
+    let process = Process::start(&mut echo(&server.url(), 10, "60s"));
+    thread::sleep(Duration::from_secs(2));
+    assert!(process.signal(Signal::INT));
+    thread::sleep(Duration::from_millis(500));
+    assert!(process.signal(Signal::INT), "ended although nothing has been answered");
+    let outcome = finish(process, Duration::from_secs(3));
+    assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
+}
+
+#[test]
+fn serve_stops_on_a_signal() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let server = Server::start(&[]);
+        let mut client = Client::upgrade(server.address);
+        assert!(server.process.signal(signal));
+        assert_eq!(client.close_code(), Some(1001), "clients are told that the server goes away");
+        drop(client);
+        let outcome = finish(server.process, RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{signal:?}: {outcome}");
+    }
+}
+
+#[test]
+fn more_clients_than_one_process_may_have_files() {
+    let server = Server::start(&[]);
+    let limited = |flags: &[&str]| {
+        let echo = echo(&server.url(), 100, "1s");
+        run(under("prlimit", &["--nofile=128:128", "--"], &echo).args(flags), RUN_MAX)
+    };
+    let split = limited(&[]);
+    assert_eq!(split.code, Some(0), "{split}");
+    let results = split.json();
+    assert!(results["steps"][0]["agents"].as_u64() > Some(1), "{split}");
+    assert_eq!(sum_of(&results, "connected"), 100, "{split}");
+    assert_eq!(sum_of(&results, "received"), sum_of(&results, "expected"), "{split}");
+
+    let alone = limited(&["--processes", "1"]);
+    assert_eq!(alone.code, BAD_USAGE, "{alone}");
+    assert!(alone.stderr.contains("--processes") && alone.stderr.contains("ulimit -n"), "{alone}");
+}
+
+#[test]
+fn too_few_ports() {
+    let script = r#"
+        ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range || exit 99
+        "$0" serve --quiet --listen 127.0.0.1:9000 & sleep 1; exec "$@""#;
+    let echo = echo("ws://127.0.0.1:9000/", 50, "1s");
+    let throng = echo.get_program().to_str().unwrap();
+    let flags = ["--map-root-user", "--net", "sh", "-c", script, throng];
+    let outcome = run(&mut under("unshare", &flags, &echo), RUN_MAX);
+    if outcome.code == Some(99) || outcome.stderr.starts_with("unshare:") {
+        return skip("a network with ten ports", &outcome.stderr);
+    }
+    let results = outcome.json();
+    assert_eq!(errors_of(&results, "address_not_available"), 40, "{outcome}");
+    assert_eq!(sum_of(&results, "connected"), 10, "{outcome}");
+    assert_eq!(sum_of(&results, "missing"), 0, "those that did connect are served\n{outcome}");
+}
+
+#[test]
+fn a_kernel_that_refuses() {
+    let cases = [("socket", "EMFILE", "too_many_files"), ("connect", "ENOBUFS", "no_buffers")];
+    for (call, errno, kind) in cases {
+        let server = Server::start(&[]);
+        let inject = format!("inject={call}:error={errno}:when=4..5");
+        let flags = ["-f", "-qq", "-o", "/dev/null", "-e", &inject];
+        let traced = Command::new("strace").args(flags).arg("true").output();
+        if !traced.is_ok_and(|traced| traced.status.success()) {
+            return skip("errors from the kernel", "strace is missing or not allowed");
+        }
+        let outcome = run(&mut under("strace", &flags, &echo(&server.url(), 10, "1s")), RUN_MAX);
+        assert_eq!(outcome.code, FINE, "{outcome}");
+        let results = outcome.json();
+        assert_eq!(errors_of(&results, kind), 2, "{outcome}");
+        assert_eq!(sum_of(&results, "connected"), 8, "{outcome}");
+        assert_eq!(sum_of(&results, "missing"), 0, "{outcome}");
+    }
+}
+
+#[test]
+fn a_server_that_stands_still_is_measured() {
+    let server = Server::start(&[]);
+    let process = Process::start(&mut echo(&server.url(), 10, "4s"));
+    stand_still(server.process.pid());
+    let outcome = finish(process, RUN_MAX);
+    let step = &outcome.json()["steps"][0];
+    assert_eq!(step["counts"]["missing"], 0, "{outcome}");
+    // What was due while it stood still waited up to a second, and is in the figures: a tenth or more is.
+    assert!(figure(step, "rtt", "max_ms") > 900.0, "{outcome}");
+    assert!(figure(step, "rtt", "p90_ms") > 100.0, "{outcome}");
+    assert!(figure(step, "send_lag", "max_ms") < 900.0, "the generator did not stand still\n{outcome}");
+}
+
+#[test]
+fn a_generator_that_stands_still_blames_itself() {
+    let server = Server::start(&[]);
+    let process = Process::start(&mut echo(&server.url(), 10, "4s"));
+    stand_still(process.pid());
+    let outcome = finish(process, RUN_MAX);
+    let step = &outcome.json()["steps"][0];
+    assert!(figure(step, "send_lag", "max_ms") > 900.0, "{outcome}");
+    assert_eq!(step["bottleneck"], "generator", "{outcome}");
+}
+
+#[test]
+fn a_killed_process_of_ours_is_named() {
+    let server = Server::start(&[]);
+    let process = Process::start(echo(&server.url(), 10, "60s").args(["--processes", "2"]));
+    thread::sleep(Duration::from_secs(2));
+    let children = format!("/proc/{0}/task/{0}/children", process.pid().as_raw_nonzero());
+    let children = std::fs::read_to_string(children).expect("the run goes on");
+    let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+    kill_process(child.expect("a child process"), Signal::KILL).unwrap();
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
+    assert!(outcome.stderr.contains("process ended"), "{outcome}");
+}
+
+#[test]
+fn messages_above_the_servers_limit_are_counted() {
+    let server = Server::start(&["--max-message", "1k"]);
+    let outcome = run(echo(&server.url(), 2, "1s").args(["--payload-padding", "4k"]), RUN_MAX);
+    assert_eq!(errors_of(&outcome.json(), "closed"), 2, "{outcome}");
+}
+
+/// Stops the process for a second, when it has worked for a while.
+fn stand_still(process: Pid) {
+    thread::sleep(Duration::from_millis(1500));
+    kill_process(process, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_secs(1));
+    kill_process(process, Signal::CONT).unwrap();
+}
+
+fn figure(step: &Value, name: &str, value: &str) -> f64 {
+    step[name][value].as_f64().unwrap_or_else(|| panic!("no {name}.{value}: {step:#}"))
+}
