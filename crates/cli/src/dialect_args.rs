@@ -1,7 +1,8 @@
 //! The flags that concern single dialects.
 
 use clap::Args;
-use wire::{DialectOptions, TokenPlace};
+use results::units;
+use wire::{DialectOptions, ServerDialectOptions, TokenPlace};
 
 /// Where and how a client subscribes. Flags of other dialects than the one spoken change nothing.
 #[derive(Args, Clone, Debug)]
@@ -28,6 +29,9 @@ pub(crate) struct DialectArgs {
     /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp [default: websocket]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
+    /// phoenix: push messages as binary
+    #[arg(long)]
+    binary: bool,
     /// A token to let the client in, e.g. a JWT
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
@@ -47,8 +51,32 @@ impl DialectArgs {
             join_params: self.join_params.clone(),
             vsn: self.vsn.clone(),
             transport: self.transport.clone(),
+            binary: self.binary,
             token: self.token.clone(),
             token_in: self.token_in.clone(),
+        }
+    }
+}
+
+/// What the protocols leave to the server.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Dialects")]
+pub(crate) struct ServeDialectArgs {
+    /// actioncable: ping every client this often
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = units::duration_ns)]
+    cable_ping_interval: u64,
+    /// phoenix: close connections that are silent for this long
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = units::duration_ns)]
+    phoenix_timeout: u64,
+}
+
+impl ServeDialectArgs {
+    /// The same, as the server takes it.
+    pub(crate) fn options(&self) -> ServerDialectOptions {
+        ServerDialectOptions {
+            cable_ping_interval_ns: self.cable_ping_interval.max(1),
+            phoenix_timeout_ns: self.phoenix_timeout,
+            ..ServerDialectOptions::default()
         }
     }
 }
@@ -72,6 +100,7 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "topic" => "--topic",
         "join_params" => "--join-params",
         "vsn" => "--vsn",
+        "binary" => "--binary",
         "transport" => "--transport",
         _ => "--token or --token-in",
     }

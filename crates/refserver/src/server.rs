@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use net::affinity::pin_current_thread;
+use net::clock::{monotonic_ns, realtime_ns};
 use net::socket::{Addr, Listener, listen, reserve};
 
 use crate::family::Sibling;
@@ -58,6 +59,7 @@ impl Server {
     /// Serves, on this thread and others, until `stop` is raised; then says what was done. Errors are the
     /// machine's: no threads, no descriptors to start with.
     pub fn run(mut self, stop: &StopFlag) -> io::Result<Stats> {
+        self.options.protocol.unix_minus_now_ns = realtime_ns().wrapping_sub(monotonic_ns());
         let options = Arc::new(self.options);
         let (inboxes, outboxes): (Vec<_>, Vec<_>) =
             (0..options.threads).map(|_| mailbox()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();

@@ -41,6 +41,10 @@ pub enum Rejection {
     Remote,
     /// The server disconnects the client for another reason (actioncable).
     Disconnected,
+    /// The channel has crashed (phoenix).
+    Crashed,
+    /// The channel is closed (phoenix).
+    ChannelClosed,
 }
 
 impl Rejection {
@@ -54,6 +58,8 @@ impl Rejection {
             Rejection::ServerRestart => "disconnect_server_restart",
             Rejection::Remote => "disconnect_remote",
             Rejection::Disconnected => "disconnect",
+            Rejection::Crashed => "channel_crashed",
+            Rejection::ChannelClosed => "channel_closed",
         }
     }
 }
@@ -68,6 +74,8 @@ impl fmt::Display for Rejection {
             Rejection::ServerRestart => "the server disconnects its clients to restart",
             Rejection::Remote => "the server was told to disconnect the client",
             Rejection::Disconnected => "the server disconnects the client",
+            Rejection::Crashed => "the channel has crashed",
+            Rejection::ChannelClosed => "the server closed the channel",
         })
     }
 }

@@ -34,6 +34,10 @@ pub enum Failure {
     Deflate,
     /// A message that breaks the rules of the dialect.
     BadMessage,
+    /// The server has not answered a heartbeat.
+    HeartbeatTimeout,
+    /// The client has been silent for too long.
+    Silent,
     /// The peer closed the byte stream in mid-handshake, or without a close frame.
     Eof,
 }
@@ -119,6 +123,8 @@ impl Failure {
             Failure::MessageTooLarge => "message_too_large",
             Failure::Deflate => "deflate",
             Failure::BadMessage => "bad_message",
+            Failure::HeartbeatTimeout => "heartbeat_timeout",
+            Failure::Silent => "silent",
             Failure::Eof => "eof",
         }
     }
@@ -141,6 +147,8 @@ impl fmt::Display for Failure {
             Failure::MessageTooLarge => f.write_str("a message above the limit"),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
             Failure::BadMessage => f.write_str("a message that breaks the rules of the dialect"),
+            Failure::HeartbeatTimeout => f.write_str("the server has not answered a heartbeat"),
+            Failure::Silent => f.write_str("the client has been silent for too long"),
             Failure::Eof => f.write_str("the peer closed without a close handshake"),
         }
     }

@@ -18,7 +18,6 @@ pub(crate) fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u
 }
 
 /// Calls `item` with each value of the array that `text` is. `None` as in [`object`].
-#[cfg_attr(not(test), expect(dead_code))]
 pub(crate) fn array<'a>(text: &'a [u8], mut item: impl FnMut(&'a [u8])) -> Option<()> {
     let mut walk = Walk { text, at: 0 };
     walk.items(b'[', b']', |walk| {

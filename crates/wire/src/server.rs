@@ -74,6 +74,13 @@ pub enum ServerEvent<'a> {
     /// A request of a session is whole: [`take_request`](Server::take_request), let its session answer it, and say
     /// so to [`handle_answered`](Server::handle_answered). What the client sends meanwhile waits.
     Asked,
+    /// The broadcast before, for those to whom the same topic's messages are encoded in another way.
+    Rebroadcast {
+        /// Their room.
+        room: Room,
+        /// The encoded frame.
+        frame: &'a [u8],
+    },
     /// A plain HTTP request was answered into the output.
     Requested {
         /// False: the connection closes once the answer is sent.

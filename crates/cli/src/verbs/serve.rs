@@ -14,6 +14,7 @@ use net::tls::ServerTls;
 use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
 use results::units;
 
+use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 
 /// A server to measure against: raw, json and binary messages over WebSocket, and HTTP
@@ -70,6 +71,8 @@ pub(crate) struct Serve {
     /// Ping every client this often [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     ping_interval: Option<u64>,
+    #[command(flatten)]
+    dialects: ServeDialectArgs,
     /// Say nothing
     #[arg(short, long)]
     quiet: bool,
@@ -142,6 +145,7 @@ impl Serve {
                 limits,
                 deflate: self.compress.then(wire::DeflateOptions::default),
                 origins: self.origins.clone(),
+                of_dialect: self.dialects.options(),
                 ..wire::ServerConfig::default()
             },
             backlog_bytes_max: size("--max-backlog", self.max_backlog)?,

@@ -177,6 +177,7 @@ impl Worker {
                 stats.broadcasts += 1;
                 groups.push(room, 1, frame);
             }
+            ServerEvent::Rebroadcast { room, frame } => groups.push(room, 1, frame),
             ServerEvent::Requested { keep_alive } => {
                 stats.requests += 1;
                 verdict.answered = true;

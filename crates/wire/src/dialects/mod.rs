@@ -9,6 +9,7 @@ mod family;
 mod json;
 mod options;
 pub(crate) mod over_http;
+mod phoenix;
 mod raw;
 pub(crate) mod sockjs;
 mod token;
@@ -29,8 +30,10 @@ use crate::ws::sender::Sender;
 /// What a dialect encodes once for all clients of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    /// What a client says to become usable, message by message.
+    /// What a client says to become usable or to stay so, message by message.
     pub(crate) opening: Vec<Vec<u8>>,
+    /// What every message starts with.
+    pub(crate) start: Vec<u8>,
     /// A message up to what varies: of an echo and of a broadcast.
     pub(crate) heads: [Vec<u8>; 2],
     /// What every message ends with, after its stamp.
@@ -56,7 +59,6 @@ impl Parts {
 pub(crate) struct Link<'a, I> {
     pub(crate) cfg: &'a Config,
     /// For dialects with heartbeats and deadlines.
-    #[expect(dead_code, reason = "none of the simple dialects has a clock")]
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
@@ -309,6 +311,8 @@ dialects! {
         "/sockjs" | "/echo" | "/close" | "/disabled_websocket_echo" | "/cookie_needed_echo";
     /// Action Cable, of Rails and of AnyCable.
     Actioncable: actioncable, "actioncable", at "/cable";
+    /// Phoenix channels, with either serializer.
+    Phoenix: phoenix, "phoenix", at "/socket/websocket";
 }
 
 impl DialectId {
@@ -333,8 +337,12 @@ impl DialectId {
     pub(crate) fn complete(self, options: &mut Options) -> Result<(), BadOption> {
         let usual = match self {
             DialectId::Actioncable => Some(TokenPlace::Query("jid".to_owned())),
+            DialectId::Phoenix => Some(TokenPlace::Query("token".to_owned())),
             _ => None,
         };
+        if self == DialectId::Phoenix {
+            phoenix::complete(options)?;
+        }
         token::place(options, usual)
     }
 
@@ -364,7 +372,7 @@ impl DialectId {
         match self {
             DialectId::Raw | DialectId::Json | DialectId::Binary => family::GROUP,
             DialectId::Sockjs => DialectId::Sockjs,
-            DialectId::Actioncable => self,
+            DialectId::Actioncable | DialectId::Phoenix => self,
         }
     }
 

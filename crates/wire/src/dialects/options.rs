@@ -19,6 +19,8 @@ pub struct DialectOptions {
     pub vsn: Option<String>,
     /// sockjs: how frames travel; `None`: `websocket`.
     pub transport: Option<String>,
+    /// phoenix: push messages as binary, which the second serializer has.
+    pub binary: bool,
     /// A token that lets the client in, passed on as it is.
     pub token: Option<String>,
     /// Where the token goes; `None`: where the dialect's own clients put it.

@@ -77,6 +77,7 @@ pub(crate) enum Happened {
     Left(Room),
     Echoed(u32),
     Broadcast(Vec<u8>),
+    Rebroadcast(Vec<u8>),
     Requested(bool),
     Closed(u16),
 }
@@ -92,6 +93,7 @@ impl Happened {
             ServerEvent::Left { room } => Happened::Left(room),
             ServerEvent::Echoed { bytes } => Happened::Echoed(bytes),
             ServerEvent::Broadcast { frame, .. } => Happened::Broadcast(frame.to_vec()),
+            ServerEvent::Rebroadcast { frame, .. } => Happened::Rebroadcast(frame.to_vec()),
             ServerEvent::Requested { keep_alive } => Happened::Requested(keep_alive),
             ServerEvent::Closed { code } => Happened::Closed(code),
         })

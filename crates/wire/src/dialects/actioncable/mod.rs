@@ -68,6 +68,7 @@ pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
         heads,
         tail,
         returned,
+        ..Parts::default()
     })
 }
 
