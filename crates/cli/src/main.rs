@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::verbs::{broadcast, child, completions, echo, idle, saturate, serve};
+use crate::verbs::{broadcast, child, completions, echo, idle, saturate, serve, storm};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
@@ -42,6 +42,7 @@ enum Verb {
     Broadcast(broadcast::Broadcast),
     Saturate(saturate::Saturate),
     Idle(idle::Idle),
+    Storm(storm::Storm),
     Completions(completions::Completions),
     Man(completions::Man),
     #[command(hide = true, name = child::NAME)]
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Broadcast(broadcast) => broadcast.run(),
         Verb::Saturate(saturate) => saturate.run(),
         Verb::Idle(idle) => idle.run(),
+        Verb::Storm(storm) => storm.run(),
         Verb::Completions(completions) => completions.run(),
         Verb::Man(man) => man.run(),
         Verb::Child => child::run(),

@@ -136,6 +136,7 @@ impl Merge {
                 delivery: figures.delivery,
                 completion,
                 send_lag: figures.send_lag,
+                recovery: figures.recovery,
             },
             counts,
             errors: totals.errors,
@@ -151,7 +152,8 @@ impl Merge {
             self.totals.last_arrival_ns.max(self.go_ns).min(now_ns.max(self.go_ns)) - self.go_ns;
         match self.order.load {
             Load::Open { duration_ns, .. } | Load::Hold { duration_ns } if !interrupted => duration_ns,
-            Load::Open { .. } | Load::Hold { .. } => now_ns.saturating_sub(self.go_ns),
+            Load::Storm(storm) if !interrupted => storm.lead_ns + storm.duration_ns,
+            Load::Open { .. } | Load::Hold { .. } | Load::Storm(_) => now_ns.saturating_sub(self.go_ns),
             Load::Closed { .. } => until_last_ns,
         }
     }
@@ -246,11 +248,16 @@ fn rates(
         Workload::Echo => totals.counts.received,
         Workload::Broadcast => totals.acks,
     };
-    let sends = !matches!(order.load, Load::Hold { .. });
+    let sends = match order.load {
+        Load::Hold { .. } => false,
+        Load::Storm(storm) => storm.share < 1.0,
+        Load::Open { .. } | Load::Closed { .. } => true,
+    };
     let until_last_ns = totals.last_arrival_ns.saturating_sub(go_ns).max(duration_ns);
     Rates {
         asked_per_s: match order.load {
             Load::Open { rate_per_s, .. } => Some(rate_per_s),
+            Load::Storm(storm) => Some(storm.rate_per_s).filter(|_| sends),
             Load::Closed { .. } | Load::Hold { .. } => None,
         },
         achieved_per_s: per_s(completed, duration_ns).filter(|_| sends),

@@ -47,12 +47,16 @@ impl Sweep {
         let Some((_, tried)) = self.poll() else { return };
         let next = match (self.phase, passed) {
             (Phase::Doubling { rate }, true) if rate >= self.max_per_s => None,
-            (Phase::Doubling { rate }, true) => Some(Phase::Doubling { rate: (2.0 * rate).min(self.max_per_s) }),
+            (Phase::Doubling { rate }, true) => {
+                Some(Phase::Doubling { rate: (2.0 * rate).min(self.max_per_s) })
+            }
             (Phase::Doubling { rate }, false) if rate <= self.first_per_s => None,
             (Phase::Doubling { rate }, false) => {
                 Some(Phase::Refining { good: rate / 2.0, bad: rate, left: self.refinements })
             }
-            (Phase::Refining { bad, left, .. }, true) => Some(Phase::Refining { good: tried, bad, left: left - 1 }),
+            (Phase::Refining { bad, left, .. }, true) => {
+                Some(Phase::Refining { good: tried, bad, left: left - 1 })
+            }
             (Phase::Refining { good, left, .. }, false) => {
                 Some(Phase::Refining { good, bad: tried, left: left - 1 })
             }

@@ -9,6 +9,7 @@ use crate::echoes::{Answer, Echoes};
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
 use crate::pace::Pace;
+use crate::returns::Returns;
 
 /// Of a sequence number, the bits below the step's number.
 const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
@@ -38,6 +39,8 @@ pub(crate) struct Record {
     /// When the current part of the handshake began.
     pub(crate) since_ns: u64,
     pub(crate) echoes: Echoes,
+    /// When it lost its connection in a storm; 0: it has not, or is back.
+    pub(crate) lost_ns: u64,
     /// Closed loop: when the message under way was due; 0: none is.
     pub(crate) awaiting_since_ns: u64,
 }
@@ -54,6 +57,8 @@ pub(crate) struct Step {
     pub(crate) broadcasts: Broadcasts,
     pub(crate) sent: Vec<Sent>,
     pub(crate) population: Vec<(u64, u32)>,
+    /// Who comes back when, in a storm.
+    pub(crate) returns: Option<Returns>,
 }
 
 /// A broadcast under way, as its sender knows it.
@@ -75,6 +80,7 @@ impl Step {
             broadcasts: Broadcasts::default(),
             sent: Vec::new(),
             population: Vec::new(),
+            returns: None,
         }
     }
 
@@ -142,6 +148,10 @@ impl Books<'_> {
         self.ledger.meter.figures.handshake.record_ns(self.now_ns - self.record.started_ns);
         self.ledger.meter.counts.connected += 1;
         self.record.state = State::Usable;
+        let lost_ns = std::mem::take(&mut self.record.lost_ns);
+        if lost_ns != 0 {
+            self.ledger.meter.figures.recovery.record_ns(self.now_ns.saturating_sub(lost_ns));
+        }
         self.ledger.usable += 1;
     }
 

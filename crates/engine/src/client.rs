@@ -39,8 +39,8 @@ impl Client {
     /// Starts to connect.
     pub(crate) fn connect(&mut self, index: u32, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
         self.attempt += 1;
-        self.record =
-            Record { state: State::Connecting, started_ns: now_ns, since_ns: now_ns, ..Record::default() };
+        let known = std::mem::take(&mut self.record);
+        self.record = Record { state: State::Connecting, started_ns: now_ns, since_ns: now_ns, ..known };
         self.session = wire::Client::new();
         self.open_stream(index, 0, shared)
     }

@@ -14,8 +14,10 @@ mod link;
 mod messages;
 mod meter;
 mod pace;
+mod returns;
 mod settle;
 mod shared;
+mod storm;
 mod streams;
 mod worker;
 

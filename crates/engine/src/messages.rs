@@ -105,6 +105,8 @@ pub struct Figures {
     pub send_lag: Histogram,
     /// Intended send → a receiver has its copy; one sample a copy.
     pub delivery: Histogram,
+    /// Connection lost in a storm → usable again.
+    pub recovery: Histogram,
     /// Received by the kernel → handled; sampled.
     pub loop_lag: Histogram,
 }
@@ -149,8 +151,19 @@ pub struct SentBroadcast {
 impl Figures {
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Figures) {
-        let Figures { handshake, tcp, tls, upgrade, ready, rtt, service, send_lag, delivery, loop_lag } =
-            other;
+        let Figures {
+            handshake,
+            tcp,
+            tls,
+            upgrade,
+            ready,
+            rtt,
+            service,
+            send_lag,
+            delivery,
+            recovery,
+            loop_lag,
+        } = other;
         self.handshake.merge(handshake);
         self.tcp.merge(tcp);
         self.tls.merge(tls);
@@ -160,6 +173,7 @@ impl Figures {
         self.service.merge(service);
         self.send_lag.merge(send_lag);
         self.delivery.merge(delivery);
+        self.recovery.merge(recovery);
         self.loop_lag.merge(loop_lag);
     }
 }

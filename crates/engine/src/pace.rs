@@ -62,11 +62,15 @@ impl Pace {
     ) -> Self {
         match order.load {
             Load::Open { rate_per_s, duration_ns } => {
-                let pacer =
-                    Pacer::constant(rate_per_s, u32::from(segment.worker), u32::from(segment.workers));
-                let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
-                let next_ns = start_ns + pacer.due_ns(0);
-                Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns })
+                Self::open(rate_per_s, duration_ns, segment, start_ns, clients)
+            }
+            Load::Storm(storm) => {
+                let duration_ns = storm.lead_ns + storm.duration_ns;
+                let stay: Vec<u32> = clients.into_iter().filter(|&client| !storm.drops(client)).collect();
+                if stay.is_empty() {
+                    return Self::Hold(start_ns + duration_ns);
+                }
+                Self::open(storm.rate_per_s, duration_ns, segment, start_ns, stay)
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, until } => {
@@ -80,6 +84,13 @@ impl Pace {
                 Self::Closed(Closed { rng, idle: clients, free_slots: slots, remaining, start_ns, end_ns })
             }
         }
+    }
+
+    fn open(rate_per_s: f64, duration_ns: u64, segment: Segment, start_ns: u64, clients: Vec<u32>) -> Self {
+        let pacer = Pacer::constant(rate_per_s, u32::from(segment.worker), u32::from(segment.workers));
+        let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
+        let next_ns = start_ns + pacer.due_ns(0);
+        Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns })
     }
 
     /// What to do at `now_ns`. Each [`Next::Send`] is given once and counts as sent. A closed loop passes over

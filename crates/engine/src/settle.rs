@@ -14,6 +14,8 @@ impl Worker {
             self.clients.iter_mut().filter(cut_short).for_each(Client::vacate);
         }
         self.phase = Phase::Idle;
+        self.charge_lost(now_ns);
+        self.ledger.step.returns = None;
         let unanswered = self.charge_unanswered(now_ns);
         let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
         self.next_delta_ns = u64::MAX;

@@ -51,9 +51,9 @@ pub(crate) enum Phase {
 
 /// One worker. [`run`](Worker::run) it on a thread of its own.
 pub struct Worker {
-    plan: Plan,
+    pub(crate) plan: Plan,
     pub(crate) segment: Segment,
-    shared: Shared,
+    pub(crate) shared: Shared,
     inbox: Receiver<Command>,
     reports: Sender<Report>,
     waker: Arc<Waker>,
@@ -234,8 +234,10 @@ impl Worker {
         let pace = Pace::new(&self.ledger.step.order, self.segment, at_ns, senders.clone(), seed);
         self.ledger.step.window_end_ns = match self.ledger.step.order.load {
             Load::Open { duration_ns, .. } => at_ns + duration_ns,
+            Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
             Load::Hold { .. } | Load::Closed { .. } => u64::MAX,
         };
+        self.expect_storm(at_ns);
         self.ledger.step.broadcasts.reset(self.clients.len() as u32);
         self.ledger.step.population = vec![(0, self.ledger.usable)];
         self.ledger.step.senders = senders;
@@ -295,6 +297,7 @@ impl Worker {
                 self.wakes.push(Reverse((at_ns, index, attempt)));
             }
             self.handle_attempt_end();
+            self.handle_return(index, now_ns);
             self.grow(now_ns);
         }
         match outcome {
@@ -306,7 +309,7 @@ impl Worker {
     }
 
     /// Takes a client out whose connection is broken or over.
-    fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) {
+    pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) {
         let client = &mut self.clients[index as usize];
         let was = client.record.state;
         let awaited = std::mem::take(&mut client.record.awaiting_since_ns) != 0;
@@ -316,6 +319,7 @@ impl Worker {
             State::Connecting | State::Opening => {
                 client.fail(cause, now_ns, &mut self.ledger.meter);
                 self.handle_attempt_end();
+                self.handle_failed_return(index, now_ns);
                 return self.grow(now_ns);
             }
             State::Usable => {}
@@ -328,6 +332,7 @@ impl Worker {
         if let (true, Some(pace)) = (awaited, &mut self.ledger.step.pace) {
             pace.handle_answer(index);
         }
+        self.handle_storm_loss(index, now_ns);
     }
 
     fn handle_attempt_end(&mut self) {
@@ -338,6 +343,7 @@ impl Worker {
 
     fn handle_timeouts(&mut self, now_ns: u64) {
         self.grow(now_ns);
+        self.weather(now_ns);
         while let Some(&Reverse((at_ns, index, attempt))) = self.wakes.peek()
             && at_ns <= now_ns
         {
@@ -415,9 +421,10 @@ impl Worker {
             Phase::Loading => self.next_send_ns,
             Phase::Idle | Phase::Draining => None,
         };
+        let storm_ns = self.ledger.step.returns.as_ref().and_then(|returns| returns.poll_timeout());
         let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
         let delta_ns = (self.next_delta_ns != u64::MAX).then_some(self.next_delta_ns);
-        let next_ns = phase_ns.into_iter().chain(wake_ns).chain(delta_ns).min()?;
+        let next_ns = phase_ns.into_iter().chain(storm_ns).chain(wake_ns).chain(delta_ns).min()?;
         Some(next_ns.saturating_sub(now_ns))
     }
 }

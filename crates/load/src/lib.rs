@@ -7,14 +7,16 @@
 //!
 //! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
 
+mod backoff;
 mod pacer;
 mod plan;
 mod rule;
 mod segment;
 
+pub use backoff::backoff_ns;
 pub use pacer::Pacer;
 pub use plan::{
-    BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, TlsPlan, Until, Workload,
+    BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,
 };
 pub use rule::LoadRule;
 pub use segment::Segment;

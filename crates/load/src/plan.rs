@@ -186,6 +186,8 @@ pub enum Load {
         /// Length of the schedule.
         duration_ns: u64,
     },
+    /// Open model, and in its midst a share of the clients loses its connection and comes back. Those who stay send.
+    Storm(Storm),
     /// Nothing is sent: connections are held.
     Hold {
         /// How long.
@@ -199,6 +201,29 @@ pub enum Load {
         /// When to stop.
         until: Until,
     },
+}
+
+/// A reconnect storm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Storm {
+    /// Messages per second of those who stay.
+    pub rate_per_s: f64,
+    /// Time before the storm.
+    pub lead_ns: u64,
+    /// Time from the storm to the end of the step.
+    pub duration_ns: u64,
+    /// Share of the clients that drop their connections: 0 to 1. With 0 the server is expected to drop them.
+    pub share: f64,
+    /// They come back spread over this time; absent: as their protocol's back-off says.
+    pub window_ns: Option<u64>,
+}
+
+impl Storm {
+    /// Whether a client, by its number within its worker, drops its connection: evenly spread.
+    pub fn drops(&self, client: u32) -> bool {
+        let before = (f64::from(client) * self.share).floor();
+        (f64::from(client + 1) * self.share).floor() > before
+    }
 }
 
 /// When a closed loop stops.

@@ -43,7 +43,8 @@ fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
     let overload_per_s = steps.iter().find(|(_, step)| is_overloaded(step)).map(|(rate, _)| *rate);
     let safe = steps.iter().take_while(|(_, step)| !is_overloaded(step)).last();
     let fatal = steps.iter().find(|(_, step)| step.figures.rtt.mean_ns() >= FATAL_MEAN_NS);
-    let curve: Vec<(f64, f64)> = steps.iter().map(|(rate, step)| (*rate, step.figures.rtt.mean_ns())).collect();
+    let curve: Vec<(f64, f64)> =
+        steps.iter().map(|(rate, step)| (*rate, step.figures.rtt.mean_ns())).collect();
     Level {
         clients,
         safe_per_s: safe.map(|(rate, _)| *rate),
@@ -82,7 +83,10 @@ mod tests {
         ];
         let levels = levels(&steps);
         assert_eq!(levels.len(), 2);
-        assert_eq!((levels[0].clients, levels[0].safe_per_s, levels[0].overload_per_s), (25, Some(10.0), None));
+        assert_eq!(
+            (levels[0].clients, levels[0].safe_per_s, levels[0].overload_per_s),
+            (25, Some(10.0), None)
+        );
         assert_eq!((levels[1].safe_per_s, levels[1].overload_per_s), (Some(20.0), Some(40.0)));
         assert_eq!((levels[1].received_per_s, levels[1].fatal_per_s), (Some(1000.0), Some(20.0)));
     }

@@ -107,6 +107,8 @@ pub struct Figures {
     pub completion: Histogram,
     /// Intended send → actual send.
     pub send_lag: Histogram,
+    /// Connection lost in a storm → usable again.
+    pub recovery: Histogram,
 }
 
 /// The parts of the handshake, in their order.
@@ -124,7 +126,7 @@ pub struct HandshakeParts {
 
 impl Figures {
     /// All figures with their names, in the order reports print them; empty ones too.
-    pub fn named(&self) -> [(&'static str, &Histogram); 10] {
+    pub fn named(&self) -> [(&'static str, &Histogram); 11] {
         [
             ("handshake", &self.handshake),
             ("tcp", &self.handshake_parts.tcp),
@@ -136,12 +138,14 @@ impl Figures {
             ("delivery", &self.delivery),
             ("completion", &self.completion),
             ("send_lag", &self.send_lag),
+            ("recovery", &self.recovery),
         ]
     }
 
     /// Adds another worker's or agent's samples.
     pub fn merge(&mut self, other: &Figures) {
-        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag } = other;
+        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag, recovery } =
+            other;
         self.handshake.merge(handshake);
         self.handshake_parts.merge(handshake_parts);
         self.rtt.merge(rtt);
@@ -149,6 +153,7 @@ impl Figures {
         self.delivery.merge(delivery);
         self.completion.merge(completion);
         self.send_lag.merge(send_lag);
+        self.recovery.merge(recovery);
     }
 }
 

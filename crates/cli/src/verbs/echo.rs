@@ -87,7 +87,7 @@ impl Echo {
                 let rate_per_s = rate_per_s / WARMUP_SHARE as f64;
                 LoadRule::Same(Load::Open { rate_per_s, duration_ns })
             }
-            LoadRule::Same(Load::Hold { .. }) => return Ok(None),
+            LoadRule::Same(Load::Hold { .. } | Load::Storm(_)) => return Ok(None),
             LoadRule::Same(Load::Closed { concurrency, .. }) => {
                 LoadRule::Same(Load::Closed { concurrency, until: load::Until::Elapsed { duration_ns } })
             }

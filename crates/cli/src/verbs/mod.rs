@@ -8,3 +8,4 @@ pub(crate) mod idle;
 pub(crate) mod saturate;
 pub(crate) mod serve;
 pub(crate) mod steps;
+pub(crate) mod storm;

@@ -48,6 +48,9 @@ pub fn step_lines(step: &Step, style: &Style) -> String {
 /// The figures worth a line: a fan-out is told by its deliveries, an echo by its service time, connecting by itself.
 fn shown(step: &Step) -> &'static [&'static str] {
     let figures = &step.figures;
+    if !figures.recovery.is_empty() {
+        return &["recovery", "handshake", "rtt"];
+    }
     match (figures.rtt.is_empty(), figures.delivery.is_empty()) {
         (true, true) => &["handshake"],
         (false, true) => &["rtt", "service"],

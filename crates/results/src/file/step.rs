@@ -132,6 +132,8 @@ pub(super) struct FileStep {
     completion: Histogram,
     #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
     send_lag: Histogram,
+    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
+    recovery: Histogram,
     counts: FileCounts,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<FileIntervals>,
@@ -152,7 +154,7 @@ pub(super) struct FileStep {
 
 impl From<&Step> for FileStep {
     fn from(step: &Step) -> Self {
-        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag } =
+        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag, recovery } =
             step.figures.clone();
         FileStep {
             clients: step.clients,
@@ -170,6 +172,7 @@ impl From<&Step> for FileStep {
             delivery,
             completion,
             send_lag,
+            recovery,
             counts: FileCounts::of(&step.counts, &step.errors),
             intervals: FileIntervals::of(step),
             server: step.server.as_ref().map(FileServer::from),
@@ -203,6 +206,7 @@ impl From<FileStep> for Step {
                 delivery: file.delivery,
                 completion: file.completion,
                 send_lag: file.send_lag,
+                recovery: file.recovery,
             },
             counts,
             errors,

@@ -47,6 +47,7 @@ fn full_step() -> Step {
             delivery: figure(260),
             completion: figure(270),
             send_lag: figure(0),
+            recovery: figure(1_000),
         },
         counts: Counts {
             sent: 1_000,

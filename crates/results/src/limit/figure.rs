@@ -55,6 +55,7 @@ pub(super) enum Gauge {
 }
 
 const HANDSHAKE: [&str; 5] = ["handshake", "tcp", "tls", "upgrade", "ready"];
+const RECOVERY: [&str; 1] = ["recovery"];
 const EXCHANGE: [&str; 3] = ["rtt", "service", "send_lag"];
 const FAN_OUT: [&str; 2] = ["delivery", "completion"];
 
@@ -100,7 +101,8 @@ fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
 /// What the scenario times, its main figure first.
 fn timed(scenario: &str) -> Vec<&'static str> {
     let parts: &[&[&'static str]] = match scenario {
-        "idle" | "storm" => &[&HANDSHAKE],
+        "idle" => &[&HANDSHAKE],
+        "storm" => &[&RECOVERY, &EXCHANGE, &HANDSHAKE],
         "echo" | "http" => &[&EXCHANGE, &HANDSHAKE],
         _ => &[&EXCHANGE, &FAN_OUT, &HANDSHAKE],
     };

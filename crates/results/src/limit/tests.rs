@@ -71,7 +71,7 @@ fn what_was_not_measured_breaks_its_limit() {
 fn a_bare_percentile_is_of_the_scenarios_main_figure() {
     let mut step = Step::default();
     step.figures.handshake.record_ns(7 * MS);
-    assert_eq!(Limit::parse("p50<1s", "storm").unwrap().check(&step).actual, Some(7.0));
+    assert_eq!(Limit::parse("p50<1s", "idle").unwrap().check(&step).actual, Some(7.0));
     assert_eq!(Limit::parse("p50<1s", "echo").unwrap().check(&step).actual, None);
 }
 

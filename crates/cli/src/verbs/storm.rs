@@ -1,0 +1,81 @@
+//! `throng storm`: everybody reconnects at once.
+
+use clap::Args;
+use crew::Course;
+use load::{Load, LoadRule, Workload};
+use results::units;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::run::{self, Request};
+use crate::verbs::steps;
+use crate::{plan, target};
+
+/// "Everybody is back" means that 99% are.
+const PERCENTILE: f64 = 99.0;
+
+/// Clients lose their connections and come back: how long until they are, and how do those fare who stayed?
+///
+/// A share of the clients drops its connection at one moment and comes back at once, within --window, or as its
+/// protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery counts from the
+/// loss until usable again, failed attempts included; its 99th percentile is the time until 99% were back. Those who
+/// stay send once every --interval. With --share 0% throng drops nobody: restart the server yourself.
+#[derive(Args)]
+pub(crate) struct Storm {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Clients
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = units::count, help_heading = "Load")]
+    clients: u64,
+    /// Share of the clients that drop their connections
+    #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = units::share, help_heading = "Load")]
+    share: f64,
+    /// They come back spread over this time [default: as their protocol's back-off says]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    window: Option<u64>,
+    /// Time before the storm
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Load")]
+    lead: u64,
+    /// How long to watch, from the storm on
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Load")]
+    duration: u64,
+    /// Those who stay send once in this time
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::duration_ns, help_heading = "Load")]
+    interval: u64,
+}
+
+impl Storm {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        steps::positive("--duration", self.duration)?;
+        steps::positive("--interval", self.interval)?;
+        if !(0.0..=1.0).contains(&self.share) {
+            return Err(Failure::usage("--share", "from 0% to 100%"));
+        }
+        let args = &self.run;
+        let clients = plan::clients("--clients", self.clients)?;
+        let clients_max = Some(self.clients);
+        let stay = (f64::from(clients) * (1.0 - self.share)).max(1.0);
+        let storm = load::Storm {
+            rate_per_s: stay * 1e9 / self.interval as f64,
+            lead_ns: self.lead,
+            duration_ns: self.duration,
+            share: self.share,
+            window_ns: self.window,
+        };
+        let dialect = args.dialect.as_deref().unwrap_or("raw");
+        let target = target::of(args)?;
+        let server_pid = run::server_pid(args, &target)?;
+        run::run(Request {
+            args,
+            scenario: "storm",
+            plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
+            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            course: Course::single(clients, LoadRule::Same(Load::Storm(storm))),
+            stop: Vec::new(),
+            percentile: PERCENTILE,
+            server_pid,
+            target,
+        })
+    }
+}
