@@ -94,3 +94,37 @@ fn idle_connections_are_held_and_weighed() {
     assert_eq!(results["steps"][0]["counts"]["disconnects"], 0, "{outcome}");
     assert!(results["verdict"]["memory_per_client"].is_object(), "{outcome}");
 }
+
+#[test]
+fn after_a_storm_everybody_is_back() {
+    let server = Server::start(&[]);
+    let flags =
+        ["--clients", "500", "--share", "40%", "--lead", "500ms", "--duration", "2s", "--format", "json"];
+    let flags = flags.iter().copied().chain(["--processes", "2", "--window", "500ms"]);
+    let outcome = run(throng(["storm", &server.url()]).args(flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let step = &outcome.json()["steps"][0];
+    assert_eq!(
+        step["recovery"]["count"], 200,
+        "a sample for each client that lost its connection\n{outcome}"
+    );
+    assert!(step["recovery"]["max_ms"].as_f64() < Some(2000.0), "{outcome}");
+    assert_eq!((count(step, "connects"), count(step, "connected")), (700, 700), "{outcome}");
+    assert_eq!(count(step, "missing"), 0, "those who stayed lost nothing\n{outcome}");
+}
+
+#[test]
+fn a_sweep_tells_what_each_level_carries() {
+    let server = Server::start(&[]);
+    let flags = ["--levels", "5,10", "--first-rate", "50", "--max-rate", "100", "--duration", "500ms"];
+    let outcome = run(throng(["saturate", &server.url(), "--format", "json"]).args(flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let rates: Vec<_> =
+        results["steps"].as_array().unwrap().iter().map(|s| s["rates"]["asked_per_s"].as_f64()).collect();
+    assert_eq!(rates, [Some(50.0), Some(100.0), Some(50.0), Some(100.0)], "{outcome}");
+    let levels = results["verdict"]["levels"].as_array().unwrap();
+    let safe: Vec<_> =
+        levels.iter().map(|level| (level["clients"].as_u64(), level["safe_per_s"].as_f64())).collect();
+    assert_eq!(safe, [(Some(5), Some(100.0)), (Some(10), Some(100.0))], "{outcome}");
+}

@@ -168,6 +168,8 @@ impl Worker {
         if self.clients.len() < share as usize {
             self.clients.resize_with(share as usize, Client::default);
         }
+        // From now on, not from the start of the load: another worker may hear of that first, and send.
+        self.ledger.step.broadcasts.reset(self.clients.len() as u32);
         self.dismiss(share);
         for client in &mut self.clients {
             client.record.echoes = Default::default();
@@ -238,7 +240,6 @@ impl Worker {
             Load::Hold { .. } | Load::Closed { .. } => u64::MAX,
         };
         self.expect_storm(at_ns);
-        self.ledger.step.broadcasts.reset(self.clients.len() as u32);
         self.ledger.step.population = vec![(0, self.ledger.usable)];
         self.ledger.step.senders = senders;
         self.ledger.step.pace = Some(pace);
