@@ -54,6 +54,7 @@ impl DialectArgs {
             binary: self.binary,
             token: self.token.clone(),
             token_in: self.token_in.clone(),
+            custom: None,
         }
     }
 }

@@ -35,13 +35,24 @@ pub(crate) struct Client {
     pub(crate) attempt: u32,
 }
 
+/// What a session hears of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// So many bytes that are in hand.
+    Bytes(usize),
+    /// That the server has closed the stream.
+    End,
+    /// That it is time.
+    Wake,
+}
+
 impl Client {
     /// Starts to connect.
     pub(crate) fn connect(&mut self, index: u32, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
         self.attempt += 1;
         let known = std::mem::take(&mut self.record);
         self.record = Record { state: State::Connecting, started_ns: now_ns, since_ns: now_ns, ..known };
-        self.session = wire::Client::new();
+        self.session = wire::Client::numbered(shared.number(index));
         self.open_stream(index, 0, shared)
     }
 
@@ -157,7 +168,7 @@ impl Client {
             if received == 0 {
                 // Gone before the session hears of it: it may live on without this stream, or ask for it anew.
                 self.streams.close(token.stream);
-                return self.handle_plain(token, 0, shared, ledger).map(|()| false);
+                return self.handle_input(token, Input::End, shared, ledger).map(|()| false);
             }
             self.handle_bytes(token, received, shared, ledger)?;
             // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.
@@ -196,35 +207,38 @@ impl Client {
             }
             self.handle_open(token, shared)?;
         }
-        self.handle_plain(token, received, shared, ledger)
+        self.handle_input(token, Input::Bytes(received), shared, ledger)
     }
 
-    /// `received` bytes are in hand; none: the server has closed the stream.
-    fn handle_plain(
+    /// Tells the session what happened, and books what it makes of that.
+    fn handle_input(
         &mut self,
         token: Token,
-        received: usize,
+        input: Input,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let Shared { wire, tls, read, plain, output, segment, workload, now_ns, .. } = shared;
-        let bytes = if tls.is_some() { plain.as_slice() } else { &read[..received] };
         let mut end = None;
         let mut books = Books {
             now_ns: *now_ns,
             worker: segment.worker,
             workers: segment.workers,
             workload: *workload,
-            has_ack: wire.options().dialect.has_ack(),
+            has_ack: wire.has_ack(),
             client: token.client,
             record: &mut self.record,
             ledger,
             end: &mut end,
         };
         let on = &mut |event| books.handle(event);
-        let outcome = match received {
-            0 => self.session.handle_eof(wire, *now_ns, token.stream, output, on),
-            _ => self.session.handle_input(wire, *now_ns, token.stream, bytes, output, on),
+        let outcome = match input {
+            Input::Bytes(received) => {
+                let bytes = if tls.is_some() { plain.as_slice() } else { &read[..received] };
+                self.session.handle_input(wire, *now_ns, token.stream, bytes, output, on)
+            }
+            Input::End => self.session.handle_eof(wire, *now_ns, token.stream, output, on),
+            Input::Wake => self.session.handle_timeout(wire, *now_ns, output, on),
         };
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
         let written = self.flush(token.client, shared);
@@ -232,7 +246,7 @@ impl Client {
         written?;
         match end {
             Some(cause) => Err(cause),
-            None if received == 0 && self.record.state == State::Closing => {
+            None if input == Input::End && self.record.state == State::Closing => {
                 Err(Cause::Wire(wire::Failure::Eof))
             }
             None => Ok(()),
@@ -242,20 +256,11 @@ impl Client {
     /// The dialect asked to be woken now.
     pub(crate) fn handle_timeout(
         &mut self,
-        index: u32,
-        now_ns: u64,
+        token: Token,
         shared: &mut Shared,
+        ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let mut end = None;
-        let on = &mut |event| {
-            if let wire::Event::Rejected(rejection) = event {
-                end = Some(Cause::Rejected(rejection));
-            }
-        };
-        let outcome = self.session.handle_timeout(&shared.wire, now_ns, &mut shared.output, on);
-        self.flush(index, shared)?;
-        outcome.map_err(Cause::Wire)?;
-        end.map_or(Ok(()), Err)
+        self.handle_input(token, Input::Wake, shared, ledger)
     }
 
     /// Sends this client's next message.

@@ -91,8 +91,12 @@ impl Shared {
         (&self.endpoints[self.turn(index, self.endpoints.len())], local)
     }
 
+    /// A client's number among those of all workers.
+    pub(crate) fn number(&self, index: u32) -> u32 {
+        index * u32::from(self.segment.workers) + u32::from(self.segment.worker)
+    }
+
     fn turn(&self, index: u32, of: usize) -> usize {
-        let global = u64::from(index) * u64::from(self.segment.workers) + u64::from(self.segment.worker);
-        (global % of as u64) as usize
+        self.number(index) as usize % of
     }
 }

@@ -290,16 +290,16 @@ impl Worker {
             return; // an event of a connection that was closed earlier in this batch
         }
         let was = client.record.state;
+        // A dialect may want to be woken in the course of its opening already.
+        let was_due_ns = if was == State::Opening { client.session.poll_timeout() } else { None };
         let outcome = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
-        let is = client.record.state;
         let now_ns = self.shared.now_ns;
-        if was != is && is == State::Usable {
-            if let Some(at_ns) = client.session.poll_timeout() {
+        if matches!(was, State::Connecting | State::Opening) {
+            let due_ns = client.session.poll_timeout().filter(|_| outcome.is_ok());
+            if let Some(at_ns) = due_ns.filter(|_| due_ns != was_due_ns) {
                 self.wakes.push(Reverse((at_ns, index, attempt)));
             }
-            self.handle_attempt_end();
-            self.handle_return(index, now_ns);
-            self.grow(now_ns);
+            self.handle_opened(index, now_ns);
         }
         match outcome {
             Ok(false) => {}
@@ -307,6 +307,15 @@ impl Worker {
             Err(cause) => self.lose(index, cause, now_ns),
         }
         self.pump(now_ns);
+    }
+
+    /// Ends the attempt of a client that was opening, if it is usable now.
+    fn handle_opened(&mut self, index: u32, now_ns: u64) {
+        if self.clients[index as usize].record.state == State::Usable {
+            self.handle_attempt_end();
+            self.handle_return(index, now_ns);
+            self.grow(now_ns);
+        }
     }
 
     /// Takes a client out whose connection is broken or over.
@@ -360,12 +369,18 @@ impl Worker {
     /// Lets a dialect do what it wanted to be woken for.
     fn wake(&mut self, index: u32, attempt: u32, now_ns: u64) {
         let client = &mut self.clients[index as usize];
-        if client.attempt != attempt || client.record.state != State::Usable {
+        let was = client.record.state;
+        if client.attempt != attempt || !matches!(was, State::Opening | State::Usable) {
             return;
         }
-        let outcome = client.handle_timeout(index, now_ns, &mut self.shared);
+        self.shared.now_ns = now_ns;
+        let token = Token { client: index, stream: 0, attempt };
+        let outcome = client.handle_timeout(token, &mut self.shared, &mut self.ledger);
         if let Some(at_ns) = client.session.poll_timeout() {
             self.wakes.push(Reverse((at_ns.max(now_ns + 1), index, attempt)));
+        }
+        if was == State::Opening {
+            self.handle_opened(index, now_ns);
         }
         if let Err(cause) = outcome {
             self.lose(index, cause, now_ns);

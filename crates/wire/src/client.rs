@@ -24,6 +24,8 @@ use crate::ws::upgrade::{self, Key};
 #[derive(Debug, Default)]
 pub struct Client {
     state: State,
+    /// Which client of the run it is.
+    number: u32,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +56,11 @@ impl Client {
     /// A client whose transport is not connected yet.
     pub fn new() -> Client {
         Client::default()
+    }
+
+    /// The same, for dialects that tell clients apart: this is number `number` of the run, from 0.
+    pub fn numbered(number: u32) -> Client {
+        Client { number, ..Client::default() }
     }
 
     /// The transport of `stream` is connected: writes the request.
@@ -102,7 +109,7 @@ impl Client {
             }
         }
         let State::Open(session) = &mut self.state else { return Ok(()) };
-        let result = session.handle_input(cfg, now_ns, input, io, on);
+        let result = session.handle_input(cfg, now_ns, self.number, input, io, on);
         result.inspect_err(|_| self.state = State::Failed)
     }
 
@@ -218,7 +225,9 @@ impl Client {
         io: &'a mut I,
     ) -> Option<(&'a mut ClientState, Link<'a, I>)> {
         match &mut self.state {
-            State::Open(Session { sender, dialect, .. }) => Some((dialect, Link { cfg, now_ns, sender, io })),
+            State::Open(Session { sender, dialect, .. }) => {
+                Some((dialect, Link { cfg, now_ns, client: self.number, sender, io }))
+            }
             _ => None,
         }
     }
@@ -256,6 +265,7 @@ impl Session {
         &mut self,
         cfg: &Config,
         now_ns: u64,
+        client: u32,
         mut input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
@@ -265,7 +275,7 @@ impl Session {
             let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Incoming::Message(message))) => {
-                    let mut link = Link { cfg, now_ns, sender, io };
+                    let mut link = Link { cfg, now_ns, client, sender, io };
                     dialect.handle_message(&mut link, &message, on)
                 }
                 Ok(Some(Incoming::Control)) => Ok(()),

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::dialects::custom::{self, CustomDialect};
 use crate::dialects::{DialectId, DialectOptions, Parts};
 use crate::http::fields;
 use crate::http::request::is_host;
@@ -110,6 +111,31 @@ impl Config {
     /// What was asked for.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Whether the server acknowledges a broadcast with a result of its own, apart from the sender's copy.
+    pub fn has_ack(&self) -> bool {
+        let custom =
+            self.options.of_dialect.custom.as_deref().filter(|_| self.options.dialect == DialectId::Custom);
+        custom.map_or_else(|| self.options.dialect.has_ack(), CustomDialect::has_ack)
+    }
+
+    /// The user's own dialect, compiled.
+    ///
+    /// # Panics
+    /// If another is spoken.
+    #[inline]
+    pub(crate) fn custom(&self) -> &custom::Compiled {
+        self.parts.custom.as_deref().expect("the dialect is custom")
+    }
+
+    /// The user's own dialect as they described it.
+    ///
+    /// # Panics
+    /// If another is spoken.
+    #[inline]
+    pub(crate) fn custom_dialect(&self) -> &CustomDialect {
+        self.options.of_dialect.custom.as_deref().expect("the dialect is custom")
     }
 
     /// Appends an upgrade request with a fresh key.

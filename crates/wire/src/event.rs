@@ -1,6 +1,8 @@
 //! What clients send, and what happens to them.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Mutex;
 
 use crate::stamp::Stamp;
 
@@ -41,6 +43,8 @@ pub enum Rejection {
     Remote,
     /// The server disconnects the client for another reason (actioncable).
     Disconnected,
+    /// One of a custom dialect, by the name under which results count it.
+    Named(&'static str),
     /// The channel has crashed (phoenix).
     Crashed,
     /// The channel is closed (phoenix).
@@ -48,6 +52,15 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// The rejection of that name. Names live as long as the process, each once.
+    pub(crate) fn named(name: &str) -> Rejection {
+        static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut names = NAMES.lock().expect("nothing panics while it is held");
+        let known = names.get(name).copied().unwrap_or_else(|| name.to_owned().leak());
+        names.insert(known);
+        Rejection::Named(known)
+    }
+
     /// The name under which results count it.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,6 +71,7 @@ impl Rejection {
             Rejection::ServerRestart => "disconnect_server_restart",
             Rejection::Remote => "disconnect_remote",
             Rejection::Disconnected => "disconnect",
+            Rejection::Named(name) => name,
             Rejection::Crashed => "channel_crashed",
             Rejection::ChannelClosed => "channel_closed",
         }
@@ -74,6 +88,7 @@ impl fmt::Display for Rejection {
             Rejection::ServerRestart => "the server disconnects its clients to restart",
             Rejection::Remote => "the server was told to disconnect the client",
             Rejection::Disconnected => "the server disconnects the client",
+            Rejection::Named(_) => "the server said what the dialect's file calls an error",
             Rejection::Crashed => "the channel has crashed",
             Rejection::ChannelClosed => "the server closed the channel",
         })

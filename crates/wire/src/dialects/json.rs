@@ -222,7 +222,7 @@ pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
     if message.starts_with(br#"{"type":"echo","#) {
         return Some((Kind::Echo, VALUE_AT));
     }
-    let mut scan = Scan { bytes: message, at: 0 };
+    let mut scan = Scan::new(message);
     scan.token(b'{')?;
     loop {
         let key = scan.string()?;
@@ -247,26 +247,31 @@ pub(crate) const RESULT: &[u8] = b"broadcastResult";
 pub(crate) const BROADCAST_BYTES: usize = b"broadcast".len();
 
 /// A walk over JSON that understands strings and nesting, and nothing else.
-struct Scan<'a> {
+pub(crate) struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scan<'a> {
+    /// A walk from the start.
+    pub(crate) fn new(bytes: &'a [u8]) -> Scan<'a> {
+        Scan { bytes, at: 0 }
+    }
+
     /// The byte after blanks; not consumed.
-    fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
         self.bytes.get(self.at).copied()
     }
 
-    fn token(&mut self, token: u8) -> Option<()> {
+    pub(crate) fn token(&mut self, token: u8) -> Option<()> {
         (self.peek()? == token).then(|| self.at += 1)
     }
 
     /// A string, without its quotes and with its escapes as they are.
-    fn string(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
         self.token(b'"')?;
         let start = self.at;
         loop {
@@ -282,8 +287,18 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// What is neither string, object nor array, up to whatever ends it: nothing, if none of that comes next.
+    pub(crate) fn word(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        let is_end =
+            |b: &u8| matches!(b, b',' | b']' | b'}' | b'{' | b'[' | b'"' | b':') || b.is_ascii_whitespace();
+        let word = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+        self.at += word.len();
+        word
+    }
+
     /// Past one value: up to the comma or brace that ends it.
-    fn skip_value(&mut self) -> Option<()> {
+    pub(crate) fn skip_value(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
             match self.peek()? {

@@ -5,6 +5,7 @@
 
 mod actioncable;
 mod binary;
+pub mod custom;
 mod family;
 mod json;
 mod options;
@@ -42,6 +43,8 @@ pub(crate) struct Parts {
     pub(crate) returned: Vec<u8>,
     /// What a message usually starts with when it comes back.
     pub(crate) usual: Vec<u8>,
+    /// The user's own dialect, ready for use.
+    pub(crate) custom: Option<Box<custom::Compiled>>,
 }
 
 impl Parts {
@@ -60,6 +63,8 @@ pub(crate) struct Link<'a, I> {
     pub(crate) cfg: &'a Config,
     /// For dialects with heartbeats and deadlines.
     pub(crate) now_ns: u64,
+    /// Which client of the run this is, from 0.
+    pub(crate) client: u32,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
 }
@@ -311,6 +316,8 @@ dialects! {
         "/sockjs" | "/echo" | "/close" | "/disabled_websocket_echo" | "/cookie_needed_echo";
     /// Action Cable, of Rails and of AnyCable.
     Actioncable: actioncable, "actioncable", at "/cable";
+    /// The user's own, which the options describe. Servers do not speak it.
+    Custom: custom, "custom";
     /// Phoenix channels, with either serializer.
     Phoenix: phoenix, "phoenix", at "/socket/websocket";
 }
@@ -370,7 +377,7 @@ impl DialectId {
     /// raw, json and binary.
     pub fn group(self) -> DialectId {
         match self {
-            DialectId::Raw | DialectId::Json | DialectId::Binary => family::GROUP,
+            DialectId::Raw | DialectId::Json | DialectId::Binary | DialectId::Custom => family::GROUP,
             DialectId::Sockjs => DialectId::Sockjs,
             DialectId::Actioncable | DialectId::Phoenix => self,
         }
@@ -381,9 +388,10 @@ impl DialectId {
         self != DialectId::Raw
     }
 
-    /// Whether the server acknowledges a broadcast with a result of its own, apart from the sender's copy.
-    pub fn has_ack(self) -> bool {
-        self != DialectId::Raw
+    /// Whether the server acknowledges a broadcast with a result of its own, apart from the sender's copy. What a
+    /// custom dialect does is known to [`Config::has_ack`].
+    pub(crate) fn has_ack(self) -> bool {
+        !matches!(self, DialectId::Raw | DialectId::Custom)
     }
 }
 

@@ -1,6 +1,10 @@
 //! What can be chosen about single dialects, in either role. Everything has a default.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+
+use super::custom::CustomDialect;
 
 /// A client's choices. Each concerns the dialect named with it, and means nothing to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +29,8 @@ pub struct DialectOptions {
     pub token: Option<String>,
     /// Where the token goes; `None`: where the dialect's own clients put it.
     pub token_in: Option<TokenPlace>,
+    /// custom: the dialect itself.
+    pub custom: Option<Arc<CustomDialect>>,
 }
 
 /// Where in the upgrade request a token goes.

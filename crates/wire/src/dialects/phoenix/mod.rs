@@ -122,6 +122,7 @@ pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
             true => with_topic("[null,null,", r#","broadcast","#),
             false => br#"{"event":"broadcast","#.to_vec(),
         },
+        ..Parts::default()
     })
 }
 
