@@ -1,6 +1,9 @@
 //! A driver without a network: what a session may do to the world, recorded.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod user;
+pub(crate) mod world;
+
 use wire::{
     Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Room, Server,
     ServerConfig, ServerEvent, Stamp, StreamId,

@@ -95,15 +95,17 @@ impl ClientDialect for Client {
 /// What surrounds the message in a frame that has but one.
 const ONE_BEFORE: &[u8] = b"a[\"";
 const ONE_AFTER: &[u8] = b"\"]";
+/// What such a frame usually starts with, if the message is ours.
+const ONE_OF_OURS: &[u8] = br#"a["{\"type\":"#;
 
-/// Whether the frame has one message, as nearly all have that are worth a short cut: it is too short for two.
+/// Whether the frame has one message of ours, as nearly all have, which is worth a short cut: it is too short for two.
 #[inline]
 fn is_one_of_ours(frame: &[u8], cfg: &Config) -> bool {
     let [echo, _] = cfg.heads();
     let shortest = echo.len() + stamp::TEXT_BYTES + cfg.tail().len();
     frame.len() < 2 * shortest
         && frame.len() > shortest
-        && frame.starts_with(ONE_BEFORE)
+        && frame.starts_with(ONE_OF_OURS)
         && frame.ends_with(ONE_AFTER)
 }
 

@@ -136,8 +136,9 @@ impl Server {
     ) {
         let out = link.io.out(0);
         let body = start + BODY;
+        let bytes = (out.len() - body) as u32;
         if !text || app::is_echo(self.service, &out[body..]) {
-            on(ServerEvent::Echoed { bytes: (out.len() - body) as u32 });
+            on(ServerEvent::Echoed { bytes });
             return link.sender.seal(out, start, text, None);
         }
         let mut string = Vec::new();
@@ -145,7 +146,12 @@ impl Server {
         out.truncate(body);
         out.extend_from_slice(&string);
         let reply = out.len();
-        app::answer(self.service, out, body..reply, on);
+        app::answer(self.service, out, body..reply, &mut |event| {
+            on(match event {
+                ServerEvent::Echoed { .. } => ServerEvent::Echoed { bytes },
+                other => other,
+            });
+        });
         let mut plain = Vec::new();
         // What was just escaped can be unescaped.
         let _ = frames::unescape(&mut plain, &out[reply + 1..out.len() - 1]);

@@ -1,0 +1,261 @@
+//! A server with many connections and sessions, in memory: what a driver does, without a network and with a clock
+//! that the test moves.
+
+use std::collections::HashMap;
+
+use wire::session::{Answer, HELD, REQUEST, Session};
+use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, StreamId};
+
+/// The world.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) cfg: ServerConfig,
+    pub(crate) now_ns: u64,
+    connections: Vec<Connection>,
+    sessions: HashMap<String, Kept>,
+    rooms: HashMap<Room, Vec<Member>>,
+}
+
+#[derive(Default)]
+struct Connection {
+    server: Server,
+    out: Vec<u8>,
+    closed: bool,
+    held_by: Option<String>,
+}
+
+struct Kept {
+    session: Session,
+    held: Option<usize>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Member {
+    Connection(usize),
+    Session(String),
+}
+
+/// Where the output of one call goes.
+#[derive(Default)]
+struct Output {
+    streams: [Vec<u8>; 2],
+    closed: [bool; 2],
+    seed: u64,
+}
+
+impl Io for Output {
+    fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
+        &mut self.streams[usize::from(stream)]
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.seed += 1;
+        self.seed
+    }
+
+    fn open_stream(&mut self, _stream: StreamId) {
+        panic!("a server does not connect");
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        self.closed[usize::from(stream)] = true;
+    }
+}
+
+/// What a call did besides its output.
+#[derive(Default)]
+struct Happened {
+    asked: bool,
+    joined: Vec<Room>,
+    left: Vec<Room>,
+    broadcasts: Vec<(Room, Vec<u8>)>,
+}
+
+impl Happened {
+    fn note(&mut self, event: ServerEvent<'_>) {
+        match event {
+            ServerEvent::Asked => self.asked = true,
+            ServerEvent::Joined { room } => self.joined.push(room),
+            ServerEvent::Left { room } => self.left.push(room),
+            ServerEvent::Broadcast { room, frame } => self.broadcasts.push((room, frame.to_vec())),
+            _ => {}
+        }
+    }
+}
+
+/// Which of a session's verbs to call.
+enum Verb<'a> {
+    Request(usize, wire::session::SessionRequest),
+    Lost,
+    Broadcast(&'a [u8]),
+    Timeout,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        World { now_ns: 1_000_000_000, ..World::default() }
+    }
+
+    /// A new connection.
+    pub(crate) fn connect(&mut self) -> usize {
+        self.connections.push(Connection::default());
+        self.connections.len() - 1
+    }
+
+    /// A client sends bytes; what the server says to it is there at once.
+    pub(crate) fn send(&mut self, at: usize, bytes: &[u8]) -> Result<(), Failure> {
+        self.call(at, |server, cfg, now_ns, io, happened| {
+            server.handle_input(cfg, now_ns, 0, bytes, io, &mut |event| happened.note(event))
+        })
+    }
+
+    /// What the server has said on a connection since the last time.
+    pub(crate) fn take(&mut self, at: usize) -> Vec<u8> {
+        std::mem::take(&mut self.connections[at].out)
+    }
+
+    /// The same, as far as it is text.
+    pub(crate) fn read(&mut self, at: usize) -> String {
+        String::from_utf8_lossy(&self.take(at)).into_owned()
+    }
+
+    /// Whether the server has closed it.
+    pub(crate) fn is_closed(&self, at: usize) -> bool {
+        self.connections[at].closed
+    }
+
+    /// A client drops its connection.
+    pub(crate) fn abort(&mut self, at: usize) {
+        self.connections[at].closed = true;
+        for members in self.rooms.values_mut() {
+            members.retain(|member| *member != Member::Connection(at));
+        }
+        if let Some(name) = self.connections[at].held_by.take() {
+            self.sessions.get_mut(&name).expect("it holds").held = None;
+            self.call_session(&name, Verb::Lost);
+        }
+    }
+
+    /// Lets time pass, a second at a time.
+    pub(crate) fn pass_s(&mut self, seconds: u64) {
+        for _ in 0..seconds {
+            self.now_ns += 1_000_000_000;
+            let now_ns = self.now_ns;
+            let due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+            for at in 0..self.connections.len() {
+                if due(self.connections[at].server.poll_timeout()) && !self.connections[at].closed {
+                    let called = self.call(at, |server, cfg, now_ns, io, happened| {
+                        server.handle_timeout(cfg, now_ns, io, &mut |event| happened.note(event))
+                    });
+                    called.expect("timeouts do not fail");
+                }
+            }
+            let sessions = self.sessions.iter();
+            let due: Vec<String> = sessions
+                .filter(|(_, kept)| due(kept.session.poll_timeout()))
+                .map(|(name, _)| name.clone())
+                .collect();
+            due.iter().for_each(|name| self.call_session(name, Verb::Timeout));
+        }
+    }
+
+    /// Sessions that are kept.
+    pub(crate) fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn call(
+        &mut self,
+        at: usize,
+        verb: impl FnOnce(&mut Server, &ServerConfig, u64, &mut Output, &mut Happened) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (mut io, mut happened) = (Output::default(), Happened::default());
+        io.seed = self.now_ns;
+        let connection = &mut self.connections[at];
+        let result = verb(&mut connection.server, &self.cfg, self.now_ns, &mut io, &mut happened);
+        connection.out.append(&mut io.streams[0]);
+        connection.closed |= io.closed[0];
+        let request = happened.asked.then(|| connection.server.take_request().expect("announced"));
+        self.settle(happened, &Member::Connection(at));
+        if let Some(request) = request {
+            let name = request.name().to_owned();
+            if request.opens() && !self.sessions.contains_key(&name) {
+                self.sessions.insert(name.clone(), Kept { session: Session::new(&request), held: None });
+            }
+            if self.sessions.contains_key(&name) {
+                self.call_session(&name, Verb::Request(at, request));
+            } else {
+                let mut io = Output::default();
+                request.refuse(&mut io);
+                self.answer(at, &io.streams[0], true);
+            }
+        }
+        result
+    }
+
+    fn call_session(&mut self, name: &str, verb: Verb<'_>) {
+        let (mut io, mut happened) = (Output::default(), Happened::default());
+        let Kept { session, held } = self.sessions.get_mut(name).expect("it is kept");
+        let (cfg, now_ns) = (&self.cfg, self.now_ns);
+        let mut on = |event: ServerEvent<'_>| happened.note(event);
+        let mut answer = None;
+        match verb {
+            Verb::Request(at, request) => {
+                answer = Some((at, session.handle_request(cfg, now_ns, request, &mut io, &mut on)));
+            }
+            Verb::Lost => session.handle_lost(cfg, now_ns, &mut io, &mut on),
+            Verb::Broadcast(frames) => session.handle_broadcast(cfg, now_ns, frames, &mut io),
+            Verb::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
+        }
+        let is_over = session.is_over();
+        let before = if io.closed[usize::from(HELD)] { held.take() } else { *held };
+        if let Some((at, Answer::Held)) = answer {
+            *held = Some(at);
+            self.connections[at].held_by = Some(name.to_owned());
+        }
+        if is_over {
+            self.sessions.remove(name);
+        }
+        let broadcasts = std::mem::take(&mut happened.broadcasts);
+        self.settle(happened, &Member::Session(name.to_owned()));
+        let [to_request, to_held] = &io.streams;
+        assert!(before.is_some() || to_held.is_empty(), "nobody to say it to");
+        if let Some(at) = before {
+            self.answer(at, to_held, io.closed[usize::from(HELD)]);
+        }
+        if let Some((at, answer)) = answer {
+            assert!(!io.closed[usize::from(REQUEST)]);
+            self.answer(at, to_request, answer == Answer::Whole);
+        }
+        // Only now: the session itself may be a member.
+        self.settle(Happened { broadcasts, ..Happened::default() }, &Member::Session(name.to_owned()));
+    }
+
+    fn answer(&mut self, at: usize, bytes: &[u8], is_whole: bool) {
+        self.connections[at].out.extend_from_slice(bytes);
+        if is_whole {
+            self.connections[at].held_by = None;
+            let called = self.call(at, |server, cfg, now_ns, io, happened| {
+                server.handle_answered(cfg, now_ns, io, &mut |event| happened.note(event))
+            });
+            called.expect("what waits is sound");
+        }
+    }
+
+    fn settle(&mut self, happened: Happened, member: &Member) {
+        for room in happened.joined {
+            self.rooms.entry(room).or_default().push(member.clone());
+        }
+        for room in happened.left {
+            self.rooms.get_mut(&room).expect("it was there").retain(|other| other != member);
+        }
+        for (room, frame) in happened.broadcasts {
+            for member in self.rooms.get(&room).cloned().unwrap_or_default() {
+                match member {
+                    Member::Connection(at) => self.connections[at].out.extend_from_slice(&frame),
+                    Member::Session(name) => self.call_session(&name, Verb::Broadcast(&frame)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! SockJS, client role: what sockjs-node 0.3.24 was recorded to say on every transport, and what no server should.
+
+mod common;
+
+use common::user::{Streams, User};
+use common::{config, options, plain, stamp};
+use wire::{Client, Config, DialectId, Event, Failure, Options, Role};
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\nCache-Control: no-store, no-cache, no-transform, must-revalidate, max-age=0\r\n\
+    Access-Control-Allow-Origin: *\r\nVary: Origin\r\nContent-Type: application/javascript; charset=UTF-8\r\n\
+    Date: Fri, 20 Nov 2026 10:54:57 GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\n\
+    Transfer-Encoding: chunked\r\n\r\n";
+const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\nContent-Type: text/plain; charset=UTF-8\r\n\
+    Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n";
+
+/// Chunks as sockjs-node was recorded to send them.
+fn chunked(parts: &[&str]) -> String {
+    parts.iter().map(|part| format!("{:x}\r\n{part}\r\n", part.len())).collect()
+}
+
+/// What the recorded session says: open, hello, and characters that have to be escaped.
+fn recorded(transport: &str) -> (String, u32) {
+    let odd = "a[\"é€\\ud83d\\ude00\\u2028\\\"q\\\"\"]";
+    let streamed = |prelude: &str, framed: [String; 3]| {
+        let [open, hello, odd] = framed;
+        HEAD.to_owned() + &chunked(&[prelude, &open, &hello, &odd])
+    };
+    let frames = ["o", "a[\"hello\"]", odd];
+    let said = match transport {
+        "xhr-polling" => {
+            frames.map(|frame| format!("{HEAD}{}0\r\n\r\n", chunked(&[&format!("{frame}\n")]))).concat()
+        }
+        "xhr-streaming" => {
+            streamed(&format!("{}\n", "h".repeat(2048)), frames.map(|frame| format!("{frame}\n")))
+        }
+        "eventsource" => streamed("\r\n", frames.map(|frame| format!("data: {frame}\r\n\r\n"))),
+        "htmlfile" | "jsonp" => {
+            let escape = |frame: &str| frame.replace('\\', "\\\\").replace('"', "\\\"");
+            if transport == "htmlfile" {
+                let page = "<!doctype html>\n<html><head>\n</head><body><h2>Don't panic!</h2>\n  <script>\n    \
+                    var c = parent.cb;\n    function p(d) {c.message(d);};\n  </script>   \r\n\r\n";
+                streamed(page, frames.map(|f| format!("<script>\np(\"{}\");\n</script>\r\n", escape(f))))
+            } else {
+                let body = |frame| format!("/**/cb(\"{}\");\r\n", escape(frame));
+                frames.map(|frame| format!("{HEAD}{}0\r\n\r\n", chunked(&[&body(frame)]))).concat()
+            }
+        }
+        _ => unreachable!(),
+    };
+    (said, (odd.len() - 5) as u32)
+}
+
+#[test]
+fn recorded_sessions_on_every_transport_over_requests_in_any_portions() {
+    for transport in ["xhr-polling", "xhr-streaming", "eventsource", "htmlfile", "jsonp"] {
+        let (said, odd) = recorded(transport);
+        for step in [1, 2, 7, 100, usize::MAX] {
+            let mut user = User::of(transport);
+            user.hear_by(0, said.as_bytes(), step.min(said.len())).unwrap();
+            // Foreign: the words are not ours.
+            let odd_bytes = Event::Foreign { bytes: odd };
+            let expected = [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 5 }, odd_bytes];
+            assert_eq!(user.events(), expected, "{transport} by {step}");
+            assert!(user.client.is_usable());
+        }
+    }
+}
+
+#[test]
+fn requests_name_the_session_and_keep_the_query() {
+    for (transport, receive, send) in [
+        ("xhr-polling", "POST /echo/001/0000000000000002/xhr?token=t ", "xhr_send"),
+        ("xhr-streaming", "POST /echo/001/0000000000000002/xhr_streaming?token=t ", "xhr_send"),
+        ("eventsource", "GET /echo/001/0000000000000002/eventsource?token=t ", "xhr_send"),
+        ("htmlfile", "GET /echo/001/0000000000000002/htmlfile?token=t&c=cb ", "xhr_send"),
+        ("jsonp", "GET /echo/001/0000000000000002/jsonp?token=t&c=cb ", "jsonp_send"),
+    ] {
+        let mut user = User::of(transport);
+        // The clock is part of the name.
+        let name = format!("{:016x}", 2 ^ 5u64.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let receive = receive.replace("0000000000000002", &name);
+        assert!(
+            user.said(0).starts_with(&format!("{receive}HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n")),
+            "{transport}"
+        );
+        let (said, _) = recorded(transport);
+        user.hear(0, said.as_bytes()).unwrap();
+        user.said(0);
+        user.send(1);
+        assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1][..]), "not connected yet");
+        user.open(1);
+        let request = user.said(1);
+        let expected = format!("POST /echo/001/{name}/{send}?token=t HTTP/1.1\r\n");
+        assert!(request.starts_with(&expected), "{request}");
+        let body = match transport {
+            "jsonp" => "d=%5B%22%7B%5C%22type%5C%22%3A%5C%22echo%5C%22%2C",
+            _ => r#"["{\"type\":\"echo\",\"payload\":{\"sendTime\":\"1700000000000000000\",\"id\":\"throng-"#,
+        };
+        assert!(request.split("\r\n\r\n").nth(1).unwrap().starts_with(body), "{request}");
+    }
+}
+
+#[test]
+fn messages_go_one_request_at_a_time_with_all_that_came_up_meanwhile() {
+    let mut user = User::of("xhr-streaming");
+    user.hear(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
+    user.open(1);
+    user.send(1);
+    let one = user.said(1);
+    user.send(2);
+    user.send(3);
+    assert_eq!(user.said(1), "", "the first is not answered");
+    user.hear_by(1, NO_CONTENT.as_bytes(), 3).unwrap();
+    let two = user.said(1);
+    let (bodies, counts) = ([&one, &two].map(|r| r.split("\r\n\r\n").nth(1).unwrap()), [1, 2]);
+    for (body, count) in bodies.into_iter().zip(counts) {
+        assert_eq!(body.matches("throng-").count(), count);
+        assert!(body.starts_with("[\"") && body.ends_with("}}\"]"), "{body}");
+    }
+    user.hear(1, NO_CONTENT.as_bytes()).unwrap();
+    assert_eq!(user.said(1), "", "nothing more to say");
+    // What it sent comes back, both in one frame.
+    let array = two.split("\r\n\r\n").nth(1).unwrap();
+    user.events();
+    user.hear(0, chunked(&[&format!("a{array}\n")]).as_bytes()).unwrap();
+    let echoes: Vec<_> = user.events();
+    for (event, seq) in echoes.iter().zip([2, 3]) {
+        assert!(
+            matches!(event, Event::Message { role: Role::Echo, stamp: s, .. } if *s == stamp(seq)),
+            "{event:?}"
+        );
+    }
+    assert_eq!(echoes.len(), 2);
+}
+
+#[test]
+fn a_connection_that_the_server_closes_is_opened_anew_between_answers_only() {
+    let mut user = User::of("xhr-polling");
+    user.said(0);
+    let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\no\n";
+    user.hear(0, closing.as_bytes()).unwrap();
+    assert_eq!((&user.io.closed[..], &user.io.opened[..]), (&[0][..], &[0][..]));
+    assert_eq!(user.said(0), "");
+    user.open(0);
+    assert!(user.said(0).starts_with("POST /echo/"), "the next poll");
+    // An answer without length ends with the connection.
+    user.hear(0, b"HTTP/1.0 200 OK\r\n\r\na[\"x\"]\n").unwrap();
+    user.eof(0).unwrap();
+    assert_eq!(user.io.opened, [0, 0]);
+    user.open(0);
+    assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 1 }]);
+    user.hear(0, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na[").unwrap();
+    assert_eq!(user.eof(0), Err(Failure::Eof), "in the middle of one");
+
+    let mut user = User::of("xhr-polling");
+    user.hear(0, recorded("xhr-polling").0.as_bytes()).unwrap();
+    user.send(1);
+    user.open(1);
+    user.hear(1, NO_CONTENT.as_bytes()).unwrap();
+    user.eof(1).unwrap();
+    user.said(1);
+    user.send(2);
+    assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1, 1][..]), "it had gone idle");
+    user.open(1);
+    assert!(user.said(1).contains("throng-"));
+    assert_eq!(user.eof(1), Err(Failure::Eof), "unanswered");
+}
+
+#[test]
+fn ends_and_losses_are_events() {
+    let frames = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    for (second, code) in [("c[3000,\"Go away!\"]\n", 3000), ("c[1002,\"x\"]\n", 1002), ("o\n", 1006)] {
+        let mut user = User::of("xhr-polling");
+        user.hear(0, frames("o\n").as_bytes()).unwrap();
+        user.said(0);
+        user.hear(0, frames(second).as_bytes()).unwrap();
+        assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Closed { code }]);
+        assert!(!user.client.is_usable() && user.client.is_closed());
+        assert_eq!(user.said(0), "", "nothing more is asked");
+    }
+    let mut user = User::of("xhr-streaming");
+    user.hear(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
+    user.client.close(&user.cfg, 1000, &mut user.io);
+    assert_eq!(user.io.closed, [0]);
+    assert!(user.client.is_closed());
+}
+
+#[test]
+fn servers_that_talk_nonsense_are_given_up_with_the_reason() {
+    let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    for (transport, said, failure) in [
+        (
+            "xhr-polling",
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".into(),
+            Failure::HttpStatus(404),
+        ),
+        ("xhr-polling", "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n".into(), Failure::HttpStatus(302)),
+        ("xhr-polling", "HTTP/1.1 101 Switching Protocols\r\n\r\n".into(), Failure::HttpStatus(101)),
+        ("xhr-polling", "SSH-2.0\r\n".into(), Failure::NotHttp),
+        ("xhr-polling", ok("x\n"), Failure::BadMessage),
+        ("xhr-polling", ok("a[\"x\"]\n"), Failure::BadMessage), // before it is open
+        ("xhr-polling", ok("o\na[\"x\"\n"), Failure::BadMessage),
+        ("xhr-polling", ok("o\na[1]\n"), Failure::BadMessage),
+        ("xhr-polling", ok("o\na{}\n"), Failure::BadMessage),
+        ("xhr-polling", ok("o\na[\"x\"]y\n"), Failure::BadMessage),
+        ("xhr-polling", ok("o\nc\n"), Failure::BadMessage),
+        ("xhr-polling", ok("o\nc[99999999]\n"), Failure::BadMessage),
+        ("jsonp", ok("cb(\"o);\r\n"), Failure::BadMessage),
+        ("jsonp", ok("cb(o);\r\n"), Failure::BadMessage),
+        ("jsonp", ok("cb(\"\\u12\");\r\n"), Failure::BadMessage),
+        ("htmlfile", ok("p(\"\\q\");\n"), Failure::BadMessage),
+    ] {
+        for step in [1, said.len()] {
+            let mut user = User::of(transport);
+            assert_eq!(user.hear_by(0, said.as_bytes(), step), Err(failure), "{said:?}");
+        }
+    }
+    let mut user = User::of("xhr-polling");
+    assert_eq!(
+        user.hear(0, ok("o\n").repeat(2).as_bytes()),
+        Ok(()),
+        "the next poll's answer may be on its way"
+    );
+    assert_eq!(user.events()[1..], [Event::Usable, Event::Closed { code: 1006 }]);
+    // A frame without end is bounded.
+    let mut options = options(DialectId::Sockjs);
+    options.limits.message_bytes_max = 1000;
+    options.of_dialect.transport = Some("xhr-streaming".into());
+    let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-streaming") };
+    user.client = Client::new();
+    user.open(0);
+    assert_eq!(user.hear(0, (HEAD.to_owned() + &chunked(&["o\n"])).as_bytes()), Ok(()));
+    let endless = chunked(&[&"a".repeat(600)]);
+    assert_eq!(user.hear(0, endless.as_bytes()), Ok(()));
+    assert_eq!(user.hear(0, endless.as_bytes()), Err(Failure::MessageTooLarge));
+}
+
+/// What comes of frames after a handshake, whole and byte by byte.
+fn over_websocket(frames: &[u8]) -> (Vec<Event>, Result<(), Failure>) {
+    let cfg = config(DialectId::Sockjs);
+    let run = |step: usize| {
+        let (mut client, mut io, answer) = common::opening(&cfg, "");
+        let (mut events, mut result) = (Vec::new(), Ok(()));
+        for portion in [&answer, frames].concat().chunks(step) {
+            result = client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |event| events.push(event));
+            if result.is_err() {
+                break;
+            }
+        }
+        (events, result)
+    };
+    let whole = run(usize::MAX);
+    assert_eq!(whole, run(1), "{}", frames.escape_ascii());
+    whole
+}
+
+fn text(payload: &str) -> Vec<u8> {
+    plain(0x81, payload.as_bytes())
+}
+
+#[test]
+fn the_recorded_session_over_a_websocket() {
+    // sockjs-node 0.3.24: o, a["hello"], and what has to be escaped; then the close.
+    let odd = "a[\"é€\\ud83d\\ude00\\u2028\\\"q\\\"\"]";
+    let frames = [text("o"), text("a[\"hello\"]"), text(odd), text("h"), plain(0x88, &[3, 232])].concat();
+    let (events, result) = over_websocket(&frames);
+    assert_eq!(result, Ok(()));
+    let odd = Event::Foreign { bytes: (odd.len() - 5) as u32 };
+    let expected =
+        [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 5 }, odd, Event::Closed { code: 1000 }];
+    assert_eq!(events, expected);
+    let (events, _) =
+        over_websocket(&[text("o"), text("c[3000,\"Go away!\"]"), text("a[\"late\"]")].concat());
+    assert_eq!(events[1..], [Event::Usable, Event::Closed { code: 3000 }]);
+    for bad in ["", "x", "a", "a[", "a[1]", "a[\"x\"", "a[\"x\"]]", "m\"x\"", "c[]", "c[-1,\"\"]"] {
+        let (_, result) = over_websocket(&[text("o"), text(bad)].concat());
+        assert_eq!(result, Err(Failure::BadMessage), "{bad}");
+    }
+    assert_eq!(over_websocket(&text("a[\"x\"]")).1, Err(Failure::BadMessage), "before it is open");
+}
+
+#[test]
+fn own_messages_are_known_however_the_server_writes_them() {
+    let mark = String::from_utf8(stamp(9).to_text().to_vec()).unwrap();
+    let message = |role| Some((role, stamp(9)));
+    for (string, expected) in [
+        (r#"{\"type\":\"echo\",\"payload\":{\"sendTime\":\"1\",\"id\":\"MARK\"}}"#, message(Role::Echo)),
+        (r#"{\"type\":\"broadcast\",\"payload\":{\"sendTime\":\"1\",\"id\":\"MARK\"}}"#, message(Role::Copy)),
+        (
+            r#"{\"type\":\"broadcastResult\",\"payload\":{\"id\":\"MARK\"},\"listenerCount\":3}"#,
+            message(Role::Ack),
+        ),
+        (r#"{\"payload\":{\"id\":\"MARK\"},\"type\":\"broadcastResult\"}"#, message(Role::Ack)),
+        (r#"{\"type\":\"other\",\"payload\":{\"id\":\"MARK\"}}"#, None),
+        (r#"MARK"#, None),
+    ] {
+        let string = string.replace("MARK", &mark);
+        let bytes = string.len() as u32;
+        let expected = match expected {
+            Some((role, stamp)) => Event::Message { role, stamp, bytes },
+            None => Event::Corrupt { bytes },
+        };
+        let (one, _) = over_websocket(&[text("o"), text(&format!("a[\"{string}\"]"))].concat());
+        let with_frame = |event| match event {
+            // Alone, a message is counted with its frame.
+            Event::Message { role, stamp, .. } => Event::Message { role, stamp, bytes },
+            Event::Corrupt { .. } => Event::Corrupt { bytes },
+            other => other,
+        };
+        assert_eq!(one[2..].iter().copied().map(with_frame).collect::<Vec<_>>(), [expected], "{string}");
+        let (two, _) =
+            over_websocket(&[text("o"), text(&format!("a[\"{string}\" , \"{string}\"]"))].concat());
+        assert_eq!(two[2..], [expected, expected], "{string}");
+    }
+    let damaged = mark.replace('7', "8").replacen("throng-00", "throng-01", 1);
+    let string = format!(r#"{{\"type\":\"echo\",\"payload\":{{\"id\":\"{damaged}\"}}}}"#);
+    let (events, _) = over_websocket(&[text("o"), text(&format!("a[\"{string}\"]"))].concat());
+    assert!(matches!(events[2..], [Event::Corrupt { .. }]), "{events:?}");
+}
+
+#[test]
+fn a_websocket_goes_to_a_session_of_its_own_or_without_frames_to_the_service() {
+    let request = |transport: Option<&str>| {
+        let mut options = Options { path: "/sockjs?a=b".into(), ..options(DialectId::Sockjs) };
+        options.of_dialect.transport = transport.map(str::to_owned);
+        let cfg = Config::new(options).unwrap();
+        let mut io = Streams::default();
+        Client::new().handle_open(&cfg, 0, 0, &mut io);
+        let request = String::from_utf8(std::mem::take(&mut io.out[0])).unwrap();
+        request.lines().next().unwrap().to_owned()
+    };
+    let framed = request(None);
+    let name = framed.strip_prefix("GET /sockjs/").and_then(|r| r.strip_suffix("/websocket?a=b HTTP/1.1"));
+    let (server, session) = name.unwrap().split_once('/').unwrap();
+    assert!(server.len() == 3 && server.bytes().all(|b| b.is_ascii_digit()), "{framed}");
+    assert!(session.len() == 16 && session.bytes().all(|b| b.is_ascii_hexdigit()), "{framed}");
+    assert_eq!(request(Some("raw-websocket")), "GET /sockjs/websocket?a=b HTTP/1.1");
+    let mut options = options(DialectId::Sockjs);
+    options.of_dialect.transport = Some("polling".into());
+    let refused = Config::new(options).err();
+    assert!(matches!(refused, Some(wire::BadOption::OfDialect { option: "transport", .. })), "{refused:?}");
+}
