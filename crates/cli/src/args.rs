@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
 
 use crate::dialect_args::DialectArgs;
@@ -108,6 +108,15 @@ pub(crate) struct RunArgs {
     /// No progress, no remarks: only the result
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+impl RunArgs {
+    /// All flags at their defaults.
+    pub(crate) fn of_url(url: &str) -> Self {
+        let command = Self::augment_args(clap::Command::new("throng"));
+        let matches = command.get_matches_from(["throng", url]);
+        Self::from_arg_matches(&matches).expect("the defaults are valid")
+    }
 }
 
 /// What is printed on standard output.

@@ -17,12 +17,12 @@ pub(crate) struct BuiltIn {
 }
 
 impl BuiltIn {
-    /// Starts it on a free port of the loopback address.
-    pub(crate) fn start() -> Result<Self, Failure> {
+    /// Starts it on a free port of the loopback address, with further flags of `throng serve`.
+    pub(crate) fn start(flags: &[&str]) -> Result<Self, Failure> {
         let failed = |why: &dyn std::fmt::Display| Failure::could_not("start the built-in server", why);
         let program = env::current_exe().map_err(|error| failed(&error))?;
         let mut command = Command::new(program);
-        command.args(["serve", "--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(["serve", "--port", "0"]).args(flags).stdin(Stdio::null()).stdout(Stdio::piped());
         // Ctrl-C is for the run, which still needs its server to finish in good order.
         command.process_group(0);
         let process = signals::end_with_parent(&mut command).spawn().map_err(|error| failed(&error))?;

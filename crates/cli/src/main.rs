@@ -3,18 +3,21 @@
 mod args;
 mod builtin;
 mod dialect_args;
+mod doctor;
 mod exit;
 mod plan;
 mod progress;
 mod run;
 mod sink;
 mod target;
+mod trial;
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::verbs::doctor::Doctor;
 use crate::verbs::{broadcast, child, completions, echo, idle, saturate, serve, storm};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
@@ -43,6 +46,7 @@ enum Verb {
     Saturate(saturate::Saturate),
     Idle(idle::Idle),
     Storm(storm::Storm),
+    Doctor(Doctor),
     Completions(completions::Completions),
     Man(completions::Man),
     #[command(hide = true, name = child::NAME)]
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Verb::Saturate(saturate) => saturate.run(),
         Verb::Idle(idle) => idle.run(),
         Verb::Storm(storm) => storm.run(),
+        Verb::Doctor(doctor) => doctor.run(),
         Verb::Completions(completions) => completions.run(),
         Verb::Man(man) => man.run(),
         Verb::Child => child::run(),

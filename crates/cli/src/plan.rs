@@ -14,10 +14,10 @@ use crate::target::Target;
 /// A step has drained when nothing has arrived for this long.
 const QUIET_NS: u64 = 2_000_000_000;
 /// Files that a process needs besides its clients'.
-const OTHER_FILES: u64 = 64;
+pub(crate) const OTHER_FILES: u64 = 64;
 /// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
 /// may be waiting to be free again.
-const CLIENTS_PER_ADDR: u64 = 10_000;
+pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
 /// Source addresses on loopback when it is not known how many clients there will be.
 const ADDRS_MAX: u64 = 100;
 
@@ -109,7 +109,12 @@ fn loopback_addrs(clients_max: Option<u64>) -> Vec<IpAddr> {
 /// How many clients one process may have.
 pub(crate) fn clients_per_process() -> Result<u64, Failure> {
     let files = limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
-    Ok(files.saturating_sub(OTHER_FILES).max(1))
+    Ok(clients_with_files(files))
+}
+
+/// How many clients a process may have that may have so many files open.
+pub(crate) fn clients_with_files(files: u64) -> u64 {
+    files.saturating_sub(OTHER_FILES).max(1)
 }
 
 /// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.

@@ -45,13 +45,13 @@ pub(crate) fn of(args: &RunArgs) -> Result<Target, Failure> {
             "a URL must go with it, for Host and path: ws://localhost/ws",
         ));
     }
-    let built_in = BuiltIn::start()?;
+    let built_in = BuiltIn::start(&[])?;
     let target = resolve(&built_in.url, None)?;
     Ok(Target { name: Some("throng".into()), built_in: Some(built_in), ..target })
 }
 
 /// Reads a URL, and finds out where it leads. With `unix`, connections go to that socket instead.
-fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failure> {
+pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failure> {
     let url = parse(text)?;
     let secure = matches!(url.scheme(), "wss" | "https");
     let host = url.host().ok_or_else(|| Failure::usage("URL", format!("{text:?} names no host")))?;

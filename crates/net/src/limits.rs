@@ -56,7 +56,7 @@ pub fn nr_open() -> io::Result<u64> {
 /// (`net.ipv4.tcp_mem`, which counts in pages).
 pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
     let text = read("net/ipv4/tcp_mem")?;
-    let page_bytes = rustix::param::page_size() as u64;
+    let page_bytes = page_bytes();
     let mut bytes = [0; 3];
     let mut pages = text.split_ascii_whitespace();
     for slot in &mut bytes {
@@ -74,6 +74,19 @@ pub fn threads_max() -> io::Result<u64> {
 /// One more than the highest process and thread id (`kernel.pid_max`).
 pub fn pid_max() -> io::Result<u64> {
     read_number("kernel/pid_max")
+}
+
+/// Threads that are running or asleep on the machine.
+pub fn threads() -> io::Result<u64> {
+    let text = fs::read_to_string("/proc/loadavg")?;
+    // `0.20 0.18 0.12 1/80 11206`: runnable and all.
+    let all = text.split_ascii_whitespace().nth(3).and_then(|field| field.split_once('/')?.1.parse().ok());
+    all.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/loadavg"))
+}
+
+/// The size of a page of memory.
+pub fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
 }
 
 /// Files that are open on the machine (`fs.file-nr`).
@@ -146,7 +159,7 @@ mod tests {
         assert!(nr_open().unwrap() >= 1024 && file_max().unwrap() >= 1024);
         assert!(tcp_max_syn_backlog().unwrap() >= 16);
         assert!(threads_max().unwrap() >= 64 && pid_max().unwrap() > 300);
-        assert!(files_open().unwrap() > 0);
+        assert!(files_open().unwrap() > 0 && threads().unwrap() > 0);
         let [low, pressure, high] = tcp_mem_bytes().unwrap();
         assert!(low > 0 && low <= pressure && pressure <= high);
     }

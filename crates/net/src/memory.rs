@@ -19,8 +19,7 @@ impl Memory {
     pub fn read() -> io::Result<Memory> {
         let meminfo = fs::read_to_string("/proc/meminfo")?;
         let sockstat = fs::read_to_string("/proc/net/sockstat")?;
-        let page_bytes = rustix::param::page_size() as u64;
-        parse(&meminfo, &sockstat, page_bytes)
+        parse(&meminfo, &sockstat, crate::limits::page_bytes())
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/meminfo or /proc/net/sockstat"))
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod broadcast;
 pub(crate) mod child;
 pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod echo;
 pub(crate) mod idle;
 pub(crate) mod saturate;

@@ -1,0 +1,65 @@
+//! Open files: a connection is one at each end.
+
+use super::{Ask, Facts, Mend, Place, Row, Verdict, limit, processes};
+use crate::plan::{self, OTHER_FILES};
+use report::count;
+
+/// `--processes` goes no further.
+const PROCESSES_MAX: u64 = 4_096;
+
+pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
+    let mut rows = vec![throng(facts, ask)];
+    rows.extend(server(facts, ask));
+    let needed = facts.files_open.unwrap_or(0) + ask.clients * ask.ends() + OTHER_FILES;
+    rows.push(Row::of("fs.file-max", facts.file_max, needed, || Mend::sysctl("fs.file-max", needed)));
+    rows
+}
+
+/// Too low a limit is no obstacle: throng spreads its clients over as many processes as it takes.
+fn throng(facts: &Facts, ask: &Ask) -> Row {
+    let processes = processes(facts, ask);
+    let verdict = if processes <= PROCESSES_MAX { Verdict::Ok } else { Verdict::TooLow };
+    let files = ask.clients.div_ceil(PROCESSES_MAX) + OTHER_FILES;
+    Row {
+        check: "open files: throng",
+        found: format!("{} in each process", limit(facts.nofile_hard)),
+        needed: match processes {
+            1 => "1 process".into(),
+            n => format!("{} processes", count(n)),
+        },
+        verdict,
+        mend: (verdict != Verdict::Ok).then(|| Mend::Tell(format!("ulimit -Hn {files}"))),
+    }
+}
+
+fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
+    const CHECK: &str = "open files: server";
+    let needed = ask.clients + OTHER_FILES;
+    match ask.server {
+        Place::Elsewhere => None,
+        Place::BuiltIn => Some(Row::of(CHECK, Some(facts.nofile_hard), needed, || {
+            let processes = ask.clients.div_ceil(plan::clients_with_files(facts.nofile_hard));
+            Mend::Tell(format!("throng serve --processes {processes}   # and give its URL"))
+        })),
+        Place::Here => {
+            let server = facts.server.as_ref();
+            let found = server.map(|server| server.nofile.saturating_mul(server.processes));
+            let mut row = Row::of(CHECK, found, needed, || raise(facts, needed));
+            if let Some(server) = server.filter(|server| server.processes > 1) {
+                row.found = format!("{} × {} processes", limit(server.nofile), server.processes);
+            }
+            Some(row)
+        }
+    }
+}
+
+/// The commands that let the server's process open so many files.
+fn raise(facts: &Facts, files: u64) -> Mend {
+    let server = facts.server.as_ref().expect("its limit was found too low");
+    let files = files.div_ceil(server.processes);
+    let first = match facts.nr_open {
+        Some(nr_open) if nr_open < files => format!("sysctl -w fs.nr_open={files} && "),
+        _ => String::new(),
+    };
+    Mend::Tell(format!("{first}prlimit --pid {} --nofile={files}:{files}", server.pid))
+}

@@ -1,0 +1,90 @@
+//! Memory: what each connection costs, measured, times their number.
+
+use super::{Ask, Cost, Facts, Mend, Place, Row, Verdict, processes};
+use report::bytes;
+
+/// What nobody should count on: estimates of free memory are estimates.
+const RESERVE_SHARE: f64 = 0.05;
+
+pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
+    let available = facts.memory.map(|memory| memory.available_bytes);
+    let mut rows = vec![room("memory", available, facts, ask)];
+    if let Some(allowance) = facts.cgroup.memory {
+        rows.push(room("memory: control group", Some(allowance.left()), facts, ask));
+    }
+    rows.extend(buffers(facts, ask));
+    rows
+}
+
+/// Memory that so many connections take on this machine, and the processes that hold them.
+pub(super) fn needed_bytes(cost: &Cost, facts: &Facts, ask: &Ask) -> f64 {
+    per_client(cost, ask) * ask.clients as f64 + of_processes(cost, facts, ask)
+}
+
+fn of_processes(cost: &Cost, facts: &Facts, ask: &Ask) -> f64 {
+    (processes(facts, ask) * cost.process_bytes) as f64
+}
+
+fn per_client(cost: &Cost, ask: &Ask) -> f64 {
+    let server = if ask.server == Place::BuiltIn { cost.server_bytes } else { 0.0 };
+    kernel(cost, ask) + cost.generator_bytes + server
+}
+
+/// Both ends cost about the same.
+fn kernel(cost: &Cost, ask: &Ask) -> f64 {
+    cost.kernel_bytes * ask.ends() as f64 / 2.0
+}
+
+fn room(check: &'static str, left: Option<u64>, facts: &Facts, ask: &Ask) -> Row {
+    let found = left.map_or_else(|| "?".into(), |left| format!("{} left", bytes(left as f64)));
+    let sure = |cost: &&Cost| 2.0 * cost.kernel_bytes_half_width < cost.kernel_bytes;
+    let Some(cost) = facts.cost.as_ref().filter(sure) else {
+        let needed = "not measured: too few open files, or too busy a machine".into();
+        return Row { check, found, needed, verdict: Verdict::Unknown, mend: None };
+    };
+    let needed_bytes = needed_bytes(cost, facts, ask);
+    let server = match ask.server {
+        Place::BuiltIn => format!(", server {}", bytes(cost.server_bytes)),
+        Place::Here => ", and what the server needs (throng idle)".into(),
+        Place::Elsewhere => String::new(),
+    };
+    let needed = format!(
+        "{}: a client has {} in the kernel, {} in throng{server}",
+        bytes(needed_bytes),
+        bytes(kernel(cost, ask)),
+        bytes(cost.generator_bytes),
+    );
+    let usable = left.map(|left| left as f64 * (1.0 - RESERVE_SHARE));
+    let verdict = match usable {
+        None => Verdict::Unknown,
+        Some(usable) if usable >= needed_bytes => Verdict::Ok,
+        Some(_) => Verdict::TooLow,
+    };
+    let for_clients = usable.unwrap_or(0.0) - of_processes(cost, facts, ask);
+    let fits = (for_clients / per_client(cost, ask)) as u64; // none, if it is negative
+    let mend = (verdict == Verdict::TooLow).then(|| Mend::Tell(format!("--clients {fits} fit")));
+    Row { check, found, needed, verdict, mend }
+}
+
+/// TCP's buffers have a limit of their own, in pages.
+fn buffers(facts: &Facts, ask: &Ask) -> Option<Row> {
+    const NAME: &str = "net.ipv4.tcp_mem";
+    let (Some([low, pressure, high]), Some(cost), Some(memory)) = (facts.tcp_mem, &facts.cost, facts.memory)
+    else {
+        return None;
+    };
+    let per_client = cost.tcp_bytes.max(0.0) * ask.ends() as f64 / 2.0;
+    let needed = memory.tcp_bytes + (per_client * ask.clients as f64) as u64;
+    let verdict = if needed <= high { Verdict::Ok } else { Verdict::TooLow };
+    let mend = || {
+        let grown = |was: u64| was.saturating_mul(needed.div_ceil(high)).div_ceil(facts.page_bytes);
+        Mend::sysctl(NAME, format!("{} {} {}", grown(low), grown(pressure), grown(high)))
+    };
+    Some(Row {
+        check: NAME,
+        found: bytes(high as f64),
+        needed: bytes(needed as f64),
+        verdict,
+        mend: (verdict == Verdict::TooLow).then(mend),
+    })
+}

@@ -1,0 +1,81 @@
+//! The checks for people and for programs.
+
+use serde_json::{Value, json};
+
+use super::{Ask, Facts, Place, Row, Verdict, memory, processes};
+use report::{bytes, count};
+
+/// A table, the commands below what they mend, and what it comes to.
+pub(crate) fn text(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
+    let width = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0);
+    let (checks, founds) = (width(|row| row.check), width(|row| &row.found));
+    let mut text = String::new();
+    for row in rows {
+        let (check, found, verdict) = (row.check, &row.found, row.verdict.name());
+        text += &format!("{verdict:8} {check:checks$}  {found:founds$}  needed: {}\n", row.needed);
+        if let Some(mend) = &row.mend {
+            text += &format!("         {:checks$}  → {}\n", "", mend.command());
+        }
+    }
+    text + "\n" + &conclusion(facts, ask, rows)
+}
+
+fn conclusion(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
+    let server = match ask.server {
+        Place::BuiltIn => "throng's own server",
+        Place::Here => "a server on this machine",
+        Place::Elsewhere => "a server on another machine: see to that one too, with throng doctor there",
+    };
+    let mut parts = vec![
+        some(processes(facts, ask), "process", "processes"),
+        some(ask.addresses(), "source address", "source addresses"),
+    ];
+    if let Some(cost) = &facts.cost {
+        let half_width = cost.kernel_bytes_half_width * ask.ends() as f64 / 2.0 * ask.clients as f64;
+        let total = memory::needed_bytes(cost, facts, ask);
+        let measured = format!("measured on {} connections", count(cost.connections));
+        parts.push(format!("{} ± {} of memory ({measured})", bytes(total), bytes(half_width)));
+    }
+    let low = rows.iter().filter(|row| row.verdict == Verdict::TooLow).count() as u64;
+    let outcome = match low {
+        0 => "nothing stands in the way".to_owned(),
+        n => some(n, "thing must be changed", "things must be changed"),
+    };
+    format!("{} clients, {server}\nneed {}\n{outcome}\n", count(ask.clients), parts.join(", "))
+}
+
+fn some(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// The same as an object; times and sizes in plain numbers.
+pub(crate) fn json(facts: &Facts, ask: &Ask, rows: &[Row]) -> Value {
+    let row = |row: &Row| {
+        json!({
+            "check": row.check,
+            "found": row.found,
+            "needed": row.needed,
+            "verdict": row.verdict,
+            "command": row.mend.as_ref().map(|mend| mend.command()),
+        })
+    };
+    let cost = facts.cost.as_ref().map(|cost| {
+        json!({
+            "connections": cost.connections,
+            "kernel_bytes": cost.kernel_bytes,
+            "kernel_bytes_half_width": cost.kernel_bytes_half_width,
+            "tcp_bytes": cost.tcp_bytes,
+            "generator_bytes": cost.generator_bytes,
+            "generator_process_bytes": cost.process_bytes,
+            "server_bytes": cost.server_bytes,
+        })
+    });
+    json!({
+        "clients": ask.clients,
+        "processes": processes(facts, ask),
+        "source_addresses": ask.addresses(),
+        "memory_bytes": facts.cost.as_ref().map(|cost| memory::needed_bytes(cost, facts, ask).round()),
+        "per_connection": cost,
+        "checks": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}

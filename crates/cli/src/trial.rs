@@ -1,0 +1,58 @@
+//! A short run against throng's own server that nobody sees: what things cost here, and how much the generator can do.
+
+use crew::{Crew, Observer, Progress, ServerWatch, Shape};
+use load::{Load, StepOrder, Workload};
+use results::{Step, verdict};
+
+use crate::args::RunArgs;
+use crate::builtin::BuiltIn;
+use crate::exit::Failure;
+use crate::verbs::child;
+use crate::{plan, target};
+
+/// What is run.
+pub(crate) struct Trial<'a> {
+    /// Against whom.
+    pub(crate) server: &'a BuiltIn,
+    /// The protocol inside the messages.
+    pub(crate) dialect: &'static str,
+    /// Who answers to whom.
+    pub(crate) workload: Workload,
+    /// Clients.
+    pub(crate) clients: u32,
+    /// What they do.
+    pub(crate) load: Load,
+    /// Worker threads, in this process.
+    pub(crate) threads: u16,
+    /// CPUs to pin them to; empty: not pinned.
+    pub(crate) cpus: Vec<usize>,
+}
+
+/// Runs it; `while_open` is called when everything has been sent and the clients are still there.
+pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result<Step, Failure> {
+    let cannot = |why: crew::Error| Failure::could_not("run against throng's own server", why);
+    let Trial { server, dialect, workload, clients, load, threads, ref cpus } = *trial;
+    let args = RunArgs::of_url(&server.url);
+    let target = target::of(&args)?;
+    let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
+    let shape = Shape { processes: 1, threads, cpus: cpus.clone() };
+    let watch = ServerWatch::new(Some(server.pid()));
+    let mut crew = Crew::start(&plan, &shape, watch, child::command).map_err(cannot)?;
+    let order = StepOrder { index: 0, clients, load, warmup: false };
+    let mut step = crew.measure(order, &mut Unseen).map_err(cannot)?;
+    while_open();
+    crew.finish(&mut Unseen);
+    step.bottleneck = Some(verdict::judge(&step, None));
+    Ok(step)
+}
+
+/// Nobody looks, and nobody interrupts.
+struct Unseen;
+
+impl Observer for Unseen {
+    fn handle_progress(&mut self, _: &Progress) {}
+
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+}

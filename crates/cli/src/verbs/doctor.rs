@@ -1,0 +1,126 @@
+//! `throng doctor`: will this machine hold so many clients?
+
+use std::io::{self, Write};
+use std::net::{IpAddr, TcpListener};
+
+use clap::{Args, ValueEnum};
+use load::Endpoint;
+use results::units;
+
+use crate::doctor::{self, Ask, Cost, Facts, Place, Row, Sources, Verdict};
+use crate::exit::{Exit, Failure};
+use crate::plan;
+use crate::target::{self, Target};
+
+/// Will this machine hold so many clients, and what has to be changed?
+///
+/// Limits on open files, ports, queues, memory, threads; CPU and clock. What a connection costs in the kernel, in
+/// throng and in its own server is measured, on some thousand connections. Each check that fails names the command that
+/// mends it; with --fix, throng does what it may. Exit code 1: something must be changed.
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// The server [default: throng's own]
+    url: Option<String>,
+    /// Clients at once
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = units::count)]
+    clients: u64,
+    /// Source addresses, as for a run
+    #[arg(short, long, value_name = "IP", value_delimiter = ',')]
+    local_addr: Vec<IpAddr>,
+    /// Handshakes under way at once, as for a run
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    connect_parallel: u32,
+    /// Change what this user may change, until the machine starts anew
+    #[arg(long)]
+    fix: bool,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+}
+
+/// What is printed on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// A table for people
+    Text,
+    /// An object
+    Json,
+}
+
+impl Doctor {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        plan::clients("--clients", self.clients)?;
+        let (ask, server) = self.ask()?;
+        let files = net::limits::raise_nofile();
+        let files = files.map_err(|error| Failure::could_not("raise the limit on open files", error))?;
+        let mut facts = Facts::read(server, Some(Cost::measure(files)?));
+        let mut rows = doctor::rows(&facts, &ask);
+        if self.fix && fix(&rows) {
+            facts = Facts::read(server, facts.cost);
+            rows = doctor::rows(&facts, &ask);
+        }
+        let text = match self.format {
+            Form::Text => doctor::text(&facts, &ask, &rows),
+            Form::Json => format!("{:#}\n", doctor::json(&facts, &ask, &rows)),
+        };
+        let printed = io::stdout().write_all(text.as_bytes());
+        printed.map_err(|error| Failure::could_not("write to standard output", error))?;
+        let fits = rows.iter().all(|row| row.verdict != Verdict::TooLow);
+        Ok(if fits { Exit::Fine } else { Exit::CouldNotRun })
+    }
+
+    /// What is asked, and the server's process if it runs here.
+    fn ask(&self) -> Result<(Ask, Option<u32>), Failure> {
+        let ask = |server, sources| Ask {
+            clients: self.clients,
+            server,
+            sources,
+            parallel: self.connect_parallel.into(),
+        };
+        let Some(url) = &self.url else {
+            return Ok((ask(Place::BuiltIn, self.sources(None)), None));
+        };
+        let target = target::resolve(url, None)?;
+        let listening = target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten());
+        let pid = listening.map(net::proc::head_of);
+        let here = pid.is_some() || target.endpoints.iter().all(is_of_this_machine);
+        let place = if here { Place::Here } else { Place::Elsewhere };
+        Ok((ask(place, self.sources(Some(&target))), pid))
+    }
+
+    /// As a run would choose them.
+    fn sources(&self, target: Option<&Target>) -> Sources {
+        let endpoints = target.map_or(1, |target| target.endpoints.len() as u64);
+        match (self.local_addr.len() as u64, target) {
+            (0, None) => Sources::Loopback,
+            (0, Some(target)) if target.is_ipv4_loopback() => Sources::Loopback,
+            (given, _) => Sources::Fixed { addresses: given.max(1), endpoints },
+        }
+    }
+}
+
+/// Only an address of this machine can be listened on.
+fn is_of_this_machine(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Inet(addr) => TcpListener::bind((addr.ip(), 0)).is_ok(),
+        Endpoint::Unix(_) => true,
+    }
+}
+
+/// Does what it may, and says so on standard error. Whether anything was changed.
+fn fix(rows: &[Row]) -> bool {
+    let mut changed = false;
+    for row in rows {
+        let Some(mend) = &row.mend else { continue };
+        match mend.apply() {
+            None => eprintln!("throng: {}: left to you: {}", row.check, mend.command()),
+            Some(Ok(before)) => {
+                changed = true;
+                eprintln!("throng: {}: was {before}; did: {}", row.check, mend.command());
+            }
+            Some(Err(error)) => eprintln!("throng: {}: {error}; as root: {}", row.check, mend.command()),
+        }
+    }
+    changed
+}

@@ -1,0 +1,72 @@
+//! `throng doctor` on the machine that runs the tests: what it measures is plausible, and what it says fits the limits.
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use support::throng::{Outcome, Server, run, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(30);
+
+/// Runs the doctor with so many files allowed.
+fn doctor_with_files(files: u64, flags: &str) -> Outcome {
+    let program = env!("CARGO_BIN_EXE_throng");
+    let script = format!("ulimit -n {files} && exec \"$0\" doctor {flags}");
+    run(Command::new("sh").args(["-c", &script, program]), RUN_MAX)
+}
+
+fn check<'a>(results: &'a Value, name: &str) -> &'a Value {
+    let checks = results["checks"].as_array().expect("checks");
+    checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no {name} in {results:#}"))
+}
+
+#[test]
+fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
+    let outcome = run(&mut throng(["doctor", "--clients", "100", "--format", "json"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["processes"], 1, "{outcome}");
+    let cost = &results["per_connection"];
+    let kernel_bytes = cost["kernel_bytes"].as_f64().unwrap();
+    assert!((1_000.0..60_000.0).contains(&kernel_bytes), "{outcome}");
+    let generator_bytes = cost["generator_bytes"].as_f64().unwrap();
+    assert!((1.0..10_000.0).contains(&generator_bytes), "{outcome}");
+}
+
+#[test]
+fn more_clients_than_files_are_spread_over_processes_but_not_their_server() {
+    let outcome = doctor_with_files(1_064, "--clients 100000 --format json --fix");
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["processes"], 100, "{outcome}");
+    assert_eq!(results["source_addresses"], 10, "{outcome}");
+    let server = check(&results, "open files: server");
+    assert_eq!(server["verdict"], "too-low", "{outcome}");
+    assert_eq!(server["command"], "throng serve --processes 100   # and give its URL", "{outcome}");
+    assert!(outcome.stderr.contains("open files: server: left to you: "), "{outcome}");
+}
+
+#[test]
+fn a_server_here_is_found_by_its_address() {
+    let server = Server::start(&[]);
+    let outcome = run(&mut throng(["doctor", &server.url(), "--clients", "10", "-f", "json"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(check(&outcome.json(), "open files: server")["verdict"], "ok", "{outcome}");
+}
+
+#[test]
+fn text_ends_with_what_it_comes_to() {
+    let outcome = run(&mut throng(["doctor", "--clients", "10"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.contains("\n10 clients, throng's own server\nneed 1 process, 1 source address, "));
+    assert!(outcome.stdout.ends_with("\nnothing stands in the way\n"), "{outcome}");
+}
+
+#[test]
+fn no_clients_are_no_question() {
+    let outcome = run(&mut throng(["doctor", "--clients", "0"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("--clients"), "{outcome}");
+}
