@@ -174,5 +174,9 @@ pub(crate) fn positive(flag: &'static str, ns: u64) -> Result<(), Failure> {
 
 /// `--limit-percentile` and `--limit-rtt` as a limit.
 pub(crate) fn stop(args: &StepArgs) -> String {
-    format!("p{}<={}ns", args.limit_percentile, args.limit_rtt)
+    let rtt = match args.limit_rtt {
+        ns if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
+        ns => format!("{ns}ns"),
+    };
+    format!("p{}<={rtt}", args.limit_percentile)
 }

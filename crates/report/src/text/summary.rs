@@ -1,10 +1,13 @@
 //! The block that ends a run: how much, where does it break, can it be believed.
 
 use results::limit::Unit;
-use results::{Bottleneck, Level, LimitOutcome, Run, Step};
+use results::{Bottleneck, Level, LimitOutcome, Run, Step, Verdict};
 use stats::{Capacity, Histogram, Summary};
 
 use crate::format::{bytes, count, duration, rate};
+
+/// Doubts in the summary: a sweep has dozens of steps, each with its own.
+const TRUST_LINES_MAX: usize = 6;
 
 /// The block that ends a run, each line ending in a newline; without colour, for it is what gets quoted.
 pub fn summary(run: &Run) -> String {
@@ -31,14 +34,22 @@ pub fn summary(run: &Run) -> String {
         row("memory", &text)
     }));
     lines.push(row("breaks", &breaks(run)));
-    if verdict.is_trusted() {
-        lines.push(row("trust", "nothing speaks against these figures"));
-    } else {
-        lines.extend(
-            verdict.trust.iter().enumerate().map(|(i, note)| row(if i == 0 { "trust" } else { "" }, &note.0)),
-        );
-    }
+    lines.extend(trust(verdict));
     lines.join("\n") + "\n"
+}
+
+/// Why the figures may not be believed; each step has said its part already.
+fn trust(verdict: &Verdict) -> Vec<String> {
+    let mut notes: Vec<String> =
+        verdict.trust.iter().take(TRUST_LINES_MAX).map(|note| note.0.clone()).collect();
+    if notes.is_empty() {
+        notes.push("nothing speaks against these figures".into());
+    }
+    if let Some(more) = verdict.trust.len().checked_sub(TRUST_LINES_MAX).filter(|&more| more > 0) {
+        notes.push(format!("and {more} more, as marked at the steps"));
+    }
+    let label = |i| if i == 0 { "trust" } else { "" };
+    notes.iter().enumerate().map(|(i, note)| row(label(i), note)).collect()
 }
 
 /// What each number of clients could carry, a line a level.
