@@ -5,6 +5,7 @@ mod builtin;
 mod dialect_args;
 mod doctor;
 mod exit;
+mod fault;
 mod plan;
 mod progress;
 mod run;

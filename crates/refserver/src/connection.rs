@@ -3,6 +3,7 @@
 use net::socket::Socket;
 use net::tls::Tls;
 
+use crate::faults::ClientFaults;
 use crate::group::Membership;
 use crate::link::Link;
 
@@ -37,6 +38,8 @@ pub(crate) struct Connection {
     pub(crate) memberships: Vec<Membership>,
     /// The token of the session that holds its request, and will answer when there is something to say.
     pub(crate) held_by: Option<u64>,
+    /// Once it is upgraded, if the server has faults.
+    pub(crate) faults: Option<Box<ClientFaults>>,
     pub(crate) phase: Phase,
     /// There was something to read while reading was held back.
     pub(crate) unread: bool,
@@ -56,6 +59,7 @@ impl Connection {
             is_upgraded: false,
             memberships: Vec::new(),
             held_by: None,
+            faults: None,
             phase: Phase::Fresh,
             unread: false,
             deadline_ns,

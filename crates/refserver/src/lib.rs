@@ -6,6 +6,7 @@
 
 mod connection;
 mod family;
+pub mod faults;
 mod group;
 mod link;
 mod mailbox;

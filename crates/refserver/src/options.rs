@@ -4,6 +4,8 @@ use net::socket::Addr;
 use net::tls::ServerTls;
 use wire::ServerConfig;
 
+use crate::faults::Faults;
+
 /// Bytes kept for a client that reads slower than others write, before it counts as a slow consumer.
 const BACKLOG_BYTES_DEFAULT: usize = 1 << 20;
 
@@ -49,6 +51,8 @@ pub struct Options {
     pub ping_interval_ns: Option<u64>,
     /// How long a graceful stop may take.
     pub grace_ns: u64,
+    /// What to do wrong on purpose.
+    pub faults: Option<Faults>,
 }
 
 impl Options {
@@ -66,6 +70,7 @@ impl Options {
             handshake_timeout_ns: HANDSHAKE_TIMEOUT_NS_DEFAULT,
             ping_interval_ns: None,
             grace_ns: GRACE_NS_DEFAULT,
+            faults: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use net::clock::{monotonic_ns, realtime_ns};
 use net::socket::{Addr, Listener, listen, reserve};
 
 use crate::family::Sibling;
+use crate::faults;
 use crate::mailbox::mailbox;
 use crate::options::Options;
 use crate::stats::Stats;
@@ -65,11 +66,14 @@ impl Server {
             (0..options.threads).map(|_| mailbox()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
         let mut peers =
             self.sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
+        let shared = |faults| Arc::new(faults::Shared::new(faults, monotonic_ns()));
+        let faults = options.faults.clone().map(shared);
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
             others.remove(number);
-            let seat = Seat { number, listeners, inbox, others, peers: std::mem::take(&mut peers) };
+            let peers = std::mem::take(&mut peers);
+            let seat = Seat { number, listeners, inbox, others, peers, faults: faults.clone() };
             workers.push(Worker::new(Arc::clone(&options), stop.clone(), seat)?);
         }
         drop(outboxes);

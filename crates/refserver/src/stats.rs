@@ -27,6 +27,8 @@ pub struct Stats {
     /// Failures by kind: those of [`wire::Failure::name`], of [`net::errors::ErrorKind::name`], and
     /// `handshake_timeout`.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
+    /// What was done wrong on purpose, by the name of the fault.
+    pub faults: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Stats {
@@ -39,18 +41,22 @@ impl Stats {
         for (kind, count) in other.errors {
             *self.errors.entry(kind).or_default() += count;
         }
+        for (name, count) in other.faults {
+            *self.faults.entry(name).or_default() += count;
+        }
     }
 
     pub(crate) fn count_error(&mut self, kind: &'static str) {
         *self.errors.entry(Cow::Borrowed(kind)).or_default() += 1;
     }
 
-    /// A line `name count` for every counter and kind of error, for another process to read.
+    /// A line `name count` for every counter, kind of error and fault, for another process to read.
     pub(crate) fn to_lines(&self) -> String {
         let mut copy = self.clone();
         let counters = copy.counters().map(|(name, count)| format!("{name} {count}\n"));
         let errors = self.errors.iter().map(|(kind, count)| format!("error {kind} {count}\n"));
-        counters.into_iter().chain(errors).collect()
+        let faults = self.faults.iter().map(|(name, count)| format!("fault {name} {count}\n"));
+        counters.into_iter().chain(errors).chain(faults).collect()
     }
 
     pub(crate) fn from_lines(lines: &str) -> Option<Stats> {
@@ -58,9 +64,10 @@ impl Stats {
         for line in lines.lines() {
             let (name, count) = line.rsplit_once(' ')?;
             let count = count.parse().ok()?;
-            match name.strip_prefix("error ") {
-                Some(kind) => drop(stats.errors.insert(kind.to_owned().into(), count)),
-                None => *stats.counters().into_iter().find(|(counter, _)| *counter == name)?.1 = count,
+            match name.split_once(' ') {
+                Some(("error", kind)) => drop(stats.errors.insert(kind.to_owned().into(), count)),
+                Some(("fault", fault)) => drop(stats.faults.insert(fault.to_owned().into(), count)),
+                _ => *stats.counters().into_iter().find(|(counter, _)| *counter == name)?.1 = count,
             }
         }
         Some(stats)
@@ -89,6 +96,7 @@ mod tests {
         let mut stats = Stats { connections: 2, slow_dropped: 1, handovers_dropped: 9, ..Stats::default() };
         stats.count_error("reset");
         stats.count_error("eof");
+        stats.faults.insert("drop".into(), 3);
         stats
     }
 
@@ -99,13 +107,14 @@ mod tests {
         sum.add(&sample());
         assert_eq!((sum.connections, sum.copies, sum.slow_dropped), (3, 5, 1));
         assert_eq!(sum.errors, BTreeMap::from([("eof".into(), 1), ("reset".into(), 2)]));
+        assert_eq!(sum.faults, BTreeMap::from([("drop".into(), 3)]));
     }
 
     #[test]
     fn lines_say_the_same() {
         let lines = sample().to_lines();
         assert_eq!(Stats::from_lines(&lines), Some(sample()));
-        assert_eq!(lines.lines().count(), 9 + 2);
+        assert_eq!(lines.lines().count(), 9 + 2 + 1);
         assert_eq!(Stats::from_lines("copies x\n"), None);
         assert_eq!(Stats::from_lines("unheard_of 1\n"), None);
     }

@@ -3,6 +3,7 @@
 //! A turn of the loop is: wait; handle what happened (replies go out at once, broadcasts are collected); hand
 //! the collected broadcasts to the other workers; take theirs; send each member everything in one go.
 
+mod faulty;
 mod input;
 mod output;
 mod sessions;
@@ -21,6 +22,7 @@ use slab::Slab;
 use wire::session::SessionRequest;
 
 use crate::connection::{Connection, NEVER_NS, Phase};
+use crate::faults::{self, Line};
 use crate::group::{Groups, Membership};
 use crate::mailbox::{Inbox, Outbox, Parcel};
 use crate::mesh::Mesh;
@@ -84,6 +86,8 @@ pub(crate) struct Worker {
     /// Once stopping: when the remaining connections are cut off.
     stop_at_ns: Option<u64>,
     buffers: Buffers,
+    /// What goes wrong on purpose.
+    faults: Option<Box<Line>>,
 }
 
 /// What a worker has of its own, and how it reaches the others.
@@ -94,6 +98,7 @@ pub(crate) struct Seat {
     pub(crate) others: Vec<Outbox>,
     /// Sockets to other processes: the first worker's.
     pub(crate) peers: Vec<Socket>,
+    pub(crate) faults: Option<Arc<faults::Shared>>,
 }
 
 /// Scratch space, shared by all connections.
@@ -111,7 +116,7 @@ struct Buffers {
 
 impl Worker {
     pub(crate) fn new(options: Arc<Options>, stop: StopFlag, seat: Seat) -> io::Result<Worker> {
-        let Seat { number, listeners, inbox, others, peers } = seat;
+        let Seat { number, listeners, inbox, others, peers, faults } = seat;
         let poller = Poller::new()?;
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
@@ -150,6 +155,7 @@ impl Worker {
                 plain: Vec::new(),
                 cipher: Vec::new(),
             },
+            faults: faults.map(|shared| Box::new(Line::new(shared))),
         };
         worker.resume_accepting()?;
         Ok(worker)
@@ -160,6 +166,7 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         while !self.has_stopped() {
             self.poller.wait(&mut events, self.timeout_ns())?;
+            self.stall();
             self.now_ns = monotonic_ns();
             for event in events.iter() {
                 self.handle_event(event)?;
@@ -171,7 +178,9 @@ impl Worker {
             self.serve_sessions();
             self.exchange_broadcasts();
             self.ping_members();
+            self.work_faults();
         }
+        self.count_faults();
         Ok(self.stats)
     }
 
@@ -180,7 +189,9 @@ impl Worker {
         if !self.unfinished.is_empty() || !self.asked.is_empty() || !self.bereft.is_empty() {
             return Some(0);
         }
-        let times = [self.timers.next_ns(), self.accept_again_ns, self.next_ping_ns, self.stop_at_ns];
+        let faults_ns = self.faults.as_ref().and_then(|line| line.poll_timeout(self.now_ns));
+        let times =
+            [self.timers.next_ns(), self.accept_again_ns, self.next_ping_ns, self.stop_at_ns, faults_ns];
         let next_ns = times.into_iter().flatten().min()?;
         Some(next_ns.saturating_sub(monotonic_ns()))
     }
@@ -209,7 +220,7 @@ impl Worker {
             // Gone if this turn has brought a stop.
             let Some(listener) = self.listeners.get(listener) else { return Ok(()) };
             match listener.accept() {
-                Ok(socket) => self.open(socket),
+                Ok(socket) => self.admit(socket),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => {
                     let kind = ErrorKind::of(&error);

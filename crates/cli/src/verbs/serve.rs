@@ -11,17 +11,20 @@ use clap::{Args, ValueEnum};
 use net::affinity;
 use net::socket::Addr;
 use net::tls::ServerTls;
+use refserver::faults::Faults;
 use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
 use results::units;
 
 use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
+use crate::fault;
 
 /// A server to measure against: raw, json and binary messages over WebSocket, and HTTP
 ///
 /// Any message comes back to its sender; {"type":"broadcast",…} (or its binary form) goes to everybody, and the sender
 /// gets a broadcastResult. GET / answers 200 with an empty body. Stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
+#[command(after_help = fault::HELP)]
 pub(crate) struct Serve {
     /// Where to listen [default: 127.0.0.1:9000]; port 0 lets the system choose
     #[arg(short, long, value_name = "ADDR")]
@@ -73,6 +76,9 @@ pub(crate) struct Serve {
     ping_interval: Option<u64>,
     #[command(flatten)]
     dialects: ServeDialectArgs,
+    /// Do this wrong on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
+    #[arg(long, value_name = "FAULTS", value_parser = fault::parse)]
+    fault: Option<Faults>,
     /// Say nothing
     #[arg(short, long)]
     quiet: bool,
@@ -155,6 +161,7 @@ impl Serve {
             },
             handshake_timeout_ns: self.handshake_timeout,
             ping_interval_ns: self.ping_interval,
+            faults: self.fault.clone(),
             ..Options::new(self.listen_addrs())
         })
     }
@@ -203,6 +210,9 @@ fn report(stats: &Stats) {
     }
     for (kind, count) in &stats.errors {
         say(format_args!("{kind}: {count}"));
+    }
+    for (fault, count) in &stats.faults {
+        say(format_args!("fault {fault}: {count}"));
     }
 }
 

@@ -18,6 +18,8 @@ const READS_PER_TURN: usize = 8;
 struct Verdict {
     /// The first answer is written: the handshake's deadline is met.
     answered: bool,
+    /// The output holds echoes.
+    echoed: bool,
     /// The connection ends when the output is sent.
     ends: bool,
     /// A request for a session is whole.
@@ -80,6 +82,9 @@ impl Worker {
     pub(super) fn read(&mut self, token: u64, closed: bool) {
         for _ in 0..READS_PER_TURN {
             let Some(key) = self.find(token) else { return };
+            if self.is_deaf(key, token) {
+                return;
+            }
             let connection = &mut self.connections[key];
             if connection.is_held_back() {
                 connection.unread = true;
@@ -157,6 +162,7 @@ impl Worker {
         let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false };
         let mut verdict = Verdict::default();
         let (groups, stats, is_upgraded) = (&mut self.groups, &mut self.stats, &mut connection.is_upgraded);
+        let (faults, client_faults) = (&self.faults, &mut connection.faults);
         let memberships = &mut connection.memberships;
         let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {
@@ -164,6 +170,7 @@ impl Worker {
                 stats.upgrades += 1;
                 verdict.answered = true;
                 *is_upgraded = true;
+                *client_faults = faults.as_ref().map(|line| line.client());
             }
             ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
             ServerEvent::Left { room } => {
@@ -172,7 +179,10 @@ impl Worker {
                 let place = at.map(|at| memberships.swap_remove(at));
                 moved.extend(place.and_then(|place| Some((groups.leave(place)?, place))));
             }
-            ServerEvent::Echoed { .. } => stats.echoes += 1,
+            ServerEvent::Echoed { .. } => {
+                stats.echoes += 1;
+                verdict.echoed = true;
+            }
             ServerEvent::Broadcast { room, frame } => {
                 stats.broadcasts += 1;
                 groups.push(room, 1, frame);
@@ -215,7 +225,11 @@ impl Worker {
         for (other, place) in moved {
             self.handle_moved(other, place, false);
         }
-        self.send_output(key, &output);
+        if verdict.echoed {
+            self.send_echoes(key, &output);
+        } else {
+            self.send_output(key, &output);
+        }
         self.buffers.output = Buffers::reuse(output);
         self.settle(key, verdict.ends);
         if let (Some(request), true) = (request, self.connections.contains(key)) {

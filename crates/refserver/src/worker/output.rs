@@ -3,7 +3,7 @@
 use net::errors::ErrorKind;
 use net::poll::Poller;
 
-use super::{Buffers, Worker, token};
+use super::{Buffers, Worker, faulty, token};
 use crate::connection::{Connection, Phase};
 use crate::group::Delivery;
 use crate::mailbox::Parcel;
@@ -31,7 +31,7 @@ impl Buffers {
 }
 
 /// Every byte of a message leaves through here: replies, and each member's copy of a broadcast.
-fn send_messages(
+pub(super) fn send_messages(
     connection: &mut Connection,
     key: usize,
     frames: &[u8],
@@ -53,6 +53,21 @@ impl Worker {
         }
         let connection = &mut self.connections[key];
         let sent = send_messages(connection, key, output, &self.poller, &mut self.buffers.cipher);
+        self.settle_sent(key, sent);
+    }
+
+    /// Sends echoes: what the faults, if there are any, leave of them.
+    pub(super) fn send_echoes(&mut self, key: usize, output: &[u8]) {
+        let connection = &mut self.connections[key];
+        let (poller, cipher) = (&self.poller, &mut self.buffers.cipher);
+        let sent = match &mut self.faults {
+            None => send_messages(connection, key, output, poller, cipher),
+            Some(line) => faulty::send(line, connection, key, output, poller, cipher),
+        };
+        self.settle_sent(key, sent);
+    }
+
+    pub(super) fn settle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
         if let Err(error) = sent {
             self.fail(key, ErrorKind::of(&error));
         }
@@ -163,7 +178,12 @@ impl Worker {
                 }
                 continue;
             }
-            match send_messages(connection, key, &batch, &self.poller, &mut self.buffers.cipher) {
+            let (poller, cipher) = (&self.poller, &mut self.buffers.cipher);
+            let sent = match &mut self.faults {
+                None => send_messages(connection, key, &batch, poller, cipher),
+                Some(line) => faulty::send(line, connection, key, &batch, poller, cipher),
+            };
+            match sent {
                 Ok(()) => self.stats.copies += messages,
                 Err(error) => failed.push((key, Some(ErrorKind::of(&error)))),
             }

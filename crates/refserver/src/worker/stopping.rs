@@ -7,7 +7,7 @@ use super::input::Call;
 use crate::connection::Phase;
 
 /// The endpoint is going away (RFC 6455 §7.4.1).
-const GOING_AWAY: u16 = 1001;
+pub(super) const GOING_AWAY: u16 = 1001;
 
 impl Worker {
     /// Closes the listeners, and says goodbye to everyone.

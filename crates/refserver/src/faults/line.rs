@@ -1,0 +1,294 @@
+//! Between a worker and its clients: every message passes here, and some do not come out as they went in.
+//!
+//! A message is numbered; may end its connection; is dropped, or not; is corrupted, doubled, held back until the
+//! next has gone; and leaves now, or later by the service time, its delay, and the next tick, in that order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use net::socket::Socket;
+
+use super::frames::{self, Piece};
+use super::{Faults, How};
+
+/// Bytes that may wait to be sent later. What comes beyond is lost, and counted.
+const LATER_BYTES_MAX: usize = 256 << 20;
+
+/// What the workers of a server have in common: the numbers of messages and clients, and the one that serves.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    faults: Faults,
+    /// When waves and ticks began.
+    epoch_ns: u64,
+    messages: AtomicU64,
+    clients: AtomicU64,
+    arrivals: AtomicU64,
+    /// When the last message taken on will have been served.
+    busy_until_ns: AtomicU64,
+}
+
+/// What is known of one client.
+#[derive(Debug)]
+pub(crate) struct ClientFaults {
+    number: u64,
+    /// Messages so far.
+    messages: u64,
+    /// Goes out after the next.
+    held: Vec<u8>,
+    /// Nothing goes out or comes in any more.
+    pub(crate) silent: bool,
+}
+
+/// What a worker has to do once nobody is being sent to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Trick {
+    /// Send these bytes, meant for the client of the token, to another.
+    Stray(u64, Vec<u8>),
+    /// End the connection of the token.
+    End(u64, How),
+}
+
+/// One worker's part.
+pub(crate) struct Line {
+    shared: Arc<Shared>,
+    now: Vec<u8>,
+    later: BinaryHeap<Reverse<Later>>,
+    later_bytes: usize,
+    next_number: u64,
+    tricks: VecDeque<Trick>,
+    /// Connections that had something to read while the server was deaf.
+    unread: Vec<u64>,
+    waiting: VecDeque<(u64, Socket)>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+/// In order of time, and of sending: the number is never the same twice.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Later {
+    at_ns: u64,
+    number: u64,
+    token: u64,
+    bytes: Vec<u8>,
+}
+
+impl Shared {
+    pub(crate) fn new(faults: Faults, epoch_ns: u64) -> Shared {
+        let zero = || AtomicU64::new(0);
+        let (messages, clients, arrivals, busy_until_ns) = (zero(), zero(), zero(), zero());
+        Shared { faults, epoch_ns, messages, clients, arrivals, busy_until_ns }
+    }
+
+    /// When a message that is ready at `now_ns` leaves.
+    fn release_ns(&self, now_ns: u64, delay_ns: u64) -> u64 {
+        let mut at_ns = now_ns;
+        if let Some(service_ns) = self.faults.service_ns {
+            let next = |busy_until_ns: u64| Some(busy_until_ns.max(now_ns) + service_ns);
+            let before = self.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+            at_ns = before.unwrap_or_default().max(now_ns) + service_ns;
+        }
+        at_ns += delay_ns;
+        match self.faults.tick_ns {
+            Some(tick_ns) => self.epoch_ns + (at_ns - self.epoch_ns).next_multiple_of(tick_ns),
+            None => at_ns,
+        }
+    }
+}
+
+impl Line {
+    pub(crate) fn new(shared: Arc<Shared>) -> Line {
+        Line {
+            shared,
+            now: Vec::new(),
+            later: BinaryHeap::new(),
+            later_bytes: 0,
+            next_number: 0,
+            tricks: VecDeque::new(),
+            unread: Vec::new(),
+            waiting: VecDeque::new(),
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// A client was upgraded.
+    pub(crate) fn client(&self) -> Box<ClientFaults> {
+        let number = self.shared.clients.fetch_add(1, Ordering::Relaxed);
+        Box::new(ClientFaults { number, messages: 0, held: Vec::new(), silent: false })
+    }
+
+    /// What of `output`, which holds messages for the client of `token`, goes out now. The rest waits here.
+    pub(crate) fn handle_messages(
+        &mut self,
+        client: &mut ClientFaults,
+        token: u64,
+        output: &[u8],
+        now_ns: u64,
+    ) -> &[u8] {
+        self.now.clear();
+        let mut rest = output;
+        while !rest.is_empty() && !client.silent {
+            let (piece, behind) = frames::cut(rest);
+            rest = behind;
+            match piece {
+                Piece::Other(bytes) => self.now.extend_from_slice(bytes),
+                Piece::Message(frame, payload_at) => {
+                    self.handle_message(client, token, frame, payload_at, now_ns);
+                }
+            }
+        }
+        &self.now
+    }
+
+    fn handle_message(
+        &mut self,
+        client: &mut ClientFaults,
+        token: u64,
+        frame: &[u8],
+        payload_at: usize,
+        now_ns: u64,
+    ) {
+        let shared = Arc::clone(&self.shared);
+        let k = shared.messages.fetch_add(1, Ordering::Relaxed);
+        let own = client.messages;
+        client.messages += 1;
+        if let Some(how) = shared.faults.ending(client.number, own) {
+            client.silent = true;
+            self.count(how.name());
+            return self.tricks.push_back(Trick::End(token, how));
+        }
+        let fate = shared.faults.fate(k, own);
+        if fate.drop {
+            return self.count("drop");
+        }
+        let mut bytes = frame.to_vec();
+        if fate.stray {
+            self.count("stray");
+            self.tricks.push_back(Trick::Stray(token, bytes.clone()));
+        }
+        if fate.corrupt {
+            self.count("corrupt");
+            frames::corrupt(&mut bytes, payload_at);
+        }
+        if fate.duplicate {
+            self.count("dup");
+            bytes.extend_from_within(..);
+        }
+        let at_ns = shared.release_ns(now_ns, fate.delay_ns);
+        if fate.reorder && client.held.is_empty() {
+            self.count("reorder");
+            return client.held = bytes;
+        }
+        bytes.append(&mut client.held);
+        if at_ns <= now_ns {
+            self.now.extend_from_slice(&bytes);
+        } else if self.later_bytes + bytes.len() > LATER_BYTES_MAX {
+            self.count("overflow");
+        } else {
+            self.later_bytes += bytes.len();
+            self.later.push(Reverse(Later { at_ns, number: self.next_number, token, bytes }));
+            self.next_number += 1;
+        }
+    }
+
+    /// The next bytes whose time has come, and the token of their client.
+    pub(crate) fn poll_later(&mut self, now_ns: u64) -> Option<(u64, Vec<u8>)> {
+        if self.later.peek()?.0.at_ns > now_ns {
+            return None;
+        }
+        let Reverse(Later { token, bytes, .. }) = self.later.pop()?;
+        self.later_bytes -= bytes.len();
+        Some((token, bytes))
+    }
+
+    /// The next thing to do besides sending.
+    pub(crate) fn poll_trick(&mut self) -> Option<Trick> {
+        self.tricks.pop_front()
+    }
+
+    /// A connection was accepted: it is given back if it may come in now.
+    pub(crate) fn handle_accepted(&mut self, socket: Socket, now_ns: u64) -> Option<Socket> {
+        let arrival = self.shared.arrivals.fetch_add(1, Ordering::Relaxed);
+        if self.shared.faults.refuses(arrival) {
+            self.count("refuse");
+            socket.abort();
+            return None;
+        }
+        match self.shared.faults.accept_delay_ns(arrival) {
+            0 => Some(socket),
+            delay_ns => {
+                self.count("accept");
+                self.waiting.push_back((now_ns + delay_ns, socket));
+                None
+            }
+        }
+    }
+
+    /// The next connection that has waited long enough: all wait for the same time.
+    pub(crate) fn poll_accepted(&mut self, now_ns: u64) -> Option<Socket> {
+        self.waiting.front().filter(|(at_ns, _)| *at_ns <= now_ns)?;
+        self.waiting.pop_front().map(|(_, socket)| socket)
+    }
+
+    /// Whether the client may not be read now. If only for a while, it comes up again in
+    /// [`poll_unread`](Line::poll_unread).
+    pub(crate) fn is_deaf(&mut self, client: Option<&ClientFaults>, token: u64, now_ns: u64) -> bool {
+        if client.is_some_and(|client| client.silent) {
+            return true;
+        }
+        let deaf = self.deaf_until_ns(now_ns).is_some();
+        if deaf {
+            self.unread.push(token);
+        }
+        deaf
+    }
+
+    /// A connection that may be read again.
+    pub(crate) fn poll_unread(&mut self, now_ns: u64) -> Option<u64> {
+        if self.unread.is_empty() || self.deaf_until_ns(now_ns).is_some() {
+            return None;
+        }
+        self.unread.pop()
+    }
+
+    /// Until when the server does nothing at all.
+    pub(crate) fn stalled_until_ns(&self, now_ns: u64) -> Option<u64> {
+        let epoch_ns = self.shared.epoch_ns;
+        Some(epoch_ns + self.shared.faults.stall?.end_ns(now_ns - epoch_ns)?)
+    }
+
+    fn deaf_until_ns(&self, now_ns: u64) -> Option<u64> {
+        let epoch_ns = self.shared.epoch_ns;
+        Some(epoch_ns + self.shared.faults.deaf?.end_ns(now_ns - epoch_ns)?)
+    }
+
+    /// When to look here again.
+    pub(crate) fn poll_timeout(&self, now_ns: u64) -> Option<u64> {
+        let later = self.later.peek().map(|Reverse(later)| later.at_ns);
+        let accepted = self.waiting.front().map(|(at_ns, _)| *at_ns);
+        let unread = (!self.unread.is_empty()).then(|| self.deaf_until_ns(now_ns).unwrap_or(now_ns));
+        [later, accepted, unread].into_iter().flatten().min()
+    }
+
+    /// What was done, by kind.
+    pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
+    }
+
+    fn count(&mut self, kind: &'static str) {
+        *self.counts.entry(kind).or_default() += 1;
+    }
+}
+
+impl How {
+    fn name(self) -> &'static str {
+        match self {
+            How::Close => "close",
+            How::Reset => "kill",
+            How::Mute => "mute",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use super::*;
+use crate::faults::{Delay, Ending, Pick, Time, Wave, Which};
+
+const TOKEN: u64 = 5;
+
+fn line(faults: Faults) -> Line {
+    Line::new(Arc::new(Shared::new(faults, 0)))
+}
+
+fn one(number: u64) -> Option<Which> {
+    Some(Which { pick: Pick::One(number), of_each_client: false })
+}
+
+fn all() -> Which {
+    Which { pick: Pick::All, of_each_client: false }
+}
+
+/// Text frames of one letter each.
+fn frames(letters: &str) -> Vec<u8> {
+    letters.bytes().flat_map(|letter| [0x81, 1, letter]).collect()
+}
+
+fn letters(frames: &[u8]) -> String {
+    frames.chunks(3).map(|frame| char::from(frame[2])).collect()
+}
+
+/// What comes out at once when these messages go in together.
+fn through(faults: Faults, messages: &str) -> String {
+    let mut line = line(faults);
+    let mut client = line.client();
+    letters(line.handle_messages(&mut client, TOKEN, &frames(messages), 0))
+}
+
+#[test]
+fn messages_are_dropped_doubled_swapped_and_corrupted() {
+    assert_eq!(through(Faults::default(), "abcd"), "abcd");
+    assert_eq!(through(Faults { drop: one(1), ..Faults::default() }, "abcd"), "acd");
+    assert_eq!(through(Faults { duplicate: one(1), ..Faults::default() }, "abcd"), "abbcd");
+    assert_eq!(through(Faults { reorder: one(1), ..Faults::default() }, "abcd"), "acbd");
+    assert_eq!(through(Faults { corrupt: one(1), ..Faults::default() }, "abcd"), "accd");
+    let both = Faults { drop: one(1), duplicate: one(1), ..Faults::default() };
+    assert_eq!(through(both, "abcd"), "acd", "what is dropped is not doubled");
+}
+
+#[test]
+fn a_delayed_message_holds_nobody_up() {
+    let delay = Delay { time: Time::Fixed(100), which: one(0).unwrap() };
+    let mut line = line(Faults { delays: vec![delay], ..Faults::default() });
+    let mut client = line.client();
+    assert_eq!(letters(line.handle_messages(&mut client, TOKEN, &frames("ab"), 7)), "b");
+    assert_eq!(line.poll_timeout(7), Some(107));
+    assert_eq!(line.poll_later(106), None);
+    assert_eq!(line.poll_later(107), Some((TOKEN, frames("a"))));
+    assert_eq!(line.poll_timeout(107), None);
+}
+
+#[test]
+fn service_is_one_at_a_time_and_ticks_come_after_it() {
+    let shared = Shared::new(Faults { service_ns: Some(10), ..Faults::default() }, 0);
+    let served: Vec<u64> = [0, 0, 5, 100].map(|now_ns| shared.release_ns(now_ns, 0)).into();
+    assert_eq!(served, [10, 20, 30, 110]);
+    let ticking = Faults { service_ns: Some(10), tick_ns: Some(100), ..Faults::default() };
+    let shared = Shared::new(ticking, 1_000);
+    assert_eq!([1_000, 1_000, 1_085].map(|now_ns| shared.release_ns(now_ns, 75)), [1_100, 1_100, 1_200]);
+}
+
+#[test]
+fn an_ended_client_gets_nothing_more() {
+    for (how, number) in [(How::Reset, 0), (How::Mute, 1)] {
+        let ending = Ending { how, who: Pick::One(number), at: 1 };
+        let mut line = line(Faults { endings: vec![ending], ..Faults::default() });
+        let mut clients = [line.client(), line.client()];
+        let ended = &mut clients[number as usize];
+        assert_eq!(letters(line.handle_messages(ended, TOKEN, &frames("abc"), 0)), "a");
+        assert_eq!(letters(line.handle_messages(ended, TOKEN, &frames("d"), 0)), "");
+        assert!(line.is_deaf(Some(ended), TOKEN, 0));
+        assert_eq!(line.poll_trick(), Some(Trick::End(TOKEN, how)));
+        let other = &mut clients[1 - number as usize];
+        assert_eq!(letters(line.handle_messages(other, TOKEN, &frames("abc"), 0)), "abc");
+    }
+}
+
+#[test]
+fn a_stray_copy_is_sound_even_if_the_message_is_not() {
+    let mut line = line(Faults { stray: Some(all()), corrupt: Some(all()), ..Faults::default() });
+    let mut client = line.client();
+    assert_eq!(letters(line.handle_messages(&mut client, TOKEN, &frames("a"), 0)), "`");
+    assert_eq!(line.poll_trick(), Some(Trick::Stray(TOKEN, frames("a"))));
+    assert_eq!(line.counts()["stray"], 1);
+}
+
+#[test]
+fn what_could_not_be_read_comes_up_when_the_server_hears_again() {
+    let deaf = Some(Wave { length_ns: 10, period_ns: 100 });
+    let mut line = line(Faults { deaf, ..Faults::default() });
+    assert!(!line.is_deaf(None, TOKEN, 89));
+    assert!(line.is_deaf(None, TOKEN, 95));
+    assert_eq!(line.poll_timeout(95), Some(100));
+    assert_eq!(line.poll_unread(99), None);
+    assert_eq!(line.poll_unread(100), Some(TOKEN));
+    assert_eq!(line.poll_timeout(100), None);
+}

@@ -1,0 +1,92 @@
+//! Faults as clients see them: what is on the wire, and what the server says it did.
+
+mod common;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use common::*;
+use refserver::faults::{Delay, Ending, Faults, How, Pick, SlowAccept, Time, Which};
+
+fn serve(faults: Faults) -> Running {
+    Running::with(|options| options.faults = Some(faults))
+}
+
+fn which(pick: Pick) -> Option<Which> {
+    Some(Which { pick, of_each_client: false })
+}
+
+/// A text frame of this one letter, masked by nothing.
+fn ask(stream: &mut TcpStream, letter: u8) {
+    stream.write_all(&[0x81, 0x81, 0, 0, 0, 0, letter]).unwrap();
+}
+
+fn answer(stream: &mut TcpStream) -> u8 {
+    let mut frame = [0; 3];
+    stream.read_exact(&mut frame).unwrap();
+    assert_eq!(frame[..2], [0x81, 1]);
+    frame[2]
+}
+
+#[test]
+fn a_delay_is_kept_and_others_overtake() {
+    let time = Time::Fixed(200_000_000);
+    let server = serve(Faults {
+        delays: vec![Delay { time, which: which(Pick::One(0)).unwrap() }],
+        ..Faults::default()
+    });
+    let mut stream = server.open();
+    let began = Instant::now();
+    ask(&mut stream, b'a');
+    ask(&mut stream, b'b');
+    assert_eq!(answer(&mut stream), b'b');
+    assert_eq!(answer(&mut stream), b'a');
+    assert!(began.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn a_stray_copy_reaches_a_stranger_and_is_counted() {
+    let server = serve(Faults { stray: which(Pick::All), ..Faults::default() });
+    let (mut own, mut stranger) = (server.open(), server.open());
+    ask(&mut own, b'a');
+    assert_eq!(answer(&mut own), b'a');
+    assert_eq!(answer(&mut stranger), b'a');
+    assert_eq!(server.finish().faults["stray"], 1);
+}
+
+#[test]
+fn connections_are_reset_closed_or_left_in_silence_at_their_message() {
+    let end = |how, number| Ending { how, who: Pick::One(number), at: 1 };
+    let endings = vec![end(How::Reset, 0), end(How::Close, 1), end(How::Mute, 2)];
+    let server = serve(Faults { endings, ..Faults::default() });
+    let mut streams = [server.open(), server.open(), server.open()];
+    for stream in &mut streams {
+        ask(stream, b'a');
+        assert_eq!(answer(stream), b'a');
+        ask(stream, b'b');
+    }
+    let [reset, closed, mute] = &mut streams;
+    assert_eq!(reset.read(&mut [0; 9]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    let mut frame = [0; 4];
+    closed.read_exact(&mut frame).unwrap();
+    assert_eq!(frame, [0x88, 2, 0x03, 0xe9], "a close with 1001");
+    mute.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert_eq!(mute.read(&mut [0; 9]).unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_connection_may_be_refused_or_kept_waiting() {
+    let accept = Some(SlowAccept { delay_ns: 200_000_000, who: Pick::One(1) });
+    let server = serve(Faults { refuse: Some(Pick::One(0)), accept, ..Faults::default() });
+    let mut refused = server.connect();
+    assert_eq!(refused.read(&mut [0; 9]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    let began = Instant::now();
+    let mut late = server.open();
+    assert!(began.elapsed() >= Duration::from_millis(200));
+    ask(&mut late, b'a');
+    assert_eq!(answer(&mut late), b'a');
+    server.open();
+    let faults = server.finish().faults;
+    assert_eq!((faults["refuse"], faults["accept"]), (1, 1));
+}
