@@ -138,8 +138,9 @@ impl Books<'_> {
                 format!("a message of {bytes} bytes that was never sent")
             }),
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
-            Event::Rejected(rejection) => *self.end = Some(Cause::Rejected(rejection)),
-            Event::Closed { code } => *self.end = Some(Cause::Closed(code)),
+            // A server that says why it closes says so before.
+            Event::Rejected(rejection) => _ = self.end.get_or_insert(Cause::Rejected(rejection)),
+            Event::Closed { code } => _ = self.end.get_or_insert(Cause::Closed(code)),
         }
     }
 
