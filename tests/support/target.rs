@@ -20,13 +20,18 @@ pub struct Target {
     pub manifest: Manifest,
 }
 
-/// Why a target cannot be had on this machine, in a sentence.
+/// Why a target, or a client, cannot be had on this machine, in a sentence.
 pub struct Unavailable(pub String);
 
 impl Target {
     /// Installs, builds and starts a target on a free port, and waits until it is ready. Panics if it can be had but
     /// does not come up.
     pub fn start(name: &str) -> Result<Target, Unavailable> {
+        Target::start_as(name, None)
+    }
+
+    /// The same, in one of its variants.
+    pub fn start_as(name: &str, variant: Option<&str>) -> Result<Target, Unavailable> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../targets").join(name);
         let manifest = manifest::read(&folder).unwrap();
         for requirement in &manifest.requires {
@@ -45,7 +50,8 @@ impl Target {
         assert!(regex.is_match(version.trim()), "no version, no number: {version}");
 
         let address = free_address();
-        let process = Process::start(&mut start_command(&manifest.start, &folder, address));
+        let start = variant.map_or(&manifest.start, |variant| &manifest.variants[variant].start);
+        let process = Process::start(&mut start_command(start, &folder, address));
         let target = Target { process, address, manifest };
         let is_ready = wait_until(target.manifest.ready.timeout, || target.is_ready());
         assert!(is_ready, "{name} is not ready after {:?}", target.manifest.ready.timeout);
@@ -94,7 +100,7 @@ fn command(argv: &[String], folder: &Path) -> Command {
 }
 
 /// Runs a step of the installation to its end and returns its stdout. A registry out of reach is no fault of throng's.
-fn complete(command: &mut Command) -> Result<String, Unavailable> {
+pub(super) fn complete(command: &mut Command) -> Result<String, Unavailable> {
     let mut process = Process::start(command);
     let status = process.wait(Duration::from_secs(300));
     let (stdout, stderr) = process.into_output();

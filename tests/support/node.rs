@@ -1,0 +1,40 @@
+//! Clients that others wrote, in JavaScript: the folders of `tests/clients`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::process::Process;
+use super::target::{Unavailable, complete};
+
+/// What a script may take; it has deadlines of its own.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// A folder whose packages are installed.
+pub struct Scripts {
+    folder: PathBuf,
+}
+
+impl Scripts {
+    /// Installs the packages that the folder's lockfile names.
+    pub fn install(name: &str) -> Result<Scripts, Unavailable> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").join(name);
+        for program in ["node", "npm"] {
+            if !Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success()) {
+                return Err(Unavailable(format!("needs {program}; tried: {program} --version")));
+            }
+        }
+        complete(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+        Ok(Scripts { folder })
+    }
+
+    /// Runs a script, which says `ok` at the end if all was as it should be. Panics otherwise.
+    pub fn run(&self, script: &str, arguments: &[&str]) {
+        let mut process =
+            Process::start(Command::new("node").arg(script).args(arguments).current_dir(&self.folder));
+        let status = process.wait(WITHIN);
+        let (stdout, stderr) = process.into_output();
+        let ended_well = status.is_some_and(|status| status.success()) && stdout.trim() == "ok";
+        assert!(ended_well, "{script} {arguments:?}: {status:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
+    }
+}
