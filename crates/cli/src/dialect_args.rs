@@ -103,6 +103,7 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "vsn" => "--vsn",
         "binary" => "--binary",
         "transport" => "--transport",
+        "custom" => "--dialect",
         _ => "--token or --token-in",
     }
 }

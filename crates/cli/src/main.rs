@@ -2,6 +2,7 @@
 
 mod args;
 mod builtin;
+mod custom;
 mod dialect_args;
 mod doctor;
 mod exit;

@@ -1,12 +1,15 @@
 //! From flags to a plan: defaults, checks, and what fits on this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::sync::Arc;
 
 use crew::Shape;
 use load::{Connecting, Draining, LoadRule, Plan, Speech, TlsPlan, Workload};
 use net::{affinity, clock, limits};
 
 use crate::args::RunArgs;
+use crate::custom;
 use crate::dialect_args;
 use crate::exit::Failure;
 use crate::target::Target;
@@ -58,7 +61,7 @@ pub(crate) fn plan(
 
 fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
-    let speech = Speech {
+    let mut speech = Speech {
         dialect: dialect.to_owned(),
         host: target.host.clone(),
         path: target.path.clone(),
@@ -72,6 +75,14 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
         message_bytes_max: bytes("--max-message", args.max_message)?,
         of_dialect: args.dialect_args.options(),
     };
+    if custom::is_file(dialect) {
+        let described = custom::read(Path::new(dialect))?;
+        speech.dialect = wire::DialectId::Custom.name().to_owned();
+        speech.of_dialect.custom = Some(Arc::new(described.dialect));
+        if speech.subprotocols.is_empty() {
+            speech.subprotocols = described.subprotocols;
+        }
+    }
     match speech.wire_config() {
         Ok(_) => Ok(speech),
         Err(load::BadSpeech::Dialect) => Err(Failure::usage("--dialect", no_dialect(dialect))),
@@ -80,8 +91,9 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
 }
 
 fn no_dialect(name: &str) -> String {
-    let known: Vec<&str> = wire::DialectId::ALL.iter().map(|dialect| dialect.name()).collect();
-    format!("there is no dialect {name:?}; there are {}", known.join(", "))
+    let known = wire::DialectId::ALL.iter().filter(|&&dialect| dialect != wire::DialectId::Custom);
+    let known: Vec<&str> = known.map(|dialect| dialect.name()).collect();
+    format!("there is no dialect {name:?}; there are {}, and your own in a FILE.toml", known.join(", "))
 }
 
 fn bad_flag(bad: load::BadSpeech) -> &'static str {

@@ -12,6 +12,7 @@ use results::limit::Limit;
 use results::{Environment, Run, Step, TrustNote, Warmup, verdict};
 
 use crate::args::RunArgs;
+use crate::custom;
 use crate::exit::{Exit, Failure};
 use crate::plan;
 use crate::progress::Live;
@@ -58,6 +59,7 @@ pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<u32>,
 
 /// Runs all steps, printing and keeping each as it ends.
 pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
+    custom::check_messages(&request.plan, request.scenario)?;
     let mut desk = Desk::new(&request)?;
     let Request { plan, shape, mut course, server_pid, target, .. } = request;
     let watch = ServerWatch::new(server_pid);
@@ -229,7 +231,7 @@ fn blank(request: &Request<'_>) -> Run {
         throng: env!("CARGO_PKG_VERSION").into(),
         command: env::args().collect(),
         scenario: (*scenario).into(),
-        dialect: plan.speech.dialect.clone(),
+        dialect: plan.speech.dialect_name().to_owned(),
         seed: Some(plan.seed),
         target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
         environment: environment(args, server_pid.is_some()),

@@ -77,6 +77,11 @@ pub struct Speech {
 }
 
 impl Speech {
+    /// What the dialect is called in results: a user's own by the name they gave it.
+    pub fn dialect_name(&self) -> &str {
+        self.of_dialect.custom.as_ref().map_or(&self.dialect, |custom| &custom.name)
+    }
+
     /// The same, checked and encoded for the wire.
     ///
     /// # Errors
