@@ -100,7 +100,7 @@ fn command(argv: &[String], folder: &Path) -> Command {
 }
 
 /// Runs a step of the installation to its end and returns its stdout. A registry out of reach is no fault of throng's.
-pub(super) fn complete(command: &mut Command) -> Result<String, Unavailable> {
+pub fn complete(command: &mut Command) -> Result<String, Unavailable> {
     let mut process = Process::start(command);
     let status = process.wait(Duration::from_secs(300));
     let (stdout, stderr) = process.into_output();
