@@ -55,6 +55,7 @@ impl DialectArgs {
             token: self.token.clone(),
             token_in: self.token_in.clone(),
             custom: None,
+            http: wire::HttpOptions::default(),
         }
     }
 }
@@ -104,6 +105,10 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "binary" => "--binary",
         "transport" => "--transport",
         "custom" => "--dialect",
+        "method" => "--method",
+        "pipelining" => "--pipelining",
+        "keep_alive" => "--no-keep-alive",
+        "expect_status" => "--expect-status",
         _ => "--token or --token-in",
     }
 }

@@ -83,9 +83,15 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
             speech.subprotocols = described.subprotocols;
         }
     }
+    check(&speech)?;
+    Ok(speech)
+}
+
+/// Whether clients can speak like this.
+pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
     match speech.wire_config() {
-        Ok(_) => Ok(speech),
-        Err(load::BadSpeech::Dialect) => Err(Failure::usage("--dialect", no_dialect(dialect))),
+        Ok(_) => Ok(()),
+        Err(load::BadSpeech::Dialect) => Err(Failure::usage("--dialect", no_dialect(&speech.dialect))),
         Err(bad) => Err(Failure::usage(bad_flag(bad), bad)),
     }
 }
@@ -168,7 +174,7 @@ pub(crate) fn closed(concurrent: u64, samples: u64, duration: Option<u64>) -> Re
         Some(duration_ns) => load::Until::Elapsed { duration_ns },
         None => load::Until::Samples(samples),
     };
-    Ok(LoadRule::Same(load::Load::Closed { concurrency, until }))
+    Ok(LoadRule::Same(load::Load::Closed { concurrency, per_client: 1, until }))
 }
 
 /// A number of clients, checked.

@@ -200,7 +200,7 @@ impl Crew {
         let nothing = StepOrder {
             index: 0,
             clients: 0,
-            load: load::Load::Closed { concurrency: 0, until: load::Until::Samples(0) },
+            load: load::Load::Closed { concurrency: 0, per_client: 1, until: load::Until::Samples(0) },
             warmup: true,
         };
         let mut merge = Merge::new(self.workload, nothing, self.epoch_ns, 0);

@@ -290,7 +290,7 @@ mod tests {
     use load::Until;
 
     fn merge(settled: Vec<Settled>) -> Merge {
-        let load = Load::Closed { concurrency: 1, until: Until::Samples(2) };
+        let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
         let order = StepOrder { index: 0, clients: 5, load, warmup: false };
         let mut merge = Merge::new(Workload::Broadcast, order, 0, 0);
         merge.start(0, 100);

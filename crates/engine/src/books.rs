@@ -3,6 +3,7 @@
 use load::{StepOrder, Workload};
 use wire::{Event, Role, Stamp};
 
+use crate::awaiting::Awaiting;
 use crate::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts, Copy};
 use crate::cause::Cause;
 use crate::echoes::{Answer, Echoes};
@@ -13,6 +14,7 @@ use crate::returns::Returns;
 
 /// Of a sequence number, the bits below the step's number.
 const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
+const NUMBER_MASK: u32 = BROADCASTS_PER_WORKER_MAX - 1;
 
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +43,8 @@ pub(crate) struct Record {
     pub(crate) echoes: Echoes,
     /// When it lost its connection in a storm; 0: it has not, or is back.
     pub(crate) lost_ns: u64,
-    /// Closed loop: when the message under way was due; 0: none is.
-    pub(crate) awaiting_since_ns: u64,
+    /// Closed loop: the messages under way.
+    pub(crate) awaiting: Awaiting,
 }
 
 /// The state of one step at one worker.
@@ -84,14 +86,14 @@ impl Step {
         }
     }
 
-    /// The sequence number that carries this step's number and `number`.
+    /// The sequence number that carries this step's number and the lower bits of `number`.
     pub(crate) fn seq(&self, number: u32) -> u32 {
-        u32::from(self.order.index) << NUMBER_BITS | number
+        u32::from(self.order.index) << NUMBER_BITS | number & NUMBER_MASK
     }
 
-    /// The number in a sequence number of this step; `None` for another step's.
+    /// The lower bits of the number in a sequence number of this step; `None` for another step's.
     fn number(&self, seq: u32) -> Option<u32> {
-        let number = seq & (BROADCASTS_PER_WORKER_MAX - 1);
+        let number = seq & NUMBER_MASK;
         (self.seq(number) == seq).then_some(number)
     }
 }
@@ -102,6 +104,21 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Clients usable now.
     pub(crate) usable: u32,
+}
+
+impl Ledger {
+    /// A client is usable from now on.
+    pub(crate) fn handle_usable(&mut self, record: &mut Record, now_ns: u64) {
+        self.meter.figures.ready.record_ns(now_ns - record.since_ns);
+        self.meter.figures.handshake.record_ns(now_ns - record.started_ns);
+        self.meter.counts.connected += 1;
+        record.state = State::Usable;
+        let lost_ns = std::mem::take(&mut record.lost_ns);
+        if lost_ns != 0 {
+            self.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
+        }
+        self.usable += 1;
+    }
 }
 
 /// Everything that an event of one client can change, except its connection.
@@ -130,7 +147,7 @@ impl Books<'_> {
                 self.ledger.meter.figures.upgrade.record_ns(self.now_ns - self.record.since_ns);
                 self.record.since_ns = self.now_ns;
             }
-            Event::Usable => self.usable(),
+            Event::Usable => self.ledger.handle_usable(self.record, self.now_ns),
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
             }
@@ -138,22 +155,16 @@ impl Books<'_> {
                 format!("a message of {bytes} bytes that was never sent")
             }),
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
+            Event::Wrong(wrong) => {
+                self.ledger.meter.error(wrong.name(), self.now_ns, || wrong.to_string());
+            }
+            Event::Broken(failure) => {
+                self.ledger.meter.error(failure.name(), self.now_ns, || failure.to_string());
+            }
             // A server that says why it closes says so before.
             Event::Rejected(rejection) => _ = self.end.get_or_insert(Cause::Rejected(rejection)),
             Event::Closed { code } => _ = self.end.get_or_insert(Cause::Closed(code)),
         }
-    }
-
-    fn usable(&mut self) {
-        self.ledger.meter.figures.ready.record_ns(self.now_ns - self.record.since_ns);
-        self.ledger.meter.figures.handshake.record_ns(self.now_ns - self.record.started_ns);
-        self.ledger.meter.counts.connected += 1;
-        self.record.state = State::Usable;
-        let lost_ns = std::mem::take(&mut self.record.lost_ns);
-        if lost_ns != 0 {
-            self.ledger.meter.figures.recovery.record_ns(self.now_ns.saturating_sub(lost_ns));
-        }
-        self.ledger.usable += 1;
     }
 
     fn message(&mut self, role: Role, stamp: Stamp) {
@@ -178,7 +189,10 @@ impl Books<'_> {
     }
 
     fn echo(&mut self, stamp: Stamp, number: u32) {
-        let answer = if self.is_own(stamp) { self.record.echoes.handle(number) } else { Answer::Unexpected };
+        let echoes = &mut self.record.echoes;
+        let is_own = stamp.worker == self.worker && stamp.client == self.client;
+        let answer =
+            if is_own { echoes.handle(echoes.widen(number, NUMBER_MASK)) } else { Answer::Unexpected };
         match answer {
             Answer::Unexpected => return self.ledger.meter.counts.unexpected += 1,
             Answer::Duplicate => return self.ledger.meter.counts.duplicate += 1,
@@ -227,7 +241,7 @@ impl Books<'_> {
         self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if let Some(pace @ Pace::Closed(_)) = &mut self.ledger.step.pace
-            && std::mem::take(&mut self.record.awaiting_since_ns) != 0
+            && self.record.awaiting.remove(intended_ns)
         {
             pace.handle_answer(self.client);
         }

@@ -8,7 +8,7 @@ use net::poll::{Event, Interest};
 use net::tls::Tls;
 use wire::{Kind, Stamp, StreamId};
 
-use crate::books::{Books, Ledger, Record, Sent, State, Step};
+use crate::books::{Books, Ledger, Record, Sent, State};
 use crate::cause::Cause;
 use crate::link::cause_of;
 use crate::messages::SentBroadcast;
@@ -79,12 +79,43 @@ impl Client {
         ledger: &mut Ledger,
     ) -> Result<bool, Cause> {
         shared.now_ns = clock::monotonic_ns();
+        match self.handle_event(token, event, shared, ledger) {
+            Err(cause) => self.handle_broken(token, cause, shared, &mut ledger.meter).map(|()| false),
+            fine => fine,
+        }
+    }
+
+    /// A stream is broken: a session over plain requests may go on over another.
+    #[cold]
+    fn handle_broken(
+        &mut self,
+        token: Token,
+        cause: Cause,
+        shared: &mut Shared,
+        meter: &mut Meter,
+    ) -> Result<(), Cause> {
+        let is_transport = matches!(cause, Cause::Net(_) | Cause::Tls(_) | Cause::Unread);
+        let Shared { wire, output, now_ns, .. } = shared;
+        if !is_transport || !self.session.handle_lost(wire, *now_ns, token.stream, output) {
+            return Err(cause);
+        }
+        meter.error(cause.kind(), *now_ns, || cause.to_string());
+        self.flush(token.client, shared)
+    }
+
+    fn handle_event(
+        &mut self,
+        token: Token,
+        event: Event,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<bool, Cause> {
         let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
         if link.is_connecting {
             if !event.writable && !event.error {
                 return Ok(false);
             }
-            self.handle_connected(token, shared, &mut ledger.meter)?;
+            self.handle_connected(token, shared, ledger)?;
         } else if event.writable {
             link.handle_writable()?;
         }
@@ -98,7 +129,7 @@ impl Client {
         &mut self,
         token: Token,
         shared: &mut Shared,
-        meter: &mut Meter,
+        ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
         let Some(socket) = &link.socket else { return Ok(()) };
@@ -108,19 +139,23 @@ impl Client {
         link.is_connecting = false;
         if self.record.state == State::Connecting {
             self.record.state = State::Opening;
-            meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
+            ledger.meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
             self.record.since_ns = shared.now_ns;
         }
         if let Some((tls, name)) = &shared.tls {
             link.tls = Some(Box::new(Tls::new_client(tls, name).map_err(Cause::Tls)?));
             return link.write_tls(&mut shared.scratch);
         }
-        self.handle_open(token, shared)
+        self.handle_open(token, shared, ledger)
     }
 
     /// A byte stream stands: the session may speak.
-    fn handle_open(&mut self, token: Token, shared: &mut Shared) -> Result<(), Cause> {
+    fn handle_open(&mut self, token: Token, shared: &mut Shared, ledger: &mut Ledger) -> Result<(), Cause> {
         self.session.handle_open(&shared.wire, shared.now_ns, token.stream, &mut shared.output);
+        if self.record.state == State::Opening && self.session.is_usable() {
+            // Nothing is to be said first: the session has no event to tell of it.
+            ledger.handle_usable(&mut self.record, shared.now_ns);
+        }
         self.flush(token.client, shared)
     }
 
@@ -153,9 +188,9 @@ impl Client {
         ledger: &mut Ledger,
     ) -> Result<bool, Cause> {
         for _ in 0..READS_PER_TURN {
-            let Some(socket) = self.streams.get(token.stream).and_then(|link| link.socket.as_ref()) else {
-                return Ok(false);
-            };
+            // The session may have asked for another connection in place of this one.
+            let link = self.streams.get(token.stream).filter(|link| !link.is_connecting);
+            let Some(socket) = link.and_then(|link| link.socket.as_ref()) else { return Ok(false) };
             let (received, stamped_ns) = match receive(socket, token.client, &mut shared.read) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -205,7 +240,7 @@ impl Client {
                 ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
                 self.record.since_ns = shared.now_ns;
             }
-            self.handle_open(token, shared)?;
+            self.handle_open(token, shared, ledger)?;
         }
         self.handle_input(token, Input::Bytes(received), shared, ledger)
     }
@@ -269,9 +304,10 @@ impl Client {
         index: u32,
         intended_ns: u64,
         now_ns: u64,
-        step: &mut Step,
+        ledger: &mut Ledger,
         shared: &mut Shared,
     ) -> Result<(), Cause> {
+        let step = &mut ledger.step;
         let (kind, number) = match shared.workload {
             Workload::Echo => (Kind::Echo, self.record.echoes.send()),
             Workload::Broadcast => {
@@ -281,13 +317,16 @@ impl Client {
             }
         };
         if step.pace.as_ref().is_some_and(|pace| pace.is_closed()) {
-            self.record.awaiting_since_ns = intended_ns;
+            self.record.awaiting.push(intended_ns);
         }
         let seq = step.seq(number);
         let stamp = Stamp::new(shared.segment.worker, index, seq, intended_ns, now_ns);
         let unix_ns = now_ns.wrapping_add(shared.unix_minus_monotonic_ns);
         self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
-        self.flush(index, shared)
+        self.flush(index, shared).or_else(|cause| {
+            let token = Token { client: index, stream: 0, attempt: self.attempt };
+            self.handle_broken(token, cause, shared, &mut ledger.meter)
+        })
     }
 
     /// Says goodbye, or just leaves where there is nobody to say it to.

@@ -42,9 +42,11 @@ impl Echoes {
         self.next - 1
     }
 
-    /// How many have been sent.
-    pub(crate) fn sent(&self) -> u32 {
-        self.next
+    /// The number whose lower bits, those of `mask`, are these: of all such the nearest to what is due next.
+    pub(crate) fn widen(&self, low: u32, mask: u32) -> u32 {
+        let ahead = low.wrapping_sub(self.high) & mask;
+        let nearest = if ahead <= mask / 2 { ahead } else { ahead.wrapping_sub(mask + 1) };
+        self.high.wrapping_add(nearest)
     }
 
     /// Books an echo.
@@ -83,6 +85,16 @@ mod tests {
         let mut echoes = Echoes::default();
         (0..n).for_each(|k| assert_eq!(echoes.send(), k));
         echoes
+    }
+
+    #[test]
+    fn numbers_go_on_when_their_lower_bits_start_again() {
+        let mut echoes = after_sending(40);
+        for number in 0..40 {
+            assert_eq!(echoes.handle(echoes.widen(number & 15, 15)), Answer::InOrder);
+        }
+        assert_eq!(echoes.widen(39 & 15, 15), 39, "a duplicate is known as one");
+        assert_eq!(echoes.handle(echoes.widen(41 & 15, 15)), Answer::Unexpected);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! nothing with other workers: commands come in and [`Report`]s go out by channel. It never prints and never
 //! decides what a figure means; the crew adds up what workers report.
 
+mod awaiting;
 mod books;
 mod broadcasts;
 mod cause;

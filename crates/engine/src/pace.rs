@@ -2,7 +2,7 @@
 //!
 //! Rules. **Open**: message k goes out through the k-th client in turn when its time has come, whatever became
 //! of earlier ones. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
-//! next message, sent by a client chosen at random among those that wait for nothing.
+//! next message, sent by a client chosen at random among those that may have another under way.
 
 use fastrand::Rng;
 use load::{Load, Pacer, Segment, StepOrder, Until};
@@ -43,7 +43,7 @@ pub(crate) struct Open {
 #[derive(Debug)]
 pub(crate) struct Closed {
     rng: Rng,
-    /// Clients with nothing under way.
+    /// Clients with room for another message, as often as they have.
     idle: Vec<u32>,
     free_slots: u32,
     remaining: u64,
@@ -73,15 +73,16 @@ impl Pace {
                 Self::open(storm.rate_per_s, duration_ns, segment, start_ns, stay)
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
-            Load::Closed { concurrency, until } => {
-                let slots = segment.share(concurrency).min(clients.len() as u32);
+            Load::Closed { concurrency, per_client, until } => {
+                let idle = clients.repeat(per_client as usize);
+                let slots = segment.share(concurrency).min(idle.len() as u32);
                 let (remaining, end_ns) = match until {
                     Until::Samples(samples) => (segment.share_by_slots(samples, concurrency), u64::MAX),
                     Until::Elapsed { duration_ns } => (u64::MAX, start_ns + duration_ns),
                 };
                 let remaining = if slots == 0 { 0 } else { remaining };
                 let rng = Rng::with_seed(seed);
-                Self::Closed(Closed { rng, idle: clients, free_slots: slots, remaining, start_ns, end_ns })
+                Self::Closed(Closed { rng, idle, free_slots: slots, remaining, start_ns, end_ns })
             }
         }
     }
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn closed_keeps_as_many_under_way_as_there_are_slots() {
-        let order = order(Load::Closed { concurrency: 2, until: Until::Samples(3) });
+        let order = order(Load::Closed { concurrency: 2, per_client: 1, until: Until::Samples(3) });
         let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8, 9], 1);
         let Next::Send { client: first, .. } = pace.poll(5, always) else { panic!("a slot is free") };
         let Next::Send { client: second, intended_ns: 6 } = pace.poll(6, always) else {
@@ -209,8 +210,24 @@ mod tests {
     }
 
     #[test]
+    fn a_client_may_have_several_under_way() {
+        let order = order(Load::Closed { concurrency: 9, per_client: 2, until: Until::Samples(9) });
+        let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8], 1);
+        let mut sent = Vec::new();
+        while let Next::Send { client, .. } = pace.poll(5, always) {
+            sent.push(client);
+        }
+        sent.sort_unstable();
+        assert_eq!(sent, [7, 7, 8, 8]);
+        pace.handle_answer(8);
+        assert_eq!(pace.poll(6, always), Next::Send { client: 8, intended_ns: 6 });
+        assert_eq!(pace.poll(6, always), Next::Wait);
+    }
+
+    #[test]
     fn closed_ends_on_time() {
-        let order = order(Load::Closed { concurrency: 1, until: Until::Elapsed { duration_ns: 100 } });
+        let order =
+            order(Load::Closed { concurrency: 1, per_client: 1, until: Until::Elapsed { duration_ns: 100 } });
         let mut pace = Pace::new(&order, ALONE, 1_000, vec![7], 0);
         assert!(matches!(pace.poll(1_000, always), Next::Send { .. }));
         assert_eq!(pace.poll(1_050, always), Next::At(1_100));
@@ -220,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_lost_client_sends_nothing_more() {
-        let order = order(Load::Closed { concurrency: 3, until: Until::Samples(9) });
+        let order = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
         let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8], 0);
         let without_8 = |client| client != 8;
         assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });

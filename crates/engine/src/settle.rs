@@ -46,11 +46,11 @@ impl Worker {
         }
         for (place, &index) in step.senders.iter().enumerate() {
             let record = &self.clients[index as usize].record;
+            // Closed loop: what is awaited no more was charged when it was given up.
+            let mut awaited = record.awaiting.iter();
             for number in record.echoes.missing() {
                 let due_ns = step.pace.as_ref().and_then(|pace| pace.due_ns(place, number));
-                // Closed loop: only the newest is still awaited; older ones were charged when they were given up.
-                let is_newest = number + 1 == record.echoes.sent();
-                charge(due_ns.unwrap_or(if is_newest { record.awaiting_since_ns } else { 0 }));
+                charge(due_ns.or_else(|| awaited.next()).unwrap_or(0));
             }
         }
         unanswered

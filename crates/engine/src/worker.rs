@@ -13,6 +13,7 @@ use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
 use net::poll::{Event, Events, Interest, Waker};
 
+use crate::awaiting::Awaiting;
 use crate::books::{Ledger, State, Step};
 use crate::cause::Cause;
 use crate::client::Client;
@@ -85,7 +86,7 @@ impl Worker {
         let idle = StepOrder {
             index: 0,
             clients: 0,
-            load: Load::Closed { concurrency: 0, until: Until::Samples(0) },
+            load: Load::Closed { concurrency: 0, per_client: 1, until: Until::Samples(0) },
             warmup: true,
         };
         let meter = Meter::new(segment.worker, plan.epoch_ns);
@@ -173,7 +174,7 @@ impl Worker {
         self.dismiss(share);
         for client in &mut self.clients {
             client.record.echoes = Default::default();
-            client.record.awaiting_since_ns = 0;
+            client.record.awaiting = Awaiting::default();
         }
         let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
@@ -268,7 +269,7 @@ impl Worker {
         if client.record.state != State::Usable {
             return self.ledger.meter.error("unsent", now_ns, || "its client had lost its connection".into());
         }
-        if let Err(cause) = client.send(index, intended_ns, now_ns, &mut self.ledger.step, &mut self.shared) {
+        if let Err(cause) = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared) {
             return self.lose(index, cause, now_ns);
         }
         self.ledger.meter.counts.sent += 1;
@@ -322,7 +323,7 @@ impl Worker {
     pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) {
         let client = &mut self.clients[index as usize];
         let was = client.record.state;
-        let awaited = std::mem::take(&mut client.record.awaiting_since_ns) != 0;
+        let awaited = std::mem::take(&mut client.record.awaiting);
         match was {
             State::Vacant => return,
             State::Closing => return client.vacate(),
@@ -339,8 +340,8 @@ impl Worker {
         self.ledger.meter.error(cause.kind(), now_ns, || cause.to_string());
         self.ledger.usable -= 1;
         self.ledger.step.population.push((now_ns, self.ledger.usable));
-        if let (true, Some(pace)) = (awaited, &mut self.ledger.step.pace) {
-            pace.handle_answer(index);
+        if let Some(pace) = &mut self.ledger.step.pace {
+            awaited.iter().for_each(|_| pace.handle_answer(index));
         }
         self.handle_storm_loss(index, now_ns);
     }
@@ -391,10 +392,9 @@ impl Worker {
     /// that a server loses. Such a message counts as at least this late; its answer may still come.
     fn release_overdue(&mut self, now_ns: u64) {
         let Some(pace) = self.ledger.step.pace.as_mut().filter(|pace| pace.is_closed()) else { return };
+        let overdue_ns = now_ns.saturating_sub(self.plan.draining.timeout_ns);
         for (index, client) in self.clients.iter_mut().enumerate() {
-            let since_ns = client.record.awaiting_since_ns;
-            if since_ns != 0 && now_ns.saturating_sub(since_ns) > self.plan.draining.timeout_ns {
-                client.record.awaiting_since_ns = 0;
+            while let Some(since_ns) = client.record.awaiting.give_up(overdue_ns) {
                 self.ledger.meter.figures.rtt.record_ns(now_ns - since_ns);
                 pace.handle_answer(index as u32);
             }

@@ -198,11 +198,13 @@ pub enum Load {
         /// How long.
         duration_ns: u64,
     },
-    /// Closed model: so many messages under way at once; an answer frees the slot for the next, from another
-    /// client chosen at random.
+    /// Closed model: so many messages under way at once; an answer frees the slot for the next, from a client
+    /// chosen at random among those that have room for another.
     Closed {
         /// Messages under way over all workers.
         concurrency: u32,
+        /// The most of them at one client.
+        per_client: u32,
         /// When to stop.
         until: Until,
     },

@@ -132,6 +132,13 @@ impl Client {
         }
     }
 
+    /// The connection of `stream` is broken, and gone. True when the session goes on without it, or over another that
+    /// it asks for; false when this is its end.
+    pub fn handle_lost(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) -> bool {
+        let State::Requesting(dialect) = &mut self.state else { return false };
+        dialect.handle_lost(&mut HttpLink { cfg, now_ns, io }, stream)
+    }
+
     /// The time named by [`poll_timeout`](Client::poll_timeout) has come.
     pub fn handle_timeout(
         &mut self,

@@ -272,7 +272,7 @@ fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 3] {
 }
 
 /// The field lines that all requests share, besides `Host`.
-fn encode_fields(options: &Options) -> Vec<u8> {
+pub(crate) fn encode_fields(options: &Options) -> Vec<u8> {
     let mut fields = Vec::new();
     let mut field = |name: &str, value: &str| {
         for part in [name, ": ", value, "\r\n"] {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
 
+use crate::failure::Failure;
 use crate::stamp::Stamp;
 
 /// What to send.
@@ -95,6 +96,37 @@ impl fmt::Display for Rejection {
     }
 }
 
+/// What is wrong with an answer (http).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// A status that was not expected.
+    Status(u16),
+    /// A body that was not expected.
+    Body,
+}
+
+impl Wrong {
+    /// The name under which results count it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wrong::Status(..300) => "http_2xx",
+            Wrong::Status(..400) => "http_3xx",
+            Wrong::Status(..500) => "http_4xx",
+            Wrong::Status(_) => "http_5xx",
+            Wrong::Body => "http_body",
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Status(status) => write!(f, "the server answered with HTTP {status}"),
+            Wrong::Body => f.write_str("the answer's body is not the expected one"),
+        }
+    }
+}
+
 /// What happened on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -128,6 +160,10 @@ pub enum Event {
     },
     /// The dialect refused something.
     Rejected(Rejection),
+    /// The next answer is not as expected (http). It is still an answer: its `Message` follows.
+    Wrong(Wrong),
+    /// The connection is of no further use, but the session goes on over another (http).
+    Broken(Failure),
     /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
     Closed {
         /// The peer's close code.

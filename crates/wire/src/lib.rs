@@ -23,8 +23,10 @@ pub mod ws;
 
 pub use client::Client;
 pub use config::{BadOption, Config, Options, Payload};
-pub use dialects::{DialectId, DialectOptions, ServerDialectOptions, TokenPlace};
-pub use event::{Event, Kind, Rejection, Role};
+pub use dialects::{
+    DialectId, DialectOptions, HttpOptions, PIPELINING_MAX, ServerDialectOptions, TokenPlace,
+};
+pub use event::{Event, Kind, Rejection, Role, Wrong};
 pub use failure::{Failure, HttpReason, Reason};
 pub use io::{Io, StreamId};
 pub use limits::{DeflateOptions, Limits};

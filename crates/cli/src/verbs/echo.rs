@@ -88,9 +88,11 @@ impl Echo {
                 LoadRule::Same(Load::Open { rate_per_s, duration_ns })
             }
             LoadRule::Same(Load::Hold { .. } | Load::Storm(_)) => return Ok(None),
-            LoadRule::Same(Load::Closed { concurrency, .. }) => {
-                LoadRule::Same(Load::Closed { concurrency, until: load::Until::Elapsed { duration_ns } })
-            }
+            LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => LoadRule::Same(Load::Closed {
+                concurrency,
+                per_client,
+                until: load::Until::Elapsed { duration_ns },
+            }),
         };
         Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
     }

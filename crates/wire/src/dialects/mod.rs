@@ -7,6 +7,7 @@ mod actioncable;
 mod binary;
 pub mod custom;
 mod family;
+mod http;
 mod json;
 mod options;
 pub(crate) mod over_http;
@@ -15,6 +16,7 @@ mod raw;
 pub(crate) mod sockjs;
 mod token;
 
+pub use http::{HttpOptions, PIPELINING_MAX};
 pub use options::{DialectOptions, ServerDialectOptions, TokenPlace};
 
 use crate::config::{BadOption, Config, Options};
@@ -320,6 +322,8 @@ dialects! {
     Custom: custom, "custom";
     /// Phoenix channels, with either serializer.
     Phoenix: phoenix, "phoenix", at "/socket/websocket";
+    /// Plain requests: a message is a request, and the answer to it is its echo.
+    Http: http, "http";
 }
 
 impl DialectId {
@@ -342,6 +346,10 @@ impl DialectId {
 
     /// Adds to a client's request what the dialect's own options ask for.
     pub(crate) fn complete(self, options: &mut Options) -> Result<(), BadOption> {
+        if self == DialectId::Http {
+            // Bodies are looked at as they come, and not kept.
+            options.limits.body_bytes_max = u64::MAX;
+        }
         let usual = match self {
             DialectId::Actioncable => Some(TokenPlace::Query("jid".to_owned())),
             DialectId::Phoenix => Some(TokenPlace::Query("token".to_owned())),
@@ -379,19 +387,19 @@ impl DialectId {
         match self {
             DialectId::Raw | DialectId::Json | DialectId::Binary | DialectId::Custom => family::GROUP,
             DialectId::Sockjs => DialectId::Sockjs,
-            DialectId::Actioncable | DialectId::Phoenix => self,
+            DialectId::Actioncable | DialectId::Phoenix | DialectId::Http => self,
         }
     }
 
     /// Whether [`Kind::Broadcast`] may be sent.
     pub fn can_broadcast(self) -> bool {
-        self != DialectId::Raw
+        !matches!(self, DialectId::Raw | DialectId::Http)
     }
 
     /// Whether the server acknowledges a broadcast with a result of its own, apart from the sender's copy. What a
     /// custom dialect does is known to [`Config::has_ack`].
     pub(crate) fn has_ack(self) -> bool {
-        !matches!(self, DialectId::Raw | DialectId::Custom)
+        !matches!(self, DialectId::Raw | DialectId::Http | DialectId::Custom)
     }
 }
 

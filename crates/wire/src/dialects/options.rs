@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::custom::CustomDialect;
+use super::http::HttpOptions;
 
 /// A client's choices. Each concerns the dialect named with it, and means nothing to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub struct DialectOptions {
     pub token_in: Option<TokenPlace>,
     /// custom: the dialect itself.
     pub custom: Option<Arc<CustomDialect>>,
+    /// http: the request, and its good answers.
+    pub http: HttpOptions,
 }
 
 /// Where in the upgrade request a token goes.

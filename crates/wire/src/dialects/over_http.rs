@@ -1,7 +1,7 @@
 //! What a client's dialect does when it goes over plain HTTP requests instead of a WebSocket: one client with
 //! several streams, each an [`Exchange`](crate::http::Exchange).
 
-use super::{DialectId, sockjs};
+use super::{DialectId, http, sockjs};
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -37,6 +37,11 @@ pub(crate) trait HttpClientDialect {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure>;
 
+    /// A stream is broken: whether the session goes on without it.
+    fn handle_lost<I: Io>(&mut self, _link: &mut HttpLink<'_, I>, _stream: StreamId) -> bool {
+        false
+    }
+
     /// Whether messages may be sent.
     fn is_usable(&self) -> bool;
 
@@ -68,6 +73,7 @@ pub(crate) trait HttpClientDialect {
 #[derive(Debug)]
 pub(crate) enum HttpClientState {
     Sockjs(sockjs::requests::Client),
+    Http(http::Requests),
 }
 
 /// Calls the dialect, whichever it is.
@@ -75,6 +81,7 @@ macro_rules! of_any {
     ($state:expr, $client:ident => $call:expr) => {
         match $state {
             HttpClientState::Sockjs($client) => $call,
+            HttpClientState::Http($client) => $call,
         }
     };
 }
@@ -84,6 +91,7 @@ impl HttpClientState {
     pub(crate) fn new(cfg: &Config) -> Option<HttpClientState> {
         match cfg.options().dialect {
             DialectId::Sockjs => sockjs::requests::Client::new(cfg).map(HttpClientState::Sockjs),
+            DialectId::Http => Some(HttpClientState::Http(http::Requests::new())),
             _ => None,
         }
     }
@@ -109,6 +117,10 @@ impl HttpClientState {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         of_any!(self, client => client.handle_eof(link, stream, on))
+    }
+
+    pub(crate) fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId) -> bool {
+        of_any!(self, client => client.handle_lost(link, stream))
     }
 
     pub(crate) fn is_usable(&self) -> bool {

@@ -1,0 +1,304 @@
+//! Plain requests: which answer belongs to which, when a connection is replaced, and when a client is lost.
+
+mod common;
+
+use common::{options, stamp};
+use wire::{
+    Client, Config, DialectId, Event, Failure, HttpOptions, HttpReason, Io, Kind, Role, StreamId, Wrong,
+};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// One client, and the world it acts on.
+struct World {
+    cfg: Config,
+    client: Client,
+    io: Streams,
+    events: Vec<Event>,
+}
+
+/// What a session did to its only stream.
+#[derive(Default)]
+struct Streams {
+    out: Vec<u8>,
+    opened: u32,
+    closed: u32,
+}
+
+impl Io for Streams {
+    fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
+        assert_eq!(stream, 0);
+        &mut self.out
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        0
+    }
+
+    fn open_stream(&mut self, stream: StreamId) {
+        assert_eq!(stream, 0);
+        self.opened += 1;
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        assert_eq!(stream, 0);
+        self.closed += 1;
+    }
+}
+
+impl World {
+    /// A connected client with these choices.
+    fn new(http: HttpOptions) -> World {
+        let mut options = options(DialectId::Http);
+        options.path = "/a?b=c".into();
+        options.of_dialect.http = http;
+        let cfg = Config::new(options).unwrap();
+        let mut world = World { cfg, client: Client::new(), io: Streams::default(), events: Vec::new() };
+        world.open();
+        assert!(world.client.is_usable());
+        world
+    }
+
+    fn open(&mut self) {
+        self.client.handle_open(&self.cfg, 0, 0, &mut self.io);
+    }
+
+    /// Sends the requests of these numbers; how many went out.
+    fn send(&mut self, numbers: impl IntoIterator<Item = u32>) -> usize {
+        self.io.out.clear();
+        for number in numbers {
+            self.client.send(&self.cfg, 9_000_000, 0, Kind::Echo, stamp(number), &mut self.io);
+        }
+        self.requests()
+    }
+
+    /// Requests written since the output was last emptied.
+    fn requests(&self) -> usize {
+        self.io.out.windows(11).filter(|bytes| *bytes == b" HTTP/1.1\r\n").count()
+    }
+
+    fn receive(&mut self, bytes: &str) -> Result<(), Failure> {
+        let on = &mut |event| self.events.push(event);
+        self.client.handle_input(&self.cfg, 9_000_000, 0, bytes.as_bytes(), &mut self.io, on)
+    }
+
+    fn eof(&mut self) -> Result<(), Failure> {
+        let on = &mut |event| self.events.push(event);
+        self.client.handle_eof(&self.cfg, 9_000_000, 0, &mut self.io, on)
+    }
+
+    /// The numbers answered, in order, and all other events.
+    fn answered(&mut self) -> (Vec<u32>, Vec<Event>) {
+        let (mut numbers, mut others) = (Vec::new(), Vec::new());
+        for event in self.events.drain(..) {
+            match event {
+                Event::Message { role: Role::Echo, stamp, .. } => numbers.push(stamp.seq),
+                other => others.push(other),
+            }
+        }
+        (numbers, others)
+    }
+}
+
+#[test]
+fn a_request_is_what_was_asked_for() {
+    let mut world = World::new(HttpOptions::default());
+    world.send([0]);
+    assert_eq!(world.io.out, b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n\r\n");
+    let http = HttpOptions { method: "POST".into(), body: Some(b"x=1".to_vec()), ..HttpOptions::default() };
+    let mut world = World::new(http);
+    world.send([0]);
+    let request = "POST /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\nContent-Length: 3\r\n\r\nx=1";
+    assert_eq!(String::from_utf8_lossy(&world.io.out), request);
+}
+
+#[test]
+fn pipelined_answers_belong_to_the_oldest_requests_in_any_portions() {
+    let answers = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n\
+        HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    for step in 1..=answers.len() {
+        let mut world = World::new(HttpOptions { pipelining: 3, ..HttpOptions::default() });
+        assert_eq!(world.send(0..5), 3, "no more than may be under way");
+        world.io.out.clear();
+        for portion in answers.as_bytes().chunks(step) {
+            world.receive(std::str::from_utf8(portion).unwrap()).unwrap();
+        }
+        assert_eq!(world.answered(), (vec![0, 1, 2], vec![]), "by {step}");
+        assert_eq!(world.requests(), 2, "what had to wait goes out");
+    }
+}
+
+#[test]
+fn the_answer_says_how_large_it_was_and_when_its_request_went_out() {
+    let mut world = World::new(HttpOptions::default());
+    world.send([7]);
+    world.receive(OK).unwrap();
+    let [Event::Message { stamp, bytes, .. }] = world.events[..] else { panic!("{:?}", world.events) };
+    assert_eq!(bytes as usize, OK.len());
+    assert_eq!(stamp.intended_ns, 1_000_007);
+    assert!(stamp.sent_ns().abs_diff(9_000_000) < wire::stamp::LAG_UNIT_NS, "{}", stamp.sent_ns());
+}
+
+#[test]
+fn answers_without_a_body() {
+    let head = HttpOptions { method: "HEAD".into(), ..HttpOptions::default() };
+    let not_modified = HttpOptions { expect_status: vec![(304, 304)], ..HttpOptions::default() };
+    for (http, answer) in [
+        (head, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n"),
+        (not_modified, "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n"),
+    ] {
+        let mut world = World::new(http);
+        world.send([0]);
+        world.receive(answer).unwrap();
+        assert_eq!(world.answered(), (vec![0], vec![]), "{answer}");
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_an_answer_and_said() {
+    let wrong = |answer: &str, wrong: Wrong| {
+        for step in [1, answer.len()] {
+            let mut world =
+                World::new(HttpOptions { expect_body: Some(b"ok".to_vec()), ..HttpOptions::default() });
+            world.send(0..2);
+            for portion in answer.as_bytes().chunks(step) {
+                world.receive(std::str::from_utf8(portion).unwrap()).unwrap();
+            }
+            world.receive(OK).unwrap();
+            assert_eq!(world.answered(), (vec![0, 1], vec![Event::Wrong(wrong)]), "{answer}");
+        }
+    };
+    wrong("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nok", Wrong::Status(404));
+    wrong("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", Wrong::Status(503));
+    wrong("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Wrong::Status(302));
+    for body in ["o", "ko", "okay", ""] {
+        wrong(&format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()), Wrong::Body);
+    }
+    assert_eq!(Wrong::Status(404).name(), "http_4xx");
+}
+
+#[test]
+fn a_connection_that_ends_in_good_order_is_replaced_and_the_rest_sent_again() {
+    let last = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let mut world = World::new(HttpOptions { pipelining: 3, ..HttpOptions::default() });
+    world.send(0..3);
+    world.receive(last).unwrap();
+    assert_eq!((world.io.closed, world.io.opened), (1, 1));
+    world.io.out.clear();
+    world.open();
+    assert_eq!(world.requests(), 2, "those that were not answered");
+    world.receive(&OK.repeat(2)).unwrap();
+    assert_eq!(world.answered(), (vec![0, 1, 2], vec![]));
+
+    // Between answers, and with nothing to ask: a new one is made when there is.
+    world.eof().unwrap();
+    assert_eq!(world.io.opened, 1);
+    assert_eq!(world.send([3]), 0);
+    assert_eq!(world.io.opened, 2);
+    world.open();
+    assert_eq!(world.requests(), 1);
+}
+
+#[test]
+fn a_body_may_end_with_its_connection() {
+    let mut world = World::new(HttpOptions { expect_body: Some(b"all".to_vec()), ..HttpOptions::default() });
+    world.send(0..2);
+    world.receive("HTTP/1.0 200 OK\r\n\r\nal").unwrap();
+    world.receive("l").unwrap();
+    assert!(world.events.is_empty());
+    world.eof().unwrap();
+    assert_eq!(world.answered(), (vec![0], vec![]));
+    assert_eq!(world.io.opened, 1);
+}
+
+#[test]
+fn without_keep_alive_each_request_has_its_connection() {
+    let mut world = World::new(HttpOptions { keep_alive: false, ..HttpOptions::default() });
+    assert_eq!(world.send(0..2), 1);
+    assert!(world.io.out.ends_with(b"\r\nConnection: close\r\n\r\n"));
+    // Even where the server would go on.
+    world.receive(OK).unwrap();
+    assert_eq!((world.io.closed, world.io.opened), (1, 1));
+    world.io.out.clear();
+    world.open();
+    assert_eq!(world.requests(), 1);
+    world.receive(OK).unwrap();
+    assert_eq!((world.io.closed, world.io.opened), (2, 1), "nothing left to ask");
+    assert_eq!(world.answered(), (vec![0, 1], vec![]));
+}
+
+#[test]
+fn a_connection_that_never_answered_loses_the_client() {
+    let bad_head = Failure::BadHttp(HttpReason::FieldLine);
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
+    for (answer, failure) in [
+        ("", Failure::Eof),
+        ("HTTP/1.", Failure::Eof),
+        (cut, Failure::Eof),
+        ("SSH-2.0-OpenSSH\r\n", Failure::NotHttp),
+        ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", bad_head),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", Failure::HttpStatus(101)),
+    ] {
+        // At first, and after a connection that did well.
+        for before in [0, 1] {
+            let mut world = World::new(HttpOptions::default());
+            for number in 0..before {
+                world.send([number]);
+                world.receive(OK).unwrap();
+            }
+            world.send([before]);
+            let result = world.receive(answer).and_then(|()| world.eof());
+            if before == 0 {
+                assert_eq!(result, Err(failure), "{answer}");
+                continue;
+            }
+            assert_eq!(result, Ok(()), "{answer}");
+            let broken = if answer.is_empty() { vec![] } else { vec![Event::Broken(failure)] };
+            assert_eq!(world.answered(), (vec![0], broken), "{answer}");
+            world.open();
+            let result = world.receive(answer).and_then(|()| world.eof());
+            assert_eq!(result, Err(failure), "{answer}, again");
+        }
+    }
+}
+
+#[test]
+fn a_reset_costs_the_client_only_when_it_comes_at_once() {
+    let mut world = World::new(HttpOptions::default());
+    world.send([0]);
+    assert!(!world.client.handle_lost(&world.cfg, 0, 0, &mut world.io));
+
+    let mut world = World::new(HttpOptions::default());
+    world.send(0..2);
+    world.receive(OK).unwrap();
+    assert!(world.client.handle_lost(&world.cfg, 0, 0, &mut world.io));
+    assert_eq!(world.io.opened, 1);
+    world.io.out.clear();
+    world.open();
+    assert_eq!(world.requests(), 1);
+}
+
+#[test]
+fn nobody_asked_for_it() {
+    let mut world = World::new(HttpOptions::default());
+    assert_eq!(world.receive(OK), Err(Failure::NotHttp));
+}
+
+#[test]
+fn choices_that_cannot_be_carried_out() {
+    let bad = |http: HttpOptions, named: &str| {
+        let mut options = options(DialectId::Http);
+        options.of_dialect.http = http;
+        match Config::new(options) {
+            Err(wire::BadOption::OfDialect { option, .. }) => assert_eq!(option, named),
+            other => panic!("{other:?}"),
+        }
+    };
+    let of = HttpOptions::default;
+    bad(HttpOptions { method: "GE T".into(), ..of() }, "method");
+    bad(HttpOptions { method: "CONNECT".into(), ..of() }, "method");
+    bad(HttpOptions { pipelining: 0, ..of() }, "pipelining");
+    bad(HttpOptions { pipelining: 2, keep_alive: false, ..of() }, "keep_alive");
+    bad(HttpOptions { expect_status: vec![(100, 199)], ..of() }, "expect_status");
+    bad(HttpOptions { expect_status: vec![(300, 200)], ..of() }, "expect_status");
+}
