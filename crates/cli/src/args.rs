@@ -75,7 +75,7 @@ pub(crate) struct RunArgs {
     pub(crate) insecure: bool,
 
     /// Worker threads in each process [default: one per CPU, or half of them beside a local server]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
     pub(crate) threads: Option<u16>,
     /// Processes [default: as many as the open-files limit demands]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Generator")]

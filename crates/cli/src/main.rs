@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::verbs::doctor::Doctor;
-use crate::verbs::{broadcast, child, completions, echo, idle, saturate, serve, storm};
+use crate::verbs::{broadcast, child, completions, echo, http, idle, saturate, serve, storm};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
@@ -36,6 +36,7 @@ Examples:
   throng serve                                          that server, to try things on
   throng echo ws://127.0.0.1:9000/ws --clients 1000     each client sends once a second
   throng broadcast ws://127.0.0.1:9000/ws --search      how many clients within 500 ms?
+  throng http http://127.0.0.1:9000/ -c 50              how many requests a second?
 
 Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken, 4 not to be trusted (--strict),
 130 interrupted (what was measured is written first).";
@@ -46,6 +47,7 @@ enum Verb {
     Echo(echo::Echo),
     Broadcast(broadcast::Broadcast),
     Saturate(saturate::Saturate),
+    Http(http::Http),
     Idle(idle::Idle),
     Storm(storm::Storm),
     Doctor(Doctor),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Echo(echo) => echo.run(),
         Verb::Broadcast(broadcast) => broadcast.run(),
         Verb::Saturate(saturate) => saturate.run(),
+        Verb::Http(http) => http.run(),
         Verb::Idle(idle) => idle.run(),
         Verb::Storm(storm) => storm.run(),
         Verb::Doctor(doctor) => doctor.run(),

@@ -128,6 +128,13 @@ impl Target {
         })
     }
 
+    /// The same server's root, for plain requests.
+    pub(crate) fn at_root(self) -> Self {
+        let url = self.url.replacen("ws", "http", 1);
+        let url = url.strip_suffix(&self.path).map_or(url.clone(), |origin| format!("{origin}/"));
+        Self { url, path: "/".into(), ..self }
+    }
+
     /// The process of the built-in server.
     pub(crate) fn built_in_pid(&self) -> Option<u32> {
         self.built_in.as_ref().map(BuiltIn::pid)

@@ -5,6 +5,7 @@ pub(crate) mod child;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod echo;
+pub(crate) mod http;
 pub(crate) mod idle;
 pub(crate) mod saturate;
 pub(crate) mod serve;

@@ -1,0 +1,233 @@
+//! `throng http`: requests per second, and how long they take.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use crew::{Course, Warmup};
+use load::{Load, LoadRule, Plan, Until, Workload};
+use results::units;
+use wire::HttpOptions;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan;
+use crate::run::{self, Request};
+use crate::target::{self, Target};
+use crate::verbs::steps;
+
+/// autocannon's.
+const CONNECTIONS: u64 = 10;
+const DURATION_NS: u64 = 10_000_000_000;
+const PERCENTILE: f64 = 99.0;
+
+/// Requests per second and latency of an HTTP server
+///
+/// Closed loop (as wrk and autocannon): each connection asks again as soon as it is answered. With --rate, open loop
+/// (as wrk2): requests are due on a schedule, and latency counts from when a request was due, on whichever connection
+/// it had to wait. The flags are autocannon's; a bare number for --duration means seconds.
+#[derive(Args)]
+pub(crate) struct Http {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Connections
+    #[arg(short, long, visible_alias = "clients", value_name = "N", default_value_t = CONNECTIONS, value_parser = units::count, help_heading = "Load")]
+    connections: u64,
+    /// How long to ask; a bare number is seconds [default: 10s]
+    #[arg(short, long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
+    duration: Option<u64>,
+    /// Stop after this many requests
+    #[arg(short, long, visible_alias = "amount", value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
+    amount: Option<u64>,
+    /// Requests under way on each connection
+    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    pipelining: u32,
+    /// Requests per second over all connections, whatever the server does (open loop)
+    #[arg(short = 'R', long, visible_alias = "overallRate", value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Load")]
+    rate: Option<f64>,
+    /// Run this long before measuring
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
+    warmup: Option<u64>,
+    /// The method
+    #[arg(short, long, value_name = "NAME", default_value = "GET", help_heading = "Requests")]
+    method: String,
+    /// The body
+    #[arg(short, long, value_name = "TEXT", help_heading = "Requests")]
+    body: Option<String>,
+    /// A file with the body
+    #[arg(short, long, value_name = "FILE", conflicts_with = "body", help_heading = "Requests")]
+    input: Option<PathBuf>,
+    /// A connection for each request
+    #[arg(long, help_heading = "Requests")]
+    no_keep_alive: bool,
+    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error
+    #[arg(long, value_name = "CODES", default_value = "2xx", value_delimiter = ',', value_parser = statuses, help_heading = "Requests")]
+    expect_status: Vec<(u16, u16)>,
+    /// The one good body; any other is an error
+    #[arg(long, visible_alias = "expectBody", value_name = "TEXT", help_heading = "Requests")]
+    expect_body: Option<String>,
+}
+
+impl Http {
+    /// Runs it.
+    pub(crate) fn run(mut self) -> Result<Exit, Failure> {
+        self.refuse_what_http_lacks()?;
+        let connections = plan::clients("--connections", self.connections)?;
+        let host = self.take_headers_of_our_own();
+        let rule = self.rule(connections)?;
+        let target = self.target()?;
+        let args = &self.run;
+        let server_pid = run::server_pid(args, &target)?;
+        run::run(Request {
+            args,
+            scenario: "http",
+            plan: self.plan(&target, host)?,
+            shape: plan::shape(args, Some(self.connections), server_pid.is_some())?,
+            course: Course::single(connections, rule).with_warmup(self.warmup(connections, rule)),
+            stop: Vec::new(),
+            percentile: PERCENTILE,
+            server_pid,
+            target,
+        })
+    }
+
+    fn plan(&self, target: &Target, host: Option<String>) -> Result<Plan, Failure> {
+        let mut plan = plan::plan(&self.run, target, Workload::Echo, "http", Some(self.connections))?;
+        plan.speech.host = host.unwrap_or(plan.speech.host);
+        plan.speech.of_dialect.http = HttpOptions {
+            method: self.method.clone(),
+            body: self.body()?,
+            keep_alive: !self.no_keep_alive,
+            pipelining: self.pipelining,
+            expect_status: self.expect_status.clone(),
+            expect_body: self.expect_body.as_ref().map(|body| body.clone().into_bytes()),
+        };
+        plan::check(&plan.speech)?;
+        Ok(plan)
+    }
+
+    fn body(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(path) = &self.input else {
+            return Ok(self.body.as_ref().map(|text| text.clone().into_bytes()));
+        };
+        let unreadable =
+            |error| Failure::usage("--input", format!("could not read {}: {error}", path.display()));
+        fs::read(path).map(Some).map_err(unreadable)
+    }
+
+    fn rule(&self, connections: u32) -> Result<LoadRule, Failure> {
+        let duration_ns = self.duration.unwrap_or(DURATION_NS);
+        steps::positive("--duration", duration_ns)?;
+        if let Some(rate_per_s) = self.rate {
+            return steps::rate(rate_per_s, duration_ns);
+        }
+        let until = match self.amount {
+            Some(0) => return Err(Failure::usage("--amount", "at least 1")),
+            Some(requests) => Until::Samples(requests),
+            None => Until::Elapsed { duration_ns },
+        };
+        let concurrency = connections.saturating_mul(self.pipelining);
+        Ok(LoadRule::Same(Load::Closed { concurrency, per_client: self.pipelining, until }))
+    }
+
+    /// The same load, before it counts.
+    fn warmup(&self, clients: u32, rule: LoadRule) -> Option<Warmup> {
+        let duration_ns = self.warmup.filter(|&ns| ns > 0)?;
+        let load = match rule.for_clients(clients) {
+            Load::Open { rate_per_s, .. } => Load::Open { rate_per_s, duration_ns },
+            Load::Closed { concurrency, per_client, .. } => {
+                Load::Closed { concurrency, per_client, until: Until::Elapsed { duration_ns } }
+            }
+            other => other,
+        };
+        Some(Warmup { clients, rule: LoadRule::Same(load) })
+    }
+
+    fn target(&self) -> Result<Target, Failure> {
+        if let Some(url) = &self.run.url
+            && !["http://", "https://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme))
+        {
+            let problem = format!("{url:?}: expected something like http://127.0.0.1:8080/");
+            return Err(Failure::usage("URL", problem));
+        }
+        let target = target::of(&self.run)?;
+        Ok(if target.built_in_pid().is_some() { target.at_root() } else { target })
+    }
+
+    /// `Host` and `Connection` say what others flags and the URL say: the former is given back.
+    fn take_headers_of_our_own(&mut self) -> Option<String> {
+        let mut host = None;
+        self.run.headers.retain(|(name, value)| match name.to_ascii_lowercase().as_str() {
+            "host" => {
+                host = Some(value.clone());
+                false
+            }
+            "connection" => {
+                self.no_keep_alive |= value.eq_ignore_ascii_case("close");
+                false
+            }
+            _ => true,
+        });
+        host
+    }
+
+    fn refuse_what_http_lacks(&self) -> Result<(), Failure> {
+        let RunArgs { dialect, payload_padding, text, compress, subprotocols, .. } = &self.run;
+        let foreign = [
+            (dialect.as_ref().is_some_and(|name| name != "http"), "--dialect"),
+            (payload_padding.is_some(), "--payload-padding"),
+            (*text, "--text"),
+            (*compress, "--compress"),
+            (!subprotocols.is_empty(), "--subprotocol"),
+        ];
+        match foreign.iter().find(|(given, _)| *given) {
+            Some((_, flag)) => Err(Failure::usage(flag, "is for WebSockets; see throng http --help")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A duration, where a bare number means seconds, as for autocannon.
+fn seconds(text: &str) -> Result<u64, units::UnitError> {
+    match text.parse::<f64>() {
+        Ok(_) => units::duration_ns(&format!("{text}s")),
+        Err(_) => units::duration_ns(text),
+    }
+}
+
+/// `404`, `2xx` or `200-399`.
+fn statuses(text: &str) -> Result<(u16, u16), String> {
+    let expected = || "expected a status such as 404, 2xx or 200-399".to_owned();
+    let one = |text: &str| text.parse::<u16>().ok().filter(|code| (200..=599).contains(code));
+    let range = if let Some(hundreds) = text.strip_suffix("xx") {
+        one(&format!("{hundreds}00")).map(|first| (first, first + 99))
+    } else if let Some((first, last)) = text.split_once('-') {
+        one(first).zip(one(last)).filter(|(first, last)| first <= last)
+    } else {
+        one(text).map(|code| (code, code))
+    };
+    range.ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_number_is_seconds() {
+        assert_eq!(seconds("10"), Ok(10_000_000_000));
+        assert_eq!(seconds("0.5"), Ok(500_000_000));
+        assert_eq!(seconds("250ms"), Ok(250_000_000));
+        assert!(seconds("-1").is_err() && seconds("inf").is_err() && seconds("soon").is_err());
+    }
+
+    #[test]
+    fn ranges_of_statuses() {
+        assert_eq!(statuses("404"), Ok((404, 404)));
+        assert_eq!(statuses("2xx"), Ok((200, 299)));
+        assert_eq!(statuses("200-399"), Ok((200, 399)));
+        for bad in ["", "xx", "1xx", "99", "600", "300-200", "20", "2xx-3xx"] {
+            assert!(statuses(bad).is_err(), "{bad}");
+        }
+    }
+}
