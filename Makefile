@@ -32,6 +32,10 @@ autobahn-quick:
 autobahn:
 	python3 tests/autobahn/run.py
 
+# throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
+truth:
+	$(CARGO) test --locked --release -p throng --test truth -- --ignored --nocapture
+
 # throng beside other programs in the same run; see bench/run.py for how it finds them.
 bench:
 	python3 bench/run.py

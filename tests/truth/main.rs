@@ -1,0 +1,173 @@
+//! Truth: throng against a server whose lies have a known arithmetic (docs/FAULTS.md), asked beside reported.
+//!
+//! `cargo test` runs a short form; `make truth` all of it, and writes what it found into docs/TRUTH.md.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod claims;
+mod rows;
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use net::affinity;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use claims::{Claim, Slack, Truth};
+use rows::{Length, Meddling, Row, rows};
+use support::cases::check_all;
+use support::process::Process;
+use support::throng::{Outcome, Server, finish, run, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(120);
+
+/// A machine that others use too may be slow for a moment; one that is slow three times in a row is too slow, and
+/// what is false stays false.
+const ATTEMPTS: usize = 3;
+
+/// What the short form allows for the other rows that run beside each, and for whatever else CI does (ms).
+const BUSY_MS: f64 = 25.0;
+
+/// Busy loops beside the generator, when it is crowded.
+const CROWD: usize = 4;
+
+#[test]
+fn what_throng_reports_is_what_the_server_did() {
+    let (meddled, left_alone): (Vec<Row>, Vec<Row>) =
+        rows(Length::Short).into_iter().partition(|row| row.meddling != Meddling::Nothing);
+    let name = |row: &Row| row.lie.to_owned();
+    check_all(&left_alone, name, |row| assert_true(row, &prove(row, BUSY_MS)));
+    // These would disturb each other.
+    meddled.iter().for_each(|row| assert_true(row, &prove(row, BUSY_MS)));
+}
+
+#[test]
+#[ignore = "takes minutes: make truth"]
+fn the_whole_truth() {
+    let mut table = String::from("| lie | load | figure | asked | reported | |\n|---|---|---|---|---|---|\n");
+    let mut failed = Vec::new();
+    for row in rows(Length::Full) {
+        let claims = prove(&row, 0.0);
+        if claims.iter().any(|claim| !claim.holds) {
+            failed.push(row.lie);
+        }
+        let lines = in_table(&row, &claims);
+        print!("{lines}");
+        table.push_str(&lines);
+    }
+    publish(&table);
+    assert!(failed.is_empty(), "false: {failed:?}");
+}
+
+fn assert_true(row: &Row, claims: &[Claim]) {
+    assert!(claims.iter().all(|claim| claim.holds), "\n{}", in_table(row, claims));
+}
+
+/// The claims of a row as the last attempt found them: the first that finds them all to hold.
+fn prove(row: &Row, more_ms: f64) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for _ in 0..ATTEMPTS {
+        claims = attempt(row, more_ms);
+        if claims.iter().all(|claim| claim.holds) {
+            break;
+        }
+    }
+    claims
+}
+
+fn attempt(row: &Row, more_ms: f64) -> Vec<Claim> {
+    let honest = Server::start(&["--threads", "1"]);
+    let outcome = run(&mut generator(&honest, "echo --clients 20 --rate 200 -d 1s"), RUN_MAX);
+    let slack = Slack::of(&outcome.json()["steps"][0], more_ms);
+    drop(honest);
+
+    let server = match row.meddling {
+        Meddling::CrowdGenerator => {
+            Server::start(&["--threads", "1", "--pin", &cpus()[1].to_string(), "--fault", &row.fault])
+        }
+        _ => Server::start(&["--threads", "1", "--fault", &row.fault]),
+    };
+    let outcome = meddle(row, &server);
+    let results: Value = outcome.json();
+    let mut truth = Truth { step: &results["steps"][0], code: outcome.code, slack, claims: Vec::new() };
+    (row.check)(&mut truth);
+    truth.claims
+}
+
+/// Runs the load of the row, and does to it what the row wants done.
+fn meddle(row: &Row, server: &Server) -> Outcome {
+    let mut generator = Process::start(&mut generator(server, &row.load));
+    match row.meddling {
+        Meddling::Nothing => {}
+        Meddling::StopGenerator => {
+            thread::sleep(Duration::from_millis(1_500));
+            assert!(generator.signal(Signal::STOP));
+            thread::sleep(Duration::from_millis(1_050));
+            assert!(generator.signal(Signal::CONT));
+        }
+        Meddling::ThrottleServer => {
+            while generator.wait(Duration::ZERO).is_none() {
+                server.process.signal(Signal::STOP);
+                thread::sleep(Duration::from_millis(90));
+                server.process.signal(Signal::CONT);
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+        Meddling::CrowdGenerator => crowd(|| _ = generator.wait(RUN_MAX)),
+    }
+    finish(generator, RUN_MAX)
+}
+
+fn generator(server: &Server, load: &str) -> std::process::Command {
+    let mut words = load.split_whitespace();
+    let mut command = throng([words.next().expect("a verb"), &server.url()]);
+    command.args(words).args(["--threads", "1", "--quiet", "--format", "json"]);
+    command
+}
+
+/// Keeps the first CPU busy during `meanwhile`.
+fn crowd(meanwhile: impl FnOnce()) {
+    let over = AtomicBool::new(false);
+    let cpu = cpus()[0];
+    thread::scope(|scope| {
+        for _ in 0..CROWD {
+            scope.spawn(|| {
+                affinity::pin_current_thread(&[cpu]).unwrap();
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        meanwhile();
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+fn cpus() -> Vec<usize> {
+    affinity::available_cpus().unwrap()
+}
+
+fn in_table(row: &Row, claims: &[Claim]) -> String {
+    let mut lines = String::new();
+    let (mut lie, mut load) = (format!("{}: `{}`", row.lie, row.fault), format!("`{}`", row.load));
+    for Claim { figure, asked, reported, holds } in claims {
+        let verdict = if *holds { "✓" } else { "✗" };
+        writeln!(lines, "| {lie} | {load} | {figure} | {asked} | {reported} | {verdict} |").unwrap();
+        (lie, load) = (String::new(), String::new());
+    }
+    lines
+}
+
+/// Puts the table where the document has its last.
+fn publish(table: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/TRUTH.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once("<!-- measured -->\n").expect("where the table begins");
+    let (_, after) = rest.split_once("<!-- end -->").expect("where the table ends");
+    let text = format!("{before}<!-- measured -->\n{table}<!-- end -->{after}");
+    std::fs::write(path, text).unwrap();
+}

@@ -1,0 +1,297 @@
+//! The lies, and what is true of them. Percentiles are nearest ranks: `sorted[ceil(qN) − 1]`.
+
+use crate::claims::Truth;
+
+/// One lie of the server, the load that meets it, and the arithmetic.
+pub(crate) struct Row {
+    pub(crate) lie: &'static str,
+    pub(crate) fault: String,
+    pub(crate) load: String,
+    pub(crate) meddling: Meddling,
+    pub(crate) check: Box<dyn Fn(&mut Truth<'_>) + Send + Sync>,
+}
+
+/// What is done to the processes from outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meddling {
+    Nothing,
+    /// The generator stands still for a second.
+    StopGenerator,
+    /// The server gets a tenth of a CPU.
+    ThrottleServer,
+    /// The generator shares its one CPU with busy loops; the server has another.
+    CrowdGenerator,
+}
+
+/// How much of each: enough for CI, or as METHODOLOGY asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    Short,
+    Full,
+}
+
+/// A clause that does nothing.
+const NO_FAULT: &str = "seed=0";
+const ECHO: &str = "echo --clients 20";
+const BROADCAST: &str = "broadcast --clients 20 -c 4";
+/// Messages of the rows about broadcasts, and their copies at 20 clients.
+const MESSAGES: u64 = 1_000;
+const COPIES: u64 = 20 * MESSAGES;
+
+/// All of them.
+pub(crate) fn rows(length: Length) -> Vec<Row> {
+    [latencies(length), queues(length), counts(), connections(), verdicts(length)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn row(
+    lie: &'static str,
+    fault: impl Into<String>,
+    load: impl Into<String>,
+    check: impl Fn(&mut Truth<'_>) + Send + Sync + 'static,
+) -> Row {
+    let (fault, load, check) = (fault.into(), load.into(), Box::new(check));
+    Row { lie, fault, load, meddling: Meddling::Nothing, check }
+}
+
+/// The index of quantile `q` of `n` samples.
+fn rank(q: f64, n: u64) -> u64 {
+    (q * n as f64 - 1e-9).ceil() as u64 - 1
+}
+
+fn latencies(length: Length) -> Vec<Row> {
+    let full = length == Length::Full;
+    // The length of a period and of the stall in it (ms), and how long the load goes on (s).
+    let (period, stall, stalled_s) = if full { (10_000, 1_000, 30) } else { (3_000, 300, 6) };
+    let (fixed_s, hundredth_s) = if full { (20, 10) } else { (2, 2) };
+    vec![
+        row("every answer 50 ms late", "delay=50ms", echo(200, fixed_s), |truth| {
+            truth.at_least("rtt", 50.0);
+            for stat in ["p50", "p99", "mean"] {
+                truth.just_above("rtt", stat, 50.0);
+            }
+            truth.achieves(200.0, 0.0);
+        }),
+        row("every 100th 1 s late", "delay=1s@99%100", echo(1_000, hundredth_s), move |truth| {
+            let n = 1_000 * hundredth_s;
+            let rtt = truth.histogram("rtt");
+            let slow: u64 = rtt.recorded().filter(|(ns, _)| *ns >= 1_000_000_000).map(|(_, n)| n).sum();
+            truth.says("samples ≥ 1 s", (n / 100).to_string(), slow.to_string(), slow == n / 100);
+            let p99_ms = rtt.quantile_ns(0.99) as f64 / 1e6;
+            truth.says("rtt p99", "< 500 ms", format!("{p99_ms:.1} ms"), p99_ms < 500.0);
+            let next_ms = rtt.quantile_ns(0.9901) as f64 / 1e6;
+            truth.says("rtt p99.01", "≥ 1000 ms", format!("{next_ms:.1} ms"), next_ms >= 1_000.0);
+            truth.just_above("rtt", "mean", 10.0);
+        }),
+        waves("does nothing for a while", "stall", 200, (period, stall), stalled_s),
+        waves("does not read for a while", "deaf", 200, (period, stall), stalled_s),
+        waves("one stall (wrk2's case)", "stall", 1_000, (period, stall), period / 1_000),
+    ]
+}
+
+fn queues(length: Length) -> Vec<Row> {
+    let full = length == Length::Full;
+    let (overloaded_s, within_s, ticks_s) = if full { (10, 10, 20) } else { (2, 1, 4) };
+    vec![
+        row(
+            "one at a time, 10 ms each, 2× overloaded",
+            "service=10ms",
+            echo(200, overloaded_s),
+            move |truth| {
+                let n = 200 * overloaded_s;
+                let latency = |k: u64| (10 + 5 * k) as f64;
+                for (stat, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+                    // The histogram keeps three digits.
+                    let asked = latency(rank(q, n));
+                    truth.about("rtt", stat, asked, asked / 1_000.0);
+                }
+                truth.at_least("rtt", 10.0);
+                let rate = truth.step["rates"]["received_per_s"].as_f64().expect("a rate");
+                truth.says("received /s", "100", format!("{rate:.2}"), (97.0..=100.0).contains(&rate));
+                let found = truth.bottleneck().to_owned();
+                truth.says("bottleneck", "server", &found, found == "server");
+            },
+        ),
+        row("the same, within its means", "service=10ms", echo(50, within_s), |truth| {
+            truth.at_least("rtt", 10.0);
+            truth.just_above("rtt", "p50", 10.0);
+            truth.just_above("rtt", "p99", 10.0);
+        }),
+        // Not at 200/s: then every 20th message would meet the same part of the tick.
+        row("answers only every 100 ms", "tick=100ms", echo(199, ticks_s), |truth| {
+            for (stat, asked) in [("p50", 50.0), ("p90", 90.0), ("p99", 99.0)] {
+                truth.about("rtt", stat, asked, 5.0);
+            }
+        }),
+        row(
+            "acknowledges now, delivers after 300 ms",
+            "delay=300ms",
+            "broadcast --clients 20 --rate 50 -d 2s",
+            |truth| {
+                truth.at_least("delivery", 300.0);
+                truth.just_above("delivery", "p50", 300.0);
+                truth.just_above("delivery", "p99", 300.0);
+                truth.just_above("rtt", "p50", 0.0);
+            },
+        ),
+    ]
+}
+
+fn echo(rate: u64, seconds: u64) -> String {
+    format!("{ECHO} --rate {rate} -d {seconds}s")
+}
+
+/// Nothing for P of every T: p(q) = P(1 − (1−q)T/P) for the quantiles that it reaches, and a mean of P²/2T.
+fn waves(lie: &'static str, fault: &str, rate: u64, (period, stall): (u64, u64), seconds: u64) -> Row {
+    let fault = format!("{fault}={stall}ms/{period}ms");
+    row(lie, fault, echo(rate, seconds), move |truth| {
+        let (period, stall, between) = (period as f64, stall as f64, 1_000.0 / rate as f64);
+        for (stat, q) in [("p95", 0.95), ("p99", 0.99), ("max", 1.0)] {
+            // Where in the stall the first message falls is chance.
+            truth.about("rtt", stat, stall - (1.0 - q) * period, between + stall / 1_000.0);
+        }
+        truth.about("rtt", "mean", stall * stall / (2.0 * period), stall * between / period);
+        truth.exactly("missing", 0);
+    })
+}
+
+fn counts() -> Vec<Row> {
+    let broadcast = || format!("{BROADCAST} -s {MESSAGES}");
+    let echo = || echo(500, MESSAGES / 500);
+    vec![
+        row("loses one copy of 100", "drop=99%100", broadcast(), |truth| {
+            truth.exactly("received", COPIES - 200);
+            truth.exactly("missing", 200);
+            truth.exactly("duplicate", 0);
+        }),
+        row("sends one copy of 250 twice", "dup=249%250", broadcast(), |truth| {
+            truth.exactly("received", COPIES);
+            truth.exactly("missing", 0);
+            truth.exactly("duplicate", 80);
+        }),
+        // Other copies are doubled than lost: a lost one cannot be doubled.
+        row("both, never netted", "drop=99%100,dup=124%250", broadcast(), |truth| {
+            truth.exactly("missing", 200);
+            truth.exactly("duplicate", 80);
+        }),
+        // One client: order is of one sender's messages at one receiver.
+        row(
+            "swaps two of each 50",
+            "reorder=each:48%50",
+            format!("broadcast --clients 1 -c 1 -s {COPIES}"),
+            |truth| {
+                truth.exactly("reordered", 400);
+                truth.exactly("missing", 0);
+            },
+        ),
+        row("damages one copy of 500", "corrupt=499%500", broadcast(), |truth| {
+            truth.exactly("corrupt", 40);
+            truth.exactly("missing", 40);
+        }),
+        row("sends one answer of 100 to a stranger, too", "stray=0%100", echo(), |truth| {
+            truth.exactly("unexpected", 10);
+            truth.exactly("missing", 0);
+        }),
+        row("resets client 7 at message 500", "kill=7@500", format!("{BROADCAST} -s {MESSAGES}"), |truth| {
+            let undelivered = truth.count("sent") * 20 - truth.count("received");
+            truth.says("sent × 20 − received", "500", undelivered.to_string(), undelivered == 500);
+            truth.exactly("disconnects", 1);
+            // Due to who was there when it was sent: only what was under way is missing.
+            let missing = truth.count("missing");
+            truth.says("missing", "1 … 8", missing.to_string(), (1..=8).contains(&missing));
+        }),
+        row("goes silent on client 7 at half of its messages", "mute=7@25", echo(), |truth| {
+            truth.exactly("missing", 25);
+            truth.exactly("disconnects", 0);
+        }),
+    ]
+}
+
+fn connections() -> Vec<Row> {
+    let echo = |more: &str| format!("echo --clients 100 --rate 2000 -d 1s {more}");
+    vec![
+        row("is slow to accept", "accept=2s", echo("--connect-timeout 30s"), |truth| {
+            truth.at_least("handshake", 2_000.0);
+            truth.just_above("handshake", "p50", 2_000.0);
+            truth.exactly("connected", 100);
+        }),
+        row("refuses every 5th connection", "refuse=4%5", echo(""), |truth| {
+            truth.exactly("connected", 80);
+            truth.exactly("connect_failures", 20);
+        }),
+        row("resets every client after 10 messages", "kill=all@10", echo(""), |truth| {
+            truth.exactly("disconnects", 100);
+            truth.exactly("received", 1_000);
+            let identity = truth.count("received") + truth.count("missing") + truth.count("in_flight");
+            let sent = truth.count("sent");
+            truth.says(
+                "received + missing + in flight",
+                sent.to_string(),
+                identity.to_string(),
+                identity == sent,
+            );
+        }),
+    ]
+}
+
+fn verdicts(length: Length) -> Vec<Row> {
+    let mut rows = vec![
+        Row {
+            meddling: Meddling::StopGenerator,
+            ..row("none; the generator is stopped for 1 s", NO_FAULT, echo(200, 4), |truth| {
+                truth.reaches("send_lag", 1_000.0);
+                let found = truth.bottleneck().to_owned();
+                truth.says("bottleneck", "not the server", &found, found != "server");
+                let marks = truth.step["marks"].as_array().map_or(0, Vec::len);
+                truth.says("marks", "at least 1", marks.to_string(), marks > 0);
+            })
+        },
+        Row {
+            meddling: Meddling::CrowdGenerator,
+            ..row(
+                "none; busy loops on the generator's CPU",
+                NO_FAULT,
+                format!("{} --strict --pin 0", echo(2_000, 4)),
+                |truth| {
+                    let found = truth.bottleneck().to_owned();
+                    let holds = ["generator", "machine"].contains(&found.as_str());
+                    truth.says("bottleneck", "generator or machine", &found, holds);
+                    truth.exits(4);
+                },
+            )
+        },
+    ];
+    if length == Length::Full {
+        rows.push(Row {
+            meddling: Meddling::ThrottleServer,
+            ..row(
+                "none; the server has a tenth of a CPU",
+                NO_FAULT,
+                "echo --clients 1000 --rate 50k -d 5s",
+                |truth| {
+                    let found = truth.bottleneck().to_owned();
+                    truth.says("bottleneck", "server", &found, found == "server");
+                },
+            )
+        });
+        rows.push(row(
+            "none, 100,000/s over 2,000 clients",
+            NO_FAULT,
+            "echo --clients 2000 --rate 100k -d 5s",
+            |truth| {
+                let achieved = truth.step["rates"]["achieved_per_s"].as_f64().expect("a rate");
+                let found = truth.bottleneck().to_owned();
+                let (exact, said) = ((achieved / 100_000.0 - 1.0).abs() <= 0.001, found != "none");
+                truth.says(
+                    "achieved /s",
+                    "100000 ± 0.1%, or said",
+                    format!("{achieved:.0} ({found})"),
+                    exact || said,
+                );
+            },
+        ));
+    }
+    rows
+}
