@@ -55,7 +55,7 @@ const EFFECTS: &[&str] = &[
 ];
 
 /// `apt.txt` names packages of a distribution, which locks their versions.
-const LOCKFILES: &[&str] = &["package-lock.json", "go.sum", "apt.txt"];
+const LOCKFILES: &[&str] = &["package-lock.json", "go.sum", "requirements.txt", "apt.txt"];
 
 /// The one address a lockfile may name: the name of Cargo's registry, which is no place to download from.
 const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";

@@ -1,0 +1,10 @@
+import process from 'node:process';
+import { serve } from './server.js';
+
+const host = process.env.HOST ?? '127.0.0.1';
+const port = Number(process.env.PORT ?? 3336);
+
+const server = serve({ host, port });
+for (const signal of ['SIGTERM', 'SIGINT']) {
+  process.once(signal, () => server.close(() => process.exit(0)));
+}
