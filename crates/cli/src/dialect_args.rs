@@ -1,6 +1,6 @@
 //! The flags that concern single dialects.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use results::units;
 use wire::{DialectOptions, ServerDialectOptions, TokenPlace};
 
@@ -29,6 +29,10 @@ pub(crate) struct DialectArgs {
     /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp [default: websocket]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
+    /// What acknowledges a broadcast: a result of its own, or the sender's copy, where servers but pass messages on
+    /// [default: result, where the dialect has one]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    ack: Option<Ack>,
     /// phoenix: push messages as binary
     #[arg(long)]
     binary: bool,
@@ -51,6 +55,7 @@ impl DialectArgs {
             join_params: self.join_params.clone(),
             vsn: self.vsn.clone(),
             transport: self.transport.clone(),
+            acked_by_copy: self.ack == Some(Ack::Copy),
             binary: self.binary,
             token: self.token.clone(),
             token_in: self.token_in.clone(),
@@ -58,6 +63,15 @@ impl DialectArgs {
             http: wire::HttpOptions::default(),
         }
     }
+}
+
+/// What acknowledges a broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ack {
+    /// A message for the sender alone
+    Result,
+    /// The sender's own copy
+    Copy,
 }
 
 /// What the protocols leave to the server.
@@ -70,6 +84,15 @@ pub(crate) struct ServeDialectArgs {
     /// phoenix: close connections that are silent for this long
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = units::duration_ns)]
     phoenix_timeout: u64,
+    /// sockjs: from one heartbeat to the next
+    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = units::duration_ns)]
+    sockjs_heartbeat: u64,
+    /// sockjs: how long a session over requests lives while its client asks for nothing
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns)]
+    sockjs_disconnect: u64,
+    /// sockjs: end a streaming answer after this much, except that of /echo, which ends after 4096 bytes
+    #[arg(long, value_name = "SIZE", default_value = "128KiB", value_parser = units::bytes)]
+    sockjs_response_limit: u64,
 }
 
 impl ServeDialectArgs {
@@ -78,7 +101,9 @@ impl ServeDialectArgs {
         ServerDialectOptions {
             cable_ping_interval_ns: self.cable_ping_interval.max(1),
             phoenix_timeout_ns: self.phoenix_timeout,
-            ..ServerDialectOptions::default()
+            sockjs_heartbeat_ns: self.sockjs_heartbeat.max(1),
+            sockjs_disconnect_ns: self.sockjs_disconnect,
+            sockjs_response_bytes_max: usize::try_from(self.sockjs_response_limit).unwrap_or(usize::MAX),
         }
     }
 }

@@ -231,7 +231,7 @@ fn blank(request: &Request<'_>) -> Run {
         throng: env!("CARGO_PKG_VERSION").into(),
         command: env::args().collect(),
         scenario: (*scenario).into(),
-        dialect: plan.speech.dialect_name().to_owned(),
+        dialect: plan.speech.dialect_name(),
         seed: Some(plan.seed),
         target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
         environment: environment(args, server_pid.is_some()),

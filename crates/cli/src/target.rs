@@ -46,7 +46,13 @@ pub(crate) fn of(args: &RunArgs) -> Result<Target, Failure> {
         ));
     }
     let built_in = BuiltIn::start(&[])?;
-    let target = resolve(&built_in.url, None)?;
+    let mut target = resolve(&built_in.url, None)?;
+    // Dialects with paths of their own are not spoken at the usual one.
+    let dialect = args.dialect.as_deref().and_then(wire::DialectId::from_name);
+    if let Some(path) = dialect.and_then(|dialect| dialect.paths().first()) {
+        target.url = target.url.replace(&target.path, path);
+        target.path = (*path).to_owned();
+    }
     Ok(Target { name: Some("throng".into()), built_in: Some(built_in), ..target })
 }
 

@@ -77,9 +77,12 @@ pub struct Speech {
 }
 
 impl Speech {
-    /// What the dialect is called in results: a user's own by the name they gave it.
-    pub fn dialect_name(&self) -> &str {
-        self.of_dialect.custom.as_ref().map_or(&self.dialect, |custom| &custom.name)
+    /// What results call it: the dialect, a user's own by the name they gave it, and the transport where one was
+    /// chosen, e.g. `sockjs/xhr-polling`.
+    pub fn dialect_name(&self) -> String {
+        let dialect = self.of_dialect.custom.as_ref().map_or(&self.dialect, |custom| &custom.name);
+        let transport = self.of_dialect.transport.iter();
+        [dialect].into_iter().chain(transport).map(String::as_str).collect::<Vec<_>>().join("/")
     }
 
     /// The same, checked and encoded for the wire.

@@ -115,6 +115,9 @@ impl Config {
 
     /// Whether the server acknowledges a broadcast with a result of its own, apart from the sender's copy.
     pub fn has_ack(&self) -> bool {
+        if self.options.of_dialect.acked_by_copy {
+            return false;
+        }
         let custom =
             self.options.of_dialect.custom.as_deref().filter(|_| self.options.dialect == DialectId::Custom);
         custom.map_or_else(|| self.options.dialect.has_ack(), CustomDialect::has_ack)

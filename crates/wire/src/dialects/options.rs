@@ -24,6 +24,9 @@ pub struct DialectOptions {
     pub vsn: Option<String>,
     /// sockjs: how frames travel; `None`: `websocket`.
     pub transport: Option<String>,
+    /// The server has no result for a broadcast, as those have not that send everything they get to everyone: the
+    /// sender's own copy acknowledges it.
+    pub acked_by_copy: bool,
     /// phoenix: push messages as binary, which the second serializer has.
     pub binary: bool,
     /// A token that lets the client in, passed on as it is.
