@@ -29,11 +29,20 @@ pub(crate) struct DialectArgs {
     /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp [default: websocket]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
-    /// What acknowledges a broadcast: a result of its own, or the sender's copy, where servers but pass messages on
-    /// [default: result, where the dialect has one]
+    /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages on, or the
+    /// answer to a callback [default: result, where the dialect has one]
     #[arg(long, value_enum, value_name = "WHAT")]
     ack: Option<Ack>,
-    /// phoenix: push messages as binary
+    /// socketio: the namespace [default: /]
+    #[arg(long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// socketio: what lets the client into the namespace, e.g. '{"user":1}'
+    #[arg(long, value_name = "JSON")]
+    auth: Option<String>,
+    /// socketio: the version of Engine.IO, 3 or 4 [default: 4]
+    #[arg(long, value_name = "VERSION")]
+    eio: Option<u8>,
+    /// phoenix: push messages as binary; socketio: send payloads as attachments
     #[arg(long)]
     binary: bool,
     /// A token to let the client in, e.g. a JWT
@@ -56,6 +65,10 @@ impl DialectArgs {
             vsn: self.vsn.clone(),
             transport: self.transport.clone(),
             acked_by_copy: self.ack == Some(Ack::Copy),
+            namespace: self.namespace.clone(),
+            auth: self.auth.clone(),
+            eio: self.eio,
+            acks: self.ack == Some(Ack::Callback),
             binary: self.binary,
             token: self.token.clone(),
             token_in: self.token_in.clone(),
@@ -72,6 +85,8 @@ enum Ack {
     Result,
     /// The sender's own copy
     Copy,
+    /// What the server hands to the callback of the event (socketio); echoes too are asked for so
+    Callback,
 }
 
 /// What the protocols leave to the server.
@@ -93,6 +108,18 @@ pub(crate) struct ServeDialectArgs {
     /// sockjs: end a streaming answer after this much, except that of /echo, which ends after 4096 bytes
     #[arg(long, value_name = "SIZE", default_value = "128KiB", value_parser = units::bytes)]
     sockjs_response_limit: u64,
+    /// socketio: ping every client this often
+    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = units::duration_ns)]
+    socketio_ping_interval: u64,
+    /// socketio: give up clients that do not answer a ping for this long
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = units::duration_ns)]
+    socketio_ping_timeout: u64,
+    /// socketio: give up clients that have not connected to a namespace by then
+    #[arg(long, value_name = "TIME", default_value = "45s", value_parser = units::duration_ns)]
+    socketio_connect_timeout: u64,
+    /// socketio: the largest message, and the largest body of a request
+    #[arg(long, value_name = "SIZE", default_value = "1000000", value_parser = units::bytes)]
+    socketio_max_payload: u64,
 }
 
 impl ServeDialectArgs {
@@ -104,6 +131,10 @@ impl ServeDialectArgs {
             sockjs_heartbeat_ns: self.sockjs_heartbeat.max(1),
             sockjs_disconnect_ns: self.sockjs_disconnect,
             sockjs_response_bytes_max: usize::try_from(self.sockjs_response_limit).unwrap_or(usize::MAX),
+            socketio_ping_interval_ns: self.socketio_ping_interval,
+            socketio_ping_timeout_ns: self.socketio_ping_timeout,
+            socketio_connect_timeout_ns: self.socketio_connect_timeout,
+            socketio_payload_bytes_max: usize::try_from(self.socketio_max_payload).unwrap_or(usize::MAX),
         }
     }
 }
@@ -134,6 +165,9 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "pipelining" => "--pipelining",
         "keep_alive" => "--no-keep-alive",
         "expect_status" => "--expect-status",
+        "namespace" => "--namespace",
+        "auth" => "--auth",
+        "eio" => "--eio",
         _ => "--token or --token-in",
     }
 }

@@ -34,6 +34,8 @@ pub enum Rejection {
     Subscription,
     /// The server refused a message.
     Message,
+    /// The server refused the connection to the namespace (socketio).
+    Namespace,
     /// The server does not know who the client is (actioncable).
     Unauthorized,
     /// The server found the request wanting (actioncable).
@@ -42,7 +44,7 @@ pub enum Rejection {
     ServerRestart,
     /// Somebody had the server disconnect the client (actioncable).
     Remote,
-    /// The server disconnects the client for another reason (actioncable).
+    /// The server disconnects the client for another reason, or for none (actioncable, socketio).
     Disconnected,
     /// One of a custom dialect, by the name under which results count it.
     Named(&'static str),
@@ -67,6 +69,7 @@ impl Rejection {
         match self {
             Rejection::Subscription => "rejected_subscription",
             Rejection::Message => "rejected_message",
+            Rejection::Namespace => "rejected_namespace",
             Rejection::Unauthorized => "disconnect_unauthorized",
             Rejection::InvalidRequest => "disconnect_invalid_request",
             Rejection::ServerRestart => "disconnect_server_restart",
@@ -84,6 +87,7 @@ impl fmt::Display for Rejection {
         f.write_str(match self {
             Rejection::Subscription => "the server refused the subscription",
             Rejection::Message => "the server refused a message",
+            Rejection::Namespace => "the server refused the namespace",
             Rejection::Unauthorized => "the server disconnects an unauthorized client",
             Rejection::InvalidRequest => "the server disconnects a client for an invalid request",
             Rejection::ServerRestart => "the server disconnects its clients to restart",

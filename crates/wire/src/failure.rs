@@ -34,7 +34,7 @@ pub enum Failure {
     Deflate,
     /// A message that breaks the rules of the dialect.
     BadMessage,
-    /// The server has not answered a heartbeat.
+    /// The server has not answered a heartbeat, or has not sent the one it promised.
     HeartbeatTimeout,
     /// The client has been silent for too long.
     Silent,
@@ -147,7 +147,7 @@ impl fmt::Display for Failure {
             Failure::MessageTooLarge => f.write_str("a message above the limit"),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
             Failure::BadMessage => f.write_str("a message that breaks the rules of the dialect"),
-            Failure::HeartbeatTimeout => f.write_str("the server has not answered a heartbeat"),
+            Failure::HeartbeatTimeout => f.write_str("the server has missed a heartbeat"),
             Failure::Silent => f.write_str("the client has been silent for too long"),
             Failure::Eof => f.write_str("the peer closed without a close handshake"),
         }

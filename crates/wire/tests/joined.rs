@@ -76,6 +76,7 @@ fn a_conversation_in_each_dialect() {
         (DialectId::Binary, false),
         (DialectId::Actioncable, false),
         (DialectId::Phoenix, false),
+        (DialectId::Socketio, false),
     ] {
         for deflate in [false, true] {
             for step in [1, 3, 1000, usize::MAX] {
@@ -108,7 +109,9 @@ fn a_conversation_in_each_dialect() {
 
 #[test]
 fn a_broadcast_is_one_frame_for_all_and_a_result_for_the_sender() {
-    for dialect in [DialectId::Json, DialectId::Binary, DialectId::Actioncable, DialectId::Phoenix] {
+    for dialect in
+        [DialectId::Json, DialectId::Binary, DialectId::Actioncable, DialectId::Phoenix, DialectId::Socketio]
+    {
         for (deflate, padding) in [(false, None), (false, Some(100)), (true, Some(1000))] {
             let (cfg, server_cfg) = configs(dialect, deflate, padding, false);
             let mut joined = Joined::new(&cfg, &server_cfg);

@@ -163,8 +163,19 @@ fn types([result, broadcast, echo]: [&'static str; 3]) -> Types {
 /// What a message is to the client that got it; `tail` is what its own end with, spelt the same way.
 #[inline]
 pub(crate) fn classify<S: Spelling>(payload: &[u8], bytes: u32, tail: &[u8]) -> Event {
+    judge::<S>(role::<S>, payload, bytes, tail)
+}
+
+/// The same, of a dialect that tells what a message of ours is in its own way.
+#[inline]
+pub(crate) fn judge<S: Spelling>(
+    role: impl FnOnce(&[u8]) -> Option<Role>,
+    payload: &[u8],
+    bytes: u32,
+    tail: &[u8],
+) -> Event {
     match find(payload, tail) {
-        Found::At { stamp, offset } => match role::<S>(payload) {
+        Found::At { stamp, offset } => match role(payload) {
             Some(role) if is_padding_sound::<S>(payload, offset + stamp::TEXT_BYTES, tail) => {
                 Event::Message { role, stamp, bytes }
             }

@@ -13,6 +13,7 @@ mod options;
 pub(crate) mod over_http;
 mod phoenix;
 mod raw;
+mod socketio;
 pub(crate) mod sockjs;
 mod token;
 
@@ -324,6 +325,8 @@ dialects! {
     Phoenix: phoenix, "phoenix", at "/socket/websocket";
     /// Plain requests: a message is a request, and the answer to it is its echo.
     Http: http, "http";
+    /// Socket.IO over Engine.IO; and Engine.IO alone, whose messages come back.
+    Socketio: socketio, "socketio" | "socket.io", at "/socket.io" | "/engine.io";
 }
 
 impl DialectId {
@@ -351,6 +354,7 @@ impl DialectId {
             options.limits.body_bytes_max = u64::MAX;
         }
         let usual = match self {
+            DialectId::Socketio => return socketio::complete(options),
             DialectId::Actioncable => Some(TokenPlace::Query("jid".to_owned())),
             DialectId::Phoenix => Some(TokenPlace::Query("token".to_owned())),
             _ => None,
@@ -387,7 +391,7 @@ impl DialectId {
         match self {
             DialectId::Raw | DialectId::Json | DialectId::Binary | DialectId::Custom => family::GROUP,
             DialectId::Sockjs => DialectId::Sockjs,
-            DialectId::Actioncable | DialectId::Phoenix | DialectId::Http => self,
+            DialectId::Actioncable | DialectId::Phoenix | DialectId::Http | DialectId::Socketio => self,
         }
     }
 

@@ -27,7 +27,15 @@ pub struct DialectOptions {
     /// The server has no result for a broadcast, as those have not that send everything they get to everyone: the
     /// sender's own copy acknowledges it.
     pub acked_by_copy: bool,
-    /// phoenix: push messages as binary, which the second serializer has.
+    /// socketio: the namespace; `None`: `/`.
+    pub namespace: Option<String>,
+    /// socketio: what is sent along to be let into the namespace, a JSON object.
+    pub auth: Option<String>,
+    /// socketio: version of Engine.IO, 3 or 4; `None`: what the path says, or 4.
+    pub eio: Option<u8>,
+    /// socketio: ask for acknowledgements, which then come instead of the events `echo` and `broadcastResult`.
+    pub acks: bool,
+    /// phoenix: push messages as binary, which the second serializer has; socketio: send payloads as attachments.
     pub binary: bool,
     /// A token that lets the client in, passed on as it is.
     pub token: Option<String>,
@@ -64,6 +72,14 @@ pub struct ServerDialectOptions {
     /// sockjs: bytes of one streaming answer after which it ends, and the client has to ask anew. 128 KiB by the
     /// protocol document; the service `/echo` has its 4096 always.
     pub sockjs_response_bytes_max: usize,
+    /// socketio: from one ping to the next. Socket.IO sends one every 25 seconds.
+    pub socketio_ping_interval_ns: u64,
+    /// socketio: how long a pong may take. Socket.IO waits 20 seconds.
+    pub socketio_ping_timeout_ns: u64,
+    /// socketio: by when a client must have connected to a namespace. Socket.IO waits 45 seconds.
+    pub socketio_connect_timeout_ns: u64,
+    /// socketio: most bytes of one message, or of packets joined. Socket.IO takes 1,000,000 (`maxHttpBufferSize`).
+    pub socketio_payload_bytes_max: usize,
 }
 
 impl Default for ServerDialectOptions {
@@ -74,6 +90,10 @@ impl Default for ServerDialectOptions {
             sockjs_heartbeat_ns: 25_000_000_000,
             sockjs_disconnect_ns: 5_000_000_000,
             sockjs_response_bytes_max: 128 << 10,
+            socketio_ping_interval_ns: 25_000_000_000,
+            socketio_ping_timeout_ns: 20_000_000_000,
+            socketio_connect_timeout_ns: 45_000_000_000,
+            socketio_payload_bytes_max: 1_000_000,
         }
     }
 }

@@ -1,0 +1,296 @@
+//! The packets of Socket.IO, read and judged.
+//!
+//! ```text
+//! <type>[<attachments>-][<namespace>,][<ack id>][<payload, JSON>]
+//! ```
+//!
+//! The namespace is left out when it is `/`. Of binary packets, the attachments follow in messages of their own, and
+//! an object `{"_placeholder":true,"num":0}` stands for each in the payload.
+
+use crate::failure::Failure;
+use crate::json;
+
+/// The namespace that needs no name.
+pub(crate) const MAIN: &[u8] = b"/";
+/// Attachments of one packet: as many as socket.io-parser takes.
+pub(crate) const ATTACHMENTS_MAX: u8 = 10;
+/// Bytes of a namespace's name. A longer one is nobody's namespace.
+const NAMESPACE_BYTES_MAX: usize = 1024;
+/// Digits of an ack id: what a u64 can hold.
+const ID_DIGITS_MAX: usize = 19;
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Connect,
+    Disconnect,
+    Event,
+    Ack,
+    ConnectError,
+}
+
+/// A packet, as it stands in the message that carried it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Packet<'a> {
+    pub(crate) kind: Kind,
+    /// How many attachments follow; `None` for packets that cannot have any.
+    pub(crate) attachments: Option<u8>,
+    /// With what may follow it as a query, before version 5 of the protocol.
+    pub(crate) namespace: &'a [u8],
+    /// The ack id, digits.
+    pub(crate) id: Option<&'a [u8]>,
+    /// JSON, or nothing at all; not looked at yet.
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Reads all but the payload.
+    pub(crate) fn parse(text: &'a [u8]) -> Result<Packet<'a>, Failure> {
+        let (&kind, mut rest) = text.split_first().ok_or(Failure::BadMessage)?;
+        let (kind, is_binary) = match kind {
+            b'0' => (Kind::Connect, false),
+            b'1' => (Kind::Disconnect, false),
+            b'2' => (Kind::Event, false),
+            b'3' => (Kind::Ack, false),
+            b'4' => (Kind::ConnectError, false),
+            b'5' => (Kind::Event, true),
+            b'6' => (Kind::Ack, true),
+            _ => return Err(Failure::BadMessage),
+        };
+        let mut attachments = None;
+        if is_binary {
+            attachments = Some(take_attachments(&mut rest)?);
+        }
+        let mut namespace = MAIN;
+        if rest.starts_with(b"/") {
+            let end = memchr::memchr(b',', rest).unwrap_or(rest.len());
+            if end > NAMESPACE_BYTES_MAX {
+                return Err(Failure::BadMessage);
+            }
+            namespace = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > ID_DIGITS_MAX {
+            return Err(Failure::BadMessage);
+        }
+        let (id, payload) = rest.split_at(digits);
+        let id = (digits > 0).then_some(id);
+        Ok(Packet { kind, attachments, namespace, id, payload })
+    }
+}
+
+/// The number of attachments, and the dash after it.
+fn take_attachments(rest: &mut &[u8]) -> Result<u8, Failure> {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // More than two digits are too many attachments anyway.
+    let count = match rest[..digits] {
+        [ones] => ones - b'0',
+        [tens, ones] => (tens - b'0') * 10 + (ones - b'0'),
+        _ => return Err(Failure::BadMessage),
+    };
+    if count > ATTACHMENTS_MAX {
+        return Err(Failure::BadMessage);
+    }
+    *rest = rest[digits..].strip_prefix(b"-").ok_or(Failure::BadMessage)?;
+    Ok(count)
+}
+
+/// What an event is called, and how far into the payload its arguments start: at the comma before the first of them,
+/// or at the closing bracket. The whole payload is checked.
+pub(crate) fn event(payload: &[u8]) -> Result<(&[u8], usize), Failure> {
+    let mut name = None;
+    let walked = json::array(payload, |item| {
+        if name.is_none() {
+            // What is no string is no name, and not to be looked for among the other arguments.
+            name = Some(json::string(item).unwrap_or_default());
+        }
+    });
+    let name =
+        walked.and(name).filter(|name| !name.is_empty() && !is_reserved(name)).ok_or(Failure::BadMessage)?;
+    let end = name.as_ptr() as usize - payload.as_ptr() as usize + name.len() + 1;
+    let blanks = payload[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    Ok((name, end + blanks))
+}
+
+/// The names of what happens to a socket, which no peer may make happen.
+fn is_reserved(name: &[u8]) -> bool {
+    let reserved: [&[u8]; 6] =
+        [b"connect", b"connect_error", b"disconnect", b"disconnecting", b"newListener", b"removeListener"];
+    reserved.contains(&name)
+}
+
+/// Whether every placeholder in a payload, which is JSON, stands for one of so many attachments.
+pub(crate) fn are_placeholders_sound(payload: &[u8], attachments: u8) -> bool {
+    let mut starts = Vec::new();
+    let mut at = 0;
+    while let Some(step) = payload[at..].iter().position(|byte| matches!(byte, b'"' | b'{' | b'}')) {
+        at += step + 1;
+        match payload[at - 1] {
+            b'{' => starts.push((at - 1, false)),
+            b'"' => {
+                let inside = at;
+                at = string_end(payload, at) + 1;
+                if &payload[inside..at - 1] == b"_placeholder"
+                    && let Some((_, is_placeholder)) = starts.last_mut()
+                {
+                    *is_placeholder = true;
+                }
+            }
+            _ => match starts.pop() {
+                Some((start, true)) if !is_placeholder_sound(&payload[start..at], attachments) => {
+                    return false;
+                }
+                _ => {}
+            },
+        }
+    }
+    true
+}
+
+/// Where the string ends that starts at `at`, in JSON.
+fn string_end(payload: &[u8], mut at: usize) -> usize {
+    while let Some(step) = memchr::memchr2(b'"', b'\\', &payload[at..]) {
+        at += step;
+        if payload[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    unreachable!("strings in JSON end")
+}
+
+fn is_placeholder_sound(object: &[u8], attachments: u8) -> bool {
+    let (mut is_placeholder, mut number) = (false, None);
+    let walked = json::object(object, |key, value| match key {
+        b"_placeholder" => is_placeholder = value == b"true",
+        b"num" => number = std::str::from_utf8(value).ok().and_then(|digits| digits.parse::<u8>().ok()),
+        _ => {}
+    });
+    walked.is_some() && (!is_placeholder || number.is_some_and(|number| number < attachments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(kind: Kind) -> Packet<'static> {
+        Packet { kind, attachments: None, namespace: MAIN, id: None, payload: b"" }
+    }
+
+    #[test]
+    fn the_examples_of_the_protocol_document() {
+        let sid = br#"{"sid":"oSO0OpakMV_3jnilAAAA"}"#;
+        let refused = br#"{"message":"Not authorized"}"#;
+        for (text, expected) in [
+            (&b"0"[..], packet(Kind::Connect)),
+            (
+                br#"0/admin,{"sid":"oSO0OpakMV_3jnilAAAA"}"#,
+                Packet { namespace: b"/admin", payload: sid, ..packet(Kind::Connect) },
+            ),
+            (br#"4{"message":"Not authorized"}"#, Packet { payload: refused, ..packet(Kind::ConnectError) }),
+            (br#"2["foo"]"#, Packet { payload: br#"["foo"]"#, ..packet(Kind::Event) }),
+            (
+                br#"2/admin,["bar"]"#,
+                Packet { namespace: b"/admin", payload: br#"["bar"]"#, ..packet(Kind::Event) },
+            ),
+            (
+                br#"51-["baz",{"_placeholder":true,"num":0}]"#,
+                Packet {
+                    attachments: Some(1),
+                    payload: br#"["baz",{"_placeholder":true,"num":0}]"#,
+                    ..packet(Kind::Event)
+                },
+            ),
+            (br#"212["foo"]"#, Packet { id: Some(b"12"), payload: br#"["foo"]"#, ..packet(Kind::Event) }),
+            (
+                br#"3/admin,13["bar"]"#,
+                Packet { namespace: b"/admin", id: Some(b"13"), payload: br#"["bar"]"#, ..packet(Kind::Ack) },
+            ),
+            (
+                br#"61-15["bar",1]"#,
+                Packet {
+                    attachments: Some(1),
+                    id: Some(b"15"),
+                    payload: br#"["bar",1]"#,
+                    ..packet(Kind::Ack)
+                },
+            ),
+            (b"1", packet(Kind::Disconnect)),
+            (b"1/admin,", Packet { namespace: b"/admin", ..packet(Kind::Disconnect) }),
+            (b"0/custom", Packet { namespace: b"/custom", ..packet(Kind::Connect) }),
+        ] {
+            assert_eq!(Packet::parse(text), Ok(expected), "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_no_packet() {
+        let long = ["0/", &"n".repeat(100_000), ","].concat();
+        for text in [
+            "",
+            "7",
+            "a",
+            "5",
+            "5[\"a\"]",
+            "5-[\"a\"]",
+            "511-[\"a\"]",
+            "51000000000-[\"a\"]",
+            "5a-[]",
+            "51[\"a\"]",
+            "212345678901234567890[\"a\"]",
+            &long,
+        ] {
+            assert_eq!(Packet::parse(text.as_bytes()), Err(Failure::BadMessage), "{text:.40}");
+        }
+    }
+
+    #[test]
+    fn events_have_a_name_and_arguments() {
+        assert_eq!(event(br#"["a"]"#), Ok((&b"a"[..], 4)));
+        assert_eq!(event(br#"["a",1]"#), Ok((&b"a"[..], 4)));
+        assert_eq!(event(br#" [ "a" , 1 ] "#), Ok((&b"a"[..], 7)));
+        assert_eq!(event(br#"["__proto__","connect"]"#), Ok((&b"__proto__"[..], 12)));
+        let deep = format!("[\"a\",{}", "[".repeat(100_000));
+        for bad in [
+            "",
+            "{}",
+            "[]",
+            "[1]",
+            "[null]",
+            "[[\"a\"]]",
+            "[\"a\"",
+            "[\"a\"]]",
+            "[\"a\",]",
+            "[1,\"a\"]",
+            "[\"connect\"]",
+            "[\"disconnecting\"]",
+            "[\"newListener\"]",
+            "[\"\"]",
+            "\"a\"",
+            &deep,
+        ] {
+            assert_eq!(event(bad.as_bytes()), Err(Failure::BadMessage), "{bad:.40}");
+        }
+    }
+
+    #[test]
+    fn placeholders_stand_for_attachments_that_are_there() {
+        for (payload, sound) in [
+            (r#"["a",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#, true),
+            (r#"["a",{"b":[{ "num" : 1 , "_placeholder" : true }]}]"#, true),
+            (r#"["a",{"_placeholder":false,"num":7}]"#, true),
+            (r#"["_placeholder",{"num":7},"{\"_placeholder\":true}"]"#, true),
+            (r#"["a",{"x":{"_placeholder":true,"num":1},"num":9}]"#, true),
+            (r#"["a",{"_placeholder":true,"num":2}]"#, false),
+            (r#"["a",{"_placeholder":true,"num":-1}]"#, false),
+            (r#"["a",{"_placeholder":true,"num":"splice"}]"#, false),
+            (r#"["a",{"_placeholder":true,"num":0.5}]"#, false),
+            (r#"["a",{"_placeholder":true}]"#, false),
+            (r#"["a",[{"b":{"_placeholder":true,"num":300}}]]"#, false),
+        ] {
+            assert!(json::array(payload.as_bytes(), |_| {}).is_some(), "{payload}");
+            assert_eq!(are_placeholders_sound(payload.as_bytes(), 2), sound, "{payload}");
+        }
+    }
+}
