@@ -147,7 +147,11 @@ impl Worker {
                 stats.broadcasts += 1;
                 groups.push(room, 1, frame);
             }
-            _ => {}
+            ServerEvent::Rebroadcast { room, frame } => groups.push(room, 1, frame),
+            ServerEvent::Upgraded
+            | ServerEvent::Asked
+            | ServerEvent::Requested { .. }
+            | ServerEvent::Closed { .. } => unreachable!("events of connections"),
         };
         let (cfg, now_ns, session) = (&self.options.protocol, self.now_ns, &mut entry.session);
         let answer = match call {

@@ -77,7 +77,9 @@ impl Happened {
             ServerEvent::Asked => self.asked = true,
             ServerEvent::Joined { room } => self.joined.push(room),
             ServerEvent::Left { room } => self.left.push(room),
-            ServerEvent::Broadcast { room, frame } => self.broadcasts.push((room, frame.to_vec())),
+            ServerEvent::Broadcast { room, frame } | ServerEvent::Rebroadcast { room, frame } => {
+                self.broadcasts.push((room, frame.to_vec()))
+            }
             _ => {}
         }
     }

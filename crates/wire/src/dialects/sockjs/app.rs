@@ -142,7 +142,7 @@ fn broadcast(
     out.push(b']');
     // Members differ in their compression contexts, so the common frame is plain.
     frame::seal(out, framed, Opcode::Text, false, None);
-    on(ServerEvent::Broadcast { room: room(service, true), frame: &out[framed..] });
+    on(ServerEvent::Rebroadcast { room: room(service, true), frame: &out[framed..] });
 
     let mut plain = Vec::new();
     let unescaped = frames::unescape(&mut plain, &out[string]);
@@ -150,6 +150,6 @@ fn broadcast(
     let raw = frame::open(out, End::Server);
     out.extend_from_slice(&plain);
     frame::seal(out, raw, Opcode::Text, false, None);
-    on(ServerEvent::Broadcast { room: room(service, false), frame: &out[raw..] });
+    on(ServerEvent::Rebroadcast { room: room(service, false), frame: &out[raw..] });
     out.truncate(start);
 }

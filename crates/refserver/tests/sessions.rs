@@ -1,0 +1,196 @@
+//! Sessions that outlive connections, over four threads: a request finds its session whichever thread accepted it.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use common::*;
+
+const THREADS: usize = 4;
+
+/// A request with a body.
+fn request(stream: &mut TcpStream, path: &str, body: &str) {
+    let length = body.len();
+    let request = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
+}
+
+/// The status and body of a whole answer.
+fn answer(stream: &mut TcpStream) -> (String, String) {
+    let head = read_head(stream);
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    stream.read_exact(&mut body).unwrap();
+    (head[9..12].to_owned(), String::from_utf8(body).unwrap())
+}
+
+/// One chunk of a streaming answer; nothing is its end.
+fn chunk(stream: &mut TcpStream) -> String {
+    let mut size = Vec::new();
+    while !size.ends_with(b"\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("a chunk");
+        size.push(byte[0]);
+    }
+    let size = usize::from_str_radix(std::str::from_utf8(&size).unwrap().trim_end(), 16).unwrap();
+    let mut chunk = vec![0; size + 2];
+    stream.read_exact(&mut chunk).unwrap();
+    chunk.truncate(size);
+    String::from_utf8(chunk).unwrap()
+}
+
+/// A streaming answer, after its prelude and the open frame.
+fn open_stream(server: &Running, path: &str) -> TcpStream {
+    let mut stream = server.connect();
+    request(&mut stream, path, "");
+    assert!(read_head(&mut stream).starts_with("HTTP/1.1 200 "));
+    assert_eq!(chunk(&mut stream), "h".repeat(2048) + "\n");
+    assert_eq!(chunk(&mut stream), "o\n");
+    stream
+}
+
+#[test]
+fn one_connection_serves_many_sessions_and_many_connections_one() {
+    let server = Running::with(|options| options.threads = THREADS);
+    let mut wanderer = server.connect();
+    for number in 0..50 {
+        request(&mut wanderer, &format!("/echo/0/{number}/xhr"), "");
+        assert_eq!(answer(&mut wanderer), ("200".into(), "o\n".into()));
+    }
+    for number in 0..50 {
+        let mut sender = server.connect();
+        request(&mut sender, &format!("/echo/0/{number}/xhr_send"), &format!("[\"{number}\"]"));
+        assert_eq!(answer(&mut sender).0, "204");
+        request(&mut sender, "/echo/0/nobody/xhr_send", "[\"x\"]");
+        assert_eq!(answer(&mut sender).0, "404");
+    }
+    for number in 0..50 {
+        request(&mut wanderer, &format!("/echo/0/{number}/xhr"), "");
+        assert_eq!(answer(&mut wanderer), ("200".into(), format!("a[\"{number}\"]\n")));
+    }
+    drop(wanderer);
+    let stats = server.finish();
+    assert_eq!((stats.connections, stats.requests, stats.echoes), (51, 200, 50));
+    assert!(stats.errors.is_empty(), "{:?}", stats.errors);
+}
+
+#[test]
+fn requests_sent_ahead_are_answered_in_order_wherever_their_sessions_are() {
+    let server = Running::with(|options| options.threads = THREADS);
+    let mut client = server.connect();
+    let mut all = Vec::new();
+    for number in 0..200 {
+        let request = format!("POST /echo/0/{number}/xhr HTTP/1.1\r\nHost: x\r\n\r\n");
+        all.extend_from_slice(request.as_bytes());
+        all.extend_from_slice(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    client.write_all(&all).unwrap();
+    for _ in 0..200 {
+        assert_eq!(answer(&mut client), ("200".into(), "o\n".into()));
+        assert_eq!(answer(&mut client), ("200".into(), String::new()));
+    }
+}
+
+#[test]
+fn a_connection_may_become_a_websocket_after_it_has_moved() {
+    let server = Running::with(|options| options.threads = THREADS);
+    for number in 0..8 {
+        let mut client = server.connect();
+        request(&mut client, &format!("/echo/0/{number}/xhr"), "");
+        assert_eq!(answer(&mut client).1, "o\n");
+        upgrade(&mut client);
+        client.write_all(&frame(TEXT, b"after the move")).unwrap();
+        assert_eq!(read_frame(&mut client), (TEXT, b"after the move".to_vec()));
+    }
+}
+
+#[test]
+fn everyone_hears_everyone_whatever_the_thread() {
+    let server = Running::with(|options| options.threads = THREADS);
+    let mut streams: Vec<TcpStream> =
+        (0..40).map(|number| open_stream(&server, &format!("/sockjs/0/{number}/xhr_streaming"))).collect();
+    let string = |number: usize| format!(r#"{{\"type\":\"broadcast\",\"payload\":{number}}}"#);
+    for number in 0..40 {
+        let mut sender = server.connect();
+        request(&mut sender, &format!("/sockjs/0/{number}/xhr_send"), &format!("[\"{}\"]", string(number)));
+        assert_eq!(answer(&mut sender).0, "204");
+    }
+    for (number, stream) in streams.iter_mut().enumerate() {
+        let mut expected: Vec<String> = (0..40).map(string).collect();
+        expected.push(string(number).replace("broadcast", "broadcastResult"));
+        let mut heard: Vec<String> = Vec::new();
+        while heard.len() < expected.len() {
+            let frame = chunk(stream);
+            let array =
+                frame.strip_prefix("a[\"").and_then(|rest| rest.strip_suffix("\"]\n")).expect("messages");
+            heard.extend(array.split("\",\"").map(str::to_owned));
+        }
+        heard.sort();
+        expected.sort();
+        assert_eq!(heard, expected, "session {number}");
+    }
+    drop(streams);
+    let stats = server.finish();
+    assert_eq!((stats.broadcasts, stats.copies), (40, 40 * 40));
+}
+
+#[test]
+fn who_leaves_while_waiting_ends_the_session_and_its_place() {
+    let server = Running::with(|options| {
+        options.threads = THREADS;
+        options.protocol.of_dialect.sockjs_disconnect_ns = 300_000_000;
+    });
+    let stays = open_stream(&server, "/sockjs/0/stays/xhr_streaming");
+    let leaves = open_stream(&server, "/sockjs/0/leaves/xhr_streaming");
+    leaves.shutdown(Shutdown::Both).unwrap();
+    let mut client = server.connect();
+    std::thread::sleep(Duration::from_millis(100));
+    request(&mut client, "/sockjs/0/leaves/xhr", "");
+    assert_eq!(answer(&mut client).1, "c[1002,\"Connection interrupted\"]\n");
+    request(&mut client, "/sockjs/0/stays/xhr_send", r#"["{\"type\":\"broadcast\",\"payload\":1}"]"#);
+    assert_eq!(answer(&mut client).0, "204");
+    // Its name is free again when it is over.
+    std::thread::sleep(Duration::from_millis(600));
+    request(&mut client, "/sockjs/0/leaves/xhr", "");
+    assert_eq!(answer(&mut client).1, "o\n");
+    drop((stays, client));
+    assert_eq!(server.finish().copies, 1, "one member was left");
+}
+
+#[test]
+fn a_stream_that_is_not_read_is_cut_off_and_its_session_with_it() {
+    let server = Running::with(|options| {
+        options.backlog_bytes_max = 100_000;
+        options.protocol.of_dialect.sockjs_response_bytes_max = usize::MAX;
+    });
+    let slow = open_stream(&server, "/sockjs/0/slow/xhr_streaming");
+    let mut sender = server.connect();
+    request(&mut sender, "/sockjs/0/sender/xhr", "");
+    answer(&mut sender);
+    let padding = "x".repeat(500_000);
+    let message = format!(r#"["{{\"type\":\"broadcast\",\"payload\":\"{padding}\"}}"]"#);
+    for _ in 0..40 {
+        request(&mut sender, "/sockjs/0/sender/xhr_send", &message);
+        assert_eq!(answer(&mut sender).0, "204");
+        // The sender's own copies are bounded, too: it asks for them.
+        request(&mut sender, "/sockjs/0/sender/xhr", "");
+        assert_eq!(answer(&mut sender).0, "200");
+    }
+    drop((slow, sender));
+    assert_eq!(server.finish().slow_dropped, 1);
+}
+
+#[test]
+fn a_stop_ends_streams_and_sessions() {
+    let server = Running::with(|options| options.threads = 2);
+    let mut streams: Vec<TcpStream> =
+        (0..4).map(|number| open_stream(&server, &format!("/sockjs/0/{number}/xhr_streaming"))).collect();
+    server.finish();
+    for stream in &mut streams {
+        let mut rest = Vec::new();
+        // Whether the stream ends in order or not is the grace's affair; that it ends is the server's.
+        let _ = stream.read_to_end(&mut rest);
+    }
+}
