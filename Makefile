@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build test bench autobahn autobahn-quick fuzz-check tidy lint docs tools clean
+.PHONY: build test bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -39,6 +39,10 @@ truth:
 # throng beside other programs in the same run; see bench/run.py for how it finds them.
 bench:
 	python3 bench/run.py
+
+# The same broadcast over every WebSocket dialect: what a protocol costs.
+bench-dialects:
+	python3 bench/dialects.py
 
 # The fuzz targets compile; running them takes cargo-fuzz and a nightly Rust.
 fuzz-check:

@@ -1,6 +1,12 @@
 //! What the targets share: a driver without a network, and the two ways to feed a session.
 
-use wire::{Io, StreamId};
+use std::sync::Arc;
+
+use wire::dialects::custom::{
+    Condition, CustomDialect, Exchange, JsonScalar, OpenStep, Purpose, Reaction, Refusal, Template,
+};
+use wire::ws::upgrade::accept_of;
+use wire::{DialectOptions, Io, StreamId};
 
 /// Output kept, randomness fixed: the same input must do the same each time.
 #[derive(Default)]
@@ -49,4 +55,33 @@ pub fn limits() -> wire::Limits {
         message_bytes_max: 1024,
         fragments_max: 8,
     }
+}
+
+/// A good answer to a client's upgrade request, with `fields` added.
+pub fn answer(request: &[u8], fields: &str) -> Vec<u8> {
+    let request = std::str::from_utf8(request).expect("ASCII");
+    let key = request.split("Sec-WebSocket-Key: ").nth(1).expect("a key");
+    let accept = accept_of(key.split("\r\n").next().expect("a line").as_bytes());
+    let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
+    [&head[..], fields.as_bytes(), b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()
+}
+
+/// Options with a dialect of one's own that has something of everything, and looks for `text` at `pointer`.
+pub fn custom(pointer: &str, text: &str) -> DialectOptions {
+    let json = |value| Condition { json: vec![(pointer.into(), value)], ..Condition::default() };
+    let contains = |text: &str| Condition { contains: Some(text.into()), ..Condition::default() };
+    let regex = Condition { regex: Some(r#""n":\s*\d+"#.into()), ..Condition::default() };
+    let template = |text, purpose| Template::parse(text, purpose, &[]).expect("a good template");
+    let dialect = CustomDialect {
+        open: vec![
+            OpenStep::Send(template("hello {client}", Purpose::Other)),
+            OpenStep::Expect(json(JsonScalar::Text(text.into()))),
+        ],
+        echo: Some(Exchange { send: template("{id}", Purpose::Measured), reply: Some(regex) }),
+        errors: vec![Refusal { kind: "fuzz".into(), when: json(JsonScalar::Bare(text.into())) }],
+        answers: vec![Reaction { when: contains("ping"), send: template("pong {seq}", Purpose::Other) }],
+        ignore: vec![contains("noise")],
+        ..CustomDialect::default()
+    };
+    DialectOptions { custom: Some(Arc::new(dialect)), ..DialectOptions::default() }
 }

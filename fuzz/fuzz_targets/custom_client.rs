@@ -1,0 +1,50 @@
+//! Any messages at a client that speaks a dialect of its user's own, whose pointer and placeholders are any, too.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use throng_fuzz::{Fake, answer, check_portions, custom, limits, split};
+use wire::dialects::custom::{Purpose, Template};
+use wire::{Client, Config, DialectId, Limits, Options, Payload};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((step, data)) = split(data) else { return };
+    let mut lines = data.split(|&byte| byte == b'\n');
+    let mut word = || std::str::from_utf8(lines.next().unwrap_or_default()).unwrap_or_default();
+    let (pointer, text) = (word(), word());
+    for purpose in [Purpose::Measured, Purpose::Other] {
+        let _ = Template::parse(text, purpose, &["a".to_owned()]);
+    }
+    // A pointer that is none is refused; any other must do.
+    let Ok(cfg) = Config::new(Options {
+        dialect: DialectId::Custom,
+        host: "h".into(),
+        path: "/".into(),
+        headers: vec![],
+        subprotocols: vec![],
+        origin: None,
+        basic_auth: None,
+        deflate: None,
+        limits: Limits { head_bytes_max: 4096, ..limits() },
+        payload: Payload::default(),
+        of_dialect: custom(pointer, text),
+    }) else {
+        return;
+    };
+    let frames: Vec<u8> = lines.flat_map(|message| frame(&message[..message.len().min(125)])).collect();
+    check_portions(&frames, step, |portions| {
+        let (mut client, mut io, mut events) = (Client::numbered(7), Fake::default(), Vec::new());
+        client.handle_open(&cfg, 0, 0, &mut io);
+        let answer = answer(&std::mem::take(&mut io.out), "");
+        let mut feed =
+            |bytes: &[u8]| client.handle_input(&cfg, 0, 0, bytes, &mut io, &mut |e| events.push(e));
+        feed(&answer).expect("a good answer");
+        let result = portions.iter().try_for_each(|bytes| feed(bytes));
+        (io.out, events, result)
+    });
+});
+
+/// A short message of a server, binary so that it may be anything.
+fn frame(message: &[u8]) -> Vec<u8> {
+    [&[0x82, message.len() as u8], message].concat()
+}
