@@ -93,6 +93,9 @@ fn sum(results: &Value, count: impl Fn(&Value) -> Option<&Value>) -> u64 {
     steps.iter().filter_map(|step| count(&step["counts"])?.as_u64()).sum()
 }
 
+/// How many ports are tried for a server.
+const PORTS_TRIED_MAX: u32 = 5;
+
 /// The reference server.
 pub struct Server {
     pub process: Process,
@@ -100,16 +103,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `throng serve` on a free port with these further arguments, and waits until it listens.
+    /// Starts `throng serve` on a free port with these further arguments, and waits until it listens. A port that was
+    /// free may be somebody's a moment later (other tests connect from ports of the same range): then another is tried.
     pub fn start(arguments: &[&str]) -> Server {
-        let address = free_address();
-        let process = Process::start(throng(["serve", "--listen", &address.to_string()]).args(arguments));
-        let server = Server { process, address };
-        assert!(
-            wait_until(Duration::from_secs(10), || is_listening(address)),
-            "throng serve does not listen"
-        );
-        server
+        for _ in 0..PORTS_TRIED_MAX {
+            let address = free_address();
+            let mut process =
+                Process::start(throng(["serve", "--listen", &address.to_string()]).args(arguments));
+            let up = |process: &mut Process| process.wait(Duration::ZERO).is_some() || is_listening(address);
+            let listening = wait_until(Duration::from_secs(10), || up(&mut process));
+            if listening && process.wait(Duration::ZERO).is_none() {
+                return Server { process, address };
+            }
+        }
+        panic!("throng serve does not listen");
     }
 
     pub fn url(&self) -> String {
