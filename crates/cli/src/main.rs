@@ -2,6 +2,7 @@
 
 mod args;
 mod builtin;
+mod calibration;
 mod custom;
 mod dialect_args;
 mod doctor;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
 use crate::verbs::{broadcast, child, completions, echo, http, idle, saturate, serve, storm};
 
@@ -51,6 +53,7 @@ enum Verb {
     Idle(idle::Idle),
     Storm(storm::Storm),
     Doctor(Doctor),
+    Calibrate(Calibrate),
     Completions(completions::Completions),
     Man(completions::Man),
     #[command(hide = true, name = child::NAME)]
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Verb::Idle(idle) => idle.run(),
         Verb::Storm(storm) => storm.run(),
         Verb::Doctor(doctor) => doctor.run(),
+        Verb::Calibrate(calibrate) => calibrate.run(),
         Verb::Completions(completions) => completions.run(),
         Verb::Man(man) => man.run(),
         Verb::Child => child::run(),

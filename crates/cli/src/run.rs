@@ -12,6 +12,7 @@ use results::limit::Limit;
 use results::{Environment, Run, Step, TrustNote, Warmup, verdict};
 
 use crate::args::RunArgs;
+use crate::calibration::{Calibration, Work};
 use crate::custom;
 use crate::exit::{Exit, Failure};
 use crate::plan;
@@ -96,6 +97,8 @@ struct Desk<'a> {
     /// The most clients that the processes may have open.
     clients_max: u64,
     warmup: Option<Warmup>,
+    work: Work,
+    calibration: Option<Calibration>,
     sink: Sink,
     live: Live,
     run: Run,
@@ -114,6 +117,8 @@ impl<'a> Desk<'a> {
             quantile: request.percentile / 100.0,
             clients_max: plan::clients_per_process()? * u64::from(request.shape.processes),
             warmup: None,
+            work: Work::of(&request.plan),
+            calibration: Calibration::load(),
             sink: Sink::new(args, style)?,
             live: Live::new(args.quiet)?,
             run: blank(request),
@@ -141,7 +146,7 @@ impl<'a> Desk<'a> {
             course.handle(order, true);
             return Ok(());
         }
-        let step = self.judged(step);
+        let step = self.judged(order, step);
         let goes_on = step.stop.as_ref().is_none_or(|outcome| outcome.passed);
         course.handle(order, goes_on && step.limits.iter().all(|outcome| outcome.passed));
         let reached = step.counts.connected > 0 || !self.run.steps.is_empty();
@@ -158,8 +163,11 @@ impl<'a> Desk<'a> {
     }
 
     /// The step with limits, bottleneck and marks.
-    fn judged(&mut self, mut step: Step) -> Step {
+    fn judged(&mut self, order: &StepOrder, mut step: Step) -> Step {
         step.warmup = self.warmup.take();
+        if let Some(calibration) = &self.calibration {
+            calibration.note(self.work.under(order.load), &mut step);
+        }
         step.limits = self.limits.iter().map(|limit| limit.check(&step)).collect();
         let stops = self.stop.iter().map(|stop| stop.check(&step));
         // The one that broke says most; otherwise any stands for the others.

@@ -112,7 +112,7 @@ fn github_summary() -> Result<PathBuf, Failure> {
 }
 
 /// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension("json.part");
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {

@@ -6,6 +6,7 @@ use results::{Step, verdict};
 
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
+use crate::calibration::HTTP;
 use crate::exit::Failure;
 use crate::verbs::child;
 use crate::{plan, target};
@@ -34,6 +35,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let Trial { server, dialect, workload, clients, load, threads, ref cpus } = *trial;
     let args = RunArgs::of_url(&server.url);
     let target = target::of(&args)?;
+    let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone() };
     let watch = ServerWatch::new(Some(server.pid()));

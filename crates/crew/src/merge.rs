@@ -277,9 +277,8 @@ fn generator_use(usage: &HashMap<u16, Usage>, seconds: &[Second], loop_lag: Hist
         cpu_percent_peak: seconds.iter().filter_map(|s| s.generator_cpu_percent).chain(mean).reduce(f64::max),
         worker_cpu_percent_max: of_workers().reduce(f64::max),
         waiting_percent: waiting.iter().copied().reduce(f64::max),
-        rss_bytes_peak: None,
-        bytes_per_client: None,
         loop_lag,
+        ..GeneratorUse::default()
     }
 }
 

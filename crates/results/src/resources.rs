@@ -66,6 +66,12 @@ pub struct GeneratorUse {
     pub rss_bytes_peak: Option<u64>,
     /// Growth of resident memory per open client.
     pub bytes_per_client: Option<f64>,
+    /// The most it can do on this machine with as many workers, by `throng calibrate`: echoes, copies, or connects.
+    pub ceiling_per_s: Option<f64>,
+    /// How much of that the step was.
+    pub ceiling_percent: Option<f64>,
+    /// Whether it can do still more: the calibration was limited by its server.
+    pub ceiling_at_least: Option<bool>,
     /// How long a ready event waited before it was handled.
     pub loop_lag: Histogram,
 }

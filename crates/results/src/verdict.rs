@@ -19,7 +19,7 @@ mod conclude;
 mod marks;
 
 pub use conclude::{conclude, limited_by_generator};
-pub use marks::marks;
+pub use marks::{marks, others_percent};
 
 /// CPU of the server, or of one of its threads, that counts as all of it.
 pub const SERVER_CPU_PERCENT_MAX: f64 = 95.0;
@@ -29,6 +29,8 @@ pub const WORKER_CPU_PERCENT_MAX: f64 = 90.0;
 pub const MACHINE_IDLE_PERCENT_MIN: f64 = 5.0;
 /// The server's part of a busy machine below which it is not the one that fills it.
 pub const SERVER_PART_PERCENT_MIN: f64 = 10.0;
+/// Share of the generator's calibrated ceiling that counts as all of it.
+pub const CEILING_PERCENT_MAX: f64 = 90.0;
 /// Use of a network link that counts as all of it.
 pub const NETWORK_PERCENT_MAX: f64 = 90.0;
 /// Segments sent again that make a network the suspect.
@@ -140,6 +142,11 @@ fn generator(step: &Step) -> Option<String> {
             let (lag_ms, rtt_ms) = (lag_p99_ns as f64 / 1e6, rtt_p99_ns as f64 / 1e6);
             return Some(format!("its {name} p99 of {lag_ms:.1} ms shows in the p99 of {rtt_ms:.1} ms"));
         }
+    }
+    if let Some(percent) = generator.ceiling_percent.filter(|&percent| percent >= CEILING_PERCENT_MAX)
+        && generator.ceiling_at_least == Some(false)
+    {
+        return Some(format!("it did {percent:.0}% of what it can do here, by throng calibrate"));
     }
     let (asked, sent) = (step.rates.asked_per_s?, step.rates.sent_per_s?);
     let late = sent < asked * (1.0 - RATE_SHARE_MISSED);

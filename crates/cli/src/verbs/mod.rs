@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub(crate) mod broadcast;
+pub(crate) mod calibrate;
 pub(crate) mod child;
 pub(crate) mod completions;
 pub(crate) mod doctor;

@@ -33,6 +33,7 @@ pub fn summary(run: &Run) -> String {
         let text = format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));
         row("memory", &text)
     }));
+    lines.extend(ceiling(run).map(|text| row("ceiling", &text)));
     lines.push(row("breaks", &breaks(run)));
     lines.extend(trust(verdict));
     lines.join("\n") + "\n"
@@ -50,6 +51,28 @@ fn trust(verdict: &Verdict) -> Vec<String> {
     }
     let label = |i| if i == 0 { "trust" } else { "" };
     notes.iter().enumerate().map(|(i, note)| row(label(i), note)).collect()
+}
+
+/// How much of the generator's own ceiling the busiest step took.
+fn ceiling(run: &Run) -> Option<String> {
+    let shares = run.steps.iter().filter_map(|step| Some((step, step.generator.as_ref()?.ceiling_percent?)));
+    let (step, percent) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let generator = step.generator.as_ref()?;
+    let what = match (step.figures.rtt.is_empty(), step.figures.delivery.is_empty()) {
+        _ if run.scenario == "http" => "requests",
+        (true, true) => "connects",
+        (false, true) => "echoes",
+        (_, false) => "copies",
+    };
+    let ceiling = rate(generator.ceiling_per_s?, what);
+    let share = if percent < 1.0 { "less than 1%".into() } else { format!("{percent:.0}%") };
+    Some(match generator.ceiling_at_least {
+        Some(true) if percent >= 1.0 => {
+            format!("at most {share} of the generator's ceiling here (at least {ceiling})")
+        }
+        Some(true) => format!("{share} of the generator's ceiling here (at least {ceiling})"),
+        _ => format!("{share} of the generator's ceiling here ({ceiling})"),
+    })
 }
 
 /// What each number of clients could carry, a line a level.
@@ -222,6 +245,21 @@ mod tests {
         trust     20 of 4000 clients did not become usable (at 4000 clients)
                   p95 rests on 100 samples; 200 are needed (at 4000 clients)
     "#);
+    }
+
+    #[test]
+    fn a_calibrated_run_quotes_the_ceiling() {
+        let mut run = sample::broadcast_run();
+        let generator = run.steps[0].generator.as_mut().unwrap();
+        generator.ceiling_per_s = Some(120_000.0);
+        generator.ceiling_percent = Some(41.67);
+        let line =
+            |run: &Run| summary(run).lines().find(|line| line.starts_with("ceiling")).map(str::to_owned);
+        let said = "ceiling   42% of the generator's ceiling here (120,000 copies/s)";
+        assert_eq!(line(&run).as_deref(), Some(said));
+        run.steps[0].generator.as_mut().unwrap().ceiling_at_least = Some(true);
+        let said = "ceiling   at most 42% of the generator's ceiling here (at least 120,000 copies/s)";
+        assert_eq!(line(&run).as_deref(), Some(said));
     }
 
     #[test]

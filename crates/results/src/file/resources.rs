@@ -58,12 +58,15 @@ mod threads {
 mirror!(FileGenerator of GeneratorUse {
     ; optional
     rss_bytes_peak: u64,
+    ceiling_at_least: bool,
     ; numbers
     cpu_percent_mean,
     cpu_percent_peak,
     worker_cpu_percent_max,
     waiting_percent,
     bytes_per_client,
+    ceiling_per_s,
+    ceiling_percent,
     ; figures
     loop_lag,
 });

@@ -76,6 +76,9 @@ fn full_step() -> Step {
             waiting_percent: Some(0.5),
             rss_bytes_peak: Some(30 << 20),
             bytes_per_client: Some(480.25),
+            ceiling_per_s: Some(200_000.5),
+            ceiling_percent: Some(25.125),
+            ceiling_at_least: Some(true),
             loop_lag: figure(0),
         }),
         machine: Some(MachineUse {

@@ -18,7 +18,7 @@ pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
 }
 
 /// What neither server nor generator accounts for of the generator's machine, when it is much: 0 to 100.
-pub(super) fn others_percent(step: &Step) -> Option<f64> {
+pub fn others_percent(step: &Step) -> Option<f64> {
     let machine = step.machine.as_ref()?;
     let all = 100.0 * f64::from(machine.cores?);
     let busy = all * (1.0 - machine.idle_percent_mean? / 100.0);

@@ -201,6 +201,23 @@ fn a_full_or_lossy_link_is_the_bottleneck() {
 }
 
 #[test]
+fn a_generator_at_its_calibrated_ceiling_is_the_bottleneck() {
+    let at = |percent, at_least| {
+        judged(|step| {
+            let generator = step.generator.as_mut().unwrap();
+            (generator.ceiling_percent, generator.ceiling_at_least) = (Some(percent), Some(at_least));
+        })
+    };
+    let (who, why) = at(93.0, false);
+    assert_eq!(
+        (who, &*why),
+        (Bottleneck::Generator, "it did 93% of what it can do here, by throng calibrate")
+    );
+    assert_eq!(at(89.0, false).0, Bottleneck::None);
+    assert_eq!(at(93.0, true).0, Bottleneck::None, "it may be far from its ceiling");
+}
+
+#[test]
 fn marks_say_what_is_wrong() {
     assert_eq!(marks(&quiet(), 0.95, false), Vec::<String>::new());
     let mut wrong = with(|step| {
