@@ -34,10 +34,9 @@ impl Slack {
 
     fn of_figure(&self, figure: &str, stat: &str) -> f64 {
         match (figure, stat) {
-            // All connect at once: what the rtt is has no bearing on that.
-            ("handshake", _) => self.tail,
-            (_, "p50") => self.middle,
-            (_, "mean") => self.mean,
+            ("rtt", "p50") => self.middle,
+            ("rtt", "mean") => self.mean,
+            // Also for handshakes and copies, which come many at once.
             _ => self.tail,
         }
     }

@@ -210,9 +210,9 @@ fn counts() -> Vec<Row> {
 }
 
 fn connections() -> Vec<Row> {
-    let echo = |more: &str| format!("echo --clients 100 --rate 2000 -d 1s {more}");
+    let echo = |more: &str| format!("echo --clients 100 --rate 2000 -d 1s{more}");
     vec![
-        row("is slow to accept", "accept=2s", echo("--connect-timeout 30s"), |truth| {
+        row("is slow to accept", "accept=2s", echo(" --connect-timeout 30s"), |truth| {
             truth.at_least("handshake", 2_000.0);
             truth.just_above("handshake", "p50", 2_000.0);
             truth.exactly("connected", 100);
