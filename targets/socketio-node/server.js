@@ -1,0 +1,46 @@
+import http from 'node:http';
+
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+const CLOSE_GRACE_MS = 1000;
+
+/** Serves on host:port with socket.io of this major version, 4 or 2. Returns `close(done)`. */
+export async function serve({ host, port, version }) {
+  const server = http.createServer((request, response) => {
+    response.statusCode = request.method === 'GET' && request.url === '/' ? 200 : 404;
+    response.setHeader('Content-Length', 0);
+    response.end();
+  });
+  const io = await attach(server, version);
+  io.on('connection', (socket) => {
+    socket.on('echo', (payload, acknowledge) => {
+      if (acknowledge) acknowledge(payload);
+      else socket.emit('echo', payload);
+    });
+    socket.on('broadcast', (payload, acknowledge) => {
+      io.emit('broadcast', payload);
+      if (acknowledge) acknowledge(payload);
+      else socket.emit('broadcastResult', payload);
+    });
+  });
+  server.listen({ host, port, backlog: 4096 });
+
+  function close(done) {
+    // Closes the sessions, and then the server they came through.
+    io.close(done);
+    setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS).unref();
+  }
+
+  return { close };
+}
+
+/** Version 2 is a function in a CommonJS module, version 4 a class. */
+async function attach(server, version) {
+  // Clients bring their own library; compression, which version 2 has on by default, is off in both.
+  const options = { serveClient: false, perMessageDeflate: false, maxHttpBufferSize: MESSAGE_BYTES_MAX };
+  if (version === 2) {
+    const { default: socketIo } = await import('socket.io-2');
+    return socketIo(server, options);
+  }
+  const { Server } = await import('socket.io');
+  return new Server(server, options);
+}
