@@ -83,6 +83,8 @@ def rows(yardstick: Server) -> list[Row]:
         Row("client: CPU per echo, raw", "µs", CLIENT_CPU, clients(tools.THRONG_ECHO_RAW, tools.LOAD_TEST)),
         Row("client: CPU per echo, json", "µs", CLIENT_CPU,
             clients(tools.THRONG_ECHO_JSON, tools.WEBSOCKET_BENCH_ECHO, tools.K6_ECHO)),
+        Row("client: CPU per HTTP request", "µs", CLIENT_CPU,
+            [Pair(tools.NGINX, tool) for tool in (tools.THRONG_HTTP, tools.WRK, tools.OHA, tools.AUTOCANNON)]),
         Row(f"client: CPU per broadcast copy, {many}", "µs", CLIENT_CPU,
             clients(tools.THRONG_BROADCAST, tools.WEBSOCKET_BENCH_BROADCAST)),
         Row("client: memory per idle connection", "B", CLIENT_MEMORY,
@@ -218,7 +220,8 @@ def main() -> int:
     bench = Bench(args.cpus)
     pairs = dict.fromkeys(pair for row in chosen for pair in row.pairs)
     bench.measure([pair for pair in pairs if not pair.server.missing() and not pair.tool.missing()], args.repeats)
-    print(f"{machine()}. Clients measured against {yardstick.name}; median of {args.repeats} (lowest–highest).\n")
+    servers = f"{yardstick.name}, HTTP clients against {tools.NGINX.name}"
+    print(f"{machine()}. Clients measured against {servers}; median of {args.repeats} (lowest–highest).\n")
     print(bench.table(chosen))
     if not args.only:
         print(f"\n{loop_lag(bench, yardstick, args.repeats)}")

@@ -4,18 +4,21 @@ A tool runs at a size, which means what it can be told: messages, seconds, or cl
 small and a large run, so that starting, connecting and ending cancel out.
 """
 
+import atexit
 import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 HERE = Path(__file__).resolve().parent
 
 ECHO_CLIENTS = 50
+HTTP_CONNECTIONS = 50
 BROADCAST_CLIENTS = 1000
 PACED_CLIENTS = 10_000
 IDLE_HOLD_S = 3
@@ -158,6 +161,54 @@ WEBSOCKET_BENCH_IDLE = websocket_bench(
 )
 K6_IDLE = k6((100, 1000), lambda size: size, lambda size: 0)
 
+
+def over_http(tool: Tool) -> Tool:
+    """The same tool, given an http URL."""
+    return replace(tool, argv=lambda program, url, size: tool.argv(program, url.replace("ws:", "http:", 1), size))
+
+
+THRONG_HTTP = over_http(
+    throng((100_000, 500_000), received, "http", f"--connections={HTTP_CONNECTIONS}", "--amount={}")
+)
+# Its size is in seconds.
+WRK = over_http(Tool(
+    "wrk", "WRK", "wrk", (1, 4),
+    argv=lambda program, url, size: [program, "-t1", f"-c{HTTP_CONNECTIONS}", f"-d{size}s", url],
+    count=lambda output, size: int(re.search(r"(\d+) requests in", output)[1]),
+))
+OHA = over_http(Tool(
+    "oha", "OHA", "oha", (50_000, 250_000),
+    argv=lambda program, url, size: [
+        program, "--no-tui", "--output-format=json", f"-c{HTTP_CONNECTIONS}", f"-n{size}", url
+    ],
+    count=lambda output, size: json.loads(output)["statusCodeDistribution"]["200"],
+))
+AUTOCANNON = over_http(Tool(
+    "autocannon", "AUTOCANNON", "autocannon", (20_000, 100_000),
+    argv=lambda program, url, size: [program, "-n", "-j", f"-c{HTTP_CONNECTIONS}", f"-a{size}", url],
+    count=lambda output, size: json.loads(output.splitlines()[-1])["2xx"],
+))
+
+NGINX_CONFIG = """
+daemon off; master_process off; pid {folder}/pid; events {{ worker_connections 1024; }}
+http {{
+    access_log off; keepalive_requests 1000000000;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    server {{ listen 127.0.0.1:{port}; location / {{ return 200 ""; }} }}
+}}
+"""
+
+
+def nginx(program: str, port: int) -> list[str]:
+    """Starts it with a configuration of its own, whose folder lasts as long as this program."""
+    folder = Path(tempfile.mkdtemp(prefix="throng-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port))
+    return [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+
+
+NGINX = Server("nginx", "NGINX", "nginx", nginx)
 THRONG_SERVE = Server(
     "throng serve", "THRONG", None,
     lambda program, port: [program, "serve", f"--listen=127.0.0.1:{port}", "--threads=1"],

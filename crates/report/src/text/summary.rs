@@ -12,8 +12,10 @@ const TRUST_LINES_MAX: usize = 6;
 /// The block that ends a run, each line ending in a newline; without colour, for it is what gets quoted.
 pub fn summary(run: &Run) -> String {
     let mut lines = Vec::new();
-    if run.scenario == "echo" || run.scenario == "http" {
-        lines.extend(run.steps.last().map(wsdemo_table));
+    match run.scenario.as_str() {
+        "echo" => lines.extend(run.steps.last().map(wsdemo_table)),
+        "http" => lines.extend(run.steps.last().map(super::http::table)),
+        _ => {}
     }
     if run.scenario == "broadcast" {
         lines.extend(missing_line(run));

@@ -50,6 +50,7 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
             )
         }),
         (counts.disconnects > 0).then(|| format!("{} clients lost their connection", counts.disconnects)),
+        wrong_answers(step),
         (!rtt.is_empty() && rtt.is_marked(quantile)).then(|| {
             let needed = (10.0 / (1.0 - quantile)).round();
             format!("p{} rests on {} samples; {needed} are needed", percent(quantile), rtt.count())
@@ -59,6 +60,15 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
         counts.check().err().map(|error| format!("the generator lost count: {error}")),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// Plain requests whose answer was not the expected one: they may well be the faster ones.
+fn wrong_answers(step: &Step) -> Option<String> {
+    let wrong = step.errors.iter().filter(|(kind, _)| kind.starts_with("http_"));
+    let wrong: u64 = wrong.map(|(_, error)| error.count).sum();
+    let is_answer = step.counts.received > 0;
+    (wrong > 0 && is_answer)
+        .then(|| format!("{wrong} of {} answers were not as expected", step.counts.received))
 }
 
 fn limited(step: &Step) -> Option<String> {

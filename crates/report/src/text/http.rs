@@ -1,0 +1,57 @@
+//! The table after an HTTP run: what wrk and autocannon print, for every request.
+
+use results::Step;
+use stats::Histogram;
+
+use crate::format::{count, duration, rate};
+
+/// The latency's quantiles, by the names that wrk gives them.
+const COLUMNS: [(&str, f64); 5] =
+    [("50%", 0.5), ("75%", 0.75), ("90%", 0.9), ("99%", 0.99), ("99.9%", 0.999)];
+
+/// Latency and connecting, and how many requests were answered, how fast, and how.
+pub(super) fn table(step: &Step) -> String {
+    let names = COLUMNS.iter().map(|(name, _)| *name);
+    let head = ["mean", "σ"].into_iter().chain(names).chain(["max"]);
+    let mut table = format!("{:11}{}\n", "", head.map(|name| format!("{name:>9}")).collect::<String>());
+    for (name, histogram) in [("latency", &step.figures.rtt), ("connecting", &step.figures.handshake)] {
+        table += &line(name, histogram).unwrap_or_default();
+    }
+    let per_s = step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, ""))).unwrap_or_default();
+    let counts = &step.counts;
+    let answered = format!("{} of {} answered{per_s}", count(counts.received), count(counts.sent));
+    let wrong: u64 =
+        step.errors.iter().filter(|(kind, _)| kind.starts_with("http_")).map(|(_, error)| error.count).sum();
+    table + &format!("requests   {answered}; {} wrong\n", count(wrong))
+}
+
+fn line(name: &str, histogram: &Histogram) -> Option<String> {
+    let summary = histogram.summary()?;
+    let quantiles = COLUMNS.iter().map(|(_, q)| histogram.quantile_ns(*q));
+    let moments = [summary.mean_ns, summary.sd_ns].map(|ns| ns.round() as u64);
+    let cells = moments.into_iter().chain(quantiles).chain([histogram.max_ns()]);
+    Some(format!("{name:11}{}\n", cells.map(|ns| format!("{:>9}", duration(ns))).collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_table_for_those_who_know_wrk() {
+        let mut step = sample::echo_step();
+        (0..3).for_each(|_| step.errors.add("http_4xx", 0, "the server answered with HTTP 404"));
+        step.errors.add("reset", 0, "connection reset");
+        let table = table(&step);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(
+            lines[0],
+            "                mean        σ      50%      75%      90%      99%    99.9%      max"
+        );
+        assert!(lines[1].starts_with("latency       1.20ms    664µs   1.20ms"), "{table}");
+        assert!(lines[1].ends_with("   2.32ms   2.34ms   2.35ms"), "{table}");
+        assert!(lines[2].starts_with("connecting    7.15ms   3.96ms   7.15ms"), "{table}");
+        assert_eq!(lines[3], "requests   300,000 of 300,000 answered, 10,000/s; 3 wrong");
+    }
+}

@@ -1,0 +1,207 @@
+//! `throng http` from end to end: against the reference server, against nginx, and against servers that misbehave.
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use support::cases::check_all;
+use support::hostile::{HostileServer, Peer};
+use support::process::Process;
+use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+/// A run of one second or a few thousand requests, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(30);
+
+const CLIENTS: u64 = 2;
+
+/// Runs `throng http` with these flags, in JSON.
+fn http(url: &str, flags: &str) -> Outcome {
+    run(throng(["http", url, "--format", "json"]).args(flags.split_whitespace()), RUN_MAX)
+}
+
+/// The same, of which all must have gone well: the results.
+fn fine(url: &str, flags: &str) -> Value {
+    let outcome = http(url, flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(of("sent") > 0 && of("sent") == of("received"), "{outcome}");
+    assert_eq!(
+        (of("missing"), of("reordered"), of("unexpected"), of("disconnects")),
+        (0, 0, 0, 0),
+        "{outcome}"
+    );
+    assert_eq!(results["steps"][0]["rtt"]["count"].as_u64(), Some(of("received")), "every latency is there");
+    assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{outcome}");
+    results
+}
+
+fn root_of(server: &Server) -> String {
+    format!("http://{}/", server.address)
+}
+
+#[test]
+fn loops_and_rates_come_out_as_asked() {
+    let server = Server::start(&[]);
+    let url = root_of(&server);
+    let timed = fine(&url, "-c 4 -d 1");
+    assert_eq!(timed["scenario"], "http");
+    let duration_s = timed["steps"][0]["duration_s"].as_f64().unwrap();
+    assert!((0.9..1.5).contains(&duration_s), "a bare number is seconds: {duration_s}");
+    let counted = fine(&url, "-c 3 -p 16 --amount 5k");
+    assert_eq!(sum_of(&counted, "sent"), 5_000);
+    let paced = fine(&url, "-c 5 -d 1s -R 400");
+    assert_eq!(sum_of(&paced, "sent"), 400);
+    fine(
+        &url,
+        "-c 2 --amount 100 -m POST -b x=1 -H Content-Type:text/plain -H Host:other --expect-status 405",
+    );
+    fine(&url, "-c 2 --amount 100 -m HEAD -t 1");
+}
+
+#[test]
+fn each_request_may_have_its_connection() {
+    let mut server = Server::start(&[]);
+    fine(&root_of(&server), "-c 3 --amount 300 --no-keep-alive");
+    assert!(server.process.signal(Signal::TERM));
+    assert!(server.process.wait(RUN_MAX).is_some());
+    let (said, _) = server.process.into_output();
+    let connections =
+        said.lines().find_map(|line| line.strip_prefix("served ")?.split_once(' ')?.0.parse().ok());
+    assert!(connections.is_some_and(|connections: u64| connections >= 300), "{said}");
+}
+
+#[test]
+fn autocannons_own_command_line_prints_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("star.sock");
+    let _server = Server::start(&["--socket", socket.to_str().unwrap()]);
+    let mut command =
+        throng(["http", "-c", "10", "-d", "1", "-S", socket.to_str().unwrap(), "http://test.com"]);
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for word in ["latency", "99.9%", "requests   ", " answered, ", "/s; 0 wrong"] {
+        assert!(outcome.stdout.contains(word), "no {word:?}\n{outcome}");
+    }
+}
+
+#[test]
+fn nginx_is_asked_like_any_other() {
+    if Command::new("nginx").arg("-v").output().is_err() {
+        return skip("nginx", "there is none");
+    }
+    let (folder, address) = (tempfile::tempdir().unwrap(), free_address());
+    let place = folder.path().to_str().unwrap();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path {place}/{name};"))
+        .concat();
+    let config = format!(
+        "daemon off; master_process off; pid {place}/pid; error_log stderr; events {{}}
+         http {{ access_log off; keepalive_requests 50; {temporary}
+             server {{ listen {address};
+                 location / {{ return 200 hello; }} location /gone {{ return 410; }} }} }}"
+    );
+    let file = folder.path().join("nginx.conf");
+    std::fs::write(&file, config).unwrap();
+    let mut nginx = Command::new("nginx");
+    let _nginx = Process::start(nginx.args(["-p", place, "-e", "stderr", "-c"]).arg(&file));
+    assert!(wait_until(RUN_MAX, || is_listening(address)), "nginx does not listen");
+    // It ends each connection after 50 answers, pipelined or not: nothing may be lost by that.
+    let url = format!("http://{address}/");
+    fine(&url, "-c 4 --amount 2000 --expect-body hello");
+    fine(&url, "-c 4 --amount 2000 -p 8");
+    fine(&url, "-c 4 --amount 200 --no-keep-alive");
+    let gone = http(&format!("{url}gone"), "-c 4 --amount 100").json();
+    assert_eq!((errors_of(&gone, "http_4xx"), sum_of(&gone, "received")), (100, 100));
+    let other = http(&url, "-c 4 --amount 100 --expect-body other").json();
+    assert_eq!(errors_of(&other, "http_body"), 100);
+    let trust = &other["verdict"]["trust"];
+    assert!(trust.to_string().contains("100 of 100 answers were not as expected"), "{trust}");
+}
+
+#[test]
+fn connections_that_end_between_answers_cost_nothing() {
+    let cases: &[(&str, fn(&mut Peer))] = &[
+        ("without a word", |p| p.answer("200 OK\r\nContent-Length: 0").fin()),
+        ("said before", |p| p.answer("200 OK\r\nConnection: close\r\nContent-Length: 0").fin()),
+        ("as the body's end", |p| p.answer("200 OK\r\n\r\nhello").fin()),
+        ("HTTP/1.0", |p| p.request().send(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n").hold()),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(_, treat)| {
+            let server = HostileServer::start(*treat);
+            let results = fine(&format!("http://{}/", server.address), "-c 2 --amount 40");
+            assert_eq!(sum_of(&results, "sent"), 40);
+        },
+    );
+}
+
+#[test]
+fn misdeeds_are_counted_by_kind() {
+    let cases: &[(&str, fn(&mut Peer))] = &[
+        ("not_http", |p| p.request().send(b"SSH-2.0-OpenSSH_9.2\r\n").hold()),
+        ("not_http", |p| p.send(b"HTTP/1.1 408 Early\r\nContent-Length: 0\r\n\r\n").hold()),
+        ("bad_http", |p| p.answer("200 OK\r\nContent-Length: 1, 2").hold()),
+        ("bad_http", |p| p.answer("200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n").hold()),
+        ("http_status", |p| p.answer("101 Switching Protocols").hold()),
+        ("head_too_large", |p| p.request().send(b"HTTP/1.1 200 OK\r\n").flood(b"X-More: yes\r\n")),
+        ("eof", |p| p.request().fin()),
+        ("eof", |p| p.answer("200 OK\r\nContent-Length: 50").fin()),
+        ("reset", |p| p.request().reset()),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(kind, treat)| {
+            let server = HostileServer::start(*treat);
+            let outcome = http(&format!("http://{}/", server.address), "-c 2 -d 1 --drain-timeout 1s");
+            let results = outcome.json();
+            assert_eq!(errors_of(&results, kind), CLIENTS, "{outcome}");
+            assert_eq!(sum_of(&results, "disconnects"), CLIENTS, "{outcome}");
+        },
+    );
+}
+
+#[test]
+fn silence_is_no_answer() {
+    let server = HostileServer::start(|p| p.hold());
+    let outcome = http(&format!("http://{}/", server.address), "-c 2 -d 1 --drain-timeout 1s");
+    assert_eq!(sum_of(&outcome.json(), "missing"), CLIENTS, "{outcome}");
+}
+
+#[test]
+fn wrong_usage_is_named() {
+    let cases: &[(&str, &str)] = &[
+        ("ws://127.0.0.1:1/", "http://"),
+        ("127.0.0.1:1", "http://"),
+        ("http://127.0.0.1:1/ -c 0", "--connections"),
+        ("http://127.0.0.1:1/ -p 0", "--pipelining"),
+        ("http://127.0.0.1:1/ -p 2 --no-keep-alive", "--no-keep-alive"),
+        ("http://127.0.0.1:1/ -d 0", "--duration"),
+        ("http://127.0.0.1:1/ -d soon", "--duration"),
+        ("http://127.0.0.1:1/ -R 0", "--rate"),
+        ("http://127.0.0.1:1/ -m GE/T", "--method"),
+        ("http://127.0.0.1:1/ -b a -i b", "--input"),
+        ("http://127.0.0.1:1/ -i /no/such/file", "/no/such/file"),
+        ("http://127.0.0.1:1/ --expect-status 99", "--expect-status"),
+        ("http://127.0.0.1:1/ --compress", "--compress"),
+        ("http://127.0.0.1:1/ --dialect json", "--dialect"),
+        ("http://127.0.0.1:1/ -H Content-Length:5", "--header"),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(arguments, named)| {
+            let outcome = run(throng(["http"]).args(arguments.split_whitespace()), RUN_MAX);
+            assert_eq!(outcome.code, Some(2), "{outcome}");
+            assert!(outcome.stderr.contains(named), "stderr does not name {named:?}\n{outcome}");
+        },
+    );
+}
