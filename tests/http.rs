@@ -19,6 +19,9 @@ const RUN_MAX: Duration = Duration::from_secs(30);
 
 const CLIENTS: u64 = 2;
 
+/// What the server does, by name or by the kind of error that follows, and how it does it.
+type Case = (&'static str, fn(&mut Peer));
+
 /// Runs `throng http` with these flags, in JSON.
 fn http(url: &str, flags: &str) -> Outcome {
     run(throng(["http", url, "--format", "json"]).args(flags.split_whitespace()), RUN_MAX)
@@ -126,7 +129,7 @@ fn nginx_is_asked_like_any_other() {
 
 #[test]
 fn connections_that_end_between_answers_cost_nothing() {
-    let cases: &[(&str, fn(&mut Peer))] = &[
+    let cases: &[Case] = &[
         ("without a word", |p| p.answer("200 OK\r\nContent-Length: 0").fin()),
         ("said before", |p| p.answer("200 OK\r\nConnection: close\r\nContent-Length: 0").fin()),
         ("as the body's end", |p| p.answer("200 OK\r\n\r\nhello").fin()),
@@ -145,7 +148,7 @@ fn connections_that_end_between_answers_cost_nothing() {
 
 #[test]
 fn misdeeds_are_counted_by_kind() {
-    let cases: &[(&str, fn(&mut Peer))] = &[
+    let cases: &[Case] = &[
         ("not_http", |p| p.request().send(b"SSH-2.0-OpenSSH_9.2\r\n").hold()),
         ("not_http", |p| p.send(b"HTTP/1.1 408 Early\r\nContent-Length: 0\r\n\r\n").hold()),
         ("bad_http", |p| p.answer("200 OK\r\nContent-Length: 1, 2").hold()),
