@@ -183,6 +183,22 @@ fn a_stream_that_is_not_read_is_cut_off_and_its_session_with_it() {
 }
 
 #[test]
+fn a_poll_that_is_held_may_outlast_the_handshakes_deadline() {
+    let server = Running::with(|options| options.handshake_timeout_ns = 200_000_000);
+    let mut poller = server.connect();
+    request(&mut poller, "/echo/0/a/xhr", "");
+    assert_eq!(answer(&mut poller).1, "o\n");
+    request(&mut poller, "/echo/0/a/xhr", "");
+    // What comes after it is not late either: it could not be answered yet.
+    poller.write_all(b"POST /echo/0/a/xhr HTTP/1.1\r\n").unwrap();
+    std::thread::sleep(Duration::from_millis(600));
+    let mut sender = server.connect();
+    request(&mut sender, "/echo/0/a/xhr_send", r#"["x"]"#);
+    assert_eq!(answer(&mut sender).0, "204");
+    assert_eq!(answer(&mut poller).1, "a[\"x\"]\n");
+}
+
+#[test]
 fn a_stop_ends_streams_and_sessions() {
     let server = Running::with(|options| options.threads = 2);
     let mut streams: Vec<TcpStream> =

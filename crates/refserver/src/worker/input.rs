@@ -217,8 +217,11 @@ impl Worker {
         if verdict.answered {
             connection.phase = Phase::Open;
             connection.deadline_ns = NEVER_NS;
-        } else if !connection.is_upgraded && connection.deadline_ns == NEVER_NS {
-            // The next request on a connection that lives on has as long as the first.
+        } else if !connection.is_upgraded
+            && connection.held_by.is_none()
+            && connection.deadline_ns == NEVER_NS
+        {
+            // The next request on a connection that lives on has as long as the first, from the answer before it on.
             connection.deadline_ns = now_ns + self.options.handshake_timeout_ns;
         }
         let request = verdict.asked.then(|| connection.session.take_request()).flatten();
