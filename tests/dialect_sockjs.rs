@@ -3,14 +3,12 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::process::Process;
+use support::node::Scripts;
 use support::skip;
 use support::target::{Target, Unavailable};
 use support::throng::{Server, run, sum_of, throng};
@@ -30,71 +28,15 @@ static MACHINE: Mutex<()> = Mutex::new(());
 #[test]
 fn the_server_and_the_client_of_browsers() {
     let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let folder = match install_client() {
-        Ok(folder) => folder,
-        Err(why) => return skip("sockjs-client", &why),
+    let scripts = match Scripts::install("sockjs") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("sockjs-client (npm)", &why),
     };
     // Sessions are found by whichever thread a connection came to.
     let server = Server::start(&["--threads", "2"]);
     for transport in TRANSPORTS_IN_NODE {
-        let mut node = Command::new("node");
-        node.current_dir(&folder).args(["client.js", &format!("http://{}", server.address), transport]);
-        let outcome = run(&mut node, Duration::from_secs(30));
-        assert_eq!(outcome.code, Some(0), "{transport}: {outcome}");
-        assert_eq!(by_service(&outcome.stdout), expected(transport), "{transport}: {outcome}");
+        scripts.run("client.js", &[&format!("http://{}", server.address), transport]);
     }
-}
-
-/// Installs the client as its lockfile says; or why that cannot be.
-fn install_client() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sockjs-client");
-    for program in ["node", "npm"] {
-        if Command::new(program).arg("--version").output().is_err() {
-            return Err(format!("needs {program}"));
-        }
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder);
-    let mut process = Process::start(&mut npm);
-    let status = process.wait(Duration::from_secs(300));
-    match status.is_some_and(|status| status.success()) {
-        true => Ok(folder),
-        false => Err(process.into_output().1),
-    }
-}
-
-/// The lines of each service: sorted where two connections speak at once.
-fn by_service(stdout: &str) -> Vec<Vec<String>> {
-    let lines_of = |service: &str| {
-        let mut lines: Vec<String> =
-            stdout.lines().filter_map(|line| line.strip_prefix(service)).map(str::to_owned).collect();
-        if service == "/sockjs " {
-            lines.sort();
-        }
-        lines
-    };
-    ["/echo ", "/close ", "/cookie_needed_echo ", "/sockjs "].map(lines_of).to_vec()
-}
-
-/// What the client says when everything is as it should be.
-fn expected(transport: &str) -> Vec<Vec<String>> {
-    let open = format!("open {transport}");
-    let message = |text: &str| format!("message {}", serde_json::to_string(text).unwrap());
-    let close = "close 1000 \"Normal closure\" true".to_owned();
-    let odd = "é€\u{1f600}\u{2028}\u{200c}\u{feff}\u{ffff}\0\"\\\n</script>";
-    let echoes = ["hello", odd, &"x".repeat(5000), "after the limit"].map(message);
-    let echo = [vec![open.clone()], echoes.to_vec(), vec![close.clone()]].concat();
-    let broadcast = message(r#"{"type":"broadcast","payload":{"text":"to all"}}"#);
-    let result = message(r#"{"type":"broadcastResult","payload":{"text":"to all"}}"#);
-    let mut both =
-        vec![open.clone(), open.clone(), broadcast.clone(), broadcast, result, close.clone(), close.clone()];
-    both.sort();
-    vec![
-        echo,
-        vec![open.clone(), "close 3000 \"Go away!\" true".to_owned()],
-        vec![open, message("with a cookie"), close],
-        both,
-    ]
 }
 
 #[test]
