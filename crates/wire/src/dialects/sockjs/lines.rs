@@ -22,9 +22,13 @@ impl Lines {
         mut on_line: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut rest = bytes;
+        let is_too_long = |partial: &[u8], more: &[u8]| partial.len() + more.len() > bytes_max;
         while let Some(at) = memchr::memchr(b'\n', rest) {
             let line = &rest[..at];
             rest = &rest[at + 1..];
+            if is_too_long(&self.partial, line) {
+                return Err(Failure::MessageTooLarge);
+            }
             if self.partial.is_empty() {
                 on_line(trim_end(line))?;
                 continue;
@@ -33,7 +37,7 @@ impl Lines {
             on_line(trim_end(&self.partial))?;
             self.partial.clear();
         }
-        if self.partial.len() + rest.len() > bytes_max {
+        if is_too_long(&self.partial, rest) {
             return Err(Failure::MessageTooLarge);
         }
         self.partial.extend_from_slice(rest);
