@@ -230,7 +230,7 @@ impl Server {
         }
     }
 
-    /// The request that [`ServerEvent::Asked`] announced; once.
+    /// The request that [`ServerEvent::Asked`] announced; once, and not if the connection has failed since.
     pub fn take_request(&mut self) -> Option<SessionRequest> {
         let State::Http(http) = &mut self.state else { return None };
         http.asked.as_mut()?.request.take().map(|request| *request)
