@@ -29,6 +29,9 @@ pub(crate) struct DialectArgs {
     /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp [default: websocket]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
+    /// sockjs: ask for /info first, as browsers do; it is part of the handshake
+    #[arg(long)]
+    info: bool,
     /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages on, or the
     /// answer to a callback [default: result, where the dialect has one]
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -64,6 +67,7 @@ impl DialectArgs {
             join_params: self.join_params.clone(),
             vsn: self.vsn.clone(),
             transport: self.transport.clone(),
+            info: self.info,
             acked_by_copy: self.ack == Some(Ack::Copy),
             namespace: self.namespace.clone(),
             auth: self.auth.clone(),

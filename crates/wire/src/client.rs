@@ -1,9 +1,10 @@
 //! The client role: HTTP upgrade, WebSocket and dialect of one virtual user; or a dialect over plain requests.
 //!
 //! ```text
+//! idle --handle_open, if there is a question to ask first--> asking --200, whole--> as if idle without one
 //! idle --handle_open--> opening --101, verified--> open --close frames both ways--> open, but silent
 //! idle --handle_open, of a transport without WebSocket--> requesting, on several streams
-//! opening, open, requesting --any failure--> failed: input is discarded
+//! asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
 use crate::config::Config;
@@ -13,6 +14,7 @@ use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::head::{Expect, HeadReader};
 use crate::http::response::Response;
+use crate::http::{Exchange, Got};
 use crate::io::{Io, StreamId};
 use crate::stamp::Stamp;
 use crate::ws::End;
@@ -32,6 +34,7 @@ pub struct Client {
 enum State {
     #[default]
     Idle,
+    Asking(Box<Exchange>),
     Opening(Box<Opening>),
     Open(Session),
     Requesting(Box<HttpClientState>),
@@ -65,16 +68,55 @@ impl Client {
 
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
-        if let State::Idle = self.state
-            && let Some(requesting) = HttpClientState::new(cfg)
-        {
-            self.state = State::Requesting(Box::new(requesting));
+        match (&mut self.state, cfg.question()) {
+            (State::Requesting(dialect), _) => {
+                dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, stream);
+            }
+            (State::Idle, Some(place)) => {
+                let mut exchange = Exchange::connecting(stream);
+                exchange.handle_open(io);
+                exchange.request(io, |out| cfg.write_plain(out, "GET", place, "", None));
+                self.state = State::Asking(Box::new(exchange));
+            }
+            _ => self.begin(cfg, now_ns, io),
         }
-        if let State::Requesting(dialect) = &mut self.state {
-            return dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, stream);
+    }
+
+    /// Stream 0 is connected, and there is nothing to ask: the first request of the transport itself.
+    fn begin(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
+        self.state = match HttpClientState::new(cfg) {
+            Some(mut dialect) => {
+                dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, 0);
+                State::Requesting(Box::new(dialect))
+            }
+            None => {
+                let key = cfg.write_upgrade(now_ns, io);
+                State::Opening(Box::new(Opening { key, head: HeadReader::default() }))
+            }
+        };
+    }
+
+    /// The answer to the first question comes in.
+    fn handle_told(
+        &mut self,
+        cfg: &Config,
+        now_ns: u64,
+        mut input: &[u8],
+        io: &mut impl Io,
+    ) -> Result<(), Failure> {
+        let State::Asking(exchange) = &mut self.state else { return Ok(()) };
+        while let Some(got) = exchange.next(&cfg.options().limits, &mut input, io)? {
+            match got {
+                Got::Head { status: 200, .. } | Got::Data(_) => {}
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::End if exchange.is_open() => {
+                    self.begin(cfg, now_ns, io);
+                    return Ok(());
+                }
+                Got::End => io.open_stream(0),
+            }
         }
-        let key = cfg.write_upgrade(now_ns, io);
-        self.state = State::Opening(Box::new(Opening { key, head: HeadReader::default() }));
+        Ok(())
     }
 
     /// Bytes came in on `stream`, in any portions. After an error the connection is of no further use.
@@ -88,6 +130,10 @@ impl Client {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         let mut input = bytes;
+        if let State::Asking(_) = self.state {
+            let result = self.handle_told(cfg, now_ns, input, io);
+            return result.inspect_err(|_| self.state = State::Failed);
+        }
         if let State::Requesting(dialect) = &mut self.state {
             let result = dialect.handle_input(&mut HttpLink { cfg, now_ns, io }, stream, bytes, on);
             return result.inspect_err(|_| self.state = State::Failed);
@@ -124,6 +170,15 @@ impl Client {
     ) -> Result<(), Failure> {
         match &mut self.state {
             State::Open(session) if session.receiver.is_closed() => Ok(()),
+            State::Asking(exchange) => match exchange.handle_eof() {
+                Ok(is_whole) => {
+                    if is_whole {
+                        io.open_stream(0);
+                    }
+                    Ok(())
+                }
+                Err(failure) => Err(failure),
+            },
             State::Requesting(dialect) => {
                 let result = dialect.handle_eof(&mut HttpLink { cfg, now_ns, io }, stream, on);
                 result.inspect_err(|_| self.state = State::Failed)

@@ -155,6 +155,11 @@ impl Config {
         key
     }
 
+    /// What to ask for, below the path, before anything else.
+    pub(crate) fn question(&self) -> Option<&'static str> {
+        (self.options.of_dialect.info && self.options.dialect == DialectId::Sockjs).then_some("/info")
+    }
+
     /// Appends a plain request. `place` goes behind the path, `query` behind the path's own.
     pub(crate) fn write_plain(
         &self,

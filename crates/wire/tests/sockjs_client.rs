@@ -340,3 +340,41 @@ fn a_websocket_goes_to_a_session_of_its_own_or_without_frames_to_the_service() {
     let refused = Config::new(options).err();
     assert!(matches!(refused, Some(wire::BadOption::OfDialect { option: "transport", .. })), "{refused:?}");
 }
+
+#[test]
+fn info_is_asked_for_first_when_it_is_wanted() {
+    let info = r#"{"websocket":true,"origins":["*:*"],"cookie_needed":false,"entropy":1}"#;
+    let kept = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n", chunked(&[info]));
+    let closed = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 78\r\n\r\n{info:78}");
+    let by_eof = format!("HTTP/1.0 200 OK\r\n\r\n{info}");
+    for (transport, request) in [("websocket", "GET /echo/0"), ("xhr-polling", "POST /echo/0")] {
+        for answer in [&kept, &closed, &by_eof] {
+            let mut options = options(DialectId::Sockjs);
+            options.path = "/echo".into();
+            options.of_dialect.transport = Some(transport.into());
+            options.of_dialect.info = true;
+            let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-polling") };
+            (user.client, user.io) = (Client::new(), Streams::default());
+            user.open(0);
+            assert!(user.said(0).starts_with("GET /echo/info HTTP/1.1\r\nHost: "), "{transport}");
+            user.hear_by(0, answer.as_bytes(), 5).unwrap();
+            if answer == &by_eof {
+                user.eof(0).unwrap();
+            }
+            if answer != &kept {
+                assert_eq!((user.said(0), &user.io.opened[..]), (String::new(), &[0][..]));
+                user.open(0);
+            }
+            let said = user.said(0);
+            assert!(said.starts_with(request), "{transport}: {said}");
+            assert_eq!(said.contains("Upgrade"), transport == "websocket");
+        }
+    }
+    let mut options = options(DialectId::Sockjs);
+    options.of_dialect.info = true;
+    let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-polling") };
+    user.client = Client::new();
+    user.open(0);
+    let missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(user.hear(0, missing), Err(Failure::HttpStatus(404)));
+}

@@ -24,6 +24,8 @@ pub struct DialectOptions {
     pub vsn: Option<String>,
     /// sockjs: how frames travel; `None`: `websocket`.
     pub transport: Option<String>,
+    /// sockjs: ask for `/info` first, as browsers do, and count it as part of the handshake.
+    pub info: bool,
     /// The server has no result for a broadcast, as those have not that send everything they get to everyone: the
     /// sender's own copy acknowledges it.
     pub acked_by_copy: bool,

@@ -50,6 +50,11 @@ impl Exchange {
         Exchange { state: State::Connecting, ..Exchange::new(stream) }
     }
 
+    /// Whether the connection stands.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Idle | State::Busy)
+    }
+
     /// Whether a request is under way: the next has to wait for the end of its answer.
     pub fn is_busy(&self) -> bool {
         self.state == State::Busy || !self.waiting.is_empty()
