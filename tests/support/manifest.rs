@@ -24,6 +24,7 @@ pub struct Manifest {
     pub start: Step,
     pub ready: Ready,
     pub stop: Stop,
+    pub metrics: Option<Metrics>,
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
 }
@@ -69,6 +70,13 @@ pub struct Stop {
     pub signal: String,
     #[serde(deserialize_with = "seconds")]
     pub grace: Duration,
+}
+
+/// Figures of the server's own, at this URL, in Prometheus' text format.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metrics {
+    pub http: String,
 }
 
 /// The same target, started another way.
