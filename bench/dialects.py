@@ -62,8 +62,7 @@ def main() -> int:
     parser.add_argument("--clients", type=run.positive, default=5000, help="default 5000")
     args = parser.parse_args()
     try:
-        if "THRONG" not in os.environ:
-            os.environ["THRONG"] = run.build_throng()
+        run.build_missing()
     except Failed as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 2

@@ -41,12 +41,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a pair: how much it did, in the tool's own unit, and what that cost."""
+    """One run of a pair: how much it did, in the tool's own unit, what that cost, and what client and server printed."""
 
     units: float
     client: Cost
     server: Cost
     output: str
+    said: str
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,27 @@ def rows(yardstick: Server) -> list[Row]:
     def servers(tool: Tool) -> list[Pair]:
         return [Pair(tools.THRONG_SERVE, tool), Pair(tools.UWS_SERVER, tool)]
 
-    many = f"{tools.BROADCAST_CLIENTS:,} clients"
+    broadcasts = [
+        row
+        for count, (ours, theirs) in tools.BROADCASTS.items()
+        for row in (
+            Row(f"client: CPU per broadcast copy, {count:,} clients", "µs", CLIENT_CPU, clients(ours, theirs)),
+            Row(f"server: CPU per broadcast copy, {count:,} clients", "µs", SERVER_CPU, servers(ours)),
+        )
+    ]
     return [
         Row("client: CPU per echo, raw", "µs", CLIENT_CPU, clients(tools.THRONG_ECHO_RAW, tools.LOAD_TEST)),
         Row("client: CPU per echo, json", "µs", CLIENT_CPU,
             clients(tools.THRONG_ECHO_JSON, tools.WEBSOCKET_BENCH_ECHO, tools.K6_ECHO)),
         Row("client: CPU per HTTP request", "µs", CLIENT_CPU,
             [Pair(tools.NGINX, tool) for tool in (tools.THRONG_HTTP, tools.WRK, tools.OHA, tools.AUTOCANNON)]),
-        Row(f"client: CPU per broadcast copy, {many}", "µs", CLIENT_CPU,
-            clients(tools.THRONG_BROADCAST, tools.WEBSOCKET_BENCH_BROADCAST)),
+        Row("client: CPU per connection made", "µs", CLIENT_CPU,
+            clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
         Row("client: memory per idle connection", "B", CLIENT_MEMORY,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
         Row("server: CPU per echo, raw", "µs", SERVER_CPU, servers(tools.THRONG_ECHO_RAW)),
-        Row(f"server: CPU per broadcast copy, {many}", "µs", SERVER_CPU, servers(tools.THRONG_BROADCAST)),
         Row("server: memory per idle connection", "B", SERVER_MEMORY, servers(tools.THRONG_IDLE)),
+        *broadcasts,
     ]
 
 
@@ -128,7 +136,7 @@ class Bench:
                 cost = client.wait(RUN_TIMEOUT_S, tool.done and (lambda output: tool.done(output, size)))
                 output = client.output()
             try:
-                return Run(tool.count(output, size), cost, target.kill(), output)
+                return Run(tool.count(output, size), cost, target.kill(), output, target.output())
             except (LookupError, ValueError) as error:
                 raise Failed(f"{tool.name}: its output does not say how much it did: {error!r}") from error
 
@@ -172,14 +180,42 @@ def loop_lag(bench: Bench, server: Server, repeats: int) -> str:
     )
 
 
-def build_throng() -> str:
-    """Builds this checkout's throng; its path."""
-    build = ["cargo", "build", "--release", "-p", "throng", "--message-format=json-render-diagnostics"]
+def completion(bench: Bench, repeats: int) -> str:
+    """How long `throng serve` takes until everybody has a broadcast, beside what the sends alone take."""
+    clients, took = tools.PACED_CLIENTS, {tools.BARE_SENDS: [], tools.THRONG_SERVE: []}
+    try:
+        for _ in range(repeats):
+            for server, times in took.items():
+                run = bench.run(Pair(server, tools.THRONG_SPACED), clients)
+                if server is tools.BARE_SENDS:
+                    times.append(statistics.median(int(ns) / 1e6 for ns in run.said.split() if ns.isdigit()))
+                else:
+                    times.append(tools.last_step(run.output)["completion"]["p50_ms"])
+    except Failed as failure:
+        return f"A broadcast's completion: failed: {failure}"
+    sends, complete = (statistics.median(times) for times in took.values())
+    return (
+        f"A broadcast of throng serve to {clients:,} clients was complete after {complete:.1f} ms (median); as many bare "
+        f"sends, one after the other, take {sends:.1f} ms: {complete / sends:.2f} times that."
+    )
+
+
+def build(*package: str) -> str:
+    """Builds a program of this checkout; its path."""
+    build = ["cargo", "build", "--release", *package, "--message-format=json-render-diagnostics"]
     done = subprocess.run(build, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise Failed(f"{' '.join(build)}: exit status {done.returncode}")
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     return next(message["executable"] for message in reversed(messages) if message.get("executable"))
+
+
+def build_missing() -> None:
+    """Builds what is this checkout's own, unless a variable names another."""
+    if "THRONG" not in os.environ:
+        os.environ["THRONG"] = build("--package=throng")
+    if "BARE_SENDS" not in os.environ:
+        os.environ["BARE_SENDS"] = build("--package=throng-refserver", "--example=bare_sends")
 
 
 def figure(value: float) -> str:
@@ -210,8 +246,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only the rows whose title contains this")
     args = parser.parse_args()
     try:
-        if "THRONG" not in os.environ:
-            os.environ["THRONG"] = build_throng()
+        build_missing()
     except Failed as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 2
@@ -225,6 +260,7 @@ def main() -> int:
     print(bench.table(chosen))
     if not args.only:
         print(f"\n{loop_lag(bench, yardstick, args.repeats)}")
+        print(f"\n{completion(bench, args.repeats)}")
     return 1 if bench.failures else 0
 
 

@@ -19,7 +19,6 @@ HERE = Path(__file__).resolve().parent
 
 ECHO_CLIENTS = 50
 HTTP_CONNECTIONS = 50
-BROADCAST_CLIENTS = 1000
 PACED_CLIENTS = 10_000
 IDLE_HOLD_S = 3
 K6_QUIET = ["--quiet", "--no-usage-report", "--summary-mode=disabled", "--address="]
@@ -137,13 +136,28 @@ WEBSOCKET_BENCH_ECHO = websocket_bench(
 )
 K6_ECHO = k6((20_000, 100_000), lambda size: ECHO_CLIENTS, lambda size: size // ECHO_CLIENTS)
 
-THRONG_BROADCAST = throng(
-    (100, 1000), received, "broadcast", "--dialect=json", f"--step-size={BROADCAST_CLIENTS}", "--sample-size={}",
-    "--total-steps=1"
-)
-WEBSOCKET_BENCH_BROADCAST = websocket_bench(
-    (40, 400), lambda size: size * BROADCAST_CLIENTS, "broadcast", f"--step-size={BROADCAST_CLIENTS}",
-    "--sample-size={}"
+
+
+def throng_broadcast(clients: int, sizes: tuple[int, int]) -> Tool:
+    return throng(
+        sizes, received, "broadcast", "--dialect=json", f"--step-size={clients}", "--sample-size={}", "--total-steps=1"
+    )
+
+
+def websocket_bench_broadcast(clients: int, sizes: tuple[int, int]) -> Tool:
+    return websocket_bench(
+        sizes, lambda size: size * clients, "broadcast", f"--step-size={clients}", "--sample-size={}"
+    )
+
+
+# Clients, and a broadcast of each.
+BROADCASTS = {
+    1000: (throng_broadcast(1000, (100, 1000)), websocket_bench_broadcast(1000, (40, 400))),
+    9000: (throng_broadcast(9000, (20, 120)), websocket_bench_broadcast(9000, (8, 48))),
+}
+# One at a time, with pauses, so that none waits for another.
+THRONG_SPACED = throng(
+    (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--dialect=json", "--clients={}", "--rate=5", "--duration=5s"
 )
 
 # Its clients say something once a minute, so nearly all of them are silent.
@@ -212,5 +226,8 @@ NGINX = Server("nginx", "NGINX", "nginx", nginx)
 THRONG_SERVE = Server(
     "throng serve", "THRONG", None,
     lambda program, port: [program, "serve", f"--listen=127.0.0.1:{port}", "--threads=1"],
+)
+BARE_SENDS = Server(
+    "bare sends", "BARE_SENDS", None, lambda program, port: [program, str(port), str(PACED_CLIENTS)]
 )
 UWS_SERVER = Server("µWebSockets", "UWS_SERVER", None, lambda program, port: [program, str(port)])
