@@ -17,7 +17,7 @@ use crate::http::request::{self, Request};
 use crate::io::{Io, StreamId};
 use crate::limits::{DeflateOptions, Limits};
 use crate::room::Room;
-use crate::session::SessionRequest;
+use crate::session::{SessionRequest, Word};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
 use crate::ws::upgrade;
@@ -214,7 +214,12 @@ impl Server {
     ) -> Result<(), Failure> {
         let State::Open(Session { sender, dialect, .. }) = &mut self.state else { return Ok(()) };
         let result = dialect.handle_timeout(&mut ServerLink { cfg, now_ns, sender, io }, on);
-        if let Err(failure) = result {
+        self.settle(result, io)
+    }
+
+    /// Ends an open connection whose dialect has failed.
+    fn settle(&mut self, result: Result<(), Failure>, io: &mut impl Io) -> Result<(), Failure> {
+        if let (Err(failure), State::Open(Session { sender, .. })) = (result, &mut self.state) {
             sender.fail(io, failure);
             self.state = State::Done;
             io.close_stream(0);
@@ -232,19 +237,31 @@ impl Server {
 
     /// The request that [`ServerEvent::Asked`] announced; once, and not if the connection has failed since.
     pub fn take_request(&mut self) -> Option<SessionRequest> {
-        let State::Http(http) = &mut self.state else { return None };
-        http.asked.as_mut()?.request.take().map(|request| *request)
+        match &mut self.state {
+            State::Http(http) => http.asked.as_mut()?.request.take().map(|request| *request),
+            State::Open(session) => session.dialect.take_request(),
+            State::Done => None,
+        }
     }
 
-    /// The answer to the request taken is written to this connection. Goes on with what came in meanwhile.
+    /// The answer to the request taken is written to this connection, and the session's word, if it has one, is for
+    /// it. Goes on with what came in meanwhile.
     pub fn handle_answered(
         &mut self,
         cfg: &ServerConfig,
         now_ns: u64,
+        word: Option<Word>,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        let State::Http(http) = &mut self.state else { return Ok(()) };
+        let http = match &mut self.state {
+            State::Http(http) => http,
+            State::Open(Session { sender, dialect, .. }) => {
+                let result = dialect.handle_answered(&mut ServerLink { cfg, now_ns, sender, io }, word, on);
+                return self.settle(result, io);
+            }
+            State::Done => return Ok(()),
+        };
         let Some(Asked { keep_alive, waiting, .. }) = http.asked.take() else { return Ok(()) };
         on(ServerEvent::Requested { keep_alive });
         if !keep_alive {

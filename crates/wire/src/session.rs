@@ -11,7 +11,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::dialects::sockjs;
+use crate::dialects::{socketio, sockjs};
 use crate::io::{Io, StreamId};
 use crate::server::{ServerConfig, ServerEvent};
 
@@ -37,16 +37,23 @@ pub struct SessionRequest {
 #[derive(Debug)]
 pub(crate) enum RequestOf {
     Sockjs(sockjs::session::Request),
+    Socketio(socketio::session::Request),
 }
 
 /// What became of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub enum Answer {
     /// It is answered.
     Whole,
     /// It is kept open, in the place of whichever was before.
     Held,
+    /// It is answered, and there is a word for [`Server::handle_answered`](crate::Server::handle_answered).
+    Told(Word),
 }
+
+/// What a session has for the connection that asked, besides what it wrote: a WebSocket may take it over.
+#[derive(Debug)]
+pub struct Word(pub(crate) socketio::session::Told);
 
 impl SessionRequest {
     /// Names the session among those of all dialects.
@@ -70,6 +77,7 @@ impl SessionRequest {
     pub fn refuse(self, io: &mut impl Io) {
         match self.of {
             RequestOf::Sockjs(request) => request.refuse(&self.body, io),
+            RequestOf::Socketio(request) => request.refuse(io),
         }
     }
 }
@@ -83,6 +91,7 @@ pub struct Session {
 #[derive(Debug)]
 enum State {
     Sockjs(sockjs::session::Session),
+    Socketio(socketio::session::Session),
 }
 
 /// What a dialect's session acts through.
@@ -127,6 +136,7 @@ impl Session {
     pub fn new(request: &SessionRequest) -> Session {
         let state = match &request.of {
             RequestOf::Sockjs(request) => State::Sockjs(sockjs::session::Session::new(request)),
+            RequestOf::Socketio(request) => State::Socketio(socketio::session::Session::new(request)),
         };
         Session { state }
     }
@@ -145,6 +155,10 @@ impl Session {
             (State::Sockjs(session), RequestOf::Sockjs(of)) => {
                 session.handle_request(link, of, &request.body, on)
             }
+            (State::Socketio(session), RequestOf::Socketio(of)) => {
+                session.handle_request(link, of, &request.body, on)
+            }
+            _ => unreachable!("a session's name is of its dialect"),
         }
     }
 
@@ -159,6 +173,7 @@ impl Session {
         let link = &mut SessionLink { cfg, now_ns, io };
         match &mut self.state {
             State::Sockjs(session) => session.handle_lost(link, on),
+            State::Socketio(session) => session.handle_lost(link, on),
         }
     }
 
@@ -167,6 +182,7 @@ impl Session {
         let link = &mut SessionLink { cfg, now_ns, io };
         match &mut self.state {
             State::Sockjs(session) => session.handle_broadcast(link, frames),
+            State::Socketio(session) => session.handle_broadcast(link, frames),
         }
     }
 
@@ -174,6 +190,7 @@ impl Session {
     pub fn poll_timeout(&self) -> Option<u64> {
         match &self.state {
             State::Sockjs(session) => session.poll_timeout(),
+            State::Socketio(session) => session.poll_timeout(),
         }
     }
 
@@ -188,6 +205,7 @@ impl Session {
         let link = &mut SessionLink { cfg, now_ns, io };
         match &mut self.state {
             State::Sockjs(session) => session.handle_timeout(link, on),
+            State::Socketio(session) => session.handle_timeout(link, on),
         }
     }
 
@@ -195,6 +213,7 @@ impl Session {
     pub fn is_over(&self) -> bool {
         match &self.state {
             State::Sockjs(session) => session.is_over(),
+            State::Socketio(session) => session.is_over(),
         }
     }
 }

@@ -21,9 +21,10 @@ fn config() -> ServerConfig {
     ServerConfig { of_dialect, ..ServerConfig::default() }
 }
 
-/// What came of frames; ids, which are random, are replaced.
+/// What came of frames, and of one more message, before which the server greets whom it has not; ids, which are
+/// random, are replaced.
 fn serve_io(path: &str, frames: &[u8]) -> (Vec<String>, Vec<Happened>, Result<(), Failure>) {
-    let outcome = serve_at(&config(), path, "", frames);
+    let outcome = serve_at(&config(), path, "", &[frames, &masked_texts(&["6"])].concat());
     let said = said(&outcome.out).iter().map(|text| without_sid(text)).collect();
     (said, outcome.events, outcome.result)
 }
@@ -183,7 +184,7 @@ fn the_benchmarks_events() {
     let with = |frames: Vec<u8>| serve_io(PATH, &[connect.clone(), frames].concat());
     let (said, events, _) = with(masked_texts(&[r#"42["echo",{"a":1}]"#, r#"425["echo",{"a":2},3]"#]));
     assert_eq!(said[3..], [r#"42["echo",{"a":1}]"#, r#"435[{"a":2},3]"#]);
-    assert_eq!(events[1..], [Happened::Echoed(18), Happened::Echoed(18)]);
+    assert_eq!(events[1..], [Happened::Echoed(18), Happened::Echoed(21)]);
 
     let (said, events, _) = with(masked_texts(&[r#"42["broadcast",{"a":1}]"#]));
     assert_eq!(said[3..], [r#"42["broadcastResult",{"a":1}]"#]);
@@ -261,6 +262,8 @@ fn engine_io_alone_echoes() {
 fn the_server_pings_and_gives_up() {
     let mut served = Served::new(PATH);
     served.hear(0, "40");
+    assert_eq!(served.server.poll_timeout(), Some(10 * MS));
+    assert_eq!(served.wake(10 * MS), (vec![r#"42["auth",{}]"#.to_owned()], Ok(())), "in a segment of its own");
     assert_eq!(served.server.poll_timeout(), Some(300 * MS));
     assert_eq!(served.wake(300 * MS), (vec!["2".to_owned()], Ok(())));
     assert_eq!(served.server.poll_timeout(), Some(500 * MS));

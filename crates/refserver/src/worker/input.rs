@@ -5,6 +5,7 @@ use std::io;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
+use wire::session::Word;
 use wire::{Failure, Io, ServerEvent, StreamId};
 
 use super::{Buffers, READ_BYTES, Worker};
@@ -57,8 +58,8 @@ pub(super) enum Call<'a> {
     Eof,
     Timeout,
     Close(u16),
-    /// A session has answered the request it was asked.
-    Answered,
+    /// A session has answered what it was asked, and has this to say besides.
+    Answered(Option<Word>),
 }
 
 impl Worker {
@@ -204,7 +205,7 @@ impl Worker {
             Call::Input(bytes) => session.handle_input(cfg, now_ns, 0, bytes, &mut io, &mut on),
             Call::Eof => session.handle_eof(cfg, now_ns, 0, &mut on),
             Call::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
-            Call::Answered => session.handle_answered(cfg, now_ns, &mut io, &mut on),
+            Call::Answered(word) => session.handle_answered(cfg, now_ns, word, &mut io, &mut on),
             Call::Close(code) => {
                 session.close(cfg, now_ns, code, &mut io);
                 Ok(())

@@ -124,7 +124,7 @@ impl Worker {
         let mut unused = Vec::new();
         let (rng, is_answered) = (&mut self.rng, false);
         request.refuse(&mut SessionIo { request: &mut output, held: &mut unused, rng, is_answered });
-        self.answer(key, output, true);
+        self.answer(key, output, Answer::Whole);
     }
 
     /// Calls a session, and does what it wants done.
@@ -175,15 +175,17 @@ impl Worker {
         let held = if is_answered { entry.held.take() } else { entry.held };
         self.leave_rooms(left);
         match held.and_then(|token| self.find(token)) {
-            Some(connection) => self.answer(connection, to_held, is_answered),
+            Some(connection) => {
+                self.answer(connection, to_held, if is_answered { Answer::Whole } else { Answer::Held });
+            }
             None => self.buffers.second = Buffers::reuse(to_held),
         }
         match answer {
             Some((connection, answer)) => {
-                if answer == Answer::Held {
+                if let Answer::Held = answer {
                     self.hold(key, connection);
                 }
-                self.answer(connection, to_request, answer == Answer::Whole);
+                self.answer(connection, to_request, answer);
             }
             None => self.buffers.output = Buffers::reuse(to_request),
         }
@@ -198,14 +200,19 @@ impl Worker {
         self.connections[connection].held_by = Some(TOKEN_SESSION | token(key, entry.serial));
     }
 
-    /// Sends what a session has said to a connection; `is_whole`: the answer ends with it.
-    fn answer(&mut self, key: usize, output: Vec<u8>, is_whole: bool) {
+    /// Sends what a session has said to a connection, which goes on if its answer ends with that.
+    fn answer(&mut self, key: usize, output: Vec<u8>, answer: Answer) {
         let token = self.token_of(key);
         self.send_output(key, &output);
         self.buffers.output = Buffers::reuse(output);
-        if is_whole && self.find(token).is_some() {
+        let word = match answer {
+            Answer::Held => return,
+            Answer::Whole => None,
+            Answer::Told(word) => Some(word),
+        };
+        if self.find(token).is_some() {
             self.connections[key].held_by = None;
-            self.call(key, Call::Answered);
+            self.call(key, Call::Answered(word));
         }
     }
 

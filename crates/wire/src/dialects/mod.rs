@@ -13,7 +13,7 @@ mod options;
 pub(crate) mod over_http;
 mod phoenix;
 mod raw;
-mod socketio;
+pub(crate) mod socketio;
 pub(crate) mod sockjs;
 mod token;
 
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::server::{ServerConfig, ServerEvent};
-use crate::session::SessionRequest;
+use crate::session::{SessionRequest, Word};
 use crate::stamp::Stamp;
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
@@ -152,6 +152,21 @@ pub(crate) trait ServerDialect: Default {
         Ok(())
     }
 
+    /// What a session is asked, once [`ServerEvent::Asked`] has said that there is something.
+    fn take_request(&mut self) -> Option<SessionRequest> {
+        None
+    }
+
+    /// The session asked has answered; `None`: it has nothing to say to the connection, or there is no such session.
+    fn handle_answered<I: Io>(
+        &mut self,
+        _link: &mut ServerLink<'_, I>,
+        _word: Option<Word>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// The connection is about to be closed by this side. Says the dialect's last words.
     fn handle_close<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
 }
@@ -171,6 +186,7 @@ pub(crate) enum PlainAnswer {
 pub(crate) fn plain_answer(cfg: &ServerConfig, request: &Request<'_>, io: &mut impl Io) -> PlainAnswer {
     match cfg.dialect.unwrap_or_else(|| DialectId::at(request.path())) {
         DialectId::Sockjs => sockjs::plain_answer(cfg, request, io),
+        DialectId::Socketio => socketio::plain_answer(cfg, request, io),
         _ => PlainAnswer::Status(match (request.path(), request.method) {
             ("/", "GET" | "HEAD") => 200,
             ("/", _) => 405,
@@ -286,6 +302,19 @@ macro_rules! dialects {
                 on: &mut impl FnMut(ServerEvent<'_>),
             ) -> Result<(), Failure> {
                 match self { $(ServerState::$id(d) => d.handle_message(link, text, start, on),)* }
+            }
+
+            pub(crate) fn take_request(&mut self) -> Option<SessionRequest> {
+                match self { $(ServerState::$id(d) => d.take_request(),)* }
+            }
+
+            pub(crate) fn handle_answered<I: Io>(
+                &mut self,
+                link: &mut ServerLink<'_, I>,
+                word: Option<Word>,
+                on: &mut impl FnMut(ServerEvent<'_>),
+            ) -> Result<(), Failure> {
+                match self { $(ServerState::$id(d) => d.handle_answered(link, word, on),)* }
             }
 
             pub(crate) fn handle_close<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {

@@ -1,6 +1,6 @@
 //! Answers with a body: whole, or in chunks as they come up (RFC 9112 §7.1).
 
-use super::request::{CLOSE, status_text};
+use super::request::{CLOSE, Request, status_text};
 
 /// How an answer's head goes on after its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,4 +77,20 @@ impl AnswerHead {
             }
         }
     }
+}
+
+/// What lets pages of other origins read the answer, credentials included.
+pub(crate) fn cors(request: &Request<'_>) -> String {
+    let text = |name| request.fields.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
+    let mut fields = match text("origin") {
+        Some(origin) => {
+            format!("Access-Control-Allow-Origin: {origin}\r\nAccess-Control-Allow-Credentials: true\r\n")
+        }
+        None => "Access-Control-Allow-Origin: *\r\n".to_owned(),
+    };
+    fields.push_str("Vary: Origin\r\n");
+    if let Some(headers) = text("access-control-request-headers").filter(|headers| !headers.is_empty()) {
+        fields.push_str(&format!("Access-Control-Allow-Headers: {headers}\r\n"));
+    }
+    fields
 }

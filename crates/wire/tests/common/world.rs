@@ -140,25 +140,28 @@ impl World {
 
     /// Lets time pass, a second at a time.
     pub(crate) fn pass_s(&mut self, seconds: u64) {
-        for _ in 0..seconds {
-            self.now_ns += 1_000_000_000;
-            let now_ns = self.now_ns;
-            let due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
-            for at in 0..self.connections.len() {
-                if due(self.connections[at].server.poll_timeout()) && !self.connections[at].closed {
-                    let called = self.call(at, |server, cfg, now_ns, io, happened| {
-                        server.handle_timeout(cfg, now_ns, io, &mut |event| happened.note(event))
-                    });
-                    called.expect("timeouts do not fail");
-                }
+        (0..seconds).for_each(|_| self.pass_ms(1000));
+    }
+
+    /// Lets time pass at once.
+    pub(crate) fn pass_ms(&mut self, ms: u64) {
+        self.now_ns += ms * 1_000_000;
+        let now_ns = self.now_ns;
+        let due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+        for at in 0..self.connections.len() {
+            if due(self.connections[at].server.poll_timeout()) && !self.connections[at].closed {
+                let called = self.call(at, |server, cfg, now_ns, io, happened| {
+                    server.handle_timeout(cfg, now_ns, io, &mut |event| happened.note(event))
+                });
+                assert_eq!(called.is_err(), self.connections[at].closed, "who is too late is cut off");
             }
-            let sessions = self.sessions.iter();
-            let due: Vec<String> = sessions
-                .filter(|(_, kept)| due(kept.session.poll_timeout()))
-                .map(|(name, _)| name.clone())
-                .collect();
-            due.iter().for_each(|name| self.call_session(name, Verb::Timeout));
         }
+        let sessions = self.sessions.iter();
+        let due: Vec<String> = sessions
+            .filter(|(_, kept)| due(kept.session.poll_timeout()))
+            .map(|(name, _)| name.clone())
+            .collect();
+        due.iter().for_each(|name| self.call_session(name, Verb::Timeout));
     }
 
     /// Sessions that are kept.
@@ -189,7 +192,7 @@ impl World {
             } else {
                 let mut io = Output::default();
                 request.refuse(&mut io);
-                self.answer(at, &io.streams[0], true);
+                self.answer(at, &io.streams[0], Answer::Whole);
             }
         }
         result
@@ -217,31 +220,39 @@ impl World {
         }
         if is_over {
             self.sessions.remove(name);
+            let own = Member::Session(name.to_owned());
+            self.rooms.values_mut().for_each(|members| members.retain(|member| *member != own));
         }
         let broadcasts = std::mem::take(&mut happened.broadcasts);
         self.settle(happened, &Member::Session(name.to_owned()));
         let [to_request, to_held] = &io.streams;
         assert!(before.is_some() || to_held.is_empty(), "nobody to say it to");
         if let Some(at) = before {
-            self.answer(at, to_held, io.closed[usize::from(HELD)]);
+            let is_whole = io.closed[usize::from(HELD)];
+            self.answer(at, to_held, if is_whole { Answer::Whole } else { Answer::Held });
         }
         if let Some((at, answer)) = answer {
             assert!(!io.closed[usize::from(REQUEST)]);
-            self.answer(at, to_request, answer == Answer::Whole);
+            self.answer(at, to_request, answer);
         }
         // Only now: the session itself may be a member.
         self.settle(Happened { broadcasts, ..Happened::default() }, &Member::Session(name.to_owned()));
     }
 
-    fn answer(&mut self, at: usize, bytes: &[u8], is_whole: bool) {
+    /// Hands on what a session says, and has the connection go on if its answer ends with that.
+    fn answer(&mut self, at: usize, bytes: &[u8], answer: Answer) {
         self.connections[at].out.extend_from_slice(bytes);
-        if is_whole {
-            self.connections[at].held_by = None;
-            // What waited may be nonsense: the output says so, and the connection is closed.
-            let _ = self.call(at, |server, cfg, now_ns, io, happened| {
-                server.handle_answered(cfg, now_ns, io, &mut |event| happened.note(event))
-            });
-        }
+        let word = match answer {
+            Answer::Held => return,
+            Answer::Whole => None,
+            Answer::Told(word) => Some(word),
+        };
+        self.connections[at].held_by = None;
+        let called = self.call(at, |server, cfg, now_ns, io, happened| {
+            server.handle_answered(cfg, now_ns, word, io, &mut |event| happened.note(event))
+        });
+        // What waited may be nonsense: the output says so.
+        assert!(called.is_ok() || self.connections[at].closed, "who fails is cut off");
     }
 
     fn settle(&mut self, happened: Happened, member: &Member) {

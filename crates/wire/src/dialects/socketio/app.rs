@@ -42,6 +42,8 @@ pub(crate) struct App {
     version: Version,
     connected: [bool; NAMESPACES.len()],
     partial: Option<Box<Partial>>,
+    /// What is still to be said to who has connected.
+    greeting: Option<Vec<u8>>,
 }
 
 /// A packet whose attachments are still coming in.
@@ -56,16 +58,36 @@ struct Partial {
 struct Reply<'a> {
     namespace: &'static [u8],
     attachments: &'a [Vec<u8>],
+    /// Of the message that is answered, its attachments apart.
+    bytes: u32,
 }
 
 impl App {
     pub(crate) fn new(version: Version) -> App {
-        App { version, connected: [false; NAMESPACES.len()], partial: None }
+        App { version, connected: [false; NAMESPACES.len()], partial: None, greeting: None }
     }
 
     /// Whether any namespace is connected.
     pub(crate) fn is_connected(&self) -> bool {
         self.connected.contains(&true)
+    }
+
+    /// Whether there is something to be said in a packet of its own: [`greet`](App::greet).
+    pub(crate) fn has_greeting(&self) -> bool {
+        self.greeting.is_some()
+    }
+
+    /// Says the event that follows a connect.
+    pub(crate) fn greet(&mut self, out: &mut impl Outlet) {
+        if let Some(packet) = self.greeting.take() {
+            out.text(&[&packet]);
+        }
+    }
+
+    /// Joins the rooms of all namespaces that are connected.
+    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+        let connected = NAMESPACES.iter().zip(self.connected).filter(|(_, is_connected)| *is_connected);
+        connected.for_each(|(namespace, _)| on(ServerEvent::Joined { room: out.room(namespace) }));
     }
 
     /// Whether the message is an event whose answer is the message itself.
@@ -74,6 +96,7 @@ impl App {
         message.starts_with(br#"42["echo","#)
             && self.connected[0]
             && self.partial.is_none()
+            && self.greeting.is_none()
             && json::array(&message[2..], |_| {}).is_some()
     }
 
@@ -95,7 +118,7 @@ impl App {
             return Err(Failure::BadMessage);
         }
         let packet = Packet::parse(text)?;
-        let Some(missing @ 1..) = packet.attachments else { return self.perform(&packet, &[], out, on) };
+        let Some(missing @ 1..) = packet.attachments else { return self.perform(text, &[], out, on) };
         let is_sound = json::array(packet.payload, |_| {}).is_some()
             && packet::are_placeholders_sound(packet.payload, missing);
         if !is_sound {
@@ -119,16 +142,17 @@ impl App {
             self.partial = Some(partial);
             return Ok(());
         }
-        self.perform(&Packet::parse(&partial.text)?, &partial.attachments, out, on)
+        self.perform(&partial.text, &partial.attachments, out, on)
     }
 
     fn perform(
         &mut self,
-        packet: &Packet<'_>,
+        text: &[u8],
         attachments: &[Vec<u8>],
         out: &mut impl Outlet,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
+        let packet = Packet::parse(text)?;
         let name = packet.namespace.split(|&byte| byte == b'?').next().unwrap_or_default();
         let found = NAMESPACES.iter().position(|known| *known == name);
         let connected = found.filter(|&at| self.connected[at]);
@@ -150,8 +174,9 @@ impl App {
             // Nothing was asked to be acknowledged.
             (Kind::Ack, _, Some(_)) => json::array(packet.payload, |_| {}).ok_or(Failure::BadMessage)?,
             (Kind::Event, _, Some(at)) => {
-                let reply = Reply { namespace: NAMESPACES[at], attachments };
-                return reply.to_event(packet, out, on);
+                let bytes = text.len() as u32 + 1;
+                let reply = Reply { namespace: NAMESPACES[at], attachments, bytes };
+                return reply.to_event(&packet, out, on);
             }
             _ => return Err(Failure::BadMessage),
         }
@@ -176,7 +201,7 @@ impl App {
             }
         }
         let auth = if auth.is_empty() { b"{}" } else { auth };
-        out.text(&[b"42", name, comma, br#"["auth","#, auth, b"]"]);
+        self.greeting = Some([b"42", name, comma, br#"["auth","#, auth, b"]"].concat());
         on(ServerEvent::Joined { room: out.room(namespace) });
     }
 
@@ -216,7 +241,7 @@ impl Reply<'_> {
             _ => return Ok(()),
         };
         if name != b"broadcast" {
-            on(ServerEvent::Echoed { bytes: packet.payload.len() as u32 });
+            on(ServerEvent::Echoed { bytes: self.bytes });
         }
         match packet.id.filter(|_| name != b"message") {
             Some(id) => {

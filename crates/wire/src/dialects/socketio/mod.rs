@@ -17,17 +17,21 @@
 //! Over plain requests the same packets go joined: [`payload`].
 
 mod app;
+mod candidate;
 mod client;
 mod handshake;
 mod heartbeat;
 mod packet;
 mod payload;
 mod server;
+mod service;
+pub(crate) mod session;
 mod side;
 mod talk;
 
 pub(crate) use client::Client;
 pub(crate) use server::Server;
+pub(crate) use service::plain_answer;
 
 use self::app::SID_CHARS;
 use super::{Parts, json, padding, token};
@@ -36,6 +40,9 @@ use crate::event::Kind;
 use crate::io::Io;
 use crate::json::{escape, object};
 use crate::stamp;
+
+/// How long a WebSocket has to take a session over. engine.io gives it 10 seconds.
+const UPGRADE_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// A version of Engine.IO, and of Socket.IO with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,6 +1,9 @@
 //! The server's side over a WebSocket: a packet is a message.
 
 use super::app::{self, Outlet, SID_CHARS};
+use super::candidate::Candidate;
+use super::payload::{self, Unit};
+use super::session::Told;
 use super::side::{Next, Opening, Side};
 use super::{Service, Version, query_param, sid};
 use crate::dialects::{ServerDialect, ServerLink};
@@ -9,6 +12,7 @@ use crate::http::request::Request;
 use crate::io::Io;
 use crate::room::Room;
 use crate::server::ServerEvent;
+use crate::session::{SessionRequest, Word};
 use crate::ws::close::NO_CODE;
 
 /// Where the payload of a server's unsealed frame starts.
@@ -21,7 +25,9 @@ pub(crate) type Server = Box<Connection>;
 pub(crate) enum Connection {
     /// Before the upgrade.
     New(Version, Service),
-    Live(Side),
+    /// About to take over a session.
+    Candidate(Candidate),
+    Live(Box<Side>),
 }
 
 impl Default for Connection {
@@ -33,19 +39,30 @@ impl Default for Connection {
 impl ServerDialect for Server {
     fn open(request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
         let version = query_param(request.target, "EIO").and_then(Version::named).ok_or(400u16)?;
-        let is_plain = query_param(request.target, "transport") == Some("websocket")
-            && query_param(request.target, "sid").is_none();
-        if !is_plain {
+        if query_param(request.target, "transport") != Some("websocket") {
             return Err(400);
         }
-        Ok(Box::new(Connection::New(version, Service::at(request.path()))))
+        let service = Service::at(request.path());
+        Ok(Box::new(match query_param(request.target, "sid") {
+            None => Connection::New(version, service),
+            Some(sid) => Connection::Candidate(Candidate::new(version, service, sid)),
+        }))
     }
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
-        let Connection::New(version, service) = **self else { return };
-        let opening = Opening { version, service, sid: &sid(link.io), has_upgrade: false };
-        let (cfg, now_ns) = (link.cfg, link.now_ns);
-        **self = Connection::Live(Side::open(&opening, cfg, now_ns, &mut Frames { link, version }, on));
+        match &mut **self {
+            &mut Connection::New(version, service) => {
+                let opening = Opening { version, service, sid: &sid(link.io), has_upgrade: false };
+                let (cfg, now_ns) = (link.cfg, link.now_ns);
+                let side = Side::open(&opening, cfg, now_ns, &mut Frames { link, version }, on);
+                **self = Connection::Live(Box::new(side));
+            }
+            Connection::Candidate(candidate) => {
+                candidate.handle_upgraded(link.now_ns);
+                on(ServerEvent::Asked);
+            }
+            Connection::Live(_) => {}
+        }
     }
 
     fn handle_message<I: Io>(
@@ -61,20 +78,59 @@ impl ServerDialect for Server {
             out.truncate(start);
             return Err(Failure::MessageTooLarge);
         }
-        let Connection::Live(side) = &mut **self else { unreachable!("live from the upgrade on") };
-        if side.is_echo(text, &out[start + BODY..]) {
+        if let Connection::Live(side) = &**self
+            && side.is_echo(text, &out[start + BODY..])
+        {
             link.sender.seal(out, start, text, None);
             on(ServerEvent::Echoed { bytes: bytes as u32 });
             return Ok(());
         }
         let message = out[start + BODY..].to_vec();
         out.truncate(start);
-        handle(side, link, text, &message, on)
+        self.handle(link, text, &message, on)
+    }
+
+    fn take_request(&mut self) -> Option<SessionRequest> {
+        match &mut **self {
+            Connection::Candidate(candidate) => candidate.take_request(),
+            _ => None,
+        }
+    }
+
+    fn handle_answered<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        word: Option<Word>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let Connection::Candidate(candidate) = &mut **self else { return Ok(()) };
+        match word {
+            Some(Word(Told::Admitted)) => {
+                candidate.handle_admitted();
+                while let Connection::Candidate(candidate) = &mut **self
+                    && !candidate.is_asking()
+                    && let Some((text, message)) = candidate.poll_waiting()
+                {
+                    self.handle(link, text, &message, on)?;
+                }
+                Ok(())
+            }
+            Some(Word(Told::Session(side, packets))) => {
+                let waiting = candidate.take_waiting();
+                self.take_over(link, side, &packets, on)?;
+                waiting.iter().try_for_each(|(text, message)| self.handle(link, *text, message, on))
+            }
+            None => {
+                link.sender.close(link.io, NO_CODE);
+                Err(Failure::Refused(400))
+            }
+        }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
         match &**self {
             Connection::New(..) => None,
+            Connection::Candidate(candidate) => Some(candidate.poll_timeout()),
             Connection::Live(side) => Some(side.poll_timeout()),
         }
     }
@@ -84,31 +140,75 @@ impl ServerDialect for Server {
         link: &mut ServerLink<'_, I>,
         _on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        let Connection::Live(side) = &mut **self else { return Ok(()) };
-        let (now_ns, version) = (link.now_ns, side.version);
-        let outcome = side.handle_timeout(now_ns, &mut Frames { link, version });
+        let outcome = match &mut **self {
+            Connection::Live(side) => {
+                let (now_ns, version) = (link.now_ns, side.version);
+                side.handle_timeout(now_ns, &mut Frames { link, version })
+            }
+            Connection::Candidate(candidate) if candidate.poll_timeout() <= link.now_ns => {
+                Err(Failure::Silent)
+            }
+            _ => Ok(()),
+        };
         outcome.inspect_err(|_| link.sender.close(link.io, NO_CODE))
     }
 }
 
-/// Takes a message.
-fn handle<I: Io>(
-    side: &mut Side,
-    link: &mut ServerLink<'_, I>,
-    text: bool,
-    message: &[u8],
-    on: &mut impl FnMut(ServerEvent<'_>),
-) -> Result<(), Failure> {
-    let (now_ns, version) = (link.now_ns, side.version);
-    let frames = &mut Frames { link, version };
-    if !text {
-        let attachment = message.strip_prefix(version.before_attachment()).ok_or(Failure::BadMessage)?;
-        return side.handle_attachment(attachment, frames, on);
+impl Connection {
+    /// Takes a message.
+    fn handle<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        message: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let side = match self {
+            Connection::Live(side) => side,
+            Connection::Candidate(candidate) => {
+                let frames = &mut Frames { link, version: Version::V4 };
+                if candidate.handle_message(text, message, frames)? {
+                    on(ServerEvent::Asked);
+                }
+                return Ok(());
+            }
+            Connection::New(..) => return Ok(()),
+        };
+        let (now_ns, version) = (link.now_ns, side.version);
+        let frames = &mut Frames { link, version };
+        if !text {
+            let attachment = message.strip_prefix(version.before_attachment()).ok_or(Failure::BadMessage)?;
+            return side.handle_attachment(attachment, frames, on);
+        }
+        if side.handle_text(now_ns, message, frames, on)? == Next::Close {
+            link.sender.close(link.io, NO_CODE);
+        }
+        Ok(())
     }
-    if side.handle_text(now_ns, message, frames, on)? == Next::Close {
-        link.sender.close(link.io, NO_CODE);
+
+    /// The session of plain requests becomes this connection's: with the packets that wait, and its places in rooms.
+    fn take_over<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        side: Box<Side>,
+        packets: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let version = side.version;
+        let mut frames = Frames { link, version };
+        if !packets.is_empty() {
+            payload::read(Version::V4, &packets[1..], |unit| {
+                match unit {
+                    Unit::Text(text) => frames.text(&[text]),
+                    Unit::Attachment(bytes) => frames.attachment(&bytes),
+                }
+                Ok(())
+            })?;
+        }
+        side.join(&frames, on);
+        *self = Connection::Live(side);
+        Ok(())
     }
-    Ok(())
 }
 
 /// Packets as messages of a WebSocket.

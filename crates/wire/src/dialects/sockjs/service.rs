@@ -4,7 +4,7 @@ use super::app::App;
 use super::receiver::Receiving;
 use super::session::{Request, Verb};
 use crate::dialects::PlainAnswer;
-use crate::http::answer::AnswerHead;
+use crate::http::answer::{AnswerHead, cors};
 use crate::http::request;
 use crate::io::Io;
 use crate::server::ServerConfig;
@@ -227,22 +227,6 @@ fn session_answer(
         body: Vec::new(),
         of: RequestOf::Sockjs(Request { service, verb, head, callback, form }),
     }))
-}
-
-/// What lets pages of other origins read the answer, credentials included.
-fn cors(request: &request::Request<'_>) -> String {
-    let text = |name| request.fields.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
-    let mut fields = match text("origin") {
-        Some(origin) => {
-            format!("Access-Control-Allow-Origin: {origin}\r\nAccess-Control-Allow-Credentials: true\r\n")
-        }
-        None => "Access-Control-Allow-Origin: *\r\n".to_owned(),
-    };
-    fields.push_str("Vary: Origin\r\n");
-    if let Some(headers) = text("access-control-request-headers").filter(|headers| !headers.is_empty()) {
-        fields.push_str(&format!("Access-Control-Allow-Headers: {headers}\r\n"));
-    }
-    fields
 }
 
 /// The cookie that the client has, or a first one.

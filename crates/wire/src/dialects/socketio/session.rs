@@ -1,0 +1,354 @@
+//! The server's side over plain requests: a session that outlives them, and that a WebSocket can take over.
+//!
+//! ```text
+//! new --the first request: the handshake--> open
+//! open --a poll--> answered with the packets that wait, or held until there are some
+//! open --a WebSocket enters, and probes--> probed: polls are answered with 6, nothing to say
+//! probed --the WebSocket takes it--> over: the session is the WebSocket's
+//! open --1--> over, or left if no poll is held --a poll, or a second later--> over
+//! open --a second poll beside the one held; silence; whatever breaks the rules--> over
+//! ```
+
+use super::app::{self, Outlet, SID_CHARS};
+use super::payload::{self, Unit};
+use super::service::{self, BAD_REQUEST, UNKNOWN_SESSION};
+use super::side::{Next, Opening, Side};
+use super::{Service, UPGRADE_TIMEOUT_NS, Version};
+use crate::failure::Failure;
+use crate::http::answer::AnswerHead;
+use crate::io::Io;
+use crate::room::Room;
+use crate::server::ServerEvent;
+use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink, Word};
+
+/// Most bytes of packets that wait for the client to poll.
+const QUEUED_BYTES_MAX: usize = 1 << 20;
+
+/// How long a poll may take that crosses with the goodbye, sent at the same time on another connection.
+const CROSSING_NS: u64 = 1_000_000_000;
+
+const TEXT: &str = "text/plain; charset=UTF-8";
+/// The packet that says nothing.
+const NOOP: &[u8] = b"6";
+
+/// What a request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verb {
+    /// To receive.
+    Poll,
+    /// To send.
+    Push,
+    /// A WebSocket wants to take the session over.
+    Enter,
+    /// It has shown that it works: polling is to come to an end.
+    Probe,
+    /// It takes over.
+    Take,
+}
+
+/// A request, as its head has it.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) version: Version,
+    pub(crate) service: Service,
+    pub(crate) verb: Verb,
+    pub(crate) head: AnswerHead,
+    pub(crate) sid: String,
+}
+
+/// What a WebSocket is told that asked.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// It may go on.
+    Admitted,
+    /// The session is its own: the session, and packets that wait.
+    Session(Box<Side>, Vec<u8>),
+}
+
+impl Request {
+    /// Answers that there is no such session. A WebSocket learns it from being told nothing.
+    pub(crate) fn refuse(self, io: &mut impl Io) {
+        if matches!(self.verb, Verb::Poll | Verb::Push) {
+            service::complain(&self.head, io.out(REQUEST), 400, UNKNOWN_SESSION);
+        }
+    }
+}
+
+/// One session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    version: Version,
+    /// From the first request on, until the client has left or a WebSocket has it.
+    side: Option<Box<Side>>,
+    phase: Phase,
+    /// The head of the answer to the poll that is held.
+    held: Option<AnswerHead>,
+    /// Packets that wait, each with a separator before it.
+    queued: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    New,
+    Open,
+    /// A WebSocket is there, which has until then to take over.
+    Entered {
+        until_ns: u64,
+        probed: bool,
+    },
+    /// The client has said goodbye.
+    Left {
+        until_ns: u64,
+    },
+    Over,
+}
+
+/// Packets into the queue.
+struct Queue<'a, I> {
+    queued: &'a mut Vec<u8>,
+    io: &'a mut I,
+}
+
+impl<I: Io> Outlet for Queue<'_, I> {
+    fn text(&mut self, parts: &[&[u8]]) {
+        payload::push_text(self.queued, parts);
+    }
+
+    fn attachment(&mut self, bytes: &[u8]) {
+        payload::push_attachment(self.queued, bytes);
+    }
+
+    fn sid(&mut self) -> [u8; SID_CHARS] {
+        super::sid(self.io)
+    }
+
+    fn room(&self, namespace: &[u8]) -> Room {
+        app::room_of_sessions(namespace)
+    }
+}
+
+impl Session {
+    pub(crate) fn new(request: &Request) -> Session {
+        let version = request.version;
+        Session { version, side: None, phase: Phase::New, held: None, queued: Vec::new() }
+    }
+
+    fn open<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        request: &Request,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        let opening = Opening {
+            version: request.version,
+            service: request.service,
+            sid: request.sid.as_bytes(),
+            has_upgrade: true,
+        };
+        let queue = &mut Queue { queued: &mut self.queued, io: link.io };
+        self.phase = Phase::Open;
+        self.side = Some(Box::new(Side::open(&opening, link.cfg, link.now_ns, queue, on)));
+    }
+
+    fn poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: AnswerHead) -> Answer {
+        if self.held.is_some() {
+            service::complain(&head, link.io.out(REQUEST), 400, BAD_REQUEST);
+            self.end(link);
+            return Answer::Whole;
+        }
+        if let Phase::Left { .. } = self.phase {
+            self.phase = Phase::Over;
+        }
+        if matches!(self.phase, Phase::Entered { probed: true, .. }) && self.queued.is_empty() {
+            payload::push_text(&mut self.queued, &[NOOP]);
+        }
+        if self.queued.is_empty() {
+            self.held = Some(head);
+            return Answer::Held;
+        }
+        let body = self.take_body();
+        head.write_whole(link.io.out(REQUEST), 200, Some(TEXT), &body);
+        Answer::Whole
+    }
+
+    fn push<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        head: &AnswerHead,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        if body.len() > link.cfg.of_dialect.socketio_payload_bytes_max {
+            return head.write_whole(link.io.out(REQUEST), 413, None, b"");
+        }
+        let outcome = self.hear(link, body, on);
+        match outcome {
+            Ok(_) => head.write_whole(link.io.out(REQUEST), 200, Some("text/html"), b"ok"),
+            Err(_) => service::complain(head, link.io.out(REQUEST), 400, BAD_REQUEST),
+        }
+        match outcome {
+            Ok(Next::GoOn) => self.flush(link),
+            Ok(Next::Close) => self.leave(link),
+            Err(_) => self.end(link),
+        }
+    }
+
+    /// Takes the packets of a body, up to the one that ends the session, if there is one.
+    fn hear<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<Next, Failure> {
+        let Some(side) = &mut self.side else { return Err(Failure::BadMessage) };
+        let (now_ns, version) = (link.now_ns, self.version);
+        let queue = &mut Queue { queued: &mut self.queued, io: link.io };
+        let mut next = Next::GoOn;
+        payload::read(version, body, |unit| {
+            match unit {
+                _ if next == Next::Close => {}
+                Unit::Text(text) => next = side.handle_text(now_ns, text, queue, on)?,
+                Unit::Attachment(bytes) => side.handle_attachment(&bytes, queue, on)?,
+            }
+            Ok(())
+        })?;
+        Ok(next)
+    }
+
+    /// Answers the poll that is held with what there is to say. Who does not poll while too much comes up is given up.
+    fn flush<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        if self.queued.len() > QUEUED_BYTES_MAX && self.held.is_none() {
+            return self.end(link);
+        }
+        if self.queued.is_empty() {
+            return;
+        }
+        if let Some(head) = self.held.take() {
+            let body = self.take_body();
+            head.write_whole(link.io.out(HELD), 200, Some(TEXT), &body);
+            link.io.close_stream(HELD);
+        }
+    }
+
+    /// The client has said goodbye: a poll ends with nothing to say.
+    fn leave<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        self.phase = match self.held {
+            Some(_) => Phase::Over,
+            None => Phase::Left { until_ns: link.now_ns + CROSSING_NS },
+        };
+        self.side = None;
+        payload::push_text(&mut self.queued, &[NOOP]);
+        self.flush(link);
+    }
+
+    fn take_body(&mut self) -> Vec<u8> {
+        payload::body(self.version, &std::mem::take(&mut self.queued))
+    }
+
+    /// Ends the session; who polls is told so.
+    fn end<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        self.queued.clear();
+        payload::push_text(&mut self.queued, &[b"1"]);
+        self.flush(link);
+        self.phase = Phase::Over;
+    }
+
+    fn enter(&mut self, now_ns: u64) -> Answer {
+        if self.phase != Phase::Open {
+            return Answer::Whole;
+        }
+        self.phase = Phase::Entered { until_ns: now_ns + UPGRADE_TIMEOUT_NS, probed: false };
+        Answer::Told(Word(Told::Admitted))
+    }
+
+    fn probe<I: Io>(&mut self, link: &mut SessionLink<'_, I>) -> Answer {
+        let Phase::Entered { probed, .. } = &mut self.phase else { return Answer::Whole };
+        *probed = true;
+        self.end_poll(link);
+        Answer::Told(Word(Told::Admitted))
+    }
+
+    fn take<I: Io>(&mut self, link: &mut SessionLink<'_, I>) -> Answer {
+        if !matches!(self.phase, Phase::Entered { .. }) {
+            return Answer::Whole;
+        }
+        self.end_poll(link);
+        self.phase = Phase::Over;
+        let queued = std::mem::take(&mut self.queued);
+        self.side.take().map_or(Answer::Whole, |side| Answer::Told(Word(Told::Session(side, queued))))
+    }
+
+    /// Nothing more will come by a poll.
+    fn end_poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        if self.held.is_some() {
+            payload::push_text(&mut self.queued, &[NOOP]);
+            self.flush(link);
+        }
+    }
+}
+
+impl ServerSession for Session {
+    type Request = Request;
+
+    fn handle_request<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        request: Request,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Answer {
+        if self.phase == Phase::New {
+            self.open(link, &request, on);
+        }
+        match request.verb {
+            Verb::Poll => self.poll(link, request.head),
+            Verb::Push => {
+                self.push(link, &request.head, body, on);
+                Answer::Whole
+            }
+            Verb::Enter => self.enter(link.now_ns),
+            Verb::Probe => self.probe(link),
+            Verb::Take => self.take(link),
+        }
+    }
+
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl FnMut(ServerEvent<'_>)) {
+        self.held = None;
+        self.phase = Phase::Over;
+    }
+
+    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, packets: &[u8]) {
+        self.queued.extend_from_slice(packets);
+        self.flush(link);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        let until_ns = match self.phase {
+            Phase::Entered { until_ns, .. } | Phase::Left { until_ns } => until_ns,
+            Phase::New | Phase::Open | Phase::Over => u64::MAX,
+        };
+        let side_ns = self.side.as_ref().map_or(u64::MAX, |side| side.poll_timeout());
+        Some(until_ns.min(side_ns))
+    }
+
+    fn handle_timeout<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        match self.phase {
+            Phase::Entered { until_ns, .. } if until_ns <= link.now_ns => self.phase = Phase::Open,
+            Phase::Left { until_ns } if until_ns <= link.now_ns => self.phase = Phase::Over,
+            _ => {}
+        }
+        let Some(side) = &mut self.side else { return };
+        match side.handle_timeout(link.now_ns, &mut Queue { queued: &mut self.queued, io: link.io }) {
+            Ok(()) => self.flush(link),
+            Err(_) => self.end(link),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+}

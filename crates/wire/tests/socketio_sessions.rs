@@ -1,0 +1,382 @@
+//! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions recorded
+//! between socket.io 4.8 and its client.
+
+mod common;
+
+use common::world::World;
+use common::*;
+use wire::ServerDialectOptions;
+
+const PATH: &str = "/socket.io/?EIO=4&transport=polling";
+/// By then the event that follows a connect is there.
+const GREETED_MS: u64 = 10;
+const OPENED: &str = r#""upgrades":["websocket"],"pingInterval":"#;
+
+fn world() -> World {
+    let mut world = World::new();
+    world.cfg.of_dialect = ServerDialectOptions {
+        socketio_ping_interval_ns: 300_000_000,
+        socketio_ping_timeout_ns: 200_000_000,
+        socketio_connect_timeout_ns: 1_000_000_000,
+        ..ServerDialectOptions::default()
+    };
+    world
+}
+
+/// A session and the connections of its client.
+struct Session<'a> {
+    world: &'a mut World,
+    path: String,
+    polls: usize,
+    pushes: usize,
+}
+
+impl<'a> Session<'a> {
+    /// Opens one at a path with a version.
+    fn open(world: &'a mut World, path: &str) -> Session<'a> {
+        let (polls, pushes) = (world.connect(), world.connect());
+        let mut session = Session { world, path: path.to_owned(), polls, pushes };
+        let (status, body) = session.poll();
+        assert_eq!(status, 200, "{body}");
+        let (_, rest) = body.split_once(r#"0{"sid":""#).expect("a handshake");
+        let (sid, rest) = rest.split_once(r#"","#).unwrap();
+        assert!(rest.starts_with(OPENED) && rest.contains("maxPayload") != path.contains("EIO=3"), "{body}");
+        session.path = format!("{path}&sid={sid}");
+        session
+    }
+
+    /// Opens one, and connects to the main namespace.
+    fn connected(world: &'a mut World) -> Session<'a> {
+        let mut session = Session::open(world, PATH);
+        assert_eq!(session.push("40"), (200, "ok".to_owned()));
+        session.world.pass_ms(GREETED_MS);
+        let (_, body) = session.poll();
+        assert!(body.starts_with(r#"40{"sid":""#) && body.ends_with("\x1e42[\"auth\",{}]"), "{body}");
+        session
+    }
+
+    fn ask(&mut self, at: usize, method: &str, body: &str) {
+        let length = body.len();
+        let request = format!(
+            "{method} {} HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}",
+            self.path
+        );
+        self.world.send(at, request.as_bytes()).unwrap();
+    }
+
+    /// Status and body of an answer, if there is one; nothing for a poll that is held.
+    fn answer(&mut self, at: usize) -> Option<(u16, String)> {
+        let answer = self.world.read(at);
+        if answer.is_empty() {
+            return None;
+        }
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a whole head");
+        assert!(head.ends_with(&format!("\r\nContent-Length: {}", body.len())), "{answer}");
+        assert!(head.contains("\r\nAccess-Control-Allow-Origin: *\r\n"), "{answer}");
+        Some((head["HTTP/1.1 ".len()..][..3].parse().unwrap(), body.to_owned()))
+    }
+
+    fn start_poll(&mut self) {
+        self.ask(self.polls, "GET", "");
+    }
+
+    fn poll(&mut self) -> (u16, String) {
+        self.start_poll();
+        self.answer(self.polls).expect("there is something to say")
+    }
+
+    fn push(&mut self, body: &str) -> (u16, String) {
+        self.ask(self.pushes, "POST", body);
+        self.answer(self.pushes).expect("always answered")
+    }
+
+    /// Whether the session is unknown.
+    fn is_gone(&mut self) -> bool {
+        let (status, body) = self.poll();
+        let unknown = body == r#"{"code":1,"message":"Session ID unknown"}"#;
+        assert_eq!(unknown, status == 400, "{body}");
+        unknown
+    }
+
+    /// A WebSocket for the session: its connection, and what came with the 101.
+    fn websocket(&mut self) -> (usize, Vec<u8>) {
+        let at = self.world.connect();
+        let path = self.path.replace("polling", "websocket");
+        self.world.send(at, request("").replace("/chat", &path).as_bytes()).unwrap();
+        let answer = self.world.take(at);
+        let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
+        assert!(answer.starts_with(b"HTTP/1.1 101 "));
+        (at, answer[end..].to_vec())
+    }
+
+    /// What is said on a WebSocket to some messages.
+    fn tell(&mut self, at: usize, messages: &[&str]) -> Vec<String> {
+        let _ = self.world.send(at, &masked_texts(messages));
+        said(&self.world.take(at))
+    }
+}
+
+#[test]
+fn requests_that_are_not_answered_by_a_session() {
+    let code = |code: u8| format!(r#"{{"code":{code},"#);
+    for (method, path, status, body) in [
+        ("GET", "/socket.io/?transport=polling", 400, code(5)),
+        ("GET", "/socket.io/?EIO=abc&transport=polling", 400, code(5)),
+        ("GET", "/socket.io/?EIO=4", 400, code(0)),
+        ("GET", "/socket.io/?EIO=4&transport=abc", 400, code(0)),
+        ("GET", "/socket.io/?EIO=4&transport=websocket", 400, code(3)),
+        ("GET", "/socket.io/?EIO=3&transport=polling&j=0", 400, code(3)),
+        ("POST", PATH, 400, code(2)),
+        ("PUT", PATH, 400, code(2)),
+        ("GET", "/socket.io/?EIO=4&transport=polling&sid=nobody", 400, code(1)),
+        ("POST", "/socket.io/?EIO=4&transport=polling&sid=nobody", 400, code(1)),
+        ("PUT", "/socket.io/?EIO=4&transport=polling&sid=nobody", 400, code(3)),
+        ("OPTIONS", PATH, 204, String::new()),
+        ("GET", "/socket.io/", 400, code(0)),
+    ] {
+        let mut world = world();
+        let at = world.connect();
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: h\r\n\r\n");
+        world.send(at, request.as_bytes()).unwrap();
+        let answer = world.read(at);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {path}: {answer}");
+        assert!(answer.contains(&format!("\r\n\r\n{body}")), "{method} {path}: {answer}");
+        assert_eq!(world.sessions(), 0);
+    }
+    let mut world = world();
+    world.cfg.origins = vec!["https://a.example".to_owned()];
+    for (origin, status) in [("https://a.example", 200), ("https://b.example", 403)] {
+        let at = world.connect();
+        let request = format!("GET {PATH} HTTP/1.1\r\nHost: h\r\nOrigin: {origin}\r\n\r\n");
+        world.send(at, request.as_bytes()).unwrap();
+        assert!(world.read(at).starts_with(&format!("HTTP/1.1 {status} ")), "{origin}");
+    }
+}
+
+#[test]
+fn a_session_as_recorded() {
+    let mut world = world();
+    let mut session = Session::open(&mut world, PATH);
+    assert_eq!(session.push(r#"40{"token":"123"}"#), (200, "ok".into()));
+    session.world.pass_ms(GREETED_MS);
+    let (_, body) = session.poll();
+    assert!(body.ends_with("\x1e42[\"auth\",{\"token\":\"123\"}]"), "{body}");
+
+    session.start_poll();
+    assert_eq!(session.answer(session.polls), None, "held");
+    assert_eq!(session.push(r#"42["message",1,"2",{"a":[true]}]"#), (200, "ok".into()));
+    assert_eq!(session.answer(session.polls), Some((200, r#"42["message-back",1,"2",{"a":[true]}]"#.into())));
+
+    let two = r#"{"_placeholder":true,"num":0},"x",{"_placeholder":true,"num":1}"#;
+    let one = r#"{"_placeholder":true,"num":0}"#;
+    let body = format!(
+        "452-[\"message\",{two}]\x1ebAQID\x1ebBAUG\x1e451-0[\"message-with-ack\",\"hi\",{one}]\x1ebCQ=="
+    );
+    assert_eq!(session.push(&body), (200, "ok".into()));
+    let back = format!("452-[\"message-back\",{two}]\x1ebAQID\x1ebBAUG\x1e461-0[\"hi\",{one}]\x1ebCQ==");
+    assert_eq!(session.poll(), (200, back));
+
+    session.start_poll();
+    for since_ms in [GREETED_MS, 0, 0] {
+        session.world.pass_ms(299 - since_ms);
+        assert_eq!(session.answer(session.polls), None);
+        session.world.pass_ms(1);
+        assert_eq!(session.answer(session.polls), Some((200, "2".into())));
+        assert_eq!(session.push("3"), (200, "ok".into()));
+        session.start_poll();
+    }
+    assert_eq!(session.push("41"), (200, "ok".into()));
+    assert_eq!(session.push("1"), (200, "ok".into()));
+    assert_eq!(session.answer(session.polls), Some((200, "6".into())), "the poll ends with nothing to say");
+    assert!(session.is_gone());
+}
+
+#[test]
+fn sessions_end() {
+    let mut world = world();
+    let mut session = Session::connected(&mut world);
+    session.start_poll();
+    session.world.pass_ms(300);
+    assert_eq!(session.answer(session.polls), Some((200, "2".into())));
+    session.start_poll();
+    session.world.pass_ms(200);
+    assert_eq!(session.answer(session.polls), Some((200, "1".into())), "no pong in time");
+    assert!(session.is_gone());
+
+    let mut session = Session::open(&mut world, PATH);
+    for _ in 0..3 {
+        session.world.pass_ms(300);
+        assert_eq!(session.poll(), (200, "2".into()));
+        session.push("3");
+    }
+    session.world.pass_ms(100);
+    assert!(session.is_gone(), "no namespace in time");
+
+    let mut session = Session::connected(&mut world);
+    session.start_poll();
+    let other = session.world.connect();
+    session.ask(other, "GET", "");
+    assert_eq!(session.answer(other).map(|(status, _)| status), Some(400));
+    assert_eq!(session.answer(session.polls), Some((200, "1".into())), "two polls at once");
+    assert!(session.is_gone());
+
+    let mut session = Session::connected(&mut world);
+    session.start_poll();
+    session.world.abort(session.polls);
+    session.polls = session.world.connect();
+    assert!(session.is_gone(), "a poll broken off");
+
+    let mut session = Session::connected(&mut world);
+    assert_eq!(session.push("1"), (200, "ok".into()));
+    assert_eq!(session.poll(), (200, "6".into()), "a poll that crosses with the goodbye");
+    assert!(session.is_gone());
+    let mut session = Session::connected(&mut world);
+    assert_eq!(session.push("1"), (200, "ok".into()));
+    session.world.pass_ms(1000);
+    assert!(session.is_gone(), "nobody polls any more");
+
+    for bad in ["", "abc", "4", "42", "40", "\x1e", "3\x1e", "b!", "bAQID", "2", "5", "42[\"message\"]\x1e4x"]
+    {
+        let mut session = Session::connected(&mut world);
+        session.start_poll();
+        assert_eq!(session.push(bad).0, 400, "{bad:?}");
+        let (status, last) = session.answer(session.polls).expect("told");
+        assert_eq!(status, 200);
+        assert_eq!(last, "1", "{bad:?}");
+        assert!(session.is_gone(), "{bad:?}");
+    }
+
+    let mut session = Session::connected(&mut world);
+    assert_eq!(session.push(&["4", &"x".repeat(1_000_000)].concat()).0, 413);
+    session.start_poll();
+    assert_eq!(session.answer(session.polls), None, "a body too large is refused, and that is all");
+    assert_eq!(world.sessions(), 1);
+}
+
+#[test]
+fn a_websocket_takes_a_session_over() {
+    let mut world = world();
+    let mut session = Session::connected(&mut world);
+    session.start_poll();
+    let (socket, first) = session.websocket();
+    assert_eq!(first, b"", "it says nothing before it is asked");
+    assert_eq!(session.answer(session.polls), None, "polling goes on until the probe");
+    assert_eq!(session.tell(socket, &["2probe"]), ["3probe"]);
+    assert_eq!(session.answer(session.polls), Some((200, "6".into())));
+    assert_eq!(session.poll(), (200, "6".into()), "no poll is held any more");
+    assert_eq!(session.push(r#"42["message","while probing"]"#), (200, "ok".into()));
+    assert_eq!(
+        session.tell(socket, &["5", r#"42["message","after"]"#]),
+        [r#"42["message-back","while probing"]"#, r#"42["message-back","after"]"#]
+    );
+    assert_eq!(session.poll().0, 400, "the session is the WebSocket's");
+    assert_eq!(session.tell(socket, &[r#"42["echo",1]"#]), [r#"42["echo",1]"#]);
+    session.world.pass_ms(300);
+    assert_eq!(said(&session.world.take(socket)), ["2"], "heartbeats go on");
+    assert_eq!(session.tell(socket, &["3", "41", "40"]).len(), 1);
+    let (late, first) = session.websocket();
+    assert!(first == plain(0x88, b"") && session.world.is_closed(late), "there is no such session any more");
+    assert_eq!(world.sessions(), 0);
+}
+
+#[test]
+fn a_websocket_in_a_hurry() {
+    let mut world = world();
+    let mut session = Session::connected(&mut world);
+    let (socket, _) = session.websocket();
+    assert_eq!(
+        session.tell(socket, &["2probe", "5", r#"42["message","at once"]"#]),
+        ["3probe", r#"42["message-back","at once"]"#]
+    );
+    let mut session = Session::connected(&mut world);
+    let attached = r#"451-["message",{"_placeholder":true,"num":0}]"#;
+    assert_eq!(session.push(attached), (200, "ok".into()));
+    let (socket, _) = session.websocket();
+    session.tell(socket, &["2probe", "5"]);
+    session.world.send(socket, &masked(0x82, b"\x07")).unwrap();
+    let answer = said(&session.world.take(socket));
+    assert_eq!(
+        answer,
+        [attached.replace("message", "message-back"), "07".into()],
+        "nothing half done is lost"
+    );
+}
+
+#[test]
+fn websockets_that_do_not_take_over() {
+    let mut world = world();
+    for messages in [&["5"][..], &["2"], &["42[\"message\"]"], &["2probe", "2probe"], &["2probe", "6"]] {
+        let mut session = Session::connected(&mut world);
+        let (socket, _) = session.websocket();
+        let last = session.tell(socket, messages).pop();
+        assert_eq!(last.as_deref(), Some("close 1002"), "{messages:?}");
+    }
+    let mut session = Session::connected(&mut world);
+    let (first, _) = session.websocket();
+    let (second, close) = session.websocket();
+    assert!(close == plain(0x88, b"") && session.world.is_closed(second), "one at a time");
+    assert_eq!(session.tell(first, &["2probe"]), ["3probe"]);
+    session.path = PATH.replace("polling", "polling&sid=nobody");
+    let (socket, close) = session.websocket();
+    assert!(close == plain(0x88, b"") && session.world.is_closed(socket));
+    // One that does nothing is cut off, and polling goes on.
+    world.cfg.of_dialect = ServerDialectOptions::default();
+    let mut session = Session::open(&mut world, "/engine.io/?EIO=4&transport=polling");
+    let (socket, _) = session.websocket();
+    assert_eq!(session.tell(socket, &["2probe"]), ["3probe"]);
+    session.world.pass_s(9);
+    assert!(!session.world.is_closed(socket));
+    session.world.pass_s(1);
+    assert!(session.world.is_closed(socket));
+    session.start_poll();
+    assert_eq!(session.answer(session.polls), None, "held again");
+    assert_eq!(session.push("4hello\x1ebAQIDBA=="), (200, "ok".into()));
+    assert_eq!(session.answer(session.polls), Some((200, "4hello\x1ebAQIDBA==".into())));
+}
+
+#[test]
+fn broadcasts_reach_sessions_and_websockets() {
+    let mut world = world();
+    let socket = world.connect();
+    let path = "/socket.io/?EIO=4&transport=websocket";
+    world.send(socket, request("").replace("/chat", path).as_bytes()).unwrap();
+    world.send(socket, &masked_texts(&["40", "6"])).unwrap();
+    world.take(socket);
+    let mut session = Session::connected(&mut world);
+    session.start_poll();
+    session.world.send(socket, &masked_texts(&[r#"42["broadcast",{"a":1}]"#])).unwrap();
+    assert_eq!(session.answer(session.polls), Some((200, r#"42["broadcast",{"a":1}]"#.into())));
+    assert_eq!(said(&session.world.take(socket)).len(), 2);
+    session.push(r#"421["broadcast",{"a":2}]"#);
+    assert_eq!(said(&session.world.take(socket)), [r#"42["broadcast",{"a":2}]"#]);
+    let (_, body) = session.poll();
+    assert_eq!(body, "431[{\"a\":2}]\x1e42[\"broadcast\",{\"a\":2}]");
+    let (taken, _) = session.websocket();
+    session.tell(taken, &["2probe", "5"]);
+    session.world.send(socket, &masked_texts(&[r#"42["broadcast",3]"#])).unwrap();
+    assert_eq!(said(&session.world.take(taken)), [r#"42["broadcast",3]"#], "once");
+    // Who never polls does not make the server keep everything.
+    let mut session = Session::connected(&mut world);
+    let large = format!(r#"42["broadcast","{}"]"#, "x".repeat(400_000));
+    for _ in 0..3 {
+        session.world.send(socket, &frame(0x81, Some([1, 2, 3, 4]), large.as_bytes())).unwrap();
+    }
+    assert!(session.is_gone());
+}
+
+#[test]
+fn version_3_over_requests() {
+    let mut world = world();
+    let mut session = Session::open(&mut world, "/socket.io/?EIO=3&transport=polling&b64=1");
+    session.world.pass_ms(GREETED_MS);
+    assert_eq!(session.poll(), (200, "13:42[\"auth\",{}]".to_owned()));
+    assert_eq!(session.push("1:221:42[\"message\",\"h€llo\"]"), (200, "ok".into()));
+    assert_eq!(session.poll(), (200, "1:326:42[\"message-back\",\"h€llo\"]".into()));
+    let attached = r#"451-["echo",{"_placeholder":true,"num":0}]"#;
+    let body = format!("{}:{attached}6:b4AQID", attached.len());
+    assert_eq!(session.push(&body), (200, "ok".into()));
+    assert_eq!(session.poll(), (200, body));
+    let (socket, _) = session.websocket();
+    session.tell(socket, &["2probe", "5"]);
+    assert_eq!(session.tell(socket, &["2"]), ["3"]);
+}
