@@ -24,8 +24,24 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("engine", &["wire", "load", "stats", "results", "net"]),
     ("crew", &["engine", "wire", "load", "stats", "results", "net"]),
     ("refserver", &["wire", "net"]),
+    ("store", &["engine", "results", "stats"]),
     ("suite", &["crew", "results", "refserver"]),
-    ("cli", &["wire", "stats", "net", "load", "results", "report", "engine", "crew", "refserver", "suite"]),
+    (
+        "cli",
+        &[
+            "wire",
+            "stats",
+            "net",
+            "load",
+            "results",
+            "report",
+            "engine",
+            "crew",
+            "refserver",
+            "store",
+            "suite",
+        ],
+    ),
 ];
 
 /// Crates that do no I/O and read no clock.

@@ -18,10 +18,10 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-/// The command, ready for more settings.
+/// The command, ready for more settings. What it keeps, it keeps among the build's own files.
 pub fn throng<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
-    command.args(arguments);
+    command.args(arguments).env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

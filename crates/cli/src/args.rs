@@ -105,6 +105,12 @@ pub(crate) struct RunArgs {
     /// Leave the results file in this directory
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Keep the run here [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep the run nowhere
+    #[arg(long, conflicts_with = "store", help_heading = "Output")]
+    pub(crate) no_store: bool,
     /// No progress, no remarks: only the result
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -119,7 +125,7 @@ impl RunArgs {
     }
 }
 
-/// What is printed on standard output.
+/// What is printed on standard output of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Lines for people, each step as it ends
@@ -132,6 +138,42 @@ pub(crate) enum Format {
     Md,
     /// JUnit's XML: a test suite for each step, a test case for each --limit
     Junit,
+}
+
+impl From<Format> for report::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => report::Format::Text,
+            Format::Json => report::Format::Json,
+            Format::Csv => report::Format::Csv,
+            Format::Md => report::Format::Markdown,
+            Format::Junit => report::Format::Junit,
+        }
+    }
+}
+
+/// What is printed on standard output where it is a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Columns for people
+    Text,
+    /// An array of objects
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// A Markdown table
+    Md,
+}
+
+impl From<TableFormat> for report::TableFormat {
+    fn from(format: TableFormat) -> Self {
+        match format {
+            TableFormat::Text => report::TableFormat::Text,
+            TableFormat::Json => report::TableFormat::Json,
+            TableFormat::Csv => report::TableFormat::Csv,
+            TableFormat::Md => report::TableFormat::Markdown,
+        }
+    }
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

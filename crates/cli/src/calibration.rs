@@ -3,7 +3,6 @@
 //! One file for each user, `$XDG_DATA_HOME/throng/calibration.json` (XDG Base Directory Specification). It holds for
 //! the machine and the program that it was measured with; on others it is passed over.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -157,11 +156,8 @@ impl Calibration {
     }
 }
 
-/// An empty variable, or a relative path, is as good as none, says the specification.
 fn path() -> Option<PathBuf> {
-    let dir = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = dir("XDG_DATA_HOME").or_else(|| Some(dir("HOME")?.join(".local/share")))?;
-    Some(data.join("throng").join("calibration.json"))
+    Some(store::data_dir()?.join("calibration.json"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The `throng` binary: reads the command line and hands over to one file per verb.
 
+mod archive;
 mod args;
 mod builtin;
 mod calibration;
@@ -22,7 +23,7 @@ use clap::{Parser, Subcommand};
 
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
-use crate::verbs::{broadcast, child, completions, echo, http, idle, saturate, serve, storm};
+use crate::verbs::{broadcast, child, completions, echo, http, idle, runs, saturate, serve, storm};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
@@ -52,6 +53,7 @@ enum Verb {
     Http(http::Http),
     Idle(idle::Idle),
     Storm(storm::Storm),
+    Runs(runs::Runs),
     Doctor(Doctor),
     Calibrate(Calibrate),
     Completions(completions::Completions),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Verb::Http(http) => http.run(),
         Verb::Idle(idle) => idle.run(),
         Verb::Storm(storm) => storm.run(),
+        Verb::Runs(runs) => runs.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),
         Verb::Completions(completions) => completions.run(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use report::Style;
 use results::Run;
 
+use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
 use crate::exit::Failure;
 
@@ -19,6 +20,8 @@ pub(crate) struct Sink {
     format: Format,
     style: Style,
     dir: Option<PathBuf>,
+    keeper: Keeper,
+    is_quiet: bool,
     /// The summary of a GitHub job.
     github: Option<PathBuf>,
     /// Nobody reads standard output any more (`| head`).
@@ -37,7 +40,9 @@ impl Sink {
             })?;
         }
         let github = args.github.then(github_summary).transpose()?;
-        Ok(Self { format: args.format, style, dir, github, closed: false, unwritten: None })
+        let keeper = Keeper::new(args)?;
+        let (format, is_quiet) = (args.format, args.quiet);
+        Ok(Self { format, style, dir, keeper, is_quiet, github, closed: false, unwritten: None })
     }
 
     /// A step has ended.
@@ -48,19 +53,21 @@ impl Sink {
         self.keep(run);
     }
 
-    /// The run has ended. Fails if its file could not be written, after everything else has been done.
+    /// The run has ended. It goes to the store last: whatever that says, the rest is done. Fails if a file could not be written, after everything else has been done.
     pub(crate) fn finish(mut self, run: &Run) -> Result<(), Failure> {
         let text = match self.format {
             // The steps have been printed.
             Format::Text => format!("\n{}", report::summary(run)),
-            Format::Json => report::render(run, report::Format::Json, &self.style),
-            Format::Csv => report::render(run, report::Format::Csv, &self.style),
-            Format::Md => report::render(run, report::Format::Markdown, &self.style),
-            Format::Junit => report::render(run, report::Format::Junit, &self.style),
+            other => report::render(run, other.into(), &self.style),
         };
         self.print(&text);
         self.keep(run);
         self.tell_github(run);
+        match self.keeper.keep(run) {
+            Ok(true) if !self.is_quiet => eprintln!("throng: kept as run {} (throng runs show last)", run.id),
+            Ok(_) => {}
+            Err(failure) => _ = self.unwritten.get_or_insert(failure),
+        }
         self.unwritten.map_or(Ok(()), Err)
     }
 

@@ -20,7 +20,8 @@ pub fn csv(run: &Run) -> String {
     text
 }
 
-fn line(cells: &[String]) -> String {
+/// One row: its cells, quoted where they must be.
+pub(crate) fn line(cells: &[String]) -> String {
     let quoted: Vec<_> = cells.iter().map(|cell| quote(cell)).collect();
     quoted.join(",") + "\r\n"
 }

@@ -8,6 +8,7 @@ mod github;
 mod junit;
 mod markdown;
 mod style;
+mod table;
 mod text;
 
 pub use csv::csv;
@@ -16,6 +17,7 @@ pub use github::annotations;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use style::{Colour, Style};
+pub use table::{Cell, Column, Table, TableFormat};
 pub use text::{step_lines, summary, text};
 
 /// What a run can be exported to.

@@ -47,7 +47,7 @@ fn environment(run: &Run) -> String {
 }
 
 /// One row of a table; its cells are escaped.
-fn row(cells: &[String]) -> String {
+pub(crate) fn row(cells: &[String]) -> String {
     let escaped: Vec<_> = cells.iter().map(|cell| escape(cell)).collect();
     format!("| {} |\n", escaped.join(" | "))
 }

@@ -67,6 +67,11 @@ pub fn run_id(started_unix_ns: u64, random: u64) -> String {
     format!("{started}-{:06x}", random & 0xff_ffff)
 }
 
+/// When a run started, for people: `2026-11-20 18:30:00`, UTC.
+pub fn started(unix_ns: u64) -> String {
+    timestamp(unix_ns).to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// The time since 1970 as a UTC timestamp; 64 bits of nanoseconds last until 2554.
 fn timestamp(unix_ns: u64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(unix_ns)).expect("64 bits of nanoseconds are within jiff's range")

@@ -13,6 +13,7 @@ use crate::units::{self, UnitError};
 
 mod figure;
 
+pub use figure::main_figure;
 use figure::{Figure, Gauge};
 
 /// One limit, as it was asked for.

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod echo;
 pub(crate) mod http;
 pub(crate) mod idle;
+pub(crate) mod runs;
 pub(crate) mod saturate;
 pub(crate) mod serve;
 pub(crate) mod steps;

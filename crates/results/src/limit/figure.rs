@@ -109,6 +109,11 @@ fn timed(scenario: &str) -> Vec<&'static str> {
     parts.concat()
 }
 
+/// The figure that a bare percentile means in this scenario, by its name in [`crate::Figures::named`].
+pub fn main_figure(scenario: &str) -> &'static str {
+    timed(scenario)[0]
+}
+
 impl Figure {
     pub(super) fn parse(name: &str, scenario: &str) -> Option<Self> {
         if let Some(counted) = find(&COUNTED, name) {

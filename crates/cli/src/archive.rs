@@ -1,0 +1,93 @@
+//! The store as the verbs use it: where it is, which runs are meant, and how a run that has ended gets there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use results::Run;
+use store::{Store, StoreError};
+
+use crate::args::RunArgs;
+use crate::exit::Failure;
+
+/// Which store to read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StoreArg {
+    /// The store [default: $XDG_DATA_HOME/throng/runs.db]
+    #[arg(long, value_name = "FILE", global = true)]
+    store: Option<PathBuf>,
+}
+
+impl StoreArg {
+    /// Opens it for reading and changing what is there.
+    pub(crate) fn open(&self) -> Result<Store, Failure> {
+        Store::open_existing(&path(self.store.as_deref())?).map_err(failure)
+    }
+
+    /// Opens it, new if need be.
+    pub(crate) fn open_or_make(&self) -> Result<Store, Failure> {
+        Store::open(&path(self.store.as_deref())?).map_err(failure)
+    }
+
+    /// The run that is meant: a results file, or a run of the store by its id, the beginning of it, `@N` or `last`.
+    pub(crate) fn run(&self, reference: &str) -> Result<Run, Failure> {
+        if Path::new(reference).is_file() {
+            return read_file(Path::new(reference));
+        }
+        let store = self.open()?;
+        store.find(reference).and_then(|id| store.load(&id)).map_err(failure)
+    }
+}
+
+/// Reads a results file.
+pub(crate) fn read_file(path: &Path) -> Result<Run, Failure> {
+    let cannot = |why: &dyn std::fmt::Display| Failure::could_not(format!("read {}", path.display()), why);
+    let text = fs::read_to_string(path).map_err(|error| cannot(&error))?;
+    results::file::read(&text).map_err(|error| cannot(&error))
+}
+
+/// What went wrong with the store. A run that is not there is the command line's fault.
+pub(crate) fn failure(error: StoreError) -> Failure {
+    match error {
+        StoreError::NoRun { .. } | StoreError::Ambiguous { .. } => Failure::usage("RUN", error),
+        _ => Failure::could_not("use the store", error),
+    }
+}
+
+fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let none = || Failure::usage("--store", "neither XDG_DATA_HOME nor HOME says where it is: pass a path");
+    given.map(Path::to_path_buf).or_else(store::default_path).ok_or_else(none)
+}
+
+/// Where a run goes when it has ended.
+pub(crate) struct Keeper {
+    path: Option<PathBuf>,
+    /// The user named the store: that a run cannot be kept there is a failure, not a remark.
+    is_named: bool,
+}
+
+impl Keeper {
+    /// As the flags say. A store that was named is tried now, so that a bad one is known before anything is measured.
+    pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
+        if args.no_store {
+            return Ok(Self { path: None, is_named: false });
+        }
+        if let Some(path) = &args.store {
+            Store::open(path).map_err(failure)?;
+        }
+        Ok(Self { path: args.store.clone().or_else(store::default_path), is_named: args.store.is_some() })
+    }
+
+    /// Keeps a run; whether it was. Where nobody asked for it, a store that fails is a remark.
+    pub(crate) fn keep(&self, run: &Run) -> Result<bool, Failure> {
+        let Some(path) = &self.path else { return Ok(false) };
+        match Store::open(path).and_then(|mut store| store.save(run)) {
+            Ok(()) => Ok(true),
+            Err(error) if self.is_named => Err(failure(error)),
+            Err(error) => {
+                eprintln!("throng: the run is not kept: {error} (--no-store keeps none)");
+                Ok(false)
+            }
+        }
+    }
+}

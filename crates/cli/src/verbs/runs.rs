@@ -1,0 +1,251 @@
+//! `throng runs`: what the store keeps.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use report::{Cell, Column, Style, Table};
+use store::{Entry, Query, Store};
+
+use crate::archive::{self, StoreArg};
+use crate::args::{Format, TableFormat};
+use crate::exit::{Exit, Failure};
+use crate::sink;
+
+/// The runs that are kept: list, show, tag, delete, export, import
+///
+/// A run is meant by its id or the beginning of it, by @N for the N-th newest, or as `last`.
+#[derive(Args)]
+pub(crate) struct Runs {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// One line for each run, the newest first
+    List(List),
+    /// A run as it was printed when it ended
+    Show(Show),
+    /// Tag a run, or show its tags
+    Tag(Tag),
+    /// Delete runs
+    Delete(Delete),
+    /// Write results files
+    Export(Export),
+    /// Read results files into the store
+    Import(Import),
+}
+
+#[derive(Args)]
+struct List {
+    /// Only with this text in the id, target, command or dialect
+    text: Option<String>,
+    /// Only with this tag
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only of this scenario: echo, broadcast, …
+    #[arg(long)]
+    scenario: Option<String>,
+    /// At most so many; 0: all
+    #[arg(short = 'n', long, default_value_t = 20)]
+    limit: u64,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = TableFormat::Text)]
+    format: TableFormat,
+}
+
+#[derive(Args)]
+struct Show {
+    /// The run
+    #[arg(default_value = "last")]
+    run: String,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Args)]
+struct Tag {
+    /// The run
+    run: String,
+    /// Tags to add; none: show those there are
+    tags: Vec<String>,
+    /// Take these tags away instead
+    #[arg(long)]
+    remove: bool,
+}
+
+#[derive(Args)]
+struct Delete {
+    /// The runs
+    #[arg(required = true)]
+    runs: Vec<String>,
+}
+
+#[derive(Args)]
+struct Export {
+    /// The runs
+    #[arg(required = true)]
+    runs: Vec<String>,
+    /// Write ID.json into this directory [default: one run, to standard output]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Import {
+    /// Results files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+impl Runs {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let store = self.store;
+        match self.action {
+            Action::List(list) => list.run(&store.open()?),
+            Action::Show(show) => show.run(&store),
+            Action::Tag(tag) => tag.run(&store.open()?),
+            Action::Delete(delete) => delete.run(&store.open()?),
+            Action::Export(export) => export.run(&store.open()?),
+            Action::Import(import) => import.run(store.open_or_make()?),
+        }
+    }
+}
+
+impl List {
+    fn run(self, store: &Store) -> Result<Exit, Failure> {
+        let limit = (self.limit > 0).then_some(self.limit);
+        let query = Query { tag: self.tag, scenario: self.scenario, text: self.text, limit };
+        let entries = store.list(&query).map_err(archive::failure)?;
+        let mut table = Table::new(COLUMNS);
+        entries.into_iter().for_each(|entry| table.add(row(entry)));
+        print(&table.render(self.format.into()))
+    }
+}
+
+impl Show {
+    fn run(self, store: &StoreArg) -> Result<Exit, Failure> {
+        let run = store.run(&self.run)?;
+        print(&report::render(&run, self.format.into(), &Style::PLAIN))
+    }
+}
+
+impl Tag {
+    fn run(self, store: &Store) -> Result<Exit, Failure> {
+        let id = store.find(&self.run).map_err(archive::failure)?;
+        for tag in &self.tags {
+            if tag.is_empty() || tag.contains(char::is_control) {
+                return Err(Failure::usage(
+                    "TAGS",
+                    format!("{tag:?}: a tag is a word or a few, on one line"),
+                ));
+            }
+            let changed = if self.remove { store.untag(&id, tag).map(drop) } else { store.tag(&id, tag) };
+            changed.map_err(archive::failure)?;
+        }
+        let tags = store.tags(&id).map_err(archive::failure)?;
+        print(&tags.iter().map(|tag| format!("{tag}\n")).collect::<String>())
+    }
+}
+
+impl Delete {
+    fn run(self, store: &Store) -> Result<Exit, Failure> {
+        // All are found before any is deleted: @2 is another run once @1 is gone.
+        for id in find_all(store, &self.runs)? {
+            store.delete(&id).map_err(archive::failure)?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+impl Export {
+    fn run(self, store: &Store) -> Result<Exit, Failure> {
+        let ids = find_all(store, &self.runs)?;
+        let Some(dir) = self.out else {
+            let [id] = ids.as_slice() else {
+                return Err(Failure::usage("--out", "several runs need a directory to go to"));
+            };
+            return print(&store.results(id).map_err(archive::failure)?);
+        };
+        fs::create_dir_all(&dir)
+            .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
+        for id in ids {
+            let path = dir.join(format!("{id}.json"));
+            let text = store.results(&id).map_err(archive::failure)?;
+            sink::replace(&path, &text)
+                .map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
+            print(&format!("{}\n", path.display()))?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+impl Import {
+    fn run(self, mut store: Store) -> Result<Exit, Failure> {
+        for path in &self.files {
+            let run = archive::read_file(path)?;
+            store.save(&run).map_err(archive::failure)?;
+            print(&format!("{}\n", run.id))?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn find_all(store: &Store, references: &[String]) -> Result<Vec<String>, Failure> {
+    references.iter().map(|reference| store.find(reference).map_err(archive::failure)).collect()
+}
+
+const COLUMNS: &[Column] = &[
+    Column::left("id", "id"),
+    Column::left("started (UTC)", "started"),
+    Column::left("scenario", "scenario"),
+    Column::left("dialect", "dialect"),
+    Column::left("target", "target"),
+    Column::right("steps", "steps"),
+    Column::right("clients", "clients"),
+    Column::left("of", "figure"),
+    Column::right("p50", "p50_ms"),
+    Column::right("p99", "p99_ms"),
+    Column::right("missing", "missing"),
+    Column::right("errors", "errors"),
+    Column::left("bottleneck", "bottleneck"),
+    Column::left("trusted", "trusted"),
+    Column::left("tags", "tags"),
+];
+
+fn row(entry: Entry) -> Vec<Cell> {
+    let count = |n: u64| Cell::Number(n as f64, report::count(n));
+    let duration = |ns: Option<u64>| Cell::number(ns, |ns| ns as f64 / 1e6, report::duration);
+    vec![
+        Cell::Text(entry.id),
+        Cell::Text(results::file::started(entry.started_unix_ns)),
+        Cell::Text(entry.scenario),
+        Cell::Text(entry.dialect),
+        Cell::Text(entry.target),
+        count(entry.steps),
+        count(entry.clients),
+        Cell::Text(entry.figure.into()),
+        duration(entry.p50_ns),
+        duration(entry.p99_ns),
+        count(entry.missing),
+        count(entry.errors),
+        Cell::text(entry.bottleneck),
+        Cell::Flag(entry.trusted, if entry.trusted { "yes" } else { "no" }),
+        Cell::Words(entry.tags),
+    ]
+}
+
+fn print(text: &str) -> Result<Exit, Failure> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::could_not("write to standard output", error))
+        }
+        _ => Ok(Exit::Fine),
+    }
+}

@@ -1,0 +1,260 @@
+//! A table of anything, as text, Markdown, CSV and JSON: what people read beside what programs read.
+
+use serde_json::{Map, Value, json};
+
+use crate::csv;
+use crate::format::printable;
+use crate::markdown;
+
+/// A table: a title and a key for each column, and the rows.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: &'static [Column],
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// What people read above it.
+    pub title: &'static str,
+    /// What programs call it: the header in CSV, the key in JSON. Ends in the unit.
+    pub key: &'static str,
+    /// Whether numbers stand in it, which end at the right.
+    pub is_right: bool,
+}
+
+/// A cell: what programs read and, where that differs, what people do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Nothing applies.
+    Absent,
+    /// Words.
+    Text(String),
+    /// A number, and how it is printed.
+    Number(f64, String),
+    /// Yes or no, and how that is printed.
+    Flag(bool, &'static str),
+    /// Several words.
+    Words(Vec<String>),
+}
+
+/// What a table can be printed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Columns apart by spaces.
+    Text,
+    /// A Markdown table.
+    Markdown,
+    /// RFC 4180.
+    Csv,
+    /// An array of objects; what does not apply is left out.
+    Json,
+}
+
+impl Column {
+    /// A column of words.
+    pub const fn left(title: &'static str, key: &'static str) -> Self {
+        Column { title, key, is_right: false }
+    }
+
+    /// A column of numbers.
+    pub const fn right(title: &'static str, key: &'static str) -> Self {
+        Column { title, key, is_right: true }
+    }
+}
+
+impl Cell {
+    /// A number as it is printed by `show`, if it is known.
+    pub fn number<T: Copy>(value: Option<T>, raw: impl Fn(T) -> f64, show: impl Fn(T) -> String) -> Self {
+        value.map_or(Cell::Absent, |value| Cell::Number(raw(value), show(value)))
+    }
+
+    /// Words, if there are any.
+    pub fn text(text: Option<impl Into<String>>) -> Self {
+        text.map_or(Cell::Absent, |text| Cell::Text(text.into()))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Cell::Absent => "–".into(),
+            Cell::Text(text) => printable(text),
+            Cell::Number(_, shown) => shown.clone(),
+            Cell::Flag(_, shown) => (*shown).into(),
+            Cell::Words(words) => printable(&words.join(" ")),
+        }
+    }
+
+    fn raw(&self) -> String {
+        match self {
+            Cell::Absent => String::new(),
+            Cell::Text(text) => text.clone(),
+            Cell::Number(value, _) => value.to_string(),
+            Cell::Flag(value, _) => value.to_string(),
+            Cell::Words(words) => words.join(" "),
+        }
+    }
+
+    fn json(&self) -> Option<Value> {
+        match self {
+            Cell::Absent => None,
+            Cell::Text(text) => Some(json!(text)),
+            Cell::Number(value, _) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
+                Some(json!(*value as i64))
+            }
+            Cell::Number(value, _) => Some(json!(value)),
+            Cell::Flag(value, _) => Some(json!(value)),
+            Cell::Words(words) => Some(json!(words)),
+        }
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(columns: &'static [Column]) -> Self {
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// If it has not one cell for each column.
+    pub fn add(&mut self, row: Vec<Cell>) {
+        assert_eq!(row.len(), self.columns.len(), "a cell for each column");
+        self.rows.push(row);
+    }
+
+    /// The table in one format, ending in a newline; as text, nothing for a table without rows.
+    pub fn render(&self, format: TableFormat) -> String {
+        match format {
+            TableFormat::Text => self.text(),
+            TableFormat::Markdown => self.markdown(),
+            TableFormat::Csv => self.csv(),
+            TableFormat::Json => {
+                format!("{:#}\n", Value::Array(self.rows.iter().map(|row| self.object(row)).collect()))
+            }
+        }
+    }
+
+    /// A row as JSON has it.
+    fn object(&self, row: &[Cell]) -> Value {
+        let fields =
+            self.columns.iter().zip(row).filter_map(|(column, cell)| Some((column.key.into(), cell.json()?)));
+        Value::Object(fields.collect::<Map<_, _>>())
+    }
+
+    fn text(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let titles = self.columns.iter().map(|column| column.title.to_owned()).collect();
+        let lines: Vec<Vec<String>> = [titles].into_iter().chain(self.shown()).collect();
+        let width = |k: usize| lines.iter().map(|line| line[k].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let line = |cells: &Vec<String>| {
+            let padded = cells.iter().zip(&widths).zip(self.columns).map(|((cell, &width), column)| {
+                if column.is_right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+        };
+        lines.iter().map(line).collect()
+    }
+
+    fn shown(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        self.rows.iter().map(|row| row.iter().map(Cell::shown).collect())
+    }
+
+    fn markdown(&self) -> String {
+        let titles: Vec<String> = self.columns.iter().map(|column| column.title.into()).collect();
+        let rule = self.columns.iter().map(|column| if column.is_right { "---:|" } else { "---|" });
+        let rows = self.shown().map(|row| markdown::row(&row)).collect::<String>();
+        format!("{}|{}\n{rows}", markdown::row(&titles), rule.collect::<String>())
+    }
+
+    fn csv(&self) -> String {
+        let header: Vec<String> = self.columns.iter().map(|column| column.key.into()).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(Cell::raw).collect::<Vec<_>>());
+        [header].into_iter().chain(rows).map(|cells| csv::line(&cells)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn table() -> Table {
+        const COLUMNS: &[Column] = &[
+            Column::left("target", "target"),
+            Column::right("p99", "p99_ms"),
+            Column::left("trusted", "trusted"),
+            Column::left("tags", "tags"),
+        ];
+        let mut table = Table::new(COLUMNS);
+        table.add(vec![
+            Cell::Text("a | b, \"c\"\u{1b}[31m".into()),
+            Cell::Number(1.5, "1.50ms".into()),
+            Cell::Flag(false, "no"),
+            Cell::Words(vec!["x".into(), "y".into()]),
+        ]);
+        table.add(vec![
+            Cell::Text("plain".into()),
+            Cell::Absent,
+            Cell::Flag(true, "yes"),
+            Cell::Words(Vec::new()),
+        ]);
+        table
+    }
+
+    #[test]
+    fn people_read_columns() {
+        assert_snapshot!(table().render(TableFormat::Text), @r#"
+        target              p99  trusted  tags
+        a | b, "c"·[31m  1.50ms  no       x y
+        plain                 –  yes
+        "#);
+        assert_snapshot!(table().render(TableFormat::Markdown), @r#"
+        | target | p99 | trusted | tags |
+        |---|---:|---|---|
+        | a \| b, "c"·[31m | 1.50ms | no | x y |
+        | plain | – | yes |  |
+        "#);
+    }
+
+    #[test]
+    fn programs_read_values() {
+        assert_snapshot!(table().render(TableFormat::Csv), @r#"
+        target,p99_ms,trusted,tags
+        "a | b, ""c""[31m",1.5,false,x y
+        plain,,true,
+        "#);
+        assert_snapshot!(table().render(TableFormat::Json), @r#"
+        [
+          {
+            "p99_ms": 1.5,
+            "tags": [
+              "x",
+              "y"
+            ],
+            "target": "a | b, \"c\"\u001b[31m",
+            "trusted": false
+          },
+          {
+            "tags": [],
+            "target": "plain",
+            "trusted": true
+          }
+        ]
+        "#);
+    }
+
+    #[test]
+    fn a_table_without_rows_keeps_its_shape() {
+        const COLUMNS: &[Column] = &[Column::left("target", "target")];
+        let empty = Table::new(COLUMNS);
+        assert_eq!(empty.render(TableFormat::Text), "");
+        assert_eq!(empty.render(TableFormat::Csv), "target\r\n");
+        assert_eq!(empty.render(TableFormat::Json), "[]\n");
+    }
+}

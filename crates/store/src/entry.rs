@@ -1,0 +1,123 @@
+//! The list of runs: a row of what is asked for most, without reading results.
+
+use rusqlite::{Connection, Row, named_params};
+
+/// What is known of a run at a glance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Entry {
+    /// Its id.
+    pub id: String,
+    /// When it started, by the wall clock: nanoseconds since 1970 UTC.
+    pub started_unix_ns: u64,
+    /// The workload.
+    pub scenario: String,
+    /// The application protocol.
+    pub dialect: String,
+    /// The server: its name, or its URL.
+    pub target: String,
+    /// The command line, with spaces between its words.
+    pub command: String,
+    /// How many steps were measured.
+    pub steps: u64,
+    /// The most clients that any step asked for.
+    pub clients: u64,
+    /// The scenario's main figure, of which the percentiles below are.
+    pub figure: &'static str,
+    /// Its median at the last step, in ns.
+    pub p50_ns: Option<u64>,
+    /// Its 99th percentile at the last step, in ns.
+    pub p99_ns: Option<u64>,
+    /// Deliveries that never came, over all steps.
+    pub missing: u64,
+    /// Errors over all steps.
+    pub errors: u64,
+    /// Who held the last step back.
+    pub bottleneck: Option<String>,
+    /// How many clients the server holds, when that was searched for.
+    pub capacity: Option<u64>,
+    /// How many limits were broken.
+    pub broken_limits: u64,
+    /// Whether nothing speaks against the figures.
+    pub trusted: bool,
+    /// Its tags, sorted.
+    pub tags: Vec<String>,
+}
+
+/// Which runs to list: those that match everything that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// With this tag.
+    pub tag: Option<String>,
+    /// Of this scenario.
+    pub scenario: Option<String>,
+    /// With this text in the target, the command, the dialect or the id.
+    pub text: Option<String>,
+    /// At most so many, the newest.
+    pub limit: Option<u64>,
+}
+
+const LIST: &str = "
+    SELECT id, started_ns, scenario, dialect, target, command, bottleneck, capacity, broken_limits, trusted,
+        (SELECT count(*) FROM steps WHERE run = id) AS steps,
+        (SELECT max(clients) FROM steps WHERE run = id) AS clients,
+        (SELECT sum(missing) FROM steps WHERE run = id) AS missing,
+        (SELECT sum(errors) FROM steps WHERE run = id) AS errors,
+        (SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)) AS tags
+    FROM runs
+    WHERE (:tag IS NULL OR id IN (SELECT run FROM tags WHERE tag = :tag))
+        AND (:scenario IS NULL OR scenario = :scenario)
+        AND (:text IS NULL OR instr(lower(concat_ws(char(10), id, target, url, command, dialect)), lower(:text)))
+    ORDER BY started_ns DESC, id DESC
+    LIMIT :limit";
+
+const PERCENTILES: &str = "
+    SELECT p50_ns, p99_ns FROM histograms WHERE run = ? AND figure = ? AND step = (SELECT max(step) FROM steps WHERE run = ?1)";
+
+pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Entry>> {
+    let limit = query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let mut statement = connection.prepare_cached(LIST)?;
+    let rows = statement.query_map(
+        named_params! {":tag": query.tag, ":scenario": query.scenario, ":text": query.text, ":limit": limit},
+        entry,
+    )?;
+    let mut entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut percentiles = connection.prepare_cached(PERCENTILES)?;
+    for entry in &mut entries {
+        let mut rows = percentiles.query([entry.id.as_str(), entry.figure])?;
+        if let Some(row) = rows.next()? {
+            (entry.p50_ns, entry.p99_ns) = (Some(unsigned(row, 0)?), Some(unsigned(row, 1)?));
+        }
+    }
+    Ok(entries)
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let scenario: String = row.get("scenario")?;
+    let optional = |column: &str| row.get::<_, Option<i64>>(column).map(|n| n.map(|n| n.max(0) as u64));
+    let count = |column: &str| optional(column).map(Option::unwrap_or_default);
+    let tags: Option<String> = row.get("tags")?;
+    Ok(Entry {
+        id: row.get("id")?,
+        started_unix_ns: count("started_ns")?,
+        figure: results::limit::main_figure(&scenario),
+        scenario,
+        dialect: row.get("dialect")?,
+        target: row.get("target")?,
+        command: row.get("command")?,
+        steps: count("steps")?,
+        clients: count("clients")?,
+        p50_ns: None,
+        p99_ns: None,
+        missing: count("missing")?,
+        errors: count("errors")?,
+        bottleneck: row.get("bottleneck")?,
+        capacity: optional("capacity")?,
+        broken_limits: count("broken_limits")?,
+        trusted: row.get("trusted")?,
+        tags: tags.map(|tags| tags.lines().map(String::from).collect()).unwrap_or_default(),
+    })
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(|n| n.max(0) as u64)
+}

@@ -1,0 +1,15 @@
+//! What is kept of runs: their results in SQLite.
+//!
+//! A [`Store`] is one file. It keeps each run's results file as it was written, and beside it columns to search and to
+//! join: runs, steps, histograms, series, tags (`schema/1.sql` says what each holds; docs/STORE.md shows queries).
+//! Several processes may read and write it at once.
+
+mod entry;
+mod error;
+mod rows;
+mod schema;
+mod store;
+
+pub use entry::{Entry, Query};
+pub use error::StoreError;
+pub use store::{Store, data_dir, default_path};

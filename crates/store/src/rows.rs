@@ -1,0 +1,147 @@
+//! A run as rows: what is read from its results so that it can be searched.
+
+use results::{Run, Second, Step};
+use rusqlite::{Transaction, named_params, params};
+use stats::Histogram;
+
+/// Puts the run's rows in; there are none of this run.
+pub(crate) fn insert(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
+    insert_run(transaction, run)?;
+    for (step, number) in run.steps.iter().zip(1..) {
+        insert_step(transaction, &run.id, number, step)?;
+        for (figure, histogram) in step.figures.named() {
+            insert_histogram(transaction, &run.id, number, figure, histogram)?;
+        }
+        for second in &step.series {
+            insert_second(transaction, &run.id, number, second)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_run(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
+    let verdict = &run.verdict;
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
+         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results)",
+    )?;
+    statement.execute(named_params! {
+        ":id": run.id,
+        ":started_ns": signed(run.started_unix_ns),
+        ":throng": run.throng,
+        ":command": run.command.join(" "),
+        ":scenario": run.scenario,
+        ":dialect": run.dialect,
+        ":target": run.target.name.as_ref().unwrap_or(&run.target.url),
+        ":url": run.target.url,
+        ":target_version": run.target.version,
+        ":cpu": run.environment.cpu,
+        ":bottleneck": verdict.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
+        ":capacity": verdict.capacity.as_ref().map(|capacity| signed(capacity.clients)),
+        ":broken_limits": verdict.limits.iter().filter(|outcome| !outcome.passed).count() as i64,
+        ":trusted": verdict.is_trusted(),
+        ":results": results::file::write(run),
+    })?;
+    Ok(())
+}
+
+fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Step) -> rusqlite::Result<()> {
+    let Step { rates, counts, server, generator, .. } = step;
+    let server = server.as_ref();
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO steps VALUES (:run, :step, :clients, :connected, :start_ns, :duration_ns, :asked_per_s,
+         :achieved_per_s, :sent_per_s, :received_per_s, :connects_per_s, :sent, :expected, :received, :missing, :late,
+         :duplicate, :reordered, :errors, :server_cpu_percent, :server_rss_bytes, :generator_cpu_percent, :bottleneck,
+         :marks)",
+    )?;
+    statement.execute(named_params! {
+        ":run": run,
+        ":step": number,
+        ":clients": signed(step.clients),
+        ":connected": signed(counts.connected),
+        ":start_ns": signed(step.start_ns),
+        ":duration_ns": signed(step.duration_ns),
+        ":asked_per_s": rates.asked_per_s,
+        ":achieved_per_s": rates.achieved_per_s,
+        ":sent_per_s": rates.sent_per_s,
+        ":received_per_s": rates.received_per_s,
+        ":connects_per_s": rates.connects_per_s,
+        ":sent": signed(counts.sent),
+        ":expected": signed(counts.expected),
+        ":received": signed(counts.received),
+        ":missing": signed(counts.missing),
+        ":late": signed(counts.late),
+        ":duplicate": signed(counts.duplicate),
+        ":reordered": signed(counts.reordered),
+        ":errors": signed(step.errors.total()),
+        ":server_cpu_percent": server.and_then(|server| server.cpu_percent_mean),
+        ":server_rss_bytes": server.and_then(|server| server.rss_bytes_peak).map(signed),
+        ":generator_cpu_percent": generator.as_ref().and_then(|generator| generator.cpu_percent_mean),
+        ":bottleneck": step.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
+        ":marks": step.marks.join("\n"),
+    })?;
+    Ok(())
+}
+
+fn insert_histogram(
+    transaction: &Transaction<'_>,
+    run: &str,
+    number: i64,
+    figure: &str,
+    histogram: &Histogram,
+) -> rusqlite::Result<()> {
+    let Some(summary) = histogram.summary() else { return Ok(()) };
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO histograms VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    statement.execute(params![
+        run,
+        number,
+        figure,
+        signed(summary.count),
+        summary.mean_ns,
+        summary.sd_ns,
+        signed(summary.min_ns),
+        signed(summary.p50_ns),
+        signed(summary.p90_ns),
+        signed(summary.p95_ns),
+        signed(summary.p99_ns),
+        signed(summary.p999_ns),
+        signed(summary.p9999_ns),
+        signed(summary.max_ns),
+        histogram.to_base64(),
+    ])?;
+    Ok(())
+}
+
+fn insert_second(
+    transaction: &Transaction<'_>,
+    run: &str,
+    number: i64,
+    second: &Second,
+) -> rusqlite::Result<()> {
+    // Two rows of one moment would be the end of a step that was cut short: the later says more.
+    let mut statement = transaction
+        .prepare_cached("INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    statement.execute(params![
+        run,
+        number,
+        signed(second.t_ns),
+        signed(second.clients),
+        signed(second.sent),
+        signed(second.received),
+        signed(second.errors),
+        second.p50_ns.map(signed),
+        second.p95_ns.map(signed),
+        second.p99_ns.map(signed),
+        second.max_ns.map(signed),
+        second.server_cpu_percent,
+        second.server_rss_bytes.map(signed),
+        second.generator_cpu_percent,
+    ])?;
+    Ok(())
+}
+
+/// SQLite's integers have a sign; nothing that is counted or timed comes near the half that is lost.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,49 @@
+//! The schema, and how an older one becomes the newest.
+//!
+//! `user_version` holds the number of the schema, `application_id` says that the file is ours (SQLite, "Database File
+//! Format" §1.3.17). A migration runs in one transaction: a process that is killed leaves the older schema whole.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// One script for each schema: the first makes schema 1 of an empty file, the next schema 2 of schema 1, …
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// `thrg`: what `file(1)` could know a store by.
+pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
+
+/// What a file is, as far as its header and its tables say.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing in it yet.
+    Empty,
+    /// A store with this schema, 1 or higher.
+    Ours(u32),
+    /// A database of something else.
+    Foreign,
+}
+
+pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let (id, version) = (number("application_id")?, number("user_version")?);
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(match u32::try_from(version) {
+        Ok(version) if id == i64::from(APPLICATION_ID) && version > 0 => Found::Ours(version),
+        Ok(0) if id == 0 && tables == 0 => Found::Empty,
+        _ => Found::Foreign,
+    })
+}
+
+/// Brings the file to the newest schema. Whoever comes second finds that it has been done.
+pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let from = match look(&transaction)? {
+        Found::Ours(version) => version as usize,
+        Found::Empty | Found::Foreign => 0,
+    };
+    for migration in MIGRATIONS.iter().skip(from) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    transaction.commit()
+}

@@ -1,0 +1,96 @@
+-- One row for each run. `results` is the results file as it was written, and the truth: every other column, and every
+-- row of the tables below, is read from it when the run is kept, so that it can be searched and joined.
+CREATE TABLE runs (
+    id             TEXT PRIMARY KEY,
+    started_ns     INTEGER NOT NULL, -- since 1970 UTC
+    throng         TEXT NOT NULL,
+    command        TEXT NOT NULL,    -- the words, with spaces between them
+    scenario       TEXT NOT NULL,
+    dialect        TEXT NOT NULL,
+    target         TEXT NOT NULL,    -- its name, or its URL
+    url            TEXT NOT NULL,
+    target_version TEXT,
+    cpu            TEXT,
+    bottleneck     TEXT,             -- of the last step
+    capacity       INTEGER,          -- clients, when they were searched for
+    broken_limits  INTEGER NOT NULL,
+    trusted        INTEGER NOT NULL, -- 1: nothing speaks against the figures
+    results        TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX runs_by_start ON runs (started_ns);
+
+CREATE TABLE steps (
+    run                   TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    step                  INTEGER NOT NULL, -- from 1
+    clients               INTEGER NOT NULL,
+    connected             INTEGER NOT NULL,
+    start_ns              INTEGER NOT NULL, -- since the start of the run
+    duration_ns           INTEGER NOT NULL,
+    asked_per_s           REAL,
+    achieved_per_s        REAL,
+    sent_per_s            REAL,
+    received_per_s        REAL,
+    connects_per_s        REAL,
+    sent                  INTEGER NOT NULL,
+    expected              INTEGER NOT NULL,
+    received              INTEGER NOT NULL,
+    missing               INTEGER NOT NULL,
+    late                  INTEGER NOT NULL,
+    duplicate             INTEGER NOT NULL,
+    reordered             INTEGER NOT NULL,
+    errors                INTEGER NOT NULL,
+    server_cpu_percent    REAL,
+    server_rss_bytes      INTEGER,
+    generator_cpu_percent REAL,
+    bottleneck            TEXT,
+    marks                 TEXT NOT NULL,    -- a line each
+    PRIMARY KEY (run, step)
+) STRICT, WITHOUT ROWID;
+
+-- What was timed: the figures of METHODOLOGY, those that apply.
+CREATE TABLE histograms (
+    run       TEXT NOT NULL,
+    step      INTEGER NOT NULL,
+    figure    TEXT NOT NULL,    -- handshake, rtt, delivery, …
+    count     INTEGER NOT NULL,
+    mean_ns   REAL NOT NULL,
+    sd_ns     REAL NOT NULL,
+    min_ns    INTEGER NOT NULL,
+    p50_ns    INTEGER NOT NULL,
+    p90_ns    INTEGER NOT NULL,
+    p95_ns    INTEGER NOT NULL,
+    p99_ns    INTEGER NOT NULL,
+    p999_ns   INTEGER NOT NULL,
+    p9999_ns  INTEGER NOT NULL,
+    max_ns    INTEGER NOT NULL,
+    histogram TEXT NOT NULL,    -- HdrHistogram V2 in µs, deflated, base64
+    PRIMARY KEY (run, step, figure),
+    FOREIGN KEY (run, step) REFERENCES steps ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- One row a second.
+CREATE TABLE series (
+    run                   TEXT NOT NULL,
+    step                  INTEGER NOT NULL,
+    t_ns                  INTEGER NOT NULL, -- the end of the second, since the start of the run
+    clients               INTEGER NOT NULL,
+    sent                  INTEGER NOT NULL,
+    received              INTEGER NOT NULL,
+    errors                INTEGER NOT NULL,
+    p50_ns                INTEGER,
+    p95_ns                INTEGER,
+    p99_ns                INTEGER,
+    max_ns                INTEGER,
+    server_cpu_percent    REAL,
+    server_rss_bytes      INTEGER,
+    generator_cpu_percent REAL,
+    PRIMARY KEY (run, step, t_ns),
+    FOREIGN KEY (run, step) REFERENCES steps ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tags (
+    run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (run, tag)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,247 @@
+//! The store: one SQLite file.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use results::Run;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
+
+use crate::entry::{self, Entry, Query};
+use crate::error::StoreError;
+use crate::rows;
+use crate::schema::{self, Found, MIGRATIONS};
+
+/// How long another process may hold the store before we give up.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Ids named in an error message.
+const IDS_NAMED_MAX: usize = 3;
+
+/// Runs that are kept. See the crate's documentation.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// Where throng keeps things for the user: `$XDG_DATA_HOME/throng`, or in `~/.local/share` (XDG Base Directory
+/// Specification, by which an empty variable or a relative path is as good as none). `None` when neither variable holds
+/// an absolute path.
+pub fn data_dir() -> Option<PathBuf> {
+    let dir = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = dir("XDG_DATA_HOME").or_else(|| Some(dir("HOME")?.join(".local/share")))?;
+    Some(data.join("throng"))
+}
+
+/// Where runs are kept unless told otherwise: `runs.db` in [`data_dir`].
+pub fn default_path() -> Option<PathBuf> {
+    Some(data_dir()?.join("runs.db"))
+}
+
+impl Store {
+    /// Opens the store at `path`, which is made, directory included, if it is not there.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be made or opened; the file is something else, damaged, or of a newer schema:
+    /// it is left as it is.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+            fs::create_dir_all(directory)
+                .map_err(|error| StoreError::Directory { path: directory.into(), error })?;
+        }
+        Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens the store at `path` if it is there.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and [`StoreError::Absent`].
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Absent(path.into()));
+        }
+        Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    fn open_with(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        let wrong = |error| wrong(path, error);
+        let mut connection =
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(wrong)?;
+        let newest = MIGRATIONS.len() as u32;
+        let is_current = match schema::look(&connection).map_err(wrong)? {
+            Found::Foreign => {
+                let why = "a database of another program".into();
+                return Err(StoreError::Damaged { path: path.into(), why });
+            }
+            Found::Ours(found) if found > newest => {
+                return Err(StoreError::Newer { path: path.into(), found, known: newest });
+            }
+            Found::Ours(found) => found == newest,
+            Found::Empty => false,
+        };
+        // Nothing is written before it is known that the file is ours to write.
+        let set = |connection: &Connection| {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "foreign_keys", true)
+        };
+        set(&connection).map_err(wrong)?;
+        if !is_current {
+            schema::migrate(&mut connection).map_err(wrong)?;
+        }
+        Ok(Self { path: path.into(), connection })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps a run. One of the same id is replaced; its tags stay.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
+        let save = |connection: &mut Connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tags = tags(&transaction, &run.id)?;
+            transaction.execute("DELETE FROM runs WHERE id = ?", [&run.id])?;
+            rows::insert(&transaction, run)?;
+            tags.iter().try_for_each(|tag| add_tag(&transaction, &run.id, tag))?;
+            transaction.commit()
+        };
+        save(&mut self.connection).map_err(|error| wrong(&self.path, error))
+    }
+
+    /// The runs that match, the newest first.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn list(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+        self.ask(|connection| entry::list(connection, query))
+    }
+
+    /// The id of the run that is meant: by its id or the beginning of it, by `@N` for the N-th newest, or `last`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`] with ids that look like it; [`StoreError::Ambiguous`].
+    pub fn find(&self, reference: &str) -> Result<String, StoreError> {
+        let position = if reference == "last" { Some("1") } else { reference.strip_prefix('@') };
+        if let Some(position) = position {
+            let found = position.parse::<u32>().ok().and_then(|n| n.checked_sub(1)).map(|skip| {
+                let newest = "SELECT id FROM runs ORDER BY started_ns DESC, id DESC LIMIT 1 OFFSET ?";
+                self.ask(|connection| connection.query_row(newest, [skip], |row| row.get(0)).optional())
+            });
+            let no_run = || StoreError::NoRun { reference: reference.into(), near: Vec::new() };
+            return found.transpose()?.flatten().ok_or_else(no_run);
+        }
+        let mut ids = self.ids_like(reference)?;
+        match ids.as_slice() {
+            [] => Err(StoreError::NoRun { reference: reference.into(), near: self.near(reference)? }),
+            [_] => Ok(ids.remove(0)),
+            _ if ids.iter().any(|id| id == reference) => Ok(reference.into()),
+            _ => {
+                ids.truncate(IDS_NAMED_MAX);
+                Err(StoreError::Ambiguous { reference: reference.into(), ids })
+            }
+        }
+    }
+
+    /// The run with this id, as [`Store::find`] gives it.
+    ///
+    /// # Errors
+    /// There is none; what was kept cannot be read.
+    pub fn load(&self, id: &str) -> Result<Run, StoreError> {
+        let text = self.results(id)?;
+        results::file::read(&text).map_err(|error| StoreError::Results { id: id.into(), error })
+    }
+
+    /// The results file of the run with this id, as it was written.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn results(&self, id: &str) -> Result<String, StoreError> {
+        let select = "SELECT results FROM runs WHERE id = ?";
+        let text = self.ask(|connection| connection.query_row(select, [id], |row| row.get(0)).optional())?;
+        text.ok_or_else(|| StoreError::NoRun { reference: id.into(), near: Vec::new() })
+    }
+
+    /// The tags of the run with this id, sorted.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn tags(&self, id: &str) -> Result<Vec<String>, StoreError> {
+        self.ask(|connection| tags(connection, id))
+    }
+
+    /// Adds a tag to the run with this id; one that it has stays.
+    ///
+    /// # Errors
+    /// There is no such run; SQLite could not.
+    pub fn tag(&self, id: &str, tag: &str) -> Result<(), StoreError> {
+        self.ask(|connection| add_tag(connection, id, tag))
+    }
+
+    /// Takes a tag from the run with this id. Whether it had it.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn untag(&self, id: &str, tag: &str) -> Result<bool, StoreError> {
+        let delete = "DELETE FROM tags WHERE run = ? AND tag = ?";
+        self.ask(|connection| connection.execute(delete, [id, tag])).map(|rows| rows > 0)
+    }
+
+    /// Deletes the run with this id, with everything that was kept of it. Whether it was there.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn delete(&self, id: &str) -> Result<bool, StoreError> {
+        self.ask(|connection| connection.execute("DELETE FROM runs WHERE id = ?", [id])).map(|rows| rows > 0)
+    }
+
+    fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let select =
+            "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_ns DESC, id DESC";
+        self.ask(|connection| {
+            let mut statement = connection.prepare_cached(select)?;
+            statement.query_map([prefix], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Ids that share the most with what was asked for, the newest first: its beginning, or its random digits.
+    fn near(&self, reference: &str) -> Result<Vec<String>, StoreError> {
+        let ids = self.ids_like("")?;
+        let score = |id: &String| {
+            let shared = id.bytes().zip(reference.bytes()).take_while(|(a, b)| a == b).count();
+            if !reference.is_empty() && id.contains(reference) { usize::MAX } else { shared }
+        };
+        // Half of a date is shared by chance.
+        let best = ids.iter().map(score).max().filter(|&best| best >= "20261120".len()).unwrap_or(usize::MAX);
+        Ok(ids.into_iter().filter(|id| score(id) >= best).take(IDS_NAMED_MAX).collect())
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        ask(&self.connection).map_err(|error| wrong(&self.path, error))
+    }
+}
+
+fn tags(connection: &Connection, id: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare_cached("SELECT tag FROM tags WHERE run = ? ORDER BY tag")?;
+    statement.query_map([id], |row| row.get(0))?.collect()
+}
+
+fn add_tag(connection: &Connection, id: &str, tag: &str) -> rusqlite::Result<()> {
+    connection.execute("INSERT INTO tags VALUES (?, ?) ON CONFLICT DO NOTHING", [id, tag]).map(drop)
+}
+
+/// What SQLite said, as damage where it is that.
+fn wrong(path: &Path, error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            StoreError::Damaged { path: path.into(), why: error.to_string() }
+        }
+        _ => StoreError::Sqlite { path: path.into(), error },
+    }
+}

@@ -1,0 +1,229 @@
+//! `throng runs`: what is kept of runs, whatever happens to the process or the file.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use support::process::Process;
+use support::throng::{Outcome, Server, echo, finish, run, throng};
+use support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(20);
+
+/// A directory with a store in it.
+struct Kept {
+    dir: tempfile::TempDir,
+}
+
+impl Kept {
+    fn new() -> Kept {
+        Kept { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = throng(["runs", "--store"]);
+        command.arg(self.path("runs.db")).args(arguments);
+        command
+    }
+
+    fn runs(&self, arguments: &[&str]) -> Outcome {
+        run(&mut self.command(arguments), RUN_MAX)
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let outcome = self.runs(arguments);
+        assert_eq!(outcome.code, Some(0), "{arguments:?}: {outcome}");
+        outcome.stdout
+    }
+
+    fn list(&self, arguments: &[&str]) -> Vec<Value> {
+        let text = self.ok(&[&["list", "--format", "json", "-n", "0"], arguments].concat());
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Echoes for a moment, keeping the run; its results.
+    fn echo(&self, server: &Server) -> Value {
+        let mut command = echo(&server.url(), 2, "300ms");
+        let outcome = run(command.arg("--store").arg(self.path("runs.db")), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.json()
+    }
+
+    /// Results files of so many runs, copies of one.
+    fn files(&self, results: &Value, prefix: &str, count: usize) -> Vec<String> {
+        let write = |number: usize| {
+            let mut copy = results.clone();
+            copy["id"] = format!("20261120-{prefix}{number:04}-abcdef").into();
+            let path = self.path(&format!("{prefix}{number}.json"));
+            fs::write(&path, copy.to_string()).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        (0..count).map(write).collect()
+    }
+}
+
+fn import(files: &[String]) -> Vec<&str> {
+    ["import"].into_iter().chain(files.iter().map(String::as_str)).collect()
+}
+
+#[test]
+fn a_run_is_kept_found_tagged_moved_and_deleted() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let (first, second) = (kept.echo(&server), kept.echo(&server));
+    let id = |results: &Value| results["id"].as_str().unwrap().to_owned();
+    let listed = kept.list(&[]);
+    let ids: Vec<&str> = listed.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 2);
+    assert!(ids.contains(&id(&first).as_str()) && ids.contains(&id(&second).as_str()));
+
+    // The newest first; an id may be cut short.
+    let newest: Value = serde_json::from_str(&kept.ok(&["show", "last", "--format", "json"])).unwrap();
+    assert_eq!(newest["id"], ids[0]);
+    let by_id: Value = serde_json::from_str(&kept.ok(&["export", &id(&first)])).unwrap();
+    assert_eq!(by_id, first, "the results file is kept as it was printed");
+    assert_eq!(kept.ok(&["show", "@2"]), kept.ok(&["show", ids[1]]));
+
+    assert_eq!(kept.ok(&["tag", &id(&first), "before", "a b"]), "a b\nbefore\n");
+    assert_eq!(kept.list(&["--tag", "before"]).len(), 1);
+    assert_eq!(kept.list(&["no such text"]).len(), 0);
+    assert_eq!(kept.ok(&["tag", &id(&first), "before", "--remove"]), "a b\n");
+
+    let out = kept.path("out");
+    kept.ok(&["export", "@1", "@2", "--out", out.to_str().unwrap()]);
+    kept.ok(&["delete", "@1", "@2"]);
+    assert_eq!(kept.list(&[]).len(), 0);
+    let files: Vec<String> =
+        fs::read_dir(&out).unwrap().map(|file| file.unwrap().path().to_str().unwrap().to_owned()).collect();
+    kept.ok(&import(&files));
+    kept.ok(&import(&files));
+    assert_eq!(kept.list(&[]).len(), 2, "a run that is there already is replaced");
+}
+
+#[test]
+fn runs_that_are_not_there() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let absent = kept.runs(&["list"]);
+    assert_eq!(absent.code, Some(1), "{absent}");
+    assert!(absent.stderr.contains("there is no store at"), "{absent}");
+
+    let results = kept.echo(&server);
+    let id = results["id"].as_str().unwrap();
+    let (day, digits) = (&id[..8], &id[id.len() - 6..]);
+    for reference in [&format!("{}zz", &id[..id.len() - 2]), digits] {
+        let unknown = kept.runs(&["show", reference]);
+        assert_eq!(unknown.code, Some(2), "{unknown}");
+        assert!(unknown.stderr.contains(&format!("did you mean {id}?")), "{unknown}");
+    }
+    for reference in ["@0", "@7", "@x", "nonsense"] {
+        let unknown = kept.runs(&["show", reference]);
+        assert_eq!(unknown.code, Some(2), "{unknown}");
+        assert!(unknown.stderr.contains(&format!("there is no run {reference:?}")), "{unknown}");
+    }
+    kept.ok(&import(&kept.files(&results, "11", 2)));
+    let several = kept.runs(&["show", "20261120-11"]);
+    assert_eq!(several.code, Some(2), "{several}");
+    assert!(several.stderr.contains("the beginning of several runs"), "{several}");
+    assert!(kept.ok(&["list", day]).contains(id));
+}
+
+#[test]
+fn a_store_that_is_none_is_left_as_it_is() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    kept.echo(&server);
+    let whole = fs::read(kept.path("runs.db")).unwrap();
+    let mut newer = whole.clone();
+    newer[60..64].copy_from_slice(&99u32.to_be_bytes()); // user_version, "Database File Format" §1.3
+    let mut foreign = whole.clone();
+    foreign[68..72].copy_from_slice(&7u32.to_be_bytes()); // application_id
+    let damaged = [&whole[..4096], &vec![0xa5; whole.len() - 4096]].concat();
+    let cases: [(&[u8], &str); 4] = [
+        (b"these are notes of mine, not a database, and longer than SQLite's header is: 100 bytes, I believe", "no store of throng"),
+        (&newer, "has schema 99"),
+        (&foreign, "another program"),
+        (&damaged, "damaged"),
+    ];
+    for (bytes, said) in cases {
+        let path = kept.path("other.db");
+        fs::write(&path, bytes).unwrap();
+        let list = run(throng(["runs", "list", "--store"]).arg(&path), RUN_MAX);
+        assert_eq!(list.code, Some(1), "{list}");
+        assert!(list.stderr.contains(said), "{said}: {list}");
+        // Known before the load, not after it.
+        if said != "damaged" {
+            let named = run(echo(&server.url(), 2, "60s").arg("--store").arg(&path), RUN_MAX);
+            assert_eq!(named.code, Some(1), "{named}");
+        }
+        assert!(fs::read(&path).unwrap() == bytes, "{said}: the file was changed");
+    }
+}
+
+#[test]
+fn a_store_that_fails_costs_no_result() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let file = kept.path("a file");
+    fs::write(&file, "").unwrap();
+    let mut command = echo(&server.url(), 2, "300ms");
+    let outcome = run(command.env("XDG_DATA_HOME", &file), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stderr.contains("the run is not kept"), "{outcome}");
+    assert!(outcome.json()["steps"][0]["counts"]["received"].as_u64() > Some(0));
+
+    let unkept = run(echo(&server.url(), 2, "300ms").arg("--no-store").env("XDG_DATA_HOME", &file), RUN_MAX);
+    assert_eq!((unkept.code, unkept.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn an_interrupted_run_is_kept() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let mut command = echo(&server.url(), 2, "60s");
+    let process = Process::start(command.arg("--store").arg(kept.path("runs.db")));
+    std::thread::sleep(Duration::from_millis(1_500));
+    process.signal(Signal::INT);
+    assert_eq!(finish(process, RUN_MAX).code, Some(130));
+    assert_eq!(kept.list(&[]).len(), 1);
+}
+
+#[test]
+fn two_processes_write_at_once() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let results = kept.echo(&server);
+    let processes: Vec<Process> = ["11", "22"]
+        .map(|prefix| Process::start(&mut kept.command(&import(&kept.files(&results, prefix, 40)))))
+        .into();
+    for process in processes {
+        let outcome = finish(process, RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+    }
+    assert_eq!(kept.list(&[]).len(), 81);
+}
+
+#[test]
+fn a_process_that_is_killed_loses_no_run_that_had_ended() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let results = kept.echo(&server);
+    let files = kept.files(&results, "11", 400);
+    let mut command = kept.command(&import(&files));
+    let said = kept.path("said");
+    let process = Process::start_onto(&mut command, fs::File::create(&said).unwrap());
+    let kept_ones = |path: &Path| fs::read_to_string(path).unwrap().lines().count();
+    assert!(wait_until(RUN_MAX, || kept_ones(&said) >= 5), "nothing is imported");
+    process.signal(Signal::KILL);
+    drop(process);
+    let (said, listed) = (fs::read_to_string(&said).unwrap(), kept.list(&[]));
+    let ids: Vec<&str> = listed.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert!(said.lines().all(|id| ids.contains(&id)), "{} said, {} kept", said.lines().count(), ids.len());
+    assert!(ids.len() < 400, "it was killed too late to tell");
+    for id in ids {
+        kept.ok(&["export", id]);
+    }
+}
