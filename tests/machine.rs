@@ -156,6 +156,10 @@ fn a_killed_process_of_ours_is_named() {
     let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
     assert!(outcome.stderr.contains("process ended"), "{outcome}");
+    let results = outcome.json();
+    assert!(sum_of(&results, "received") > 0, "what was measured is lost\n{outcome}");
+    let trust = results["verdict"]["trust"].to_string();
+    assert!(trust.contains("cut short: worker") && trust.contains("is lost"), "{trust}");
 }
 
 #[test]

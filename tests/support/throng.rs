@@ -64,9 +64,16 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
-    /// Panics unless the run could not connect one of its clients, and says that this error was why.
+    /// Panics unless the run could not connect one of its clients, says that this error was why, and gives a result that
+    /// a script can read all the same.
     pub fn assert_no_server(&self, error: &str, clients: u64) {
         assert_eq!(self.code, Some(1), "{self}");
+        let results = self.json();
+        assert_eq!(
+            (results["steps"][0]["usable"].as_u64(), sum_of(&results, "connected")),
+            (Some(0), 0),
+            "{self}"
+        );
         assert!(self.stderr.contains(&format!("{error}: ")), "stderr does not name {error}\n{self}");
         assert!(self.stderr.contains(&format!("({clients} of {clients} clients)")), "{self}");
     }

@@ -11,6 +11,7 @@ mod exit;
 mod fault;
 mod plan;
 mod progress;
+mod rates;
 mod run;
 mod sink;
 mod target;

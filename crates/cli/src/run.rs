@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use crew::{Course, Crew, Observer, ServerWatch, Shape};
+use crew::{Broken, Course, Crew, Observer, ServerWatch, Shape};
 use jiff::Timestamp;
 use load::{Plan, StepOrder};
 use net::machine::Machine;
@@ -68,13 +68,14 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
         .map_err(|error| Failure::could_not("start the workers", error))?;
     let mut broken = None;
     while let Some(order) = desk.poll(&mut course) {
-        match crew.measure(order, &mut desk.live) {
-            Ok(step) => desk.handle(&mut course, &order, step)?,
-            Err(error) => {
-                // What the steps before have shown is still worth printing.
-                broken = Some(Failure::could_not("go on", error));
-                break;
-            }
+        let outcome = match crew.measure(order, &mut desk.live) {
+            Ok(step) => desk.handle(&mut course, &order, step),
+            Err(Broken { error, step }) => desk.handle_broken(&order, *step, &error),
+        };
+        if let Err(failure) = outcome {
+            // What was measured until then is still worth printing.
+            broken = Some(failure);
+            break;
         }
     }
     let memory = stats::fit::line(crew.watch().growth());
@@ -150,16 +151,27 @@ impl<'a> Desk<'a> {
         let goes_on = step.stop.as_ref().is_none_or(|outcome| outcome.passed);
         course.handle(order, goes_on && step.limits.iter().all(|outcome| outcome.passed));
         let reached = step.counts.connected > 0 || !self.run.steps.is_empty();
+        self.keep(step);
+        if reached { Ok(()) } else { Err(unreachable(&self.run)) }
+    }
+
+    /// The generator broke in the midst of a step: what was measured until then is kept, and marked.
+    fn handle_broken(&mut self, order: &StepOrder, step: Step, error: &crew::Error) -> Result<(), Failure> {
+        self.live.clear();
+        let mut step = self.judged(order, step);
+        let lost = "what it measured in its last second is lost, and the load was not whole after it";
+        step.marks.insert(0, format!("cut short: {error}; {lost}"));
+        self.keep(step);
+        Err(Failure::could_not("go on", error))
+    }
+
+    fn keep(&mut self, step: Step) {
         self.run.steps.push(step);
         self.run.verdict = verdict::conclude(&self.run.steps);
-        if !reached {
-            return Err(unreachable(&self.run));
-        }
         self.sink.step(&self.run);
         if self.sink.is_closed() {
             self.live.stop();
         }
-        Ok(())
     }
 
     /// The step with limits, bottleneck and marks.

@@ -41,7 +41,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let watch = ServerWatch::new(Some(server.pid()));
     let mut crew = Crew::start(&plan, &shape, watch, child::command).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
-    let mut step = crew.measure(order, &mut Unseen).map_err(cannot)?;
+    let mut step = crew.measure(order, &mut Unseen).map_err(|broken| cannot(broken.error))?;
     while_open();
     crew.finish(&mut Unseen);
     step.bottleneck = Some(verdict::judge(&step, None));

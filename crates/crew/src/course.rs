@@ -1,6 +1,6 @@
 //! Which level of load comes next, given how the last one went.
 
-use load::{Load, LoadRule, StepOrder};
+use load::{Load, LoadRule, Schedule, StepOrder};
 use stats::Capacity;
 use stats::capacity::{Ask, Search, SearchConfig};
 
@@ -78,7 +78,7 @@ impl Course {
             },
             Path::Sweep { sweep, duration_ns } => {
                 let (clients, rate_per_s) = sweep.poll()?;
-                (clients, Load::Open { rate_per_s, duration_ns: *duration_ns })
+                (clients, Load::Open { schedule: Schedule::constant(rate_per_s), duration_ns: *duration_ns })
             }
         };
         Some(StepOrder { index, clients, load, warmup: false })

@@ -25,6 +25,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const GROWING: &str = "connecting";
 /// Workers answer `Settle` at once; one that does not is stuck.
 const SETTLE_TIMEOUT_NS: u64 = 10_000_000_000;
+/// The same when a worker is known to be gone: others may have gone with it.
+const SALVAGE_TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// How many processes and threads carry the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +94,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A step that could not be measured to its end.
+#[derive(Debug)]
+pub struct Broken {
+    /// Why.
+    pub error: Error,
+    /// What had been measured until then, the last second of the lost workers excepted.
+    pub step: Box<Step>,
+}
+
 /// All workers of a run.
 pub struct Crew {
     agents: Vec<Agent>,
@@ -102,6 +113,9 @@ pub struct Crew {
     epoch_ns: u64,
     /// Memory of the generator's processes before the first client, in bytes.
     rss_before: u64,
+    /// The same when the clients of the step were there, and how many were usable then.
+    rss_grown: u64,
+    usable: u64,
     watch: ServerWatch,
 }
 
@@ -140,6 +154,8 @@ impl Crew {
             draining: plan.draining,
             epoch_ns: plan.epoch_ns,
             rss_before: 0,
+            rss_grown: 0,
+            usable: 0,
             watch,
         };
         crew.rss_before = crew.rss_bytes();
@@ -150,43 +166,60 @@ impl Crew {
     ///
     /// # Errors
     /// When a worker gives up; what went wrong with single clients is in the step.
-    pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Error> {
+    pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Broken> {
         let mut merge = Merge::new(self.workload, order, self.epoch_ns, clock::monotonic_ns());
-        self.watch.start();
-        self.send(&Command::Step(order));
-        let grown = self.gather(&mut merge, observer, GROWING, |report| match report {
-            Report::Grown { usable, .. } => Some(u64::from(*usable)),
-            _ => None,
-        })?;
-        let usable: u64 = grown.iter().sum();
-        let grown_ns = clock::monotonic_ns();
-        let generator_rss = self.rss_bytes();
-        let go_ns = grown_ns + START_AHEAD_NS;
-        merge.start(grown_ns, go_ns);
-        self.watch.start();
-        if usable > 0 && !observer.is_interrupted() {
-            self.send(&Command::Go { at_ns: go_ns });
-            let sent = self.gather(&mut merge, observer, "loading", |report| match report {
-                Report::Loaded { sent, .. } => Some(*sent),
-                _ => None,
-            })?;
-            self.drain(&mut merge, observer, usable, sent.iter().sum())?;
-        }
-        let interrupted = observer.is_interrupted();
+        let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
         let (server, machine) = self.watch.finish();
+        let timeout_ns = if loaded.is_ok() { SETTLE_TIMEOUT_NS } else { SALVAGE_TIMEOUT_NS };
         self.send(&Command::Settle);
-        self.settle(&mut merge)?;
-        let mut step = merge.finish(now_ns, interrupted);
+        let settled = self.settle(&mut merge, timeout_ns);
+        let error = loaded.and(settled).err();
+        let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
+        step.usable = Some(self.usable);
         step.agents = self.agents.len() as u32;
         step.workers = self.workers.into();
         step.server = server;
         step.machine = Some(machine);
         let generator = step.generator.get_or_insert_default();
-        generator.rss_bytes_peak = Some(self.rss_bytes().max(generator_rss));
-        let grown_bytes = generator_rss.saturating_sub(self.rss_before);
-        generator.bytes_per_client = (usable > 0).then(|| grown_bytes as f64 / usable as f64);
-        Ok(step)
+        generator.rss_bytes_peak = Some(self.rss_bytes().max(self.rss_grown));
+        let grown_bytes = self.rss_grown.saturating_sub(self.rss_before);
+        generator.bytes_per_client = (self.usable > 0).then(|| grown_bytes as f64 / self.usable as f64);
+        match error {
+            None => Ok(step),
+            Some(error) => Err(Broken { error, step: Box::new(step) }),
+        }
+    }
+
+    /// Takes the workers from the first connect to the last answer.
+    fn load(
+        &mut self,
+        merge: &mut Merge,
+        order: StepOrder,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        (self.usable, self.rss_grown) = (0, 0);
+        self.watch.start();
+        self.send(&Command::Step(order));
+        let grown = self.gather(merge, observer, GROWING, |report| match report {
+            Report::Grown { usable, .. } => Some(u64::from(*usable)),
+            _ => None,
+        })?;
+        self.usable = grown.iter().sum();
+        let grown_ns = clock::monotonic_ns();
+        self.rss_grown = self.rss_bytes();
+        let go_ns = grown_ns + START_AHEAD_NS;
+        merge.start(grown_ns, go_ns);
+        self.watch.start();
+        if self.usable == 0 || observer.is_interrupted() {
+            return Ok(());
+        }
+        self.send(&Command::Go { at_ns: go_ns });
+        let sent = self.gather(merge, observer, "loading", |report| match report {
+            Report::Loaded { sent, .. } => Some(*sent),
+            _ => None,
+        })?;
+        self.drain(merge, observer, sent.iter().sum())
     }
 
     /// What is seen of the server.
@@ -232,17 +265,11 @@ impl Crew {
     }
 
     /// Waits until nothing more is to be expected: all is in, nothing has come for a while, or time is up.
-    fn drain(
-        &mut self,
-        merge: &mut Merge,
-        observer: &mut dyn Observer,
-        usable: u64,
-        sent: u64,
-    ) -> Result<(), Error> {
+    fn drain(&mut self, merge: &mut Merge, observer: &mut dyn Observer, sent: u64) -> Result<(), Error> {
         let began_ns = clock::monotonic_ns();
         let due = match self.workload {
             Workload::Echo => sent,
-            Workload::Broadcast => sent * usable,
+            Workload::Broadcast => sent * self.usable,
         };
         while !observer.is_interrupted() {
             let now_ns = clock::monotonic_ns();
@@ -260,8 +287,8 @@ impl Crew {
         Ok(())
     }
 
-    fn settle(&mut self, merge: &mut Merge) -> Result<(), Error> {
-        let deadline_ns = clock::monotonic_ns() + SETTLE_TIMEOUT_NS;
+    fn settle(&mut self, merge: &mut Merge, timeout_ns: u64) -> Result<(), Error> {
+        let deadline_ns = clock::monotonic_ns() + timeout_ns;
         let mut missing = self.workers;
         while missing > 0 {
             let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());

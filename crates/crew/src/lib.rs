@@ -20,7 +20,7 @@ mod watch;
 
 pub use child::{Child, run_child};
 pub use course::{Course, Warmup};
-pub use crew::{Crew, Error, Observer, Progress, Shape};
+pub use crew::{Broken, Crew, Error, Observer, Progress, Shape};
 pub use merge::Merge;
 pub use sweep::Sweep;
 pub use threads::Threads;

@@ -4,7 +4,7 @@
 //! here: how many copies of a broadcast were due (everybody who was there when it was sent), and when the last
 //! of them came, wherever its receiver was.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use engine::{BroadcastTally, Delta, Settled, Usage};
 use load::{Load, StepOrder, Workload};
@@ -14,14 +14,21 @@ use stats::{Counts, Histogram};
 const NS_PER_S: u64 = 1_000_000_000;
 const PERCENT: f64 = 100.0;
 
+/// The connecting before the load; who comes back in mid-step is not part of it.
+#[derive(Clone, Copy)]
+struct Grown {
+    from_ns: u64,
+    to_ns: u64,
+    connected: u64,
+}
+
 /// The figures of one step while they come in.
 pub struct Merge {
     workload: Workload,
     order: StepOrder,
     /// When the run began; times in results count from here.
     epoch_ns: u64,
-    /// When connecting began and ended.
-    grown: (u64, u64),
+    grown: Grown,
     /// When the load began.
     go_ns: u64,
     totals: Delta,
@@ -42,7 +49,7 @@ impl Merge {
             workload,
             order,
             epoch_ns,
-            grown: (now_ns, now_ns),
+            grown: Grown { from_ns: now_ns, to_ns: now_ns, connected: 0 },
             go_ns: u64::MAX,
             totals: Delta::default(),
             usage: HashMap::new(),
@@ -58,7 +65,8 @@ impl Merge {
     /// nothing about the load.
     pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
         self.totals.figures.loop_lag = Histogram::new();
-        self.grown.1 = grown_ns;
+        self.grown.to_ns = grown_ns;
+        self.grown.connected = self.totals.counts.connected;
         self.go_ns = go_ns;
     }
 
@@ -226,6 +234,7 @@ impl Merge {
             server_cpu_percent: None,
             server_rss_bytes: None,
             generator_cpu_percent: cpu,
+            metrics: BTreeMap::new(),
         });
     }
 }
@@ -239,7 +248,7 @@ fn rates(
     order: &StepOrder,
     totals: &Delta,
     workload: Workload,
-    grown: (u64, u64),
+    grown: Grown,
     go_ns: u64,
     duration_ns: u64,
 ) -> Rates {
@@ -256,14 +265,14 @@ fn rates(
     let until_last_ns = totals.last_arrival_ns.saturating_sub(go_ns).max(duration_ns);
     Rates {
         asked_per_s: match order.load {
-            Load::Open { rate_per_s, .. } => Some(rate_per_s),
+            Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
             Load::Storm(storm) => Some(storm.rate_per_s).filter(|_| sends),
             Load::Closed { .. } | Load::Hold { .. } => None,
         },
         achieved_per_s: per_s(completed, duration_ns).filter(|_| sends),
         sent_per_s: per_s(totals.counts.sent, duration_ns).filter(|_| sends),
         received_per_s: per_s(totals.counts.received, until_last_ns).filter(|_| sends),
-        connects_per_s: per_s(totals.counts.connected, grown.1 - grown.0).filter(|rate| *rate > 0.0),
+        connects_per_s: per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0),
     }
 }
 

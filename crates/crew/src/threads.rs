@@ -1,6 +1,7 @@
 //! An agent in this process: a thread for each worker.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
@@ -55,13 +56,24 @@ impl Handle {
         let worker = Worker::new(plan, segment, inbox, Arc::clone(&waker), reports.clone())?;
         let work = move || {
             let pinned = cpu.map_or(Ok(()), |cpu| net::affinity::pin_current_thread(&[cpu]));
-            if let Err(error) = pinned.and_then(|()| worker.run()) {
-                let failed = Report::Failed { worker: segment.worker, message: error.to_string() };
-                let _ = reports.send(failed);
+            if let Err(message) = caught(|| pinned.and_then(|()| worker.run())) {
+                let _ = reports.send(Report::Failed { worker: segment.worker, message });
             }
         };
         let thread = thread::Builder::new().name(format!("worker-{}", segment.worker)).spawn(work)?;
         Ok(Self { commands, waker, thread: Some(thread) })
+    }
+}
+
+/// Does the work; a panic is an error like any other, for the crew would wait for a thread that is gone.
+fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
+    match panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(outcome) => outcome.map_err(|error| error.to_string()),
+        Err(payload) => {
+            let said = payload.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| payload.downcast_ref::<&str>().copied());
+            Err(format!("a bug in throng: {}", said.unwrap_or("it panicked")))
+        }
     }
 }
 
@@ -73,5 +85,17 @@ impl Drop for Handle {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_reported() {
+        assert_eq!(caught(|| panic!("client {} of 5", 7)), Err("a bug in throng: client 7 of 5".into()));
+        assert_eq!(caught(|| panic!("no clients")), Err("a bug in throng: no clients".into()));
+        assert_eq!(caught(|| Err(io::Error::other("no files"))), Err("no files".into()));
     }
 }

@@ -5,7 +5,7 @@
 //! next message, sent by a client chosen at random among those that may have another under way.
 
 use fastrand::Rng;
-use load::{Load, Pacer, Segment, StepOrder, Until};
+use load::{Load, Pacer, Schedule, Segment, StepOrder, Until};
 
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ impl Pace {
         seed: u64,
     ) -> Self {
         match order.load {
-            Load::Open { rate_per_s, duration_ns } => {
-                Self::open(rate_per_s, duration_ns, segment, start_ns, clients)
+            Load::Open { schedule, duration_ns } => {
+                Self::open(schedule, duration_ns, segment, start_ns, clients)
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
@@ -70,7 +70,7 @@ impl Pace {
                 if stay.is_empty() {
                     return Self::Hold(start_ns + duration_ns);
                 }
-                Self::open(storm.rate_per_s, duration_ns, segment, start_ns, stay)
+                Self::open(Schedule::constant(storm.rate_per_s), duration_ns, segment, start_ns, stay)
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
@@ -87,10 +87,16 @@ impl Pace {
         }
     }
 
-    fn open(rate_per_s: f64, duration_ns: u64, segment: Segment, start_ns: u64, clients: Vec<u32>) -> Self {
-        let pacer = Pacer::constant(rate_per_s, u32::from(segment.worker), u32::from(segment.workers));
+    fn open(
+        schedule: Schedule,
+        duration_ns: u64,
+        segment: Segment,
+        start_ns: u64,
+        clients: Vec<u32>,
+    ) -> Self {
+        let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
-        let next_ns = start_ns + pacer.due_ns(0);
+        let next_ns = start_ns.saturating_add(pacer.due_ns(0));
         Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns })
     }
 
@@ -138,7 +144,7 @@ impl Open {
         }
         let client = self.clients[(self.sent % self.clients.len() as u64) as usize];
         self.sent += 1;
-        self.next_ns = self.start_ns + self.pacer.due_ns(self.sent);
+        self.next_ns = self.start_ns.saturating_add(self.pacer.due_ns(self.sent));
         Next::Send { client, intended_ns }
     }
 }
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn open_goes_round_on_time_and_catches_up() {
-        let order = order(Load::Open { rate_per_s: 10.0, duration_ns: 400_000_000 });
+        let order = order(Load::Open { schedule: Schedule::constant(10.0), duration_ns: 400_000_000 });
         let mut pace = Pace::new(&order, ALONE, 1_000, vec![7, 8, 9], 0);
         assert_eq!(pace.poll(999, always), Next::At(1_000));
         assert_eq!(pace.poll(1_000, always), Next::Send { client: 7, intended_ns: 1_000 });

@@ -41,7 +41,7 @@ pub(crate) enum Phase {
     /// Waiting for a step.
     Idle,
     /// Connecting.
-    Growing(Growth),
+    Growing(Box<Growth>),
     /// Grown, waiting for the start, or loading: as the step's pace says.
     Loading,
     /// All sent; answers may still come.
@@ -178,7 +178,8 @@ impl Worker {
         }
         let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
-        self.phase = Phase::Growing(Growth::new(&self.plan.connecting, self.segment, now_ns, waiting));
+        let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
+        self.phase = Phase::Growing(Box::new(growth));
         self.next_delta_ns = now_ns + GROWTH_DELTA_INTERVAL_NS;
         self.grow(now_ns);
     }

@@ -11,6 +11,7 @@ mod backoff;
 mod pacer;
 mod plan;
 mod rule;
+mod schedule;
 mod segment;
 
 pub use backoff::backoff_ns;
@@ -19,4 +20,5 @@ pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,
 };
 pub use rule::LoadRule;
+pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;

@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-const NS_PER_S: f64 = 1e9;
+use crate::schedule::Schedule;
 
-/// A schedule of messages at a constant rate, in nanoseconds since the start of the step.
+/// One worker's part of a schedule, in nanoseconds since the start of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pacer {
-    /// Messages per second of the whole run; positive.
-    rate_per_s: f64,
+    /// Of the whole run.
+    schedule: Schedule,
     /// Which of every `stride` messages is ours first.
     offset: u32,
     /// How many workers share the schedule.
@@ -19,28 +19,31 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// The part of a schedule of `rate_per_s` that the `offset`-th of `stride` workers sends.
+    /// The part of `schedule` that the `offset`-th of `stride` workers sends.
     ///
     /// # Panics
-    /// If the rate is not positive and finite, or `offset` is not below `stride`.
-    pub fn constant(rate_per_s: f64, offset: u32, stride: u32) -> Self {
-        assert!(rate_per_s > 0.0 && rate_per_s.is_finite(), "a rate is positive and finite");
+    /// If `offset` is not below `stride`.
+    pub fn new(schedule: Schedule, offset: u32, stride: u32) -> Self {
         assert!(offset < stride, "worker {offset} of {stride}");
-        Self { rate_per_s, offset, stride }
+        Self { schedule, offset, stride }
+    }
+
+    /// The same of a constant rate per second, which is positive and finite.
+    pub fn constant(rate_per_s: f64, offset: u32, stride: u32) -> Self {
+        Self::new(Schedule::constant(rate_per_s), offset, stride)
     }
 
     /// When our `k`-th message (from 0) is due, in ns since the step's start.
     ///
     /// Computed from `k`, never by adding up gaps, so that rounding cannot drift.
     pub fn due_ns(&self, k: u64) -> u64 {
-        let global = k as f64 * f64::from(self.stride) + f64::from(self.offset);
-        (global * NS_PER_S / self.rate_per_s) as u64
+        self.schedule.due_ns(k as f64 * f64::from(self.stride) + f64::from(self.offset))
     }
 
     /// How many of our messages are due strictly before `window_ns`.
     pub fn count_before(&self, window_ns: u64) -> u64 {
-        let per_worker_ns = NS_PER_S * f64::from(self.stride) / self.rate_per_s;
-        let mut k = (window_ns as f64 / per_worker_ns) as u64 + 1;
+        let ours = self.schedule.messages_until(window_ns) / f64::from(self.stride);
+        let mut k = ours as u64 + 1;
         while k > 0 && self.due_ns(k - 1) >= window_ns {
             k -= 1;
         }
@@ -51,6 +54,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Piece;
     use proptest::prelude::*;
 
     #[test]
@@ -60,6 +64,15 @@ mod tests {
         assert_eq!(due, [0, 250_000_000, 500_000_000, 750_000_000, 1_000_000_000]);
         assert_eq!(pacer.count_before(1_000_000_000), 4);
         assert_eq!(pacer.count_before(0), 0);
+    }
+
+    #[test]
+    fn a_ramp_sends_what_lies_under_it() {
+        let piece = Piece { from_per_s: 100.0, to_per_s: 500.0, duration_ns: 4_000_000_000 };
+        let counts: Vec<u64> = (0..3)
+            .map(|worker| Pacer::new(Schedule::of(&[piece]), worker, 3).count_before(piece.duration_ns))
+            .collect();
+        assert_eq!(counts, [400, 400, 400]);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::Schedule;
+
 /// What every worker of a run is told once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -190,8 +192,8 @@ pub enum Load {
     /// Open model: messages are due on a schedule, whatever the server does.
     Open {
         /// Messages per second over all clients.
-        rate_per_s: f64,
-        /// Length of the schedule.
+        schedule: Schedule,
+        /// Length of the window.
         duration_ns: u64,
     },
     /// Open model, and in its midst a share of the clients loses its connection and comes back. Those who stay send.

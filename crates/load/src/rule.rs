@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Load;
+use crate::schedule::Schedule;
 
 /// The load as a user states it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,7 +24,7 @@ impl LoadRule {
     pub fn for_clients(&self, clients: u32) -> Load {
         match *self {
             Self::EachClient { interval_ns, duration_ns } => Load::Open {
-                rate_per_s: f64::from(clients.max(1)) * 1e9 / interval_ns.max(1) as f64,
+                schedule: Schedule::constant(f64::from(clients.max(1)) * 1e9 / interval_ns.max(1) as f64),
                 duration_ns,
             },
             Self::Same(load) => load,
@@ -38,6 +39,6 @@ mod tests {
     #[test]
     fn the_rate_grows_with_the_clients() {
         let rule = LoadRule::EachClient { interval_ns: 500_000_000, duration_ns: 7 };
-        assert_eq!(rule.for_clients(100), Load::Open { rate_per_s: 200.0, duration_ns: 7 });
+        assert_eq!(rule.for_clients(100), Load::Open { schedule: Schedule::constant(200.0), duration_ns: 7 });
     }
 }

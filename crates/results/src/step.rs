@@ -1,5 +1,7 @@
 //! One level of load, measured on its own.
 
+use std::collections::BTreeMap;
+
 use stats::{Counts, Errors, Histogram, Interval};
 
 use crate::limit::LimitOutcome;
@@ -9,8 +11,10 @@ use crate::verdict::Finding;
 /// One level of load, measured on its own. Times are from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// Clients asked for; [`Counts::connected`] says how many there were.
+    /// Clients asked for.
     pub clients: u64,
+    /// Of these, those that were usable when the load began.
+    pub usable: Option<u64>,
     /// Processes that carried them.
     pub agents: u32,
     /// Threads that carried them, in all agents together.
@@ -194,4 +198,6 @@ pub struct Second {
     pub server_rss_bytes: Option<u64>,
     /// The generator's CPU, 100 for one full core.
     pub generator_cpu_percent: Option<f64>,
+    /// What the target's own metrics endpoint said last, by name.
+    pub metrics: BTreeMap<String, f64>,
 }

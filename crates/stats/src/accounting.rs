@@ -18,7 +18,7 @@ pub struct Counts {
     pub received: u64,
     /// Expected deliveries not seen when the step had drained.
     pub missing: u64,
-    /// Expected deliveries not seen when an interrupted step stopped without draining.
+    /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
     pub in_flight: u64,
     /// Of the received, those that came after the step's window.
     pub late: u64,
@@ -42,6 +42,12 @@ pub struct Counts {
     pub connecting: u64,
     /// Usable connections that the server or the network ended.
     pub disconnects: u64,
+    /// Usable connections that clients ended because others take their place (churn).
+    pub left: u64,
+    /// Clients that read slowly: they are load, and nothing is due to them.
+    pub slow: u64,
+    /// Deliveries seen by them, which are in no other count and no figure.
+    pub slow_received: u64,
 }
 
 /// A broken identity: some message or connection was lost by the generator itself.
@@ -93,6 +99,9 @@ impl Counts {
             connect_failures,
             connecting,
             disconnects,
+            left,
+            slow,
+            slow_received,
         } = other;
         self.sent += sent;
         self.expected += expected;
@@ -110,6 +119,9 @@ impl Counts {
         self.connect_failures += connect_failures;
         self.connecting += connecting;
         self.disconnects += disconnects;
+        self.left += left;
+        self.slow += slow;
+        self.slow_received += slow_received;
     }
 
     /// Checks the identities.
@@ -178,10 +190,13 @@ mod tests {
             connect_failures: 1,
             connecting: 1,
             disconnects: 1,
+            left: 1,
+            slow: 1,
+            slow_received: 1,
         };
         let mut sum = ones;
         sum.merge(&ones);
         // As bytes, so that a field added later and forgotten in `merge` fails here.
-        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 16]);
+        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 19]);
     }
 }

@@ -38,7 +38,7 @@ impl Broadcast {
             asked => asked,
         };
         let rule = match steps.rate {
-            Some(rate_per_s) => steps::rate(rate_per_s, steps.duration.unwrap_or(DURATION_NS))?,
+            Some(rates) => steps::rate(rates, steps.duration, DURATION_NS)?,
             None => steps::closed(steps, &SEED)?,
         };
         let target = target::of(args)?;

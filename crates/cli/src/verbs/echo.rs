@@ -66,16 +66,14 @@ impl Echo {
     }
 
     fn open(&self) -> Result<LoadRule, Failure> {
+        if let Some(rates) = self.steps.rate {
+            return steps::rate(rates, self.steps.duration, DURATION_NS);
+        }
         let duration_ns = self.steps.duration.unwrap_or(DURATION_NS);
         steps::positive("--duration", duration_ns)?;
-        match self.steps.rate {
-            Some(rate_per_s) => steps::rate(rate_per_s, duration_ns),
-            None => {
-                let interval_ns = self.interval.unwrap_or(INTERVAL_NS);
-                steps::positive("--interval", interval_ns)?;
-                Ok(LoadRule::EachClient { interval_ns, duration_ns })
-            }
-        }
+        let interval_ns = self.interval.unwrap_or(INTERVAL_NS);
+        steps::positive("--interval", interval_ns)?;
+        Ok(LoadRule::EachClient { interval_ns, duration_ns })
     }
 
     fn warmup(&self, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
@@ -83,9 +81,9 @@ impl Echo {
         let clients = (self.steps.clients.unwrap_or(CLIENTS) / WARMUP_SHARE).max(1);
         let rule = match rule {
             LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
-            LoadRule::Same(Load::Open { rate_per_s, .. }) => {
-                let rate_per_s = rate_per_s / WARMUP_SHARE as f64;
-                LoadRule::Same(Load::Open { rate_per_s, duration_ns })
+            LoadRule::Same(Load::Open { schedule, .. }) => {
+                let schedule = schedule.times(1.0 / WARMUP_SHARE as f64);
+                LoadRule::Same(Load::Open { schedule, duration_ns })
             }
             LoadRule::Same(Load::Hold { .. } | Load::Storm(_)) => return Ok(None),
             LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => LoadRule::Same(Load::Closed {

@@ -12,6 +12,7 @@ use wire::HttpOptions;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan;
+use crate::rates::{self, Rates};
 use crate::run::{self, Request};
 use crate::target::{self, Target};
 use crate::verbs::steps;
@@ -42,9 +43,9 @@ pub(crate) struct Http {
     /// Requests under way on each connection
     #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Load")]
     pipelining: u32,
-    /// Requests per second over all connections, whatever the server does (open loop)
-    #[arg(short = 'R', long, visible_alias = "overallRate", value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Load")]
-    rate: Option<f64>,
+    /// Requests per second over all connections, whatever the server does (open loop); 100..5k/60s is a ramp
+    #[arg(short = 'R', long, visible_alias = "overallRate", value_name = "RATE", value_parser = rates::rates, help_heading = "Load")]
+    rate: Option<Rates>,
     /// Run this long before measuring
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
     warmup: Option<u64>,
@@ -116,11 +117,11 @@ impl Http {
     }
 
     fn rule(&self, connections: u32) -> Result<LoadRule, Failure> {
+        if let Some(rates) = self.rate {
+            return steps::rate(rates, self.duration, DURATION_NS);
+        }
         let duration_ns = self.duration.unwrap_or(DURATION_NS);
         steps::positive("--duration", duration_ns)?;
-        if let Some(rate_per_s) = self.rate {
-            return steps::rate(rate_per_s, duration_ns);
-        }
         let until = match self.amount {
             Some(0) => return Err(Failure::usage("--amount", "at least 1")),
             Some(requests) => Until::Samples(requests),
@@ -134,7 +135,7 @@ impl Http {
     fn warmup(&self, clients: u32, rule: LoadRule) -> Option<Warmup> {
         let duration_ns = self.warmup.filter(|&ns| ns > 0)?;
         let load = match rule.for_clients(clients) {
-            Load::Open { rate_per_s, .. } => Load::Open { rate_per_s, duration_ns },
+            Load::Open { schedule, .. } => Load::Open { schedule, duration_ns },
             Load::Closed { concurrency, per_client, .. } => {
                 Load::Closed { concurrency, per_client, until: Until::Elapsed { duration_ns } }
             }

@@ -8,6 +8,7 @@ use stats::capacity::SearchConfig;
 
 use crate::exit::Failure;
 use crate::plan;
+use crate::rates::{self, Rates};
 
 /// websocket-bench's step.
 const STEP_SIZE: u64 = 5_000;
@@ -24,9 +25,10 @@ pub(crate) struct StepArgs {
     /// How long to send
     #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
-    /// Messages per second over all clients, whatever the server does (open model)
-    #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Load")]
-    pub(crate) rate: Option<f64>,
+    /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, 500/10s,2k/5s
+    /// one rate after another
+    #[arg(long, value_name = "RATE", value_parser = rates::rates, help_heading = "Load")]
+    pub(crate) rate: Option<Rates>,
     /// Messages under way at once: an answer makes room for the next (closed model)
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
@@ -156,15 +158,17 @@ pub(crate) fn closed(args: &StepArgs, defaults: &Defaults) -> Result<LoadRule, F
     plan::closed(concurrent, args.sample_size.unwrap_or(defaults.sample_size), args.duration)
 }
 
-/// The open loop at a rate over all clients.
-pub(crate) fn rate(rate_per_s: f64, duration_ns: u64) -> Result<LoadRule, Failure> {
-    if !(rate_per_s > 0.0 && rate_per_s <= 1e9) {
-        return Err(Failure::usage(
-            "--rate",
-            format!("above 0 and at most a billion a second, not {rate_per_s}"),
-        ));
+/// The open loop at the rates asked for over all clients: as long as asked, or as they take.
+pub(crate) fn rate(rates: Rates, duration: Option<u64>, default_ns: u64) -> Result<LoadRule, Failure> {
+    let Rates { schedule, duration_ns } = rates;
+    let needed_ns = schedule.duration_ns();
+    let duration_ns = duration.or(duration_ns).unwrap_or(default_ns.max(needed_ns));
+    positive("--duration", duration_ns)?;
+    if duration_ns < needed_ns {
+        let problem = format!("must be at least the {}s that --rate takes", needed_ns as f64 / 1e9);
+        return Err(Failure::usage("--duration", problem));
     }
-    Ok(LoadRule::Same(Load::Open { rate_per_s, duration_ns }))
+    Ok(LoadRule::Same(Load::Open { schedule, duration_ns }))
 }
 
 /// A time that must not be nothing.

@@ -141,7 +141,13 @@ pub(crate) fn how_much(run: &Run) -> String {
         step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, "messages"))).unwrap_or_default();
     let received =
         step.rates.received_per_s.map(|per_s| format!(", {}", rate(per_s, "deliveries"))).unwrap_or_default();
-    format!("{} clients{achieved}{received}", count(step.clients))
+    let usable = step.usable.unwrap_or(step.clients);
+    let clients = if usable < step.clients {
+        format!("{} of {}", count(usable), count(step.clients))
+    } else {
+        count(usable)
+    };
+    format!("{clients} clients{achieved}{received}")
 }
 
 fn capacity_text(capacity: Capacity) -> String {

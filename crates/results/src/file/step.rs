@@ -37,6 +37,8 @@ mirror!(FileSecond of Second {
     sent: u64,
     received: u64,
     errors: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: BTreeMap<String, f64>,
     ; optional
     #[serde(rename = "p50_ms", with = "optional_ms")]
     p50_ns: u64,
@@ -63,7 +65,18 @@ struct FileCounts {
     connect_failures: u64,
     connecting: u64,
     disconnects: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    left: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    slow: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    slow_received: u64,
     errors: BTreeMap<String, FileErrorKind>,
+}
+
+/// For counts of what most steps do not have.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,6 +122,8 @@ struct FileIntervals {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileStep {
     clients: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usable: Option<u64>,
     agents: u32,
     workers: u32,
     #[serde(rename = "start_s", with = "seconds")]
@@ -158,6 +173,7 @@ impl From<&Step> for FileStep {
             step.figures.clone();
         FileStep {
             clients: step.clients,
+            usable: step.usable,
             agents: step.agents,
             workers: step.workers,
             start_ns: step.start_ns,
@@ -192,6 +208,7 @@ impl From<FileStep> for Step {
         let (counts, errors) = file.counts.into_memory();
         Step {
             clients: file.clients,
+            usable: file.usable,
             agents: file.agents,
             workers: file.workers,
             start_ns: file.start_ns,
@@ -263,6 +280,9 @@ impl FileCounts {
             connect_failures,
             connecting: counts.connecting,
             disconnects: counts.disconnects,
+            left: counts.left,
+            slow: counts.slow,
+            slow_received: counts.slow_received,
             errors,
         }
     }
@@ -275,6 +295,9 @@ impl FileCounts {
             connect_failures: self.connect_failures,
             connecting: self.connecting,
             disconnects: self.disconnects,
+            left: self.left,
+            slow: self.slow,
+            slow_received: self.slow_received,
             ..Counts::default()
         };
         if let Some(messages) = self.messages {

@@ -22,6 +22,7 @@ fn full_step() -> Step {
         LimitOutcome { limit: "p95<250ms".into(), passed: false, actual: Some(252.469), unit: Unit::Ms };
     let mut step = Step {
         clients: 1_000,
+        usable: Some(990),
         agents: 2,
         workers: 4,
         start_ns: 3 * S + 1,
@@ -54,6 +55,9 @@ fn full_step() -> Step {
             expected: 1_000_000,
             received: 999_510,
             missing: 490,
+            left: 5,
+            slow: 3,
+            slow_received: 7,
             ..Counts::default()
         },
         server: Some(ServerUse {
@@ -117,6 +121,7 @@ fn full_second(t: u64) -> Second {
         server_cpu_percent: Some(98.5),
         server_rss_bytes: Some(99 << 20),
         generator_cpu_percent: Some(60.25),
+        metrics: [("queue_depth".to_owned(), 12.5)].into(),
     }
 }
 

@@ -42,13 +42,7 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
         others_percent(step)
             .map(|others| format!("other processes used {others:.0}% of the generator's machine")),
         rate_missed(step),
-        (counts.connected < counts.connects).then(|| {
-            format!(
-                "{} of {} clients did not become usable",
-                counts.connects - counts.connected,
-                counts.connects
-            )
-        }),
+        unusable(step),
         (counts.disconnects > 0).then(|| format!("{} clients lost their connection", counts.disconnects)),
         wrong_answers(step),
         (!rtt.is_empty() && rtt.is_marked(quantile)).then(|| {
@@ -60,6 +54,18 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
         counts.check().err().map(|error| format!("the generator lost count: {error}")),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// An open schedule goes on however few there are to carry it.
+fn unusable(step: &Step) -> Option<String> {
+    let (connects, connected) = (step.counts.connects, step.counts.connected);
+    let rest = if step.rates.asked_per_s.is_some() && connected > 0 {
+        "; the others carried the whole rate"
+    } else {
+        ""
+    };
+    let failed = connects.checked_sub(connected).filter(|&failed| failed > 0)?;
+    Some(format!("{failed} of {connects} clients did not become usable{rest}"))
 }
 
 /// Plain requests whose answer was not the expected one: they may well be the faster ones.

@@ -239,7 +239,7 @@ fn marks_say_what_is_wrong() {
             "limited by the generator: the figures are not the server's",
             "the generator fell behind its schedule by up to 1000.0 ms",
             "the rate was missed by 5.0%: 475.0/s of 500.0/s",
-            "10 of 1000 clients did not become usable",
+            "10 of 1000 clients did not become usable; the others carried the whole rate",
             "3 clients lost their connection",
             "p99.9 rests on 100 samples; 10000 are needed",
             "the generator lost count: 1 deliveries were due, but 0 are accounted for",
