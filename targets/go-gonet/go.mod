@@ -1,5 +1,5 @@
 module throng/targets/go-gonet
 
-go 1.26.0
+go 1.23.0
 
 require golang.org/x/net v0.42.0

@@ -51,8 +51,9 @@ func newHub() *hub {
 	return &hub{clients: make(map[*client]struct{})}
 }
 
-// handle serves one connection; the library closes it afterwards.
+// handle serves one connection.
 func (h *hub) handle(conn *websocket.Conn) {
+	defer conn.Close() // With a close frame; the library would only close the socket.
 	conn.MaxPayloadBytes = messageBytesMax
 	c := &client{
 		conn:  conn,
