@@ -6,7 +6,7 @@ use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
 use wire::session::Word;
-use wire::{Failure, Io, ServerEvent, StreamId};
+use wire::{Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
 
 use super::{Buffers, READ_BYTES, Worker};
 use crate::connection::{NEVER_NS, Phase};
@@ -60,6 +60,28 @@ pub(super) enum Call<'a> {
     Close(u16),
     /// A session has answered what it was asked, and has this to say besides.
     Answered(Option<Word>),
+}
+
+impl Call<'_> {
+    fn on(
+        self,
+        session: &mut Server,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        io: &mut SessionIo<'_>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        match self {
+            Call::Input(bytes) => session.handle_input(cfg, now_ns, 0, bytes, io, on),
+            Call::Eof => session.handle_eof(cfg, now_ns, 0, on),
+            Call::Timeout => session.handle_timeout(cfg, now_ns, io, on),
+            Call::Answered(word) => session.handle_answered(cfg, now_ns, word, io, on),
+            Call::Close(code) => {
+                session.close(cfg, now_ns, code, io);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Worker {
@@ -200,17 +222,7 @@ impl Worker {
             }
             ServerEvent::Closed { .. } => verdict.ends = true,
         };
-        let (session, cfg, now_ns) = (&mut connection.session, &self.options.protocol, self.now_ns);
-        let result: Result<(), Failure> = match call {
-            Call::Input(bytes) => session.handle_input(cfg, now_ns, 0, bytes, &mut io, &mut on),
-            Call::Eof => session.handle_eof(cfg, now_ns, 0, &mut on),
-            Call::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
-            Call::Answered(word) => session.handle_answered(cfg, now_ns, word, &mut io, &mut on),
-            Call::Close(code) => {
-                session.close(cfg, now_ns, code, &mut io);
-                Ok(())
-            }
-        };
+        let result = call.on(&mut connection.session, &self.options.protocol, self.now_ns, &mut io, &mut on);
         verdict.ends |= io.closes || result.is_err();
         if let Err(failure) = result {
             self.stats.count_error(failure.name());
@@ -223,7 +235,7 @@ impl Worker {
             && connection.deadline_ns == NEVER_NS
         {
             // The next request on a connection that lives on has as long as the first, from the answer before it on.
-            connection.deadline_ns = now_ns + self.options.handshake_timeout_ns;
+            connection.deadline_ns = self.now_ns + self.options.handshake_timeout_ns;
         }
         let request = verdict.asked.then(|| connection.session.take_request()).flatten();
         for (other, place) in moved {

@@ -60,31 +60,8 @@ fn full_step() -> Step {
             slow_received: 7,
             ..Counts::default()
         },
-        server: Some(ServerUse {
-            cpu_percent_mean: Some(98.5),
-            cpu_percent_peak: Some(100.0),
-            cores: Some(1.5),
-            rss_bytes_mean: Some(90 << 20),
-            rss_bytes_peak: Some(100 << 20),
-            pss_bytes_peak: Some(95 << 20),
-            processes: Some(2),
-            threads: Some(11),
-            fds: Some(1_020),
-            context_switches: Some(40_000),
-            thread_use: vec![ThreadUse { name: "node".into(), user_percent: 70.5, ..ThreadUse::default() }],
-        }),
-        generator: Some(GeneratorUse {
-            cpu_percent_mean: Some(60.0),
-            cpu_percent_peak: Some(80.0),
-            worker_cpu_percent_max: Some(35.5),
-            waiting_percent: Some(0.5),
-            rss_bytes_peak: Some(30 << 20),
-            bytes_per_client: Some(480.25),
-            ceiling_per_s: Some(200_000.5),
-            ceiling_percent: Some(25.125),
-            ceiling_at_least: Some(true),
-            loop_lag: figure(0),
-        }),
+        server: Some(full_server()),
+        generator: Some(full_generator()),
         machine: Some(MachineUse {
             cores: Some(4),
             idle_percent_mean: Some(60.5),
@@ -105,6 +82,37 @@ fn full_step() -> Step {
     step.errors.add("reset", 9 * S, "connection reset by peer");
     step.series = (1..=20).map(full_second).collect();
     step
+}
+
+fn full_server() -> ServerUse {
+    ServerUse {
+        cpu_percent_mean: Some(98.5),
+        cpu_percent_peak: Some(100.0),
+        cores: Some(1.5),
+        rss_bytes_mean: Some(90 << 20),
+        rss_bytes_peak: Some(100 << 20),
+        pss_bytes_peak: Some(95 << 20),
+        processes: Some(2),
+        threads: Some(11),
+        fds: Some(1_020),
+        context_switches: Some(40_000),
+        thread_use: vec![ThreadUse { name: "node".into(), user_percent: 70.5, ..ThreadUse::default() }],
+    }
+}
+
+fn full_generator() -> GeneratorUse {
+    GeneratorUse {
+        cpu_percent_mean: Some(60.0),
+        cpu_percent_peak: Some(80.0),
+        worker_cpu_percent_max: Some(35.5),
+        waiting_percent: Some(0.5),
+        rss_bytes_peak: Some(30 << 20),
+        bytes_per_client: Some(480.25),
+        ceiling_per_s: Some(200_000.5),
+        ceiling_percent: Some(25.125),
+        ceiling_at_least: Some(true),
+        loop_lag: figure(0),
+    }
 }
 
 fn full_second(t: u64) -> Second {
