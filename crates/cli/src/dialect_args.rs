@@ -26,7 +26,8 @@ pub(crate) struct DialectArgs {
     /// phoenix: the serializer's version, 1.0.0 or 2.0.0 [default: 2.0.0]
     #[arg(long, value_name = "VERSION")]
     vsn: Option<String>,
-    /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp [default: websocket]
+    /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp; socketio: websocket,
+    /// polling, or upgrade from one to the other [default: websocket]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
     /// sockjs: ask for /info first, as browsers do; it is part of the handshake

@@ -4,6 +4,7 @@
 //! idle --handle_open, if there is a question to ask first--> asking --200, whole--> as if idle without one
 //! idle --handle_open--> opening --101, verified--> open --close frames both ways--> open, but silent
 //! idle --handle_open, of a transport without WebSocket--> requesting, on several streams
+//! requesting --the dialect has a WebSocket take over--> open
 //! asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
@@ -43,16 +44,17 @@ enum State {
 
 /// Waiting for the answer to the upgrade request.
 #[derive(Debug)]
-struct Opening {
+pub(crate) struct Opening {
     key: Key,
     head: HeadReader,
 }
 
+/// A WebSocket, and what is spoken on it.
 #[derive(Debug)]
-struct Session {
-    receiver: Receiver,
-    sender: Sender,
-    dialect: ClientState,
+pub(crate) struct Session {
+    pub(crate) receiver: Receiver,
+    pub(crate) sender: Sender,
+    pub(crate) dialect: ClientState,
 }
 
 impl Client {
@@ -89,10 +91,7 @@ impl Client {
                 dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, 0);
                 State::Requesting(Box::new(dialect))
             }
-            None => {
-                let key = cfg.write_upgrade(now_ns, io);
-                State::Opening(Box::new(Opening { key, head: HeadReader::default() }))
-            }
+            None => State::Opening(Box::new(Opening::new(cfg.write_upgrade(now_ns, io)))),
         };
     }
 
@@ -136,7 +135,7 @@ impl Client {
         }
         if let State::Requesting(dialect) = &mut self.state {
             let result = dialect.handle_input(&mut HttpLink { cfg, now_ns, io }, stream, bytes, on);
-            return result.inspect_err(|_| self.state = State::Failed);
+            return self.settle(result);
         }
         if let State::Opening(opening) = &mut self.state {
             match opening.handle_input(cfg, &mut input) {
@@ -181,10 +180,21 @@ impl Client {
             },
             State::Requesting(dialect) => {
                 let result = dialect.handle_eof(&mut HttpLink { cfg, now_ns, io }, stream, on);
-                result.inspect_err(|_| self.state = State::Failed)
+                self.settle(result)
             }
             _ => Err(Failure::Eof),
         }
+    }
+
+    /// After a call of a dialect over requests: a WebSocket may have taken over.
+    fn settle(&mut self, result: Result<(), Failure>) -> Result<(), Failure> {
+        let State::Requesting(dialect) = &mut self.state else { return result };
+        match (result, dialect.take_session()) {
+            (Err(_), _) => self.state = State::Failed,
+            (Ok(()), Some(session)) => self.state = State::Open(session),
+            (Ok(()), None) => {}
+        }
+        result
     }
 
     /// The connection of `stream` is broken, and gone. True when the session goes on without it, or over another that
@@ -296,8 +306,17 @@ impl Client {
 }
 
 impl Opening {
+    /// After a request with this key.
+    pub(crate) fn new(key: Key) -> Opening {
+        Opening { key, head: HeadReader::default() }
+    }
+
     /// The session, once the server's answer is whole and good.
-    fn handle_input(&mut self, cfg: &Config, input: &mut &[u8]) -> Result<Option<Session>, Failure> {
+    pub(crate) fn handle_input(
+        &mut self,
+        cfg: &Config,
+        input: &mut &[u8],
+    ) -> Result<Option<Session>, Failure> {
         let options = cfg.options();
         loop {
             let Some((head, lines)) = self.head.read(Expect::Response, &options.limits, input)? else {

@@ -86,8 +86,8 @@ pub(crate) struct Content<'a> {
 #[derive(Debug)]
 pub struct Config {
     options: Options,
-    /// The upgrade request: its path, to which a dialect may add; from there to its key; and after it.
-    upgrade: [Vec<u8>; 3],
+    /// The upgrade request: its path, to which a dialect may add; the query; from there to its key; and after it.
+    upgrade: [Vec<u8>; 4],
     /// The field lines that all requests of a client share, besides `Host`.
     fields: Vec<u8>,
     parts: Parts,
@@ -143,10 +143,23 @@ impl Config {
 
     /// Appends an upgrade request with a fresh key.
     pub(crate) fn write_upgrade(&self, now_ns: u64, io: &mut impl Io) -> Key {
-        let key = upgrade::new_key(io);
-        let [path, before, after] = &self.upgrade;
+        let [path, query, ..] = &self.upgrade;
         io.out(0).extend_from_slice(path);
         self.options.dialect.write_path(&self.options, now_ns, io);
+        io.out(0).extend_from_slice(query);
+        self.write_key(io)
+    }
+
+    /// The same, of another path and query.
+    pub(crate) fn write_upgrade_to(&self, target: &str, io: &mut impl Io) -> Key {
+        io.out(0).extend_from_slice(format!("GET {target}").as_bytes());
+        self.write_key(io)
+    }
+
+    /// Appends an upgrade request from its version on.
+    fn write_key(&self, io: &mut impl Io) -> Key {
+        let key = upgrade::new_key(io);
+        let [.., before, after] = &self.upgrade;
         let out = io.out(0);
         out.reserve(before.len() + key.len() + after.len());
         out.extend_from_slice(before);
@@ -258,11 +271,11 @@ fn split_path(target: &str) -> (&str, &str) {
     target.split_at(target.find('?').unwrap_or(target.len()))
 }
 
-fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 3] {
+fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 4] {
     let (path, query) = split_path(&options.path);
     let path = format!("GET {path}").into_bytes();
     let before = format!(
-        "{query} HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        " HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ",
         options.host
     );
@@ -276,7 +289,7 @@ fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 3] {
     let mut after = after.into_bytes();
     after.extend_from_slice(fields);
     after.extend_from_slice(b"\r\n");
-    [path, before.into_bytes(), after]
+    [path, query.as_bytes().to_vec(), before.into_bytes(), after]
 }
 
 /// The field lines that all requests share, besides `Host`.

@@ -22,6 +22,8 @@ pub enum Failure {
     BadAccept,
     /// `Upgrade` or `Connection` of a 101 is missing or wrong (RFC 6455 §4.1).
     BadUpgrade,
+    /// The server offers no WebSocket for a session of plain requests.
+    NoUpgrade,
     /// The server chose a subprotocol that was not offered.
     UnaskedProtocol,
     /// The server chose an extension, or a parameter of one, that was not offered.
@@ -117,6 +119,7 @@ impl Failure {
             Failure::Refused(_) => "refused_upgrade",
             Failure::BadAccept => "bad_accept",
             Failure::BadUpgrade => "bad_upgrade",
+            Failure::NoUpgrade => "no_upgrade",
             Failure::UnaskedProtocol => "unasked_protocol",
             Failure::UnaskedExtension => "unasked_extension",
             Failure::Protocol(_) => "protocol",
@@ -141,6 +144,7 @@ impl fmt::Display for Failure {
             Failure::Refused(status) => write!(f, "the upgrade was refused with HTTP {status}"),
             Failure::BadAccept => f.write_str("Sec-WebSocket-Accept is missing or wrong"),
             Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),
+            Failure::NoUpgrade => f.write_str("the server offers no upgrade to a WebSocket"),
             Failure::UnaskedProtocol => f.write_str("the server chose a subprotocol nobody offered"),
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),

@@ -22,7 +22,7 @@ pub struct DialectOptions {
     pub join_params: Option<String>,
     /// phoenix: version of the serializer, `1.0.0` or `2.0.0`; `None`: what the path says, or `2.0.0`.
     pub vsn: Option<String>,
-    /// sockjs: how frames travel; `None`: `websocket`.
+    /// sockjs: how frames travel; socketio: how packets do; `None`: `websocket`.
     pub transport: Option<String>,
     /// sockjs: ask for `/info` first, as browsers do, and count it as part of the handshake.
     pub info: bool,

@@ -1,12 +1,17 @@
 //! What a client's dialect does when it goes over plain HTTP requests instead of a WebSocket: one client with
 //! several streams, each an [`Exchange`](crate::http::Exchange).
 
-use super::{DialectId, http, sockjs};
+use super::{DialectId, http, socketio, sockjs};
+use crate::client::Session;
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
 use crate::stamp::Stamp;
+
+/// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
+/// an unbounded queue would hide a server that has stopped to answer.
+pub(crate) const QUEUED_BYTES_MAX: usize = 1 << 20;
 
 /// What such a dialect acts through.
 pub(crate) struct HttpLink<'a, I> {
@@ -42,6 +47,11 @@ pub(crate) trait HttpClientDialect {
         false
     }
 
+    /// The WebSocket that goes on from here with the client, on stream 0; once.
+    fn take_session(&mut self) -> Option<Session> {
+        None
+    }
+
     /// Whether messages may be sent.
     fn is_usable(&self) -> bool;
 
@@ -74,6 +84,7 @@ pub(crate) trait HttpClientDialect {
 pub(crate) enum HttpClientState {
     Sockjs(sockjs::requests::Client),
     Http(http::Requests),
+    Socketio(socketio::requests::Client),
 }
 
 /// Calls the dialect, whichever it is.
@@ -82,6 +93,7 @@ macro_rules! of_any {
         match $state {
             HttpClientState::Sockjs($client) => $call,
             HttpClientState::Http($client) => $call,
+            HttpClientState::Socketio($client) => $call,
         }
     };
 }
@@ -92,6 +104,7 @@ impl HttpClientState {
         match cfg.options().dialect {
             DialectId::Sockjs => sockjs::requests::Client::new(cfg).map(HttpClientState::Sockjs),
             DialectId::Http => Some(HttpClientState::Http(http::Requests::new())),
+            DialectId::Socketio => socketio::requests::Client::new(cfg).map(HttpClientState::Socketio),
             _ => None,
         }
     }
@@ -121,6 +134,10 @@ impl HttpClientState {
 
     pub(crate) fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId) -> bool {
         of_any!(self, client => client.handle_lost(link, stream))
+    }
+
+    pub(crate) fn take_session(&mut self) -> Option<Session> {
+        of_any!(self, client => client.take_session())
     }
 
     pub(crate) fn is_usable(&self) -> bool {

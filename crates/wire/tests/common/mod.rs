@@ -151,7 +151,13 @@ pub(crate) fn serve_at(cfg: &ServerConfig, path: &str, fields: &str, frames: &[u
 pub(crate) fn opening(cfg: &Config, fields: &str) -> (Client, Fake, Vec<u8>) {
     let (mut client, mut io) = (Client::new(), Fake::default());
     client.handle_open(cfg, 0, 0, &mut io);
-    let request = String::from_utf8(std::mem::take(&mut io.out)).unwrap();
+    let answer = accept(&std::mem::take(&mut io.out), fields);
+    (client, io, answer)
+}
+
+/// The answer to an upgrade request, with `fields` added.
+pub(crate) fn accept(request: &[u8], fields: &str) -> Vec<u8> {
+    let request = std::str::from_utf8(request).unwrap();
     let key = request.split("Sec-WebSocket-Key: ").nth(1).unwrap().split("\r\n").next().unwrap();
     let accept = wire::ws::upgrade::accept_of(key.as_bytes());
     let accept = std::str::from_utf8(&accept).unwrap();
@@ -159,7 +165,7 @@ pub(crate) fn opening(cfg: &Config, fields: &str) -> (Client, Fake, Vec<u8>) {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: {accept}\r\n{fields}\r\n"
     );
-    (client, io, answer.into_bytes())
+    answer.into_bytes()
 }
 
 /// What comes of bytes that follow the 101, fed in portions of `step` together with it.

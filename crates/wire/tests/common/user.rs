@@ -7,7 +7,7 @@ use super::{options, stamp};
 /// Streams, and what became of them.
 #[derive(Default)]
 pub(crate) struct Streams {
-    pub(crate) out: [Vec<u8>; 2],
+    pub(crate) out: [Vec<u8>; 3],
     pub(crate) opened: Vec<StreamId>,
     pub(crate) closed: Vec<StreamId>,
     pub(crate) seed: u64,
@@ -46,7 +46,11 @@ impl User {
         let mut options = options(DialectId::Sockjs);
         options.path = "/echo?token=t".into();
         options.of_dialect.transport = Some(transport.into());
-        let cfg = Config::new(options).unwrap();
+        User::with(Config::new(options).unwrap())
+    }
+
+    /// Connected, and having made the first request of these options.
+    pub(crate) fn with(cfg: Config) -> User {
         let mut user = User { cfg, client: Client::new(), io: Streams::default(), events: Vec::new() };
         user.open(0);
         user

@@ -14,6 +14,13 @@ pub(crate) struct Client {
     talk: Talk,
 }
 
+impl Client {
+    /// The side of a session that has begun over requests.
+    pub(crate) fn of(talk: Talk) -> Client {
+        Client { talk }
+    }
+}
+
 impl ClientDialect for Client {
     /// The server speaks first.
     fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, I>, _on: &mut impl FnMut(Event)) {}

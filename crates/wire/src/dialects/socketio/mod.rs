@@ -14,7 +14,8 @@
 //!
 //! P is the json dialect's payload; as an attachment, a stamp in binary form and the padding.
 //!
-//! Over plain requests the same packets go joined: [`payload`].
+//! Over plain requests the same packets go joined: [`payload`]. The client is in `client` over a WebSocket and in `requests`
+//! over requests, from which `takeover` leads to a WebSocket; the server in `server`, `session` and `candidate`.
 
 mod app;
 mod candidate;
@@ -23,17 +24,21 @@ mod handshake;
 mod heartbeat;
 mod packet;
 mod payload;
+pub(crate) mod requests;
 mod server;
 mod service;
 pub(crate) mod session;
 mod side;
+mod takeover;
 mod talk;
+mod transport;
 
 pub(crate) use client::Client;
 pub(crate) use server::Server;
 pub(crate) use service::plain_answer;
 
 use self::app::SID_CHARS;
+use self::transport::Transport;
 use super::{Parts, json, padding, token};
 use crate::config::{BadOption, Options};
 use crate::event::Kind;
@@ -118,8 +123,9 @@ pub(crate) fn complete(options: &mut Options) -> Result<(), BadOption> {
         let eio = options.of_dialect.eio.unwrap_or(4).to_string();
         token::add_query(&mut options.path, "EIO", &eio);
     }
+    let transport = Transport::of(options)?.first();
     if query_param(&options.path, "transport").is_none() {
-        token::add_query(&mut options.path, "transport", "websocket");
+        token::add_query(&mut options.path, "transport", transport);
     }
     Ok(())
 }

@@ -25,10 +25,15 @@ pub(crate) enum Unit<'a> {
     Attachment(Vec<u8>),
 }
 
-/// Packets that wait to be sent, each with a separator before it.
-pub(crate) fn push_text(packets: &mut Vec<u8>, parts: &[&[u8]]) {
+/// Appends the packet that `write` appends to those that wait to be sent, with a separator before it.
+pub(crate) fn push(packets: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     packets.push(SEPARATOR);
-    parts.iter().for_each(|part| packets.extend_from_slice(part));
+    write(packets);
+}
+
+/// Appends a packet of text, in parts, with a separator before it.
+pub(crate) fn push_text(packets: &mut Vec<u8>, parts: &[&[u8]]) {
+    push(packets, |out| parts.iter().for_each(|part| out.extend_from_slice(part)));
 }
 
 /// Appends an attachment, with a separator before it.
@@ -43,6 +48,21 @@ pub(crate) fn push_attachment(packets: &mut Vec<u8>, bytes: &[u8]) {
 /// The packets that wait, one by one.
 pub(crate) fn waiting(packets: &[u8]) -> impl Iterator<Item = &[u8]> {
     packets.split(|&byte| byte == SEPARATOR).skip(1)
+}
+
+/// How many bytes of the packets that wait make a body of no more than `bytes_max`: at least one packet.
+pub(crate) fn portion(packets: &[u8], bytes_max: usize) -> usize {
+    // A length and its colon, in version 3.
+    const AROUND_MAX: usize = 8;
+    let (mut end, mut body) = (0, 0);
+    for packet in waiting(packets) {
+        body += packet.len() + AROUND_MAX;
+        if end > 0 && body > bytes_max {
+            break;
+        }
+        end += packet.len() + 1;
+    }
+    end
 }
 
 /// The body that packets, each with a separator before it, make.
@@ -156,6 +176,21 @@ mod tests {
             Ok(vec!["4hello".into(), "[1, 2, 3, 4]".into()])
         );
         assert_eq!((body(Version::V4, b""), body(Version::V3, b"")), (vec![], vec![]));
+    }
+
+    #[test]
+    fn portions_are_of_whole_packets() {
+        let mut packets = Vec::new();
+        for n in 0..4 {
+            push_text(&mut packets, &[b"4", &[b'x'; 91], n.to_string().as_bytes()]);
+        }
+        assert_eq!(packets.len(), 4 * 94);
+        for (bytes_max, expected) in
+            [(0, 1), (101, 1), (201, 1), (202, 2), (403, 3), (404, 4), (usize::MAX, 4)]
+        {
+            assert_eq!(portion(&packets, bytes_max), expected * 94, "{bytes_max}");
+        }
+        assert_eq!(portion(b"", 10), 0);
     }
 
     #[test]

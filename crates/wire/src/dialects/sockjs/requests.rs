@@ -12,7 +12,7 @@ use super::lines::{self, Lines};
 use super::session_path;
 use super::transport::Transport;
 use crate::config::{Config, Content};
-use crate::dialects::over_http::{HttpClientDialect, HttpLink};
+use crate::dialects::over_http::{HttpClientDialect, HttpLink, QUEUED_BYTES_MAX};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
@@ -21,10 +21,6 @@ use crate::stamp::Stamp;
 
 const RECEIVING: StreamId = 0;
 const SENDING: StreamId = 1;
-
-/// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
-/// an unbounded queue would hide a server that has stopped to answer.
-const QUEUED_BYTES_MAX: usize = 1 << 20;
 
 /// One session's side.
 #[derive(Debug)]
