@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build test bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
+.PHONY: build test targets bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -35,6 +35,11 @@ autobahn:
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth:
 	$(CARGO) test --locked --release -p throng --test truth -- --ignored --nocapture
+
+# Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
+targets:
+	$(CARGO) run --locked --release -- targets check --all --format md > docs/TARGETS.md.part; \
+	    mv docs/TARGETS.md.part docs/TARGETS.md
 
 # throng beside other programs in the same run; see bench/run.py for how it finds them.
 bench:

@@ -6,7 +6,6 @@
 pub mod cases;
 pub mod client;
 pub mod hostile;
-pub mod manifest;
 pub mod node;
 pub mod process;
 pub mod target;

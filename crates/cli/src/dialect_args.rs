@@ -1,6 +1,6 @@
 //! The flags that concern single dialects.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
 use wire::{DialectOptions, ServerDialectOptions, TokenPlace};
 
@@ -81,6 +81,18 @@ impl DialectArgs {
             http: wire::HttpOptions::default(),
         }
     }
+}
+
+/// Reads the flags of a target's manifest, given as names without dashes and values, as the command line would.
+pub(crate) fn read_flags(flags: &[(String, String)]) -> Result<DialectOptions, String> {
+    let word = |(name, value): &(String, String)| match value.as_str() {
+        "" => format!("--{name}"),
+        value => format!("--{name}={value}"),
+    };
+    let command = DialectArgs::augment_args(clap::Command::new("throng")).no_binary_name(true);
+    let matches = command.try_get_matches_from(flags.iter().map(word));
+    let args = matches.and_then(|matches| DialectArgs::from_arg_matches(&matches));
+    args.map(|args| args.options()).map_err(|error| error.to_string())
 }
 
 /// What acknowledges a broadcast.

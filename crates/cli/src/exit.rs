@@ -1,7 +1,11 @@
 //! How throng ends.
 
+use std::env;
 use std::fmt::Display;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
 
 /// The exit codes; scripts and CI rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +48,24 @@ impl Failure {
         Self { exit: Exit::CouldNotRun, message: format!("could not {what}: {why}") }
     }
 
+    /// A file that somebody wrote is at fault.
+    pub(crate) fn mistake(mistake: &suite::Mistake) -> Self {
+        Self { exit: Exit::BadUsage, message: rendered(mistake) }
+    }
+
     /// Tells the user, on standard error.
     pub(crate) fn report(self) -> Exit {
         eprintln!("throng: {}", self.message);
         self.exit
     }
+}
+
+/// The mistake with the line it is in, underlined; in colour where the terminal and the user like it.
+pub(crate) fn rendered(mistake: &suite::Mistake) -> String {
+    let wants_colour =
+        io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let theme = if wants_colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let mut text = String::new();
+    let rendered = GraphicalReportHandler::new_themed(theme).render_report(&mut text, mistake);
+    rendered.map_or_else(|_| mistake.line(), |()| text)
 }

@@ -24,7 +24,8 @@ use clap::{Parser, Subcommand};
 
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
-use crate::verbs::{broadcast, child, completions, echo, http, idle, runs, saturate, serve, storm};
+use crate::verbs::targets::Targets;
+use crate::verbs::{broadcast, child, completions, echo, guard, http, idle, runs, saturate, serve, storm};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
@@ -55,12 +56,15 @@ enum Verb {
     Idle(idle::Idle),
     Storm(storm::Storm),
     Runs(runs::Runs),
+    Targets(Targets),
     Doctor(Doctor),
     Calibrate(Calibrate),
     Completions(completions::Completions),
     Man(completions::Man),
     #[command(hide = true, name = child::NAME)]
     Child,
+    #[command(hide = true, name = guard::NAME)]
+    Guard,
 }
 
 fn main() -> ExitCode {
@@ -73,11 +77,13 @@ fn main() -> ExitCode {
         Verb::Idle(idle) => idle.run(),
         Verb::Storm(storm) => storm.run(),
         Verb::Runs(runs) => runs.run(),
+        Verb::Targets(targets) => targets.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),
         Verb::Completions(completions) => completions.run(),
         Verb::Man(man) => man.run(),
         Verb::Child => child::run(),
+        Verb::Guard => guard::run(),
     };
     outcome.unwrap_or_else(|failure| failure.report()).into()
 }

@@ -1,20 +1,43 @@
 //! What processes cost, from `/proc`: the server under test by its whole process tree, this program by thread.
 
 mod listening;
+mod orphans;
 mod own;
 mod read;
 mod tree;
 
-pub use listening::{head_of, pid_listening_on};
+pub use listening::{head_of, pid_listening_on, ports_of_tree};
+pub use orphans::{adopt_orphans, descendants, kill_descendants};
 pub use own::{MachineCpu, ThreadUsage, machine_cpu, self_rss_bytes, thread_usage};
 pub use tree::{BusiestThread, ProcessTree, ThreadTotals, Usage};
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 
 /// Every process of the machine.
 fn pids() -> io::Result<Vec<u32>> {
     ids("/proc")
+}
+
+/// A process and all that descend from it now, those that have ended left out.
+fn tree_of(root: u32) -> io::Result<Vec<u32>> {
+    let mut reader = read::Reader::new();
+    let parents: HashMap<u32, u32> =
+        pids()?.into_iter().filter_map(|pid| Some((pid, reader.stat(pid)?.parent))).collect();
+    let is_member = |pid: &u32| {
+        let mut above = Some(*pid);
+        // The chain is as long as there are processes at most, even if ids were reused while they were read.
+        for _ in 0..=parents.len() {
+            match above {
+                Some(pid) if pid == root => return true,
+                Some(pid) => above = parents.get(&pid).copied(),
+                None => return false,
+            }
+        }
+        false
+    };
+    Ok(parents.keys().copied().filter(is_member).collect())
 }
 
 /// The numeric names in a directory of `/proc`.

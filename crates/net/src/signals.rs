@@ -6,7 +6,9 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+};
 
 use crate::poll::Waker;
 use crate::sys;
@@ -71,4 +73,61 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
 /// Sends a child SIGTERM: the request to end in order that [`Child::kill`] is not.
 pub fn terminate(child: &Child) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
+}
+
+/// The signals that servers take for a request to end in order, and the one that they cannot refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopSignal {
+    /// SIGTERM.
+    Term,
+    /// SIGINT.
+    Int,
+    /// SIGQUIT.
+    Quit,
+    /// SIGKILL.
+    Kill,
+}
+
+impl StopSignal {
+    /// All of them.
+    pub const ALL: [StopSignal; 4] = [StopSignal::Term, StopSignal::Int, StopSignal::Quit, StopSignal::Kill];
+
+    /// Its name, without the `SIG`.
+    pub fn name(self) -> &'static str {
+        match self {
+            StopSignal::Term => "TERM",
+            StopSignal::Int => "INT",
+            StopSignal::Quit => "QUIT",
+            StopSignal::Kill => "KILL",
+        }
+    }
+
+    /// The signal of that name.
+    pub fn from_name(name: &str) -> Option<StopSignal> {
+        Self::ALL.into_iter().find(|signal| signal.name() == name)
+    }
+
+    fn number(self) -> Signal {
+        match self {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+            StopSignal::Quit => Signal::QUIT,
+            StopSignal::Kill => Signal::KILL,
+        }
+    }
+}
+
+/// Sends a signal to the child that is `pid`, and that has not been waited for.
+pub fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
+    Ok(kill_process(child(pid)?, signal.number())?)
+}
+
+/// Kills the process group that the child `pid` leads.
+pub fn kill_group(pid: u32) -> io::Result<()> {
+    Ok(kill_process_group(child(pid)?, Signal::KILL)?)
+}
+
+fn child(pid: u32) -> io::Result<Pid> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no process id"))
 }

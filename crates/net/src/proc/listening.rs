@@ -32,6 +32,24 @@ pub fn pid_listening_on(addr: &Addr) -> io::Result<Option<u32>> {
     Ok(pids.into_iter().find(|&pid| holds_one(pid, &links)))
 }
 
+/// The TCP addresses on which a process, or one that descends from it, listens.
+pub fn ports_of_tree(root: u32) -> io::Result<Vec<SocketAddr>> {
+    let tables =
+        [fs::read_to_string("/proc/net/tcp")?, fs::read_to_string("/proc/net/tcp6").unwrap_or_default()];
+    let pids: Vec<u32> = super::tree_of(root)?;
+    let listening = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let inode: u64 = fields.get(9)?.parse().ok()?;
+        (*fields.get(3)? == "0A").then_some((parse_hex_addr(fields.get(1)?)?, inode))
+    };
+    let all = tables.iter().flat_map(|table| table.lines().skip(1).filter_map(listening));
+    let is_its = |inode: u64| {
+        let links = HashSet::from([format!("socket:[{inode}]")]);
+        pids.iter().any(|&pid| holds_one(pid, &links))
+    };
+    Ok(all.filter(|(_, inode)| is_its(*inode)).map(|(address, _)| address).collect())
+}
+
 /// The head of the server that `pid` is part of: servers of several processes (node's cluster, nginx, gunicorn) are
 /// children of a process of the same program that need not listen itself. Never this process or one above it.
 pub fn head_of(pid: u32) -> u32 {

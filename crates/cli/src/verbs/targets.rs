@@ -1,0 +1,182 @@
+//! `throng targets`: the servers that throng can start itself.
+
+mod rows;
+
+use std::env;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use net::signals::Interrupts;
+use suite::{Server, Shelf, Target, Tools};
+
+use crate::dialect_args;
+use crate::exit::{Exit, Failure};
+use crate::verbs::guard;
+
+/// How often a server that was started for the user is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Servers that throng installs, checks and starts: list them, check that they answer rightly, try one
+///
+/// A target is a folder with a target.toml; docs/TARGET-MANIFEST.md describes it. What is installed stays in its folder,
+/// or comes from the distribution's packages where its README says so.
+#[derive(Args)]
+pub(crate) struct Targets {
+    #[command(subcommand)]
+    job: Job,
+    /// The folder with the targets [default: targets, here or above]
+    #[arg(long, value_name = "DIR", global = true)]
+    targets_dir: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    /// What there is, what is installed, and what is missing for it
+    List(Selection),
+    /// Fetch and build
+    Install(Selection),
+    /// Start each, check every answer, stop it, and see that nothing is left; installs what is not
+    Check(Selection),
+    /// Start one and leave it running until Ctrl-C
+    Start {
+        /// The target
+        name: String,
+    },
+}
+
+#[derive(Args)]
+struct Selection {
+    /// Targets; a folder's name stands for all its variants
+    names: Vec<String>,
+    /// All of them
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table for people
+    Text,
+    /// The same in Markdown
+    Md,
+    /// An array of objects
+    Json,
+}
+
+impl Targets {
+    /// Does it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let interrupts =
+            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        let is_interrupted = || interrupts.count() > 0;
+        let tools = tools(&is_interrupted)?;
+        let shelf = shelf(self.targets_dir.as_deref())?;
+        let exit = match &self.job {
+            Job::List(selection) => {
+                rows::list(&shelf, &selection.of(&shelf, true)?, &tools).print(selection.format)
+            }
+            Job::Install(selection) => {
+                rows::install(&selection.of(&shelf, false)?, &tools).print(selection.format)
+            }
+            Job::Check(selection) => {
+                rows::check(&selection.of(&shelf, false)?, &tools).print(selection.format)
+            }
+            Job::Start { name } => start(&shelf, name, &tools),
+        }?;
+        for (_, mistake) in &shelf.mistakes {
+            eprint!("{}", crate::exit::rendered(mistake));
+        }
+        Ok(if is_interrupted() { Exit::Interrupted } else { exit })
+    }
+}
+
+impl Selection {
+    /// The targets that were named; nothing named means all of them only where that costs nothing.
+    fn of<'a>(&self, shelf: &'a Shelf, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {
+        if self.all || (self.names.is_empty() && nothing_is_all) {
+            return Ok(shelf.targets.iter().collect());
+        }
+        if self.names.is_empty() {
+            return Err(Failure::usage("NAME", "name targets, or say --all; throng targets list shows them"));
+        }
+        let found: Result<Vec<_>, Failure> = self.names.iter().map(|name| find(shelf, name)).collect();
+        Ok(found?.concat())
+    }
+}
+
+/// The target of that name, or all variants of a folder.
+pub(crate) fn find<'a>(shelf: &'a Shelf, name: &str) -> Result<Vec<&'a Target>, Failure> {
+    if let Some((_, mistake)) = shelf.mistakes.iter().find(|(folder, _)| folder == name) {
+        return Err(Failure::mistake(mistake));
+    }
+    match shelf.find(name) {
+        found if found.is_empty() => {
+            let names: Vec<&str> = shelf.targets.iter().map(|target| target.name.as_str()).collect();
+            Err(Failure::usage(
+                "NAME",
+                format!("there is no target {name:?}; there are {}", names.join(", ")),
+            ))
+        }
+        found => Ok(found),
+    }
+}
+
+/// This program, and when it is to end.
+pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result<Tools<'a>, Failure> {
+    let throng = env::current_exe().map_err(|error| Failure::could_not("find this program", error))?;
+    Ok(Tools { throng, guard_verb: guard::NAME, is_interrupted })
+}
+
+/// All targets of the folder that was named, or of the nearest `targets`.
+pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
+    let here = env::current_dir().map_err(|error| Failure::could_not("find the working directory", error))?;
+    let folder = named.map(Path::to_owned).or_else(|| suite::find_folder("targets", &here));
+    let folder = folder.ok_or_else(|| {
+        let problem = "there is no folder \"targets\" here or above: run throng in a clone of its repository, or name \
+                       the folder";
+        Failure::usage("--targets-dir", problem)
+    })?;
+    Shelf::read(&folder, &dialect_args::read_flags)
+        .map_err(|error| Failure::could_not(format!("list {}", folder.display()), error))
+}
+
+/// Starts one and says where it is.
+fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> {
+    let target = find(shelf, name)?[0];
+    let failed = |trouble| Failure::could_not(format!("start {}", target.name), trouble);
+    let version = suite::setup::prepare(target, tools).map_err(failed)?;
+    let log = rows::log_of(target);
+    let mut server = Server::start(target, &log, &[], tools).map_err(failed)?;
+    let urls =
+        target.dialects.iter().map(|dialect| format!("{}: {}", dialect.name(), server.url(target, *dialect)));
+    let mut text = format!("{} ({version}), process {}\n", target.name, server.pid());
+    urls.for_each(|line| text.push_str(&format!("  {line}\n")));
+    text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", log.display()));
+    print(&text)?;
+    while !(tools.is_interrupted)() {
+        if let Some(death) = server.poll_death() {
+            return Err(Failure::could_not(format!("keep {} running", target.name), death));
+        }
+        thread::sleep(POLL);
+    }
+    server.stop();
+    Ok(Exit::Interrupted)
+}
+
+/// Prints to standard output; nobody reading it any more is no failure.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::could_not("write to standard output", error))
+        }
+        _ => Ok(()),
+    }
+}

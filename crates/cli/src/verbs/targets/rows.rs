@@ -1,0 +1,249 @@
+//! What is known of each target after it was looked at, installed or checked: a row each.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use net::machine::Machine;
+use serde::Serialize;
+use suite::manifest::REFERENCE_NAME;
+use suite::table::Table;
+use suite::{Shelf, Target, Tools, Trouble, check, setup};
+
+use super::{Format, print};
+use crate::exit::{Exit, Failure};
+
+/// The log of a server, in its target's folder.
+pub(super) const SERVER_LOG: &str = "server.log";
+
+/// Installations at once: they wait for networks as often as for a CPU.
+const PARALLEL: usize = 2;
+
+/// How it stands with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// Every answer was right.
+    Passes,
+    /// It can be started.
+    Installed,
+    /// It can be installed, as far as is known.
+    NotInstalled,
+    /// Something that it needs cannot be had here.
+    Unavailable,
+    /// It has a mistake.
+    Fails,
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Passes => "passes",
+            Verdict::Installed => "installed",
+            Verdict::NotInstalled => "not installed",
+            Verdict::Unavailable => "unavailable",
+            Verdict::Fails => "fails",
+        }
+    }
+
+    fn of(trouble: &Trouble) -> Self {
+        if trouble.is_unavailable() { Verdict::Unavailable } else { Verdict::Fails }
+    }
+}
+
+/// A target, and how it stands with it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    name: String,
+    language: String,
+    library: String,
+    dialects: Vec<&'static str>,
+    supports: Vec<&'static str>,
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// Rows, one for each target.
+pub(crate) struct Rows(Vec<Row>);
+
+impl Row {
+    fn new(target: &Target, verdict: Verdict, version: Option<String>, reason: Option<String>) -> Self {
+        Row {
+            name: target.name.clone(),
+            language: target.language.clone(),
+            library: target.library.clone(),
+            dialects: target.dialects.iter().map(|dialect| dialect.name()).collect(),
+            supports: target.supports.iter().map(|ability| ability.name()).collect(),
+            verdict,
+            version,
+            reason,
+        }
+    }
+}
+
+/// What there is.
+pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Rows {
+    let row = |target: &Target| {
+        if let Err(trouble) = setup::look_for_requirements(target) {
+            return Row::new(target, Verdict::Unavailable, None, Some(trouble.reason));
+        }
+        match setup::version(target, tools) {
+            Ok(version) => Row::new(target, Verdict::Installed, Some(version), None),
+            Err(_) => Row::new(target, Verdict::NotInstalled, None, None),
+        }
+    };
+    let mut rows = each_folder(targets, |variants| variants.iter().map(|target| row(target)).collect());
+    rows.extend(shelf.mistakes.iter().map(|(name, mistake)| Row {
+        name: name.clone(),
+        language: String::new(),
+        library: String::new(),
+        dialects: Vec::new(),
+        supports: Vec::new(),
+        verdict: Verdict::Fails,
+        version: None,
+        reason: Some(mistake.line()),
+    }));
+    Rows(rows)
+}
+
+/// Installs them, whatever is there already; variants share what is in their folder.
+pub(super) fn install(targets: &[&Target], tools: &Tools<'_>) -> Rows {
+    Rows(each_folder(targets, |variants| {
+        tell(variants[0], "installing");
+        let start = Instant::now();
+        let installed = setup::install(variants[0], tools);
+        let row = |target: &&Target| {
+            let version = installed.clone().and_then(|()| setup::version(target, tools));
+            let row = match version {
+                Ok(version) => Row::new(target, Verdict::Installed, Some(version), None),
+                Err(trouble) => Row::new(target, Verdict::of(&trouble), None, Some(trouble.to_string())),
+            };
+            tell(target, &format!("{} after {:.0?}", row.verdict.name(), start.elapsed()));
+            row
+        };
+        variants.iter().map(row).collect()
+    }))
+}
+
+/// Installs what is not, then checks one after the other.
+pub(super) fn check(targets: &[&Target], tools: &Tools<'_>) -> Rows {
+    let prepared = prepare(targets, tools);
+    let rows = prepared.into_iter().map(|(target, version)| checked(target, version, tools));
+    Rows(rows.collect())
+}
+
+/// The version of each, once it is installed and built.
+pub(crate) fn prepare<'a>(
+    targets: &[&'a Target],
+    tools: &Tools<'_>,
+) -> Vec<(&'a Target, Result<String, Trouble>)> {
+    each_folder(targets, |variants| {
+        let prepare = |target: &&'a Target| {
+            if setup::version(target, tools).is_err() && target.install.is_some() {
+                tell(target, "installing");
+            }
+            (*target, setup::prepare(target, tools))
+        };
+        variants.iter().map(prepare).collect()
+    })
+}
+
+fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>) -> Row {
+    let version = match version {
+        Ok(version) => version,
+        Err(trouble) => {
+            tell(target, &trouble.to_string());
+            return Row::new(target, Verdict::of(&trouble), None, Some(trouble.to_string()));
+        }
+    };
+    let outcome = check::check(target, &log_of(target), tools);
+    tell(target, &outcome.as_ref().map_or_else(Trouble::to_string, |()| "passes".to_owned()));
+    match outcome {
+        Ok(()) => Row::new(target, Verdict::Passes, Some(version), None),
+        Err(trouble) => Row::new(target, Verdict::Fails, Some(version), Some(trouble.to_string())),
+    }
+}
+
+/// Where a server that is started outside of a shootout writes. The reference server has no folder.
+pub(super) fn log_of(target: &Target) -> PathBuf {
+    match target.name.as_str() {
+        REFERENCE_NAME => env::temp_dir().join(format!("throng-{}.log", std::process::id())),
+        _ => target.folder.join(SERVER_LOG),
+    }
+}
+
+/// Asks about the targets of each folder, a few folders at once. The answers, in the order of the targets.
+fn each_folder<'a, T: Send>(targets: &[&'a Target], ask: impl Fn(&[&'a Target]) -> Vec<T> + Sync) -> Vec<T> {
+    let folders: Vec<&[&Target]> = targets.chunk_by(|a, b| a.folder == b.folder).collect();
+    let answers: Vec<Mutex<Vec<T>>> = folders.iter().map(|_| Mutex::new(Vec::new())).collect();
+    let next = AtomicUsize::new(0);
+    let work = || loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(variants) = folders.get(index) else { return };
+        *answers[index].lock().expect("nobody else takes it") = ask(variants);
+    };
+    thread::scope(|scope| {
+        for _ in 0..PARALLEL {
+            scope.spawn(work);
+        }
+    });
+    answers.into_iter().flat_map(|answers| answers.into_inner().expect("asking does not panic")).collect()
+}
+
+/// A line of progress.
+fn tell(target: &Target, what: &str) {
+    eprintln!("{}: {what}", target.name);
+}
+
+impl Rows {
+    /// Prints them. A target that fails, or that was asked for and cannot be had, is a failure.
+    pub(super) fn print(self, format: Format) -> Result<Exit, Failure> {
+        let text = match format {
+            Format::Text => self.table().text(),
+            Format::Md => self.page(),
+            Format::Json => serde_json::to_string_pretty(&self.0).expect("rows are plain data") + "\n",
+        };
+        print(&text)?;
+        let fails = self.0.iter().any(|row| row.verdict == Verdict::Fails);
+        Ok(if fails { Exit::CouldNotRun } else { Exit::Fine })
+    }
+
+    fn table(&self) -> Table {
+        let head = ["target", "verdict", "version", "language", "speaks", "supports", "reason"];
+        let mut table = Table::new(&head, head.len());
+        for row in &self.0 {
+            table.row(vec![
+                row.name.clone(),
+                row.verdict.name().to_owned(),
+                row.version.clone().unwrap_or_default(),
+                row.language.clone(),
+                row.dialects.join(", "),
+                row.supports.join(", "),
+                row.reason.clone().unwrap_or_default(),
+            ]);
+        }
+        table
+    }
+
+    /// docs/TARGETS.md.
+    fn page(&self) -> String {
+        let count = |verdict| self.0.iter().filter(|row| row.verdict == verdict).count();
+        let Machine { kernel, cores, .. } = Machine::read();
+        format!(
+            "# Targets\n\nWritten by `throng targets check --all --format md`, throng {}, on {kernel} with {cores} \
+             CPUs. {} pass, {} fail, {} cannot be had there. What the check asks is in \
+             [TARGET-MANIFEST.md](TARGET-MANIFEST.md).\n\n{}",
+            env!("CARGO_PKG_VERSION"),
+            count(Verdict::Passes),
+            count(Verdict::Fails),
+            count(Verdict::Unavailable),
+            self.table().markdown(),
+        )
+    }
+}

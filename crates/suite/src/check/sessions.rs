@@ -1,0 +1,162 @@
+//! What a dialect's own clients see: echoes, small and large, and broadcasts that come exactly once.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wire::{DialectId, Event, Kind, Payload, Role};
+
+use super::ANSWER_MAX;
+use crate::manifest::{Ability, Target};
+use crate::visit::{Route, Visitor};
+
+/// Who hears a broadcast.
+const CLIENTS: usize = 3;
+/// How long is listened for what should not come: second copies.
+const QUIET: Duration = Duration::from_millis(150);
+/// A message that does not fit into one read, nor into a frame's 16-bit length.
+const LARGE_BYTES: u32 = 64 << 10;
+
+/// Checks one dialect at its URL.
+pub(super) fn check(url: &str, dialect: DialectId, target: &Target) -> Result<(), String> {
+    for padding in [None, Some(LARGE_BYTES)] {
+        let payload = Payload { padding, text: false };
+        let route = Route { url, socket: None, dialect, options: &target.speech, payload };
+        let size = padding.map_or(String::new(), |_| " of 64 KiB".to_owned());
+        if target.can(Ability::Echo) {
+            echo(&route).map_err(|why| format!("echo{size}: {why}"))?;
+        }
+    }
+    let route = Route { url, socket: None, dialect, options: &target.speech, payload: Payload::default() };
+    if target.can(Ability::Broadcast) && dialect.can_broadcast() {
+        broadcast(&route).map_err(|why| format!("broadcast: {why}"))?;
+    }
+    Ok(())
+}
+
+fn echo(route: &Route<'_>) -> Result<(), String> {
+    let mut visitor = Visitor::arrive(route, 0, ANSWER_MAX)?;
+    visitor.send(Kind::Echo, 1);
+    let deadline = Instant::now() + ANSWER_MAX;
+    loop {
+        visitor.look(route)?;
+        for event in visitor.events.drain(..) {
+            match event {
+                Event::Message { role: Role::Echo, stamp, .. } if stamp.seq == 1 => return Ok(()),
+                Event::Message { role, .. } => return Err(format!("came back as {role:?}")),
+                other => harmless(other)?,
+            }
+        }
+        if Instant::now() > deadline {
+            return Err(format!("nothing came back within {ANSWER_MAX:?}"));
+        }
+    }
+}
+
+/// How often one client has heard each of the broadcasts, and had its result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    copies: [u32; CLIENTS],
+    results: [u32; CLIENTS],
+}
+
+/// Each client sends one message; each of them comes to every client exactly once, its result to the sender alone.
+fn broadcast(route: &Route<'_>) -> Result<(), String> {
+    let arrive = |number| Visitor::arrive(route, number as u32, ANSWER_MAX);
+    let mut visitors = (0..CLIENTS).map(arrive).collect::<Result<Vec<_>, _>>()?;
+    let expected: Vec<Heard> = (0..CLIENTS)
+        .map(|number| {
+            let mut results = [0; CLIENTS];
+            results[number] = u32::from(visitors[number].has_ack());
+            Heard { copies: [1; CLIENTS], results }
+        })
+        .collect();
+    for (number, visitor) in visitors.iter_mut().enumerate() {
+        visitor.send(Kind::Broadcast, number as u32);
+    }
+    let mut heard = vec![Heard::default(); CLIENTS];
+    let deadline = Instant::now() + ANSWER_MAX;
+    let mut complete_since = None;
+    while Instant::now() < deadline {
+        for (visitor, heard) in visitors.iter_mut().zip(&mut heard) {
+            listen(visitor, route, heard)?;
+        }
+        if heard == expected {
+            let since = *complete_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > QUIET {
+                return Ok(());
+            }
+        } else if complete_since.is_some() {
+            break; // something came twice
+        }
+        thread::yield_now();
+    }
+    Err(explain(&heard, &expected))
+}
+
+fn listen(visitor: &mut Visitor, route: &Route<'_>, heard: &mut Heard) -> Result<(), String> {
+    visitor.look(route)?;
+    for event in visitor.events.drain(..) {
+        match event {
+            Event::Message { role, stamp, .. } if (stamp.seq as usize) < CLIENTS => {
+                let sender = stamp.seq as usize;
+                match role {
+                    Role::Copy => heard.copies[sender] += 1,
+                    Role::Ack => heard.results[sender] += 1,
+                    Role::Echo => return Err("a broadcast came back as an echo".to_owned()),
+                }
+            }
+            other => harmless(other)?,
+        }
+    }
+    Ok(())
+}
+
+/// The first client and message that are not as they should be.
+fn explain(heard: &[Heard], expected: &[Heard]) -> String {
+    for (client, (heard, expected)) in heard.iter().zip(expected).enumerate() {
+        for sender in 0..CLIENTS {
+            let (copies, due) = (heard.copies[sender], expected.copies[sender]);
+            if copies != due {
+                return format!(
+                    "client {client} got {copies} copies of the message of client {sender}, not {due}"
+                );
+            }
+            let (results, due) = (heard.results[sender], expected.results[sender]);
+            if results != due {
+                return format!(
+                    "client {client} got {results} results for the message of client {sender}, not {due}"
+                );
+            }
+        }
+    }
+    "something came after everything was there".to_owned()
+}
+
+fn harmless(event: Event) -> Result<(), String> {
+    match event {
+        Event::Corrupt { .. } => Err("a message was changed on its way".to_owned()),
+        Event::Rejected(rejection) => Err(rejection.to_string()),
+        Event::Broken(failure) => Err(failure.to_string()),
+        Event::Wrong(wrong) => Err(wrong.to_string()),
+        Event::Closed { code } => Err(format!("the server closed with code {code}")),
+        Event::Upgraded
+        | Event::Usable
+        | Event::Foreign { .. }
+        | Event::Beside { .. }
+        | Event::Message { .. } => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_broadcast_is_said_in_words() {
+        let right = Heard { copies: [1; 3], results: [1, 0, 0] };
+        let twice = Heard { copies: [1, 2, 1], ..right };
+        assert_eq!(explain(&[twice], &[right]), "client 0 got 2 copies of the message of client 1, not 1");
+        let silent = Heard { results: [0; 3], ..right };
+        assert_eq!(explain(&[silent], &[right]), "client 0 got 0 results for the message of client 0, not 1");
+    }
+}

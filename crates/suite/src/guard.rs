@@ -1,0 +1,269 @@
+//! A process between throng and a program that it starts, so that nothing of the program outlives its use.
+//!
+//! ```text
+//! throng --brief, one line--> guard --starts, in a process group of its own--> program and its descendants
+//! throng <--started, ended--- guard
+//! ```
+//!
+//! The guard's standard input is a pipe from throng. When it ends, because throng is done with the program, was
+//! interrupted or was killed, the guard asks the program to stop, kills what does not within the grace, and kills
+//! whatever descends from it, daemons included: those are handed to the guard when their parents end (PR_SET_CHILD_SUBREAPER,
+//! prctl(2)). It needs no privilege, unlike a control group.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use net::proc;
+use net::signals::{self, StopSignal};
+use serde::{Deserialize, Serialize};
+
+/// What a program may write before the rest is dropped: a server that logs every message would fill the disk.
+const LOG_BYTES_MAX: u64 = 16 << 20;
+
+/// What the main process has left behind may take this long to end by itself.
+const LEFT_BEHIND: Duration = Duration::from_secs(1);
+
+/// What to run, and how to end it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Brief {
+    pub(crate) command: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) folder: PathBuf,
+    /// The CPUs it may use; empty: all.
+    pub(crate) cpus: Vec<usize>,
+    /// Where its output goes.
+    pub(crate) log: PathBuf,
+    /// The name of the signal that asks it to stop.
+    pub(crate) signal: String,
+    pub(crate) grace: Duration,
+}
+
+/// What the guard says, a line each.
+#[derive(Serialize, Deserialize)]
+enum Word {
+    Started { pid: u32 },
+    NotStarted { why: String },
+    Ended(End),
+}
+
+/// How a program has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Its exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether it had been asked to stop.
+    pub asked: bool,
+    /// Whether it had to be killed, because it did not stop within its grace.
+    pub killed: bool,
+    /// Processes that it left behind, which were killed.
+    pub left: usize,
+}
+
+impl End {
+    /// How it ended, in words: `exited with 1`, `was ended by signal 9`.
+    pub fn how(&self) -> String {
+        match (self.code, self.signal) {
+            (Some(code), _) => format!("exited with {code}"),
+            (None, Some(signal)) => format!("was ended by signal {signal}"),
+            (None, None) => "ended together with its guard".to_owned(),
+        }
+    }
+}
+
+/// A program under guard. Dropping it ends the program.
+pub(crate) struct Guarded {
+    guard: Child,
+    /// The guard stops the program when this is closed.
+    stdin: Option<ChildStdin>,
+    words: BufReader<ChildStdout>,
+    end: Option<End>,
+    /// The program's main process.
+    pub(crate) pid: u32,
+}
+
+impl Guarded {
+    /// Starts `guard`, a command that ends up in [`run`], and has it start the program.
+    pub(crate) fn start(mut guard: Command, brief: &Brief) -> io::Result<Guarded> {
+        // Ctrl-C is for throng, which then ends the program in order.
+        guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut guard = guard.spawn()?;
+        let mut stdin = guard.stdin.take().expect("piped");
+        let words = BufReader::new(guard.stdout.take().expect("piped"));
+        let mut guarded = Guarded { guard, stdin: None, words, end: None, pid: 0 };
+        let line = serde_json::to_string(brief).expect("the brief is plain data");
+        stdin.write_all(format!("{line}\n").as_bytes())?;
+        guarded.stdin = Some(stdin);
+        match guarded.hear() {
+            Some(Word::Started { pid }) => {
+                guarded.pid = pid;
+                Ok(guarded)
+            }
+            Some(Word::NotStarted { why }) => Err(io::Error::other(why)),
+            Some(Word::Ended(_)) | None => Err(io::Error::other("its guard did not start")),
+        }
+    }
+
+    /// How the program has ended, if it has.
+    pub(crate) fn poll_end(&mut self) -> Option<&End> {
+        if self.end.is_none() && matches!(self.guard.try_wait(), Ok(Some(_))) {
+            self.end = Some(self.last_word());
+        }
+        self.end.as_ref()
+    }
+
+    /// Ends the program, in order if it can be.
+    pub(crate) fn stop(mut self) -> End {
+        self.stdin = None;
+        self.end.take().unwrap_or_else(|| self.last_word())
+    }
+
+    /// Waits for the guard to say how it went.
+    fn last_word(&mut self) -> End {
+        match self.hear() {
+            Some(Word::Ended(end)) => end,
+            _ => End { code: None, signal: None, asked: false, killed: false, left: 0 },
+        }
+    }
+
+    fn hear(&mut self) -> Option<Word> {
+        let mut line = String::new();
+        self.words.read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.stdin = None;
+        let _ = self.guard.wait();
+    }
+}
+
+/// The guard's side: starts the program of the brief, and ends when it has ended, or when the input does.
+///
+/// # Errors
+/// The brief cannot be read, or the system refuses what the guard needs.
+pub fn run() -> io::Result<()> {
+    let mut stdin = BufReader::new(io::stdin());
+    let mut line = String::new();
+    stdin.read_line(&mut line)?;
+    let brief: Brief = serde_json::from_str(&line)?;
+    let (child, log) = match start(&brief) {
+        Ok(started) => started,
+        Err(error) => return say(&Word::NotStarted { why: format!("{}: {error}", brief.command[0]) }),
+    };
+    let pid = child.id();
+    say(&Word::Started { pid })?;
+    let events = watch(child, stdin);
+    let (status, asked, killed) = attend(&events, pid, &brief);
+    let left = end_the_rest()?;
+    // Nobody holds the other end any more.
+    log.join().expect("copying does not panic");
+    say(&Word::Ended(End { code: status.code(), signal: status.signal(), asked, killed, left }))
+}
+
+/// What the guard waits for.
+enum Event {
+    Ended(ExitStatus),
+    Asked,
+}
+
+fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
+    // A server has as many clients as it may have open files.
+    net::limits::raise_nofile()?;
+    proc::adopt_orphans()?;
+    if !brief.cpus.is_empty() {
+        net::affinity::pin_current_thread(&brief.cpus)?;
+    }
+    let file = File::create(&brief.log)?;
+    let (output, input) = io::pipe()?;
+    // A program that was built here is named relative to the folder, which spawning would not look at.
+    let built = brief.folder.join(&brief.command[0]);
+    let program = if built.is_file() { built } else { PathBuf::from(&brief.command[0]) };
+    let mut command = Command::new(program);
+    command.args(&brief.command[1..]).envs(brief.env.iter().cloned()).current_dir(&brief.folder);
+    command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
+    let child = signals::end_with_parent(&mut command).spawn()?;
+    Ok((child, thread::spawn(move || keep(output, file))))
+}
+
+/// Copies the output to the log, up to its limit; what comes after is read, so that the program is not held up.
+fn keep(mut output: PipeReader, mut file: File) {
+    let mut within = Read::take(&mut output, LOG_BYTES_MAX);
+    // A full disk must not stop the server: its output is dropped from there on.
+    let kept = io::copy(&mut within, &mut file);
+    let rest = io::copy(&mut output, &mut io::sink());
+    if kept.is_ok() && rest.is_ok_and(|bytes| bytes > 0) {
+        let _ = writeln!(file, "\n[the log is full: the rest was dropped]");
+    }
+}
+
+/// Waits for the program's end and for the input's, each in a thread of its own.
+fn watch(mut child: Child, mut stdin: impl Read + Send + 'static) -> mpsc::Receiver<Event> {
+    let (events, inbox) = mpsc::channel();
+    let asked = events.clone();
+    thread::spawn(move || {
+        let _ = io::copy(&mut stdin, &mut io::sink());
+        let _ = asked.send(Event::Asked);
+    });
+    thread::spawn(move || {
+        let status = child.wait().expect("nobody else waits for it");
+        let _ = events.send(Event::Ended(status));
+    });
+    inbox
+}
+
+/// How the program ended, whether it was asked to, and whether it had to be killed.
+fn attend(events: &mpsc::Receiver<Event>, pid: u32, brief: &Brief) -> (ExitStatus, bool, bool) {
+    let mut asked = false;
+    let mut killed = false;
+    let mut deadline: Option<Instant> = None;
+    loop {
+        let event = match deadline {
+            None => events.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+            Some(deadline) => events.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+        };
+        match event {
+            Ok(Event::Ended(status)) => return (status, asked, killed),
+            Ok(Event::Asked) => {
+                asked = true;
+                let signal = StopSignal::from_name(&brief.signal).unwrap_or(StopSignal::Term);
+                let _ = signals::send(pid, signal); // it may be ending
+                deadline = Some(Instant::now() + brief.grace);
+            }
+            Err(_) => {
+                killed = true;
+                deadline = None;
+                let _ = signals::kill_group(pid);
+            }
+        }
+    }
+}
+
+/// Waits for what is left of the program, for a moment, and kills it. How many processes that were.
+fn end_the_rest() -> io::Result<usize> {
+    let start = Instant::now();
+    let mut left = proc::descendants()?.len();
+    while left > 0 && start.elapsed() < LEFT_BEHIND {
+        thread::sleep(Duration::from_millis(5));
+        left = proc::descendants()?.len();
+    }
+    proc::kill_descendants()?;
+    Ok(left)
+}
+
+fn say(word: &Word) -> io::Result<()> {
+    let line = serde_json::to_string(word).expect("words are plain data");
+    let mut stdout = io::stdout().lock();
+    // Throng may be gone.
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! The form of a manifest on disk, and the way from there to targets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use net::signals::StopSignal;
+use regex::Regex;
+use results::units;
+use serde::Deserialize;
+use toml::Spanned;
+use wire::{DialectId, DialectOptions};
+
+use super::{Ability, Probe, ReadFlags, Ready, Requirement, Step, Stop, Target, Version};
+use crate::mistake::{Mistake, Source};
+use crate::place;
+
+/// A manifest. Unknown keys are mistakes, so that a misspelt one is not silently ignored.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileManifest {
+    language: String,
+    library: String,
+    dialects: Spanned<Vec<Spanned<String>>>,
+    supports: Vec<Ability>,
+    endpoint: Spanned<String>,
+    #[serde(default)]
+    endpoints: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    flags: BTreeMap<String, Spanned<toml::Value>>,
+    #[serde(default)]
+    requires: Vec<FileRequirement>,
+    install: Option<FileStep>,
+    build: Option<FileStep>,
+    version: FileVersion,
+    start: Option<FileStep>,
+    ready: Spanned<FileReady>,
+    stop: FileStop,
+    metrics: Option<FileMetrics>,
+    #[serde(default)]
+    variants: BTreeMap<String, Spanned<FileVariant>>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRequirement {
+    command: Spanned<Vec<String>>,
+    missing: String,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileStep {
+    command: Spanned<Vec<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileVersion {
+    command: Spanned<Vec<String>>,
+    regex: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileReady {
+    tcp: Option<Spanned<String>>,
+    http: Option<Spanned<String>>,
+    handshake: Option<Spanned<String>>,
+    timeout: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileStop {
+    signal: Spanned<String>,
+    grace: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileMetrics {
+    http: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileVariant {
+    start: Option<FileStep>,
+    version: Option<FileVersion>,
+    #[serde(default)]
+    flags: BTreeMap<String, Spanned<toml::Value>>,
+}
+
+/// The targets that the text describes: the server itself, if it has a start of its own, and its variants.
+pub(super) fn read(
+    path: &Path,
+    text: &str,
+    folder: &Path,
+    read_flags: ReadFlags<'_>,
+) -> Result<Vec<Target>, Mistake> {
+    let source = Source { path, text };
+    let manifest: FileManifest = source.parse()?;
+    let base = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut targets = Vec::new();
+    if let Some(start) = &manifest.start {
+        let own =
+            Own { name: base.clone(), start, version: &manifest.version, flags: manifest.flags.clone() };
+        targets.push(target(&source, &manifest, folder, own, read_flags)?);
+    }
+    for (name, spanned) in &manifest.variants {
+        let variant = spanned.get_ref();
+        let start = variant.start.as_ref().or(manifest.start.as_ref());
+        let start = start.ok_or_else(|| {
+            let help = Some("give the variant or the manifest a [start] with a command".to_owned());
+            source.mistake(spanned.span(), format!("the variant {name} has no start"), help)
+        })?;
+        let mut flags = manifest.flags.clone();
+        flags.extend(variant.flags.clone());
+        let version = variant.version.as_ref().unwrap_or(&manifest.version);
+        let own = Own { name: format!("{base}-{name}"), start, version, flags };
+        targets.push(target(&source, &manifest, folder, own, read_flags)?);
+    }
+    if targets.is_empty() {
+        let help = Some("add a [start] with a command, or [variants.NAME.start]".to_owned());
+        return Err(source.mistake(0..0, "there is nothing to start".to_owned(), help));
+    }
+    Ok(targets)
+}
+
+/// What the server itself and its variants each have of their own.
+struct Own<'a> {
+    name: String,
+    start: &'a FileStep,
+    version: &'a FileVersion,
+    flags: BTreeMap<String, Spanned<toml::Value>>,
+}
+
+fn target(
+    source: &Source<'_>,
+    manifest: &FileManifest,
+    folder: &Path,
+    own: Own<'_>,
+    read_flags: ReadFlags<'_>,
+) -> Result<Target, Mistake> {
+    let Own { name, start, version, flags } = own;
+    let (flags, speech) = speech(source, &flags, read_flags)?;
+    let dialects: Result<Vec<DialectId>, Mistake> =
+        manifest.dialects.get_ref().iter().map(|name| dialect(source, name)).collect();
+    let dialects = dialects?;
+    if dialects.is_empty() {
+        let help =
+            Some("name at least one, e.g. \"raw\"; a server of plain requests speaks \"http\"".to_owned());
+        return Err(source.mistake(manifest.dialects.span(), "there is no dialect".to_owned(), help));
+    }
+    let endpoints: Result<Vec<_>, Mistake> = manifest
+        .endpoints
+        .iter()
+        .map(|(name, at)| Ok((dialect(source, name)?, url(source, at, &["ws", "http"])?)))
+        .collect();
+    let requires: Result<Vec<_>, Mistake> = manifest
+        .requires
+        .iter()
+        .map(|requirement| {
+            let command = command(source, &requirement.command)?;
+            Ok(Requirement { command, missing: requirement.missing.clone() })
+        })
+        .collect();
+    Ok(Target {
+        name,
+        folder: folder.to_owned(),
+        language: manifest.language.clone(),
+        library: manifest.library.clone(),
+        dialects,
+        supports: manifest.supports.clone(),
+        endpoint: url(source, &manifest.endpoint, &["ws", "http"])?,
+        endpoints: endpoints?,
+        flags,
+        speech,
+        requires: requires?,
+        install: manifest.install.as_ref().map(|file| step(source, file)).transpose()?,
+        build: manifest.build.as_ref().map(|file| step(source, file)).transpose()?,
+        version: Version {
+            command: command(source, &version.command)?,
+            regex: Regex::new(version.regex.get_ref()).map_err(|error| {
+                source.mistake(
+                    version.regex.span(),
+                    "this is no regular expression".to_owned(),
+                    Some(error.to_string()),
+                )
+            })?,
+        },
+        start: step(source, start)?,
+        ready: ready(source, &manifest.ready)?,
+        stop: Stop {
+            signal: signal(source, &manifest.stop.signal)?,
+            grace: time(source, &manifest.stop.grace)?,
+        },
+        metrics: manifest
+            .metrics
+            .as_ref()
+            .map(|metrics| url(source, &metrics.http, &["http"]))
+            .transpose()?,
+    })
+}
+
+fn dialect(source: &Source<'_>, name: &Spanned<String>) -> Result<DialectId, Mistake> {
+    let known = DialectId::ALL.iter().filter(|dialect| **dialect != DialectId::Custom);
+    let found = known.clone().find(|dialect| dialect.name() == name.get_ref());
+    found.copied().ok_or_else(|| {
+        let names: Vec<&str> = known.map(|dialect| dialect.name()).collect();
+        let help = Some(format!("there are {}", names.join(", ")));
+        source.mistake(name.span(), format!("there is no dialect {:?}", name.get_ref()), help)
+    })
+}
+
+fn command(source: &Source<'_>, words: &Spanned<Vec<String>>) -> Result<Vec<String>, Mistake> {
+    if words.get_ref().is_empty() {
+        let help = Some("the program first, then its arguments, e.g. [\"node\", \"main.js\"]".to_owned());
+        return Err(source.mistake(words.span(), "the command is empty".to_owned(), help));
+    }
+    Ok(words.get_ref().clone())
+}
+
+fn step(source: &Source<'_>, step: &FileStep) -> Result<Step, Mistake> {
+    Ok(Step { command: command(source, &step.command)?, env: step.env.clone() })
+}
+
+fn signal(source: &Source<'_>, name: &Spanned<String>) -> Result<StopSignal, Mistake> {
+    StopSignal::from_name(name.get_ref()).ok_or_else(|| {
+        let names = StopSignal::ALL.map(StopSignal::name).join(", ");
+        let message = format!("{:?} is no signal to stop with", name.get_ref());
+        source.mistake(name.span(), message, Some(format!("there are {names}")))
+    })
+}
+
+fn ready(source: &Source<'_>, ready: &Spanned<FileReady>) -> Result<Ready, Mistake> {
+    let FileReady { tcp, http, handshake, timeout } = ready.get_ref();
+    let probe = match (tcp, http, handshake) {
+        (Some(at), None, None) => Probe::Tcp(placeholders(source, at)?),
+        (None, Some(at), None) => Probe::Http(url(source, at, &["http"])?),
+        (None, None, Some(at)) => Probe::Handshake(url(source, at, &["ws", "http"])?),
+        _ => {
+            let help = "give one of tcp = \"{host}:{port}\", http = \"http://{host}:{port}/\" and handshake = \
+                        \"ws://{host}:{port}/ws\"";
+            let message = "[ready] needs exactly one way to find out".to_owned();
+            return Err(source.mistake(ready.span(), message, Some(help.to_owned())));
+        }
+    };
+    Ok(Ready { probe, timeout: time(source, timeout)? })
+}
+
+fn time(source: &Source<'_>, text: &Spanned<String>) -> Result<Duration, Mistake> {
+    let ns = units::duration_ns(text.get_ref());
+    ns.map(Duration::from_nanos).map_err(|error| source.mistake(text.span(), error.to_string(), None))
+}
+
+/// A URL of one of these schemes, whose placeholders exist.
+fn url(source: &Source<'_>, text: &Spanned<String>, schemes: &[&str]) -> Result<String, Mistake> {
+    let is_of =
+        |scheme: &&str| text.get_ref().strip_prefix(*scheme).is_some_and(|rest| rest.starts_with("://"));
+    if !schemes.iter().any(is_of) {
+        let help = Some(format!("it starts with {}://", schemes.join(":// or ")));
+        return Err(source.mistake(text.span(), "this is no URL that throng can load".to_owned(), help));
+    }
+    placeholders(source, text)
+}
+
+fn placeholders(source: &Source<'_>, text: &Spanned<String>) -> Result<String, Mistake> {
+    match place::unknown_placeholder(text.get_ref()) {
+        None => Ok(text.get_ref().clone()),
+        Some(name) => {
+            let help = Some(format!("there are {}", place::NAMES.join(" ")));
+            Err(source.mistake(text.span(), format!("there is no placeholder {name}"), help))
+        }
+    }
+}
+
+/// Flags as they are written on a command line, and what they mean; a key that is `true` stands for a flag without a
+/// value.
+fn speech(
+    source: &Source<'_>,
+    table: &BTreeMap<String, Spanned<toml::Value>>,
+    read_flags: ReadFlags<'_>,
+) -> Result<(Vec<(String, String)>, DialectOptions), Mistake> {
+    let flag = |(name, value): (&String, &Spanned<toml::Value>)| (name.clone(), flag_value(value.get_ref()));
+    let flags: Vec<(String, String)> = table.iter().map(flag).collect();
+    let speech = read_flags(&flags).map_err(|problem| {
+        let places = table.values().map(Spanned::span);
+        let place = places.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)).unwrap_or(0..0);
+        source.mistake(place, "these are no flags for throng's clients".to_owned(), Some(problem))
+    })?;
+    Ok((flags, speech))
+}
+
+/// The value of a flag, as it is written on a command line.
+pub(crate) fn flag_value(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Boolean(true) => String::new(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,158 @@
+//! A target that runs: started under guard, found ready, stopped with nothing left.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wire::DialectId;
+
+use crate::guard::{Brief, End, Guarded};
+use crate::manifest::{Probe, Target};
+use crate::place::Place;
+use crate::setup::{self, Stage, Tools, Trouble};
+use crate::visit;
+
+/// How often a server that starts is probed.
+const POLL: Duration = Duration::from_millis(20);
+/// How long one probe may take.
+const PROBE_MAX: Duration = Duration::from_secs(1);
+
+/// A running server.
+pub struct Server {
+    guarded: Guarded,
+    place: Place,
+    log: PathBuf,
+    /// Holds the unix socket.
+    folder: PathBuf,
+}
+
+impl Server {
+    /// Starts the target on free ports and waits until it is ready. Its output goes to `log`; it may use `cpus`, all if
+    /// there are none. The target must have been prepared.
+    ///
+    /// # Errors
+    /// It cannot be started, ends, is not ready in time, or the user has had enough.
+    pub fn start(target: &Target, log: &Path, cpus: &[usize], tools: &Tools<'_>) -> Result<Server, Trouble> {
+        let could_not = |error: io::Error| Trouble::new(Stage::Start, error.to_string());
+        let folder = socket_folder().map_err(could_not)?;
+        let place = Place::find(&folder, &tools.throng).map_err(could_not)?;
+        let brief = Brief {
+            command: target.start.command.iter().map(|word| place.fill(word)).collect(),
+            env: target.start.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
+            folder: target.folder.clone(),
+            cpus: cpus.to_vec(),
+            log: log.to_owned(),
+            signal: target.stop.signal.name().to_owned(),
+            grace: target.stop.grace,
+        };
+        let guarded = Guarded::start(tools.guard(), &brief).map_err(could_not)?;
+        let mut server = Server { guarded, place, log: log.to_owned(), folder };
+        server.wait_until_ready(target, tools)?;
+        Ok(server)
+    }
+
+    fn wait_until_ready(&mut self, target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+        let start = Instant::now();
+        loop {
+            if let Some(death) = self.poll_death() {
+                return Err(Trouble::new(Stage::Start, death));
+            }
+            let Err(why) = self.probe(target) else { return Ok(()) };
+            if (tools.is_interrupted)() {
+                return Err(Trouble::new(Stage::Ready, "interrupted"));
+            }
+            if start.elapsed() > target.ready.timeout {
+                return Err(Trouble::new(Stage::Ready, self.not_ready(target, &why)));
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// What works already, by the manifest's own probe.
+    fn probe(&self, target: &Target) -> Result<(), String> {
+        TcpStream::connect_timeout(&self.place.address, PROBE_MAX)
+            .map_err(|error| format!("{}: {error}", self.place.address))?;
+        match &target.ready.probe {
+            Probe::Tcp(at) => {
+                let at = self.place.fill(at);
+                let address: SocketAddr = at.parse().map_err(|error| format!("{at}: {error}"))?;
+                TcpStream::connect_timeout(&address, PROBE_MAX).map_err(|error| format!("{at}: {error}"))?;
+                Ok(())
+            }
+            Probe::Http(url) => visit::get(&self.place.fill(url), None, PROBE_MAX),
+            Probe::Handshake(url) => {
+                visit::handshake(&self.place.fill(url), target.dialects[0], &target.speech, PROBE_MAX)
+            }
+        }
+    }
+
+    /// Why it is not ready: where it listens instead, if it does, and what it said last.
+    fn not_ready(&self, target: &Target, why: &str) -> String {
+        let elsewhere = net::proc::ports_of_tree(self.guarded.pid).unwrap_or_default();
+        let elsewhere: Vec<String> = elsewhere
+            .iter()
+            .filter(|address| **address != self.place.address)
+            .map(SocketAddr::to_string)
+            .collect();
+        let mut reason = format!("not ready after {:?}: {why}", target.ready.timeout);
+        if !elsewhere.is_empty() {
+            reason.push_str(&format!("; it listens on {}", elsewhere.join(", ")));
+        }
+        if let Some(line) = setup::last_line(&self.log) {
+            reason.push_str(&format!("; it said: {line}"));
+        }
+        reason
+    }
+
+    /// How it died and what it said last, if it has died.
+    pub fn poll_death(&mut self) -> Option<String> {
+        let how = self.guarded.poll_end()?.how();
+        let said = setup::last_line(&self.log).map(|line| format!("; it said: {line}"));
+        Some(format!("the server {how}{}", said.unwrap_or_default()))
+    }
+
+    /// The URL at which it speaks a dialect.
+    pub fn url(&self, target: &Target, dialect: DialectId) -> String {
+        self.place.fill(target.endpoint(dialect))
+    }
+
+    /// Where it tells about itself, if it does.
+    pub fn metrics_url(&self, target: &Target) -> Option<String> {
+        target.metrics.as_ref().map(|url| self.place.fill(url))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.place.address
+    }
+
+    /// Its unix socket, if it has one.
+    pub fn socket(&self) -> &Path {
+        &self.place.socket
+    }
+
+    /// Its main process.
+    pub fn pid(&self) -> u32 {
+        self.guarded.pid
+    }
+
+    /// Asks it to stop, kills what does not, and says how that went.
+    pub fn stop(self) -> End {
+        let Server { guarded, folder, .. } = self;
+        let end = guarded.stop();
+        // The server has usually taken its socket away; the folder is ours.
+        let _ = fs::remove_dir_all(folder);
+        end
+    }
+}
+
+/// A fresh folder with a short path: that of a unix socket may have 107 bytes.
+fn socket_folder() -> io::Result<PathBuf> {
+    let folder =
+        std::env::temp_dir().join(format!("throng-{}-{:06x}", std::process::id(), fastrand::u32(..1 << 24)));
+    fs::create_dir(&folder)?;
+    Ok(folder)
+}

@@ -1,0 +1,281 @@
+//! What has to be done before a target can be started: its requirements, its installation, its receipt.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use net::signals::StopSignal;
+
+use crate::guard::{Brief, Guarded};
+use crate::manifest::{Step, Target};
+use crate::place::Place;
+
+/// The longest that a step may take: compilers of functional languages are slow, and so are some networks.
+const STEP_MAX: Duration = Duration::from_secs(30 * 60);
+/// The longest that a program may take to say its version.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// How often a running step is looked at.
+const POLL: Duration = Duration::from_millis(20);
+/// The end of a log, in which its last line is.
+const LOG_TAIL_BYTES: u64 = 16 << 10;
+
+/// The file in a target's folder that keeps what its installation said.
+pub const INSTALL_LOG: &str = "install.log";
+
+/// One at a time may use the distribution's package manager, which locks its database.
+static PACKAGES: Mutex<()> = Mutex::new(());
+
+/// What was being done with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Looking for the programs it requires.
+    Requires,
+    /// Fetching what it is built on.
+    Install,
+    /// Building it.
+    Build,
+    /// Asking for its version.
+    Version,
+    /// Starting it.
+    Start,
+    /// Waiting until it can be loaded.
+    Ready,
+    /// Checking that it does what it should.
+    Check,
+    /// Measuring it.
+    Measure,
+    /// Stopping it.
+    Stop,
+}
+
+impl Stage {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Requires => "requires",
+            Stage::Install => "install",
+            Stage::Build => "build",
+            Stage::Version => "version",
+            Stage::Start => "start",
+            Stage::Ready => "ready",
+            Stage::Check => "check",
+            Stage::Measure => "measure",
+            Stage::Stop => "stop",
+        }
+    }
+}
+
+/// Why nothing came of a target: at which stage, and what was said last.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Trouble {
+    /// What was being done.
+    pub stage: Stage,
+    /// What went wrong, in one line.
+    pub reason: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(stage: Stage, reason: impl Into<String>) -> Self {
+        Self { stage, reason: reason.into() }
+    }
+
+    /// Whether it cannot be had here, which is nobody's mistake.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self.stage, Stage::Requires | Stage::Install)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.stage.name(), self.reason)
+    }
+}
+
+/// How this program is started again, and when it is to end.
+pub struct Tools<'a> {
+    /// This program.
+    pub throng: PathBuf,
+    /// The hidden verb that ends up in [`crate::guard::run`].
+    pub guard_verb: &'static str,
+    /// Whether the user has asked for the end.
+    pub is_interrupted: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Tools<'_> {
+    pub(crate) fn guard(&self) -> Command {
+        let mut command = Command::new(&self.throng);
+        command.arg(self.guard_verb);
+        command
+    }
+}
+
+/// Looks for the programs that the target requires.
+///
+/// # Errors
+/// One is not there.
+pub fn look_for_requirements(target: &Target) -> Result<(), Trouble> {
+    for requirement in &target.requires {
+        let found = output(&requirement.command, &target.folder).is_ok_and(|output| output.is_success);
+        if !found {
+            let reason = format!("needs {}; tried: {}", requirement.missing, requirement.command.join(" "));
+            return Err(Trouble::new(Stage::Requires, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Installs and builds the target, whatever is there already.
+///
+/// # Errors
+/// A step fails, takes too long, or is interrupted.
+pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+    look_for_requirements(target)?;
+    if let Some(step) = &target.install {
+        let uses_packages =
+            target.requires.iter().any(|requirement| requirement.command[0].starts_with("apt"));
+        let _turn = uses_packages.then(|| PACKAGES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        run(target, step, Stage::Install, tools)?;
+    }
+    build(target, tools)
+}
+
+/// Makes sure that the target can be started, and is what its source says: installs it unless it can tell its version,
+/// and builds it. The version.
+///
+/// # Errors
+/// A requirement is missing, a step fails, or there is no version.
+pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+    if version(target, tools).is_err() {
+        install(target, tools)?;
+    } else {
+        build(target, tools)?;
+    }
+    version(target, tools)
+}
+
+/// The receipt: the version that the target's own command prints.
+///
+/// # Errors
+/// The command fails, or says something else. No version, no number.
+pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+    let trouble = |reason: String| Trouble::new(Stage::Version, reason);
+    let throng = tools.throng.to_string_lossy();
+    let command: Vec<String> =
+        target.version.command.iter().map(|word| word.replace("{throng}", &throng)).collect();
+    let output =
+        output(&command, &target.folder).map_err(|error| trouble(format!("{}: {error}", command[0])))?;
+    let found = target.version.regex.captures(output.text.trim());
+    match found {
+        Some(found) if output.is_success => Ok(found.get(1).unwrap_or(found.get_match()).as_str().to_owned()),
+        _ => {
+            let said = last_line_of(output.text.as_bytes()).unwrap_or_else(|| "nothing".to_owned());
+            Err(trouble(format!("{} does not tell it; it said: {said}", command.join(" "))))
+        }
+    }
+}
+
+fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+    target.build.as_ref().map_or(Ok(()), |step| run(target, step, Stage::Build, tools))
+}
+
+/// Runs a step to its end.
+fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
+    let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
+    let place =
+        Place::find(&target.folder, &tools.throng).map_err(|error| Trouble::new(stage, error.to_string()))?;
+    let brief = Brief {
+        command: step.command.iter().map(|word| place.fill(word)).collect(),
+        env: step.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
+        folder: target.folder.clone(),
+        cpus: Vec::new(),
+        log: log.clone(),
+        signal: StopSignal::Term.name().to_owned(),
+        grace: Duration::from_secs(2),
+    };
+    let mut program =
+        Guarded::start(tools.guard(), &brief).map_err(|error| Trouble::new(stage, error.to_string()))?;
+    let start = Instant::now();
+    loop {
+        if let Some(end) = program.poll_end() {
+            return match end.code {
+                Some(0) => Ok(()),
+                _ => {
+                    let said = last_line(&log).unwrap_or_else(|| end.how());
+                    Err(Trouble::new(stage, format!("{}: {said}", step.command.join(" "))))
+                }
+            };
+        }
+        if (tools.is_interrupted)() {
+            return Err(Trouble::new(stage, "interrupted"));
+        }
+        if start.elapsed() > STEP_MAX {
+            let minutes = STEP_MAX.as_secs() / 60;
+            return Err(Trouble::new(
+                stage,
+                format!("{} takes over {minutes} minutes", step.command.join(" ")),
+            ));
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+struct Output {
+    is_success: bool,
+    /// Standard output, then standard error.
+    text: String,
+}
+
+/// Runs a short command to its end; a program in the folder comes before one on the PATH.
+fn output(words: &[String], folder: &Path) -> io::Result<Output> {
+    let built = folder.join(&words[0]);
+    let program = if built.is_file() { built } else { PathBuf::from(&words[0]) };
+    let mut command = Command::new(program);
+    command.args(&words[1..]).current_dir(folder).stdin(std::process::Stdio::null());
+    let limit = Instant::now() + ANSWER_MAX;
+    let (mut stdout, stdout_end) = io::pipe()?;
+    let (mut stderr, stderr_end) = io::pipe()?;
+    let mut child = command.stdout(stdout_end).stderr(stderr_end).spawn()?;
+    drop(command); // and with it our ends of the pipes
+    let errors = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stderr.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let printed = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() > limit => {
+                child.kill()?;
+                break child.wait()?;
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let bytes = [printed, errors].map(|thread| thread.join().expect("reading does not panic"));
+    let [stdout, stderr] = bytes;
+    let text = [stdout?, stderr?].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    Ok(Output { is_success: status.success(), text })
+}
+
+/// The last line of a log that says something.
+pub(crate) fn last_line(log: &Path) -> Option<String> {
+    let mut file = File::open(log).ok()?;
+    let bytes = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(LOG_TAIL_BYTES))).ok()?;
+    last_line_of(file)
+}
+
+fn last_line_of(text: impl Read) -> Option<String> {
+    let lines = BufReader::new(text).split(b'\n').map_while(Result::ok);
+    let said =
+        lines.map(|line| String::from_utf8_lossy(&line).trim().to_owned()).filter(|line| !line.is_empty());
+    said.last()
+}
