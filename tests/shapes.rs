@@ -35,3 +35,42 @@ fn a_ramp_sends_the_area_under_its_line() {
         assert_eq!(results["steps"][0]["rates"]["asked_per_s"], asked_per_s, "{rate}");
     }
 }
+
+#[test]
+fn clients_that_leave_are_replaced_and_lose_nothing_that_was_due() {
+    let server = Server::start(&["--threads", "2"]);
+    for flags in [
+        "echo --clients 100 --churn 10%/s --rate 200 --duration 2s --threads 2",
+        "echo --clients 100 --churn 10%/s -c 5 --sample-size 1000000 --duration 2s --dialect json",
+        "broadcast --clients 100 --churn 10%/s --rate 50 --duration 2s --threads 2",
+    ] {
+        let (verb, flags) = flags.split_once(' ').unwrap();
+        let results = results(&server, verb, flags);
+        let of = |name| sum_of(&results, name);
+        assert_eq!((of("left"), of("connects"), of("connected")), (20, 120, 120), "{flags}: {results:#}");
+        assert_eq!((of("missing"), of("disconnects"), of("duplicate")), (0, 0, 0), "{flags}: {results:#}");
+        assert_eq!(of("expected"), of("received") + of("in_flight"), "{flags}: {results:#}");
+        // A client that leaves has a message or two under way at the most, on a machine that is not busy.
+        assert!(of("received") > 0 && of("in_flight") < of("received") / 2, "{flags}: {results:#}");
+        assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{flags}");
+        if flags.contains("--rate") {
+            let messages = if verb == "echo" { 400 } else { 100 };
+            assert_eq!(of("sent"), messages, "{flags}: the others carry the rate");
+            assert_eq!(results["steps"][0]["rtt"]["count"], messages, "{flags}: nothing drops out");
+        }
+    }
+}
+
+#[test]
+fn slow_readers_are_load_and_nothing_is_due_to_them() {
+    let server = Server::start(&[]);
+    let flags = "--clients 20 --slow 25%:2KiB/s --rate 200 --duration 3s --payload 300 --threads 2";
+    let results = results(&server, "broadcast", flags);
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("slow"), of("sent")), (5, 600));
+    assert_eq!((of("expected"), of("received"), of("missing")), (15 * 600, 15 * 600, 0), "{results:#}");
+    assert_eq!(results["steps"][0]["delivery"]["count"], 15 * 600);
+    // At most what they may read while the load and its end last, of messages that are longer than 400 bytes.
+    let read_max = 5 * 2_048 * 8 / 400;
+    assert!((1..read_max).contains(&of("slow_received")), "{}", of("slow_received"));
+}

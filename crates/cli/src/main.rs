@@ -4,6 +4,7 @@ mod archive;
 mod args;
 mod builtin;
 mod calibration;
+mod crowd;
 mod custom;
 mod dialect_args;
 mod doctor;

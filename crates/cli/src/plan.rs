@@ -47,6 +47,8 @@ pub(crate) fn plan(
         tls,
         speech,
         workload,
+        slow: None,
+        churn: None,
         connecting: Connecting {
             timeout_ns: args.connect_timeout,
             rate_per_s: args.connect_rate,

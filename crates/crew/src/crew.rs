@@ -202,10 +202,11 @@ impl Crew {
         self.watch.start();
         self.send(&Command::Step(order));
         let grown = self.gather(merge, observer, GROWING, |report| match report {
-            Report::Grown { usable, .. } => Some(u64::from(*usable)),
+            Report::Grown { usable, slow, .. } => Some((u64::from(*usable), u64::from(*slow))),
             _ => None,
         })?;
-        self.usable = grown.iter().sum();
+        self.usable = grown.iter().map(|(usable, _)| usable).sum();
+        let slow: u64 = grown.iter().map(|(_, slow)| slow).sum();
         let grown_ns = clock::monotonic_ns();
         self.rss_grown = self.rss_bytes();
         let go_ns = grown_ns + START_AHEAD_NS;
@@ -219,7 +220,12 @@ impl Crew {
             Report::Loaded { sent, .. } => Some(*sent),
             _ => None,
         })?;
-        self.drain(merge, observer, sent.iter().sum())
+        let sent: u64 = sent.iter().sum();
+        let due = match self.workload {
+            Workload::Echo => sent,
+            Workload::Broadcast => sent * (self.usable - slow),
+        };
+        self.drain(merge, observer, sent, due)
     }
 
     /// What is seen of the server.
@@ -239,18 +245,18 @@ impl Crew {
         let mut merge = Merge::new(self.workload, nothing, self.epoch_ns, 0);
         // What goes wrong now costs no result.
         let _ = self.gather(&mut merge, observer, "closing", |report| {
-            matches!(report, Report::Finished { .. }).then_some(0)
+            matches!(report, Report::Finished { .. }).then_some(())
         });
     }
 
     /// Waits until every worker has reported what `pick` picks, merging deltas meanwhile; less when interrupted.
-    fn gather(
+    fn gather<T>(
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
         phase: &'static str,
-        pick: impl Fn(&Report) -> Option<u64>,
-    ) -> Result<Vec<u64>, Error> {
+        pick: impl Fn(&Report) -> Option<T>,
+    ) -> Result<Vec<T>, Error> {
         let mut picked = Vec::new();
         let was_interrupted = observer.is_interrupted();
         while picked.len() < usize::from(self.workers) {
@@ -265,17 +271,19 @@ impl Crew {
     }
 
     /// Waits until nothing more is to be expected: all is in, nothing has come for a while, or time is up.
-    fn drain(&mut self, merge: &mut Merge, observer: &mut dyn Observer, sent: u64) -> Result<(), Error> {
+    fn drain(
+        &mut self,
+        merge: &mut Merge,
+        observer: &mut dyn Observer,
+        sent: u64,
+        due: u64,
+    ) -> Result<(), Error> {
         let began_ns = clock::monotonic_ns();
-        let due = match self.workload {
-            Workload::Echo => sent,
-            Workload::Broadcast => sent * self.usable,
-        };
         while !observer.is_interrupted() {
             let now_ns = clock::monotonic_ns();
             let totals = merge.totals();
             let answers_due = if self.workload == Workload::Broadcast { sent } else { 0 };
-            if totals.counts.received >= due && totals.acks >= answers_due {
+            if totals.counts.received + totals.counts.in_flight >= due && totals.acks >= answers_due {
                 return Ok(());
             }
             let quiet_ns = now_ns.saturating_sub(totals.last_arrival_ns.max(began_ns));

@@ -9,6 +9,7 @@
 //! 3. Draining: until every expected delivery is in, nothing has arrived for a while, or time is up.
 //! 4. `Settle`: every worker closes its books; [`Merge`] turns them into one [`results::Step`].
 
+mod audience;
 mod child;
 mod course;
 mod crew;

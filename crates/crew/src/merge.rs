@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{BroadcastTally, Delta, Settled, Usage};
+use engine::{Delta, Settled, Usage};
 use load::{Load, StepOrder, Workload};
 use results::{Figures, GeneratorUse, HandshakeParts, Rates, Second, Step};
 use stats::{Counts, Histogram};
+
+use crate::audience::Audience;
 
 const NS_PER_S: u64 = 1_000_000_000;
 const PERCENT: f64 = 100.0;
@@ -171,41 +173,18 @@ impl Merge {
         let mut completion = Histogram::new();
         match self.workload {
             Workload::Echo => counts.expected = counts.sent,
-            Workload::Broadcast => counts.expected = self.broadcasts_due(now_ns, &mut completion),
-        }
-        // A client that came back in mid-step can get a copy that was not due to it.
-        counts.expected = counts.expected.max(counts.received);
-        let outstanding = counts.expected - counts.received;
-        if interrupted {
-            counts.in_flight = outstanding;
-        } else {
-            counts.missing = outstanding;
-        }
-        completion
-    }
-
-    /// How many copies were due in all; each broadcast's completion goes into `completion`, one that is not
-    /// complete with the time that has passed.
-    fn broadcasts_due(&self, now_ns: u64, completion: &mut Histogram) -> u64 {
-        let mut arrived: HashMap<(u16, u32), (u32, u64)> = HashMap::new();
-        for tally in self.settled.iter().flat_map(|settled| &settled.tallies) {
-            let BroadcastTally { worker, number, received, last_ns } = *tally;
-            let of_message = arrived.entry((worker, number)).or_default();
-            of_message.0 += received;
-            of_message.1 = of_message.1.max(last_ns);
-        }
-        let mut due_in_all = 0;
-        for settled in &self.settled {
-            for (number, sent) in settled.sent.iter().enumerate() {
-                let due: u32 = self.settled.iter().map(|s| subscribed(&s.population, sent.sent_ns)).sum();
-                let (received, last_ns) =
-                    arrived.get(&(settled.worker, number as u32)).copied().unwrap_or_default();
-                let end_ns = if received >= due && received > 0 { last_ns } else { now_ns };
-                completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
-                due_in_all += u64::from(due);
+            Workload::Broadcast => {
+                let audience = Audience::of(&self.settled, now_ns);
+                (counts.expected, counts.in_flight) = (audience.due, audience.left_behind);
+                completion = audience.completion;
             }
         }
-        due_in_all
+        // A worker that was lost cannot tell what it sent.
+        counts.expected = counts.expected.max(counts.received);
+        let outstanding = counts.expected - counts.received;
+        counts.in_flight = if interrupted { outstanding } else { counts.in_flight.min(outstanding) };
+        counts.missing = outstanding - counts.in_flight;
+        completion
     }
 
     fn end_second(&mut self) {
@@ -237,11 +216,6 @@ impl Merge {
             metrics: BTreeMap::new(),
         });
     }
-}
-
-/// How many clients of one worker were subscribed at `at_ns`.
-fn subscribed(population: &[(u64, u32)], at_ns: u64) -> u32 {
-    population.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).map_or(0, |(_, clients)| *clients)
 }
 
 fn rates(
@@ -306,36 +280,13 @@ mod tests {
         merge
     }
 
-    fn books(worker: u16, population: &[(u64, u32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
-        let sent = sent.iter().map(|&ns| SentBroadcast { intended_ns: ns, sent_ns: ns }).collect();
-        let received = tallies.iter().map(|t| u64::from(t.received)).sum();
-        let delta = Delta { counts: Counts { received, ..Counts::default() }, ..Delta::default() };
-        Settled {
-            worker,
-            delta,
-            sent,
-            tallies: tallies.to_vec(),
-            population: population.to_vec(),
-            unanswered: 0,
-        }
-    }
-
-    #[test]
-    fn copies_are_due_to_whoever_was_there_and_complete_with_the_last_anywhere() {
-        let of = |worker, number, received, last_ns| BroadcastTally { worker, number, received, last_ns };
-        let sender = books(0, &[(0, 3), (250, 2)], &[200, 300], &[of(0, 0, 3, 210), of(0, 1, 2, 310)]);
-        let other = books(1, &[(0, 2)], &[], &[of(0, 0, 2, 260), of(0, 1, 1, 320)]);
-        let step = merge(vec![sender, other]).finish(1_000, false);
-        assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (9, 8, 1));
-        assert_eq!(step.figures.completion.count(), 2);
-        assert_eq!(step.figures.completion.min_ns(), 60, "the other worker's last copy");
-        assert_eq!(step.figures.completion.max_ns(), 700, "incomplete: charged until the end");
-    }
-
     #[test]
     fn what_an_interruption_left_open_is_not_lost() {
-        let sender = books(0, &[(0, 4)], &[200], &[]);
-        let step = merge(vec![sender]).finish(1_000, true);
+        let sent = vec![SentBroadcast { intended_ns: 200, sent_ns: 200 }];
+        let books = || Settled { sent: sent.clone(), population: vec![(0, 4)], ..Settled::default() };
+        let step = merge(vec![books()]).finish(1_000, true);
         assert_eq!((step.counts.missing, step.counts.in_flight), (0, 4));
+        let step = merge(vec![books()]).finish(1_000, false);
+        assert_eq!((step.counts.missing, step.counts.in_flight), (4, 0));
     }
 }

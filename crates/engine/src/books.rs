@@ -1,16 +1,18 @@
 //! What an event means for the figures: every definition of METHODOLOGY "Figures" that a worker can apply alone.
 
 use load::{StepOrder, Workload};
-use wire::{Event, Role, Stamp};
+use wire::{Event, Role, Stamp, stamp};
 
 use crate::awaiting::Awaiting;
 use crate::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts, Copy};
 use crate::cause::Cause;
+use crate::churn::Churn;
 use crate::echoes::{Answer, Echoes};
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
 use crate::pace::Pace;
 use crate::returns::Returns;
+use crate::storm::Weather;
 
 /// Of a sequence number, the bits below the step's number.
 const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
@@ -43,8 +45,14 @@ pub(crate) struct Record {
     pub(crate) echoes: Echoes,
     /// When it lost its connection in a storm; 0: it has not, or is back.
     pub(crate) lost_ns: u64,
-    /// Closed loop: the messages under way.
+    /// The messages under way, where [`Pace::awaits`] them.
     pub(crate) awaiting: Awaiting,
+    /// Broadcasts received since it was usable.
+    pub(crate) copies: u32,
+    /// It reads slowly; it has just done so; and it waits before it does again.
+    pub(crate) is_slow: bool,
+    pub(crate) has_sipped: bool,
+    pub(crate) is_waiting: bool,
 }
 
 /// The state of one step at one worker.
@@ -59,8 +67,10 @@ pub(crate) struct Step {
     pub(crate) broadcasts: Broadcasts,
     pub(crate) sent: Vec<Sent>,
     pub(crate) population: Vec<(u64, u32)>,
-    /// Who comes back when, in a storm.
+    /// Who comes back when, in a storm or a churn.
     pub(crate) returns: Option<Returns>,
+    pub(crate) weather: Option<Weather>,
+    pub(crate) churn: Option<Churn>,
 }
 
 /// A broadcast under way, as its sender knows it.
@@ -83,6 +93,8 @@ impl Step {
             sent: Vec::new(),
             population: Vec::new(),
             returns: None,
+            weather: None,
+            churn: None,
         }
     }
 
@@ -104,6 +116,8 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Clients usable now.
     pub(crate) usable: u32,
+    /// Of these, the slow ones.
+    pub(crate) slow: u32,
 }
 
 impl Ledger {
@@ -118,6 +132,21 @@ impl Ledger {
             self.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
         }
         self.usable += 1;
+        self.slow += u32::from(record.is_slow);
+        record.since_ns = now_ns;
+        record.copies = 0;
+    }
+
+    /// A usable client is so no more.
+    pub(crate) fn handle_unusable(&mut self, record: &Record, now_ns: u64) {
+        self.usable -= 1;
+        self.slow -= u32::from(record.is_slow);
+        self.note_audience(now_ns);
+    }
+
+    /// How many are there from now on to whom broadcasts are due.
+    pub(crate) fn note_audience(&mut self, now_ns: u64) {
+        self.step.population.push((now_ns, self.usable - self.slow));
     }
 }
 
@@ -139,6 +168,8 @@ impl Books<'_> {
     /// Books one event.
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
+            // Who has said goodbye waits for nothing.
+            Event::Message { .. } if self.record.state == State::Closing => {}
             Event::Message { role, stamp, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.message(role, stamp);
@@ -220,12 +251,19 @@ impl Books<'_> {
     }
 
     fn copy(&mut self, stamp: Stamp, number: u32) {
+        if self.record.is_slow {
+            return self.ledger.meter.counts.slow_received += 1;
+        }
+        if stamp.sent_ns() + stamp::LAG_UNIT_NS < self.record.since_ns {
+            return; // sent before it was there: not due to it
+        }
         match self.ledger.step.broadcasts.handle(stamp.worker, stamp.client, number, self.client, self.now_ns)
         {
             Copy::Duplicate => return self.ledger.meter.counts.duplicate += 1,
             Copy::Reordered => self.ledger.meter.counts.reordered += 1,
             Copy::InOrder => {}
         }
+        self.record.copies += 1;
         self.received();
         self.ledger.meter.figures.delivery.record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
     }
@@ -240,7 +278,7 @@ impl Books<'_> {
         self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
         self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
         self.ledger.meter.last_arrival_ns = self.now_ns;
-        if let Some(pace @ Pace::Closed(_)) = &mut self.ledger.step.pace
+        if let Some(pace) = self.ledger.step.pace.as_mut().filter(|pace| pace.awaits())
             && self.record.awaiting.remove(intended_ns)
         {
             pace.handle_answer(self.client);

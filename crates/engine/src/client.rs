@@ -22,6 +22,8 @@ const READS_PER_TURN: u32 = 4;
 const LAG_SAMPLE_EVERY: u32 = 64;
 /// No event waits this long in a loop that makes progress: the wall clock was set in between.
 const LAG_NS_MAX: u64 = 60_000_000_000;
+/// The kernel keeps little for a client that reads slowly, so that the server has to: as on a slow link.
+const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
 /// The code of our goodbye (RFC 6455 §7.4.1).
 const NORMAL_CLOSURE: u16 = 1000;
 
@@ -51,7 +53,14 @@ impl Client {
     pub(crate) fn connect(&mut self, index: u32, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
         self.attempt += 1;
         let known = std::mem::take(&mut self.record);
-        self.record = Record { state: State::Connecting, started_ns: now_ns, since_ns: now_ns, ..known };
+        self.record = Record {
+            state: State::Connecting,
+            started_ns: now_ns,
+            since_ns: now_ns,
+            is_slow: shared.slow.is_some_and(|slow| slow.is_slow(shared.number(index))),
+            is_waiting: false,
+            ..known
+        };
         self.session = wire::Client::numbered(shared.number(index));
         self.open_stream(index, 0, shared)
     }
@@ -59,7 +68,12 @@ impl Client {
     /// Connects one of the client's streams.
     fn open_stream(&mut self, index: u32, stream: StreamId, shared: &mut Shared) -> Result<(), Cause> {
         let (addr, local) = shared.addresses(index);
-        let socket = net::socket::connect(addr, local).map_err(|error| cause_of(&error))?;
+        let socket = if self.record.is_slow {
+            net::socket::connect_narrow(addr, local, SLOW_RECV_BUFFER_BYTES)
+        } else {
+            net::socket::connect(addr, local)
+        };
+        let socket = socket.map_err(|error| cause_of(&error))?;
         if index.is_multiple_of(LAG_SAMPLE_EVERY) {
             socket.enable_timestamps().map_err(|error| cause_of(&error))?;
         }
@@ -191,7 +205,9 @@ impl Client {
             // The session may have asked for another connection in place of this one.
             let link = self.streams.get(token.stream).filter(|link| !link.is_connecting);
             let Some(socket) = link.and_then(|link| link.socket.as_ref()) else { return Ok(false) };
-            let (received, stamped_ns) = match receive(socket, token.client, &mut shared.read) {
+            let sip = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
+            let bytes_max = sip.map_or(shared.read.len(), |slow| slow.sip().0);
+            let (received, stamped_ns) = match receive(socket, token.client, &mut shared.read[..bytes_max]) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(cause_of(&error)),
@@ -206,6 +222,10 @@ impl Client {
                 return self.handle_input(token, Input::End, shared, ledger).map(|()| false);
             }
             self.handle_bytes(token, received, shared, ledger)?;
+            if sip.is_some() {
+                self.record.has_sipped = true;
+                return Ok(false);
+            }
             // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.
             if received < shared.read.len() && !closed {
                 return Ok(false);
@@ -316,7 +336,7 @@ impl Client {
                 (Kind::Broadcast, step.sent.len() as u32 - 1)
             }
         };
-        if step.pace.as_ref().is_some_and(|pace| pace.is_closed()) {
+        if step.pace.as_ref().is_some_and(|pace| pace.awaits()) {
             self.record.awaiting.push(intended_ns);
         }
         let seq = step.seq(number);

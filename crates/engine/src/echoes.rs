@@ -70,6 +70,13 @@ impl Echoes {
         Answer::Reordered
     }
 
+    /// Waits for nothing sent so far: how many had not come back.
+    pub(crate) fn abandon(&mut self) -> u64 {
+        let abandoned = self.missing().count() as u64;
+        (self.high, self.gaps) = (self.next, None);
+        abandoned
+    }
+
     /// Numbers sent and not come back, ascending.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
         self.gaps.iter().flat_map(|gaps| gaps.iter().copied()).chain(self.high..self.next)
@@ -107,6 +114,8 @@ mod tests {
         assert_eq!(echoes.handle(2), Answer::Duplicate);
         assert_eq!(echoes.handle(4), Answer::Unexpected);
         assert_eq!(echoes.missing().collect::<Vec<_>>(), [3]);
+        assert_eq!((echoes.abandon(), echoes.missing().count(), echoes.send()), (1, 0, 4));
+        assert_eq!(echoes.handle(4), Answer::InOrder);
     }
 
     proptest! {

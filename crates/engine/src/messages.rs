@@ -31,6 +31,8 @@ pub enum Report {
         worker: u16,
         /// Clients usable now.
         usable: u32,
+        /// Of these, the slow ones, to which nothing is due.
+        slow: u32,
     },
     /// What happened since the last delta.
     Delta(Box<Delta>),
@@ -135,8 +137,22 @@ pub struct Settled {
     pub sent: Vec<SentBroadcast>,
     /// What this worker's clients got of all workers' broadcasts.
     pub tallies: Vec<BroadcastTally>,
-    /// How many clients were subscribed from which moment on, ascending; the first entry holds from the start.
+    /// How many clients were subscribed from which moment on, ascending; the first entry holds from the start. Slow
+    /// ones do not count.
     pub population: Vec<(u64, u32)>,
+    /// Broadcasts: the clients that left in mid-step.
+    pub departures: Vec<Departure>,
+}
+
+/// A client that left in mid-step: it was there from one moment to another, on the run's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departure {
+    /// When it was usable.
+    pub from_ns: u64,
+    /// When it left.
+    pub to_ns: u64,
+    /// The copies it got in between.
+    pub received: u32,
 }
 
 /// A broadcast as its sender knows it.

@@ -38,6 +38,8 @@ pub(crate) struct Open {
     total: u64,
     /// When message `sent` is due: asked for at every event, computed once a message.
     next_ns: u64,
+    /// Whose turn it is, where those who are absent are passed over.
+    turn: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub(crate) struct Closed {
     rng: Rng,
     /// Clients with room for another message, as often as they have.
     idle: Vec<u32>,
+    /// The same, of those that were not usable when their turn came.
+    absent: Vec<u32>,
     free_slots: u32,
     remaining: u64,
     start_ns: u64,
@@ -82,7 +86,15 @@ impl Pace {
                 };
                 let remaining = if slots == 0 { 0 } else { remaining };
                 let rng = Rng::with_seed(seed);
-                Self::Closed(Closed { rng, idle, free_slots: slots, remaining, start_ns, end_ns })
+                Self::Closed(Closed {
+                    rng,
+                    idle,
+                    absent: Vec::new(),
+                    free_slots: slots,
+                    remaining,
+                    start_ns,
+                    end_ns,
+                })
             }
         }
     }
@@ -97,14 +109,21 @@ impl Pace {
         let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
         let next_ns = start_ns.saturating_add(pacer.due_ns(0));
-        Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns })
+        Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns, turn: None })
+    }
+
+    /// From now on an open loop passes over clients that are not usable, too: others are there in their place.
+    pub(crate) fn pass_over_absent(&mut self) {
+        if let Self::Open(open) = self {
+            open.turn = Some(0);
+        }
     }
 
     /// What to do at `now_ns`. Each [`Next::Send`] is given once and counts as sent. A closed loop passes over
     /// clients that are gone; an open one names them, so that what could not be sent is known.
     pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
         match self {
-            Self::Open(open) => open.poll(now_ns),
+            Self::Open(open) => open.poll(now_ns, is_usable),
             Self::Closed(closed) => closed.poll(now_ns, is_usable),
             Self::Hold(end_ns) if now_ns < *end_ns => Next::At(*end_ns),
             Self::Hold(_) => Next::Over,
@@ -119,12 +138,32 @@ impl Pace {
         }
     }
 
-    /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None` in a
-    /// closed loop, where that depends on the answers.
+    /// A client that was gone is usable again.
+    pub(crate) fn handle_return(&mut self, client: u32) {
+        if let Self::Closed(closed) = self {
+            let back = closed.absent.extract_if(.., |absent| *absent == client);
+            closed.idle.extend(back);
+        }
+    }
+
+    /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None` where that
+    /// depends on what happens: then what is under way has to be kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
         let Self::Open(open) = self else { return None };
+        if open.turn.is_some() {
+            return None;
+        }
         let k = u64::from(number) * open.clients.len() as u64 + place as u64;
         Some(open.start_ns + open.pacer.due_ns(k))
+    }
+
+    /// Whether the messages under way have to be kept, client by client.
+    pub(crate) fn awaits(&self) -> bool {
+        match self {
+            Self::Open(open) => open.turn.is_some(),
+            Self::Closed(_) => true,
+            Self::Hold(_) => false,
+        }
     }
 
     /// Whether answers decide what is sent.
@@ -134,7 +173,7 @@ impl Pace {
 }
 
 impl Open {
-    fn poll(&mut self, now_ns: u64) -> Next {
+    fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
         if self.sent == self.total {
             return Next::Over;
         }
@@ -142,7 +181,18 @@ impl Open {
         if intended_ns > now_ns {
             return Next::At(intended_ns);
         }
-        let client = self.clients[(self.sent % self.clients.len() as u64) as usize];
+        let place = match &mut self.turn {
+            None => (self.sent % self.clients.len() as u64) as usize,
+            Some(turn) => {
+                let all = self.clients.len();
+                let in_turn = (0..all).map(|k| (*turn + k) % all);
+                let place = in_turn.into_iter().find(|&place| is_usable(self.clients[place]));
+                let place = place.unwrap_or(*turn % all);
+                *turn = place + 1;
+                place
+            }
+        };
+        let client = self.clients[place];
         self.sent += 1;
         self.next_ns = self.start_ns.saturating_add(self.pacer.due_ns(self.sent));
         Next::Send { client, intended_ns }
@@ -164,6 +214,7 @@ impl Closed {
                 self.remaining -= 1;
                 return Next::Send { client, intended_ns: now_ns };
             }
+            self.absent.push(client);
         }
         if self.end_ns == u64::MAX { Next::Wait } else { Next::At(self.end_ns) }
     }
@@ -239,6 +290,26 @@ mod tests {
         assert_eq!(pace.poll(1_050, always), Next::At(1_100));
         pace.handle_answer(7);
         assert_eq!(pace.poll(1_100, always), Next::Over);
+    }
+
+    #[test]
+    fn those_who_are_absent_are_passed_over_until_they_are_back() {
+        let open = order(Load::Open { schedule: Schedule::constant(10.0), duration_ns: 400_000_000 });
+        let mut pace = Pace::new(&open, ALONE, 0, vec![7, 8, 9], 0);
+        pace.pass_over_absent();
+        let now_ns = 300_000_000;
+        let without_8 = |client| client != 8;
+        assert_eq!(pace.poll(now_ns, without_8), Next::Send { client: 7, intended_ns: 0 });
+        assert_eq!(pace.poll(now_ns, without_8), Next::Send { client: 9, intended_ns: 100_000_000 });
+        assert_eq!(pace.poll(now_ns, always), Next::Send { client: 7, intended_ns: 200_000_000 });
+        assert_eq!(pace.poll(now_ns, always), Next::Send { client: 8, intended_ns: now_ns });
+
+        let closed = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
+        let mut pace = Pace::new(&closed, ALONE, 0, vec![7, 8], 0);
+        assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
+        assert_eq!(pace.poll(0, without_8), Next::Wait);
+        pace.handle_return(8);
+        assert_eq!(pace.poll(1, always), Next::Send { client: 8, intended_ns: 1 });
     }
 
     #[test]

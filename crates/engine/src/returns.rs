@@ -1,4 +1,4 @@
-//! Who comes back when: the clients that lost their connection in a storm.
+//! Who comes back when: the clients that lost their connection in a storm, or left in a churn.
 //!
 //! Rules: a lost client is due at some moment; when it is, it connects, with a deadline. If that fails it is due
 //! again after its protocol's back-off, which grows with its tries; if it succeeds it is forgotten.
@@ -6,13 +6,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use load::{Storm, backoff_ns};
+use load::backoff_ns;
 
 /// The returning clients of one worker.
 pub(crate) struct Returns {
-    pub(crate) storm: Storm,
-    /// When the storm begins; `None` once it has.
-    pub(crate) begins_ns: Option<u64>,
+    /// They come back spread over this time; absent: as the dialect's back-off says.
+    window_ns: Option<u64>,
     dialect: String,
     timeout_ns: u64,
     rng: fastrand::Rng,
@@ -25,10 +24,9 @@ pub(crate) struct Returns {
 
 impl Returns {
     /// Nobody is lost yet.
-    pub(crate) fn new(storm: Storm, start_ns: u64, dialect: &str, timeout_ns: u64, seed: u64) -> Self {
+    pub(crate) fn new(window_ns: Option<u64>, dialect: &str, timeout_ns: u64, seed: u64) -> Self {
         Self {
-            storm,
-            begins_ns: Some(start_ns + storm.lead_ns),
+            window_ns,
             dialect: dialect.to_owned(),
             timeout_ns,
             rng: fastrand::Rng::with_seed(seed),
@@ -40,12 +38,17 @@ impl Returns {
 
     /// `client` has lost its connection.
     pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
-        let wait_ns = match self.storm.window_ns {
+        let wait_ns = match self.window_ns {
             Some(window_ns) => (self.rng.f64() * window_ns as f64) as u64,
             None => backoff_ns(&self.dialect, 0, self.rng.f64()),
         };
+        self.handle_departure(client, now_ns + wait_ns);
+    }
+
+    /// `client` has no connection, and is to have another at `due_ns`.
+    pub(crate) fn handle_departure(&mut self, client: u32, due_ns: u64) {
         self.tries.insert(client, 0);
-        self.due.push(Reverse((now_ns + wait_ns, client)));
+        self.due.push(Reverse((due_ns, client)));
     }
 
     /// An attempt of `client` has failed.
@@ -84,7 +87,7 @@ impl Returns {
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         let due_ns = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
         let expiry_ns = self.deadlines.front().map(|&(_, _, deadline_ns)| deadline_ns);
-        [self.begins_ns, due_ns, expiry_ns].into_iter().flatten().min()
+        [due_ns, expiry_ns].into_iter().flatten().min()
     }
 }
 
@@ -93,15 +96,12 @@ mod tests {
     use super::*;
 
     fn returns(dialect: &str, window_ns: Option<u64>) -> Returns {
-        let storm = Storm { rate_per_s: 1.0, lead_ns: 50, duration_ns: 1, share: 1.0, window_ns };
-        Returns::new(storm, 100, dialect, 1_000, 1)
+        Returns::new(window_ns, dialect, 1_000, 1)
     }
 
     #[test]
     fn a_client_tries_until_it_is_back() {
         let mut returns = returns("phoenix", None);
-        assert_eq!(returns.poll_timeout(), Some(150), "the storm itself");
-        returns.begins_ns = None;
         returns.handle_loss(7, 0);
         assert_eq!(returns.poll_client(9_999_999), None);
         assert_eq!(returns.poll_client(10_000_000), Some(7));

@@ -15,7 +15,6 @@ impl Worker {
         }
         self.phase = Phase::Idle;
         self.charge_lost(now_ns);
-        self.ledger.step.returns = None;
         let unanswered = self.charge_unanswered(now_ns);
         let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
         self.next_delta_ns = u64::MAX;
@@ -27,6 +26,7 @@ impl Worker {
             sent,
             tallies: self.ledger.step.broadcasts.finish(),
             population: std::mem::take(&mut self.ledger.step.population),
+            departures: self.ledger.step.churn.take().map(|churn| churn.departures).unwrap_or_default(),
         };
         self.report(Report::Settled(Box::new(settled)));
     }
@@ -46,7 +46,7 @@ impl Worker {
         }
         for (place, &index) in step.senders.iter().enumerate() {
             let record = &self.clients[index as usize].record;
-            // Closed loop: what is awaited no more was charged when it was given up.
+            // What is awaited no more was charged when it was given up.
             let mut awaited = record.awaiting.iter();
             for number in record.echoes.missing() {
                 let due_ns = step.pace.as_ref().and_then(|pace| pace.due_ns(place, number));

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
-use load::{Plan, Segment, Workload};
+use load::{Plan, Segment, Slow, Workload};
 use net::clock;
 use net::poll::Poller;
 use net::socket::Addr;
@@ -46,6 +46,7 @@ pub(crate) struct Shared {
     local_addrs: Vec<IpAddr>,
     pub(crate) workload: Workload,
     pub(crate) segment: Segment,
+    pub(crate) slow: Option<Slow>,
     pub(crate) read: Vec<u8>,
     pub(crate) plain: Vec<u8>,
     pub(crate) scratch: Vec<u8>,
@@ -74,6 +75,7 @@ impl Shared {
             local_addrs: plan.connecting.local_addrs.clone(),
             workload: plan.workload,
             segment,
+            slow: plan.slow,
             read: vec![0; READ_BYTES],
             plain: Vec::new(),
             scratch: Vec::new(),

@@ -1,26 +1,41 @@
 //! What a worker does in a reconnect storm.
 
+use load::Load;
+
 use crate::books::State;
 use crate::cause::Cause;
 use crate::returns::Returns;
 use crate::worker::Worker;
 
+/// The storm of a step at one worker.
+pub(crate) struct Weather {
+    storm: load::Storm,
+    /// When it begins; `None` once it has.
+    pub(crate) begins_ns: Option<u64>,
+}
+
 impl Worker {
     /// Prepares for the storm of a step, if it has one.
     pub(crate) fn expect_storm(&mut self, start_ns: u64) {
-        let load::Load::Storm(storm) = self.ledger.step.order.load else { return };
+        let Load::Storm(storm) = self.ledger.step.order.load else { return };
+        self.ledger.step.weather = Some(Weather { storm, begins_ns: Some(start_ns + storm.lead_ns) });
         let (dialect, timeout_ns) = (&self.plan.speech.dialect, self.plan.connecting.timeout_ns);
         let seed = self.plan.seed ^ u64::from(self.segment.worker);
-        self.ledger.step.returns = Some(Returns::new(storm, start_ns, dialect, timeout_ns, seed));
+        self.ledger.step.returns = Some(Returns::new(storm.window_ns, dialect, timeout_ns, seed));
     }
 
-    /// Lets the storm begin, and those come back whose time has come.
+    /// Lets the storm begin when it is time.
     pub(crate) fn weather(&mut self, now_ns: u64) {
-        let Some(returns) = &mut self.ledger.step.returns else { return };
-        if returns.begins_ns.is_some_and(|begins_ns| begins_ns <= now_ns) {
-            returns.begins_ns = None;
-            self.drop_share(now_ns);
+        let Some(weather) = &mut self.ledger.step.weather else { return };
+        if weather.begins_ns.is_some_and(|begins_ns| begins_ns <= now_ns) {
+            weather.begins_ns = None;
+            let storm = weather.storm;
+            self.drop_share(storm, now_ns);
         }
+    }
+
+    /// Lets those come back whose time has come.
+    pub(crate) fn bring_back_due(&mut self, now_ns: u64) {
         while let Some(client) =
             self.ledger.step.returns.as_mut().and_then(|returns| returns.poll_client(now_ns))
         {
@@ -37,22 +52,28 @@ impl Worker {
     }
 
     /// Drops the connections of the storm's share without a word, as a network does.
-    fn drop_share(&mut self, now_ns: u64) {
+    fn drop_share(&mut self, storm: load::Storm, now_ns: u64) {
         let Some(returns) = &mut self.ledger.step.returns else { return };
         for (index, client) in self.clients.iter_mut().enumerate() {
             let index = index as u32;
-            if client.record.state == State::Usable && returns.storm.drops(index) {
+            if client.record.state == State::Usable && storm.drops(index) {
                 client.vacate();
                 client.record.lost_ns = now_ns;
                 self.ledger.usable -= 1;
                 returns.handle_loss(index, now_ns);
             }
         }
-        self.ledger.step.population.push((now_ns, self.ledger.usable));
+        self.ledger.note_audience(now_ns);
     }
 
     fn bring_back(&mut self, index: u32, now_ns: u64) {
         let client = &mut self.clients[index as usize];
+        match client.record.state {
+            State::Vacant => {}
+            // The server does not answer its goodbye.
+            State::Closing => client.vacate(),
+            State::Connecting | State::Opening | State::Usable => return,
+        }
         self.ledger.meter.counts.connects += 1;
         match client.connect(index, now_ns, &mut self.shared) {
             Ok(()) => {
@@ -70,7 +91,7 @@ impl Worker {
 
     /// A client lost its connection while the step has a storm: it will be back.
     pub(crate) fn handle_storm_loss(&mut self, index: u32, now_ns: u64) {
-        if let Some(returns) = &mut self.ledger.step.returns {
+        if let (Some(_), Some(returns)) = (&self.ledger.step.weather, &mut self.ledger.step.returns) {
             self.clients[index as usize].record.lost_ns = now_ns;
             returns.handle_loss(index, now_ns);
         }
@@ -87,21 +108,24 @@ impl Worker {
     pub(crate) fn handle_return(&mut self, index: u32, now_ns: u64) {
         if let Some(returns) = &mut self.ledger.step.returns {
             returns.handle_back(index);
-            self.ledger.step.population.push((now_ns, self.ledger.usable));
+            self.ledger.step.pace.iter_mut().for_each(|pace| pace.handle_return(index));
+            self.ledger.note_audience(now_ns);
         }
     }
 
     /// Whoever is not back by the end counts as at least that late.
     pub(crate) fn charge_lost(&mut self, now_ns: u64) {
-        let connecting = |state| matches!(state, State::Connecting | State::Opening);
+        if self.ledger.step.returns.take().is_none() {
+            return;
+        }
         for client in &mut self.clients {
             let lost_ns = std::mem::take(&mut client.record.lost_ns);
             if lost_ns != 0 {
                 self.ledger.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
-                if connecting(client.record.state) {
-                    self.ledger.meter.counts.connecting += 1;
-                    client.vacate();
-                }
+            }
+            if matches!(client.record.state, State::Connecting | State::Opening) {
+                self.ledger.meter.counts.connecting += 1;
+                client.vacate();
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::messages::{Command, Report};
 use crate::meter::Meter;
 use crate::pace::{Next, Pace};
 use crate::shared::{Shared, Token};
+use crate::slow::Sips;
 
 /// How often a delta is reported, and how often while draining, when the crew waits for it.
 const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
@@ -29,7 +30,7 @@ const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
 /// How often while connecting: the number of clients is held against the server's memory, sampled as often.
 const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
 /// How long servers have to answer our goodbye.
-const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
+pub(crate) const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
 /// The waker's token; clients have their index below and their attempt above.
 const WAKER_TOKEN: u64 = u64::MAX;
@@ -65,6 +66,7 @@ pub struct Worker {
     next_send_ns: Option<u64>,
     /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
     unfinished: Vec<Event>,
+    pub(crate) sips: Sips,
     /// When dialects want to be woken: time, client, attempt.
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
@@ -99,10 +101,11 @@ impl Worker {
             waker,
             phase: Phase::Idle,
             clients: Vec::new(),
-            ledger: Ledger { step: Step::new(idle), meter, usable: 0 },
+            ledger: Ledger { step: Step::new(idle), meter, usable: 0, slow: 0 },
             next_delta_ns: u64::MAX,
             next_send_ns: None,
             unfinished: Vec::new(),
+            sips: Sips::default(),
             wakes: BinaryHeap::new(),
         })
     }
@@ -171,10 +174,11 @@ impl Worker {
         }
         // From now on, not from the start of the load: another worker may hear of that first, and send.
         self.ledger.step.broadcasts.reset(self.clients.len() as u32);
-        self.dismiss(share);
+        self.dismiss(share, now_ns);
         for client in &mut self.clients {
             client.record.echoes = Default::default();
             client.record.awaiting = Awaiting::default();
+            client.record.copies = 0;
         }
         let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
@@ -185,12 +189,14 @@ impl Worker {
     }
 
     /// Says goodbye to the clients that this step does without, and drops those that never answered theirs.
-    fn dismiss(&mut self, share: u32) {
+    fn dismiss(&mut self, share: u32, now_ns: u64) {
         for client in self.clients.iter_mut().filter(|c| c.record.state == State::Closing) {
             client.vacate();
         }
         for (index, client) in self.clients.iter_mut().enumerate().skip(share as usize) {
-            self.ledger.usable -= u32::from(client.record.state == State::Usable);
+            if client.record.state == State::Usable {
+                self.ledger.handle_unusable(&client.record, now_ns);
+            }
             client.close(index as u32, &mut self.shared);
         }
     }
@@ -226,23 +232,32 @@ impl Worker {
         if growth.is_over() {
             self.phase = Phase::Idle;
             self.report_delta(now_ns);
-            self.report(Report::Grown { worker: self.segment.worker, usable: self.ledger.usable });
+            let Ledger { usable, slow, .. } = self.ledger;
+            self.report(Report::Grown { worker: self.segment.worker, usable, slow });
         }
     }
 
     fn start_loading(&mut self, at_ns: u64) {
-        let usable = |&c: &u32| self.clients[c as usize].record.state == State::Usable;
-        let senders: Vec<u32> = (0..self.clients.len() as u32).filter(usable).collect();
+        let sends = |&c: &u32| {
+            let record = &self.clients[c as usize].record;
+            record.state == State::Usable && !record.is_slow
+        };
+        let senders: Vec<u32> = (0..self.clients.len() as u32).filter(sends).collect();
         let seed =
             self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(self.ledger.step.order.index);
-        let pace = Pace::new(&self.ledger.step.order, self.segment, at_ns, senders.clone(), seed);
+        let mut pace = Pace::new(&self.ledger.step.order, self.segment, at_ns, senders.clone(), seed);
+        if self.plan.churn.is_some() {
+            pace.pass_over_absent();
+        }
         self.ledger.step.window_end_ns = match self.ledger.step.order.load {
             Load::Open { duration_ns, .. } => at_ns + duration_ns,
             Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
             Load::Hold { .. } | Load::Closed { .. } => u64::MAX,
         };
         self.expect_storm(at_ns);
-        self.ledger.step.population = vec![(0, self.ledger.usable)];
+        self.expect_churn(at_ns);
+        self.ledger.meter.counts.slow += u64::from(self.ledger.slow);
+        self.ledger.step.population = vec![(0, self.ledger.usable - self.ledger.slow)];
         self.ledger.step.senders = senders;
         self.ledger.step.pace = Some(pace);
         self.phase = Phase::Loading;
@@ -284,18 +299,22 @@ impl Worker {
         self.report(Report::Loaded { worker: self.segment.worker, sent: self.ledger.step.messages_sent });
     }
 
-    fn handle_ready(&mut self, event: Event) {
+    pub(crate) fn handle_ready(&mut self, event: Event) {
         let token = Token::unpack(event.token);
         let Token { client: index, attempt, .. } = token;
         let Some(client) = self.clients.get_mut(index as usize) else { return };
         if client.attempt != attempt || client.record.state == State::Vacant {
             return; // an event of a connection that was closed earlier in this batch
         }
+        let event = self.heard_of(token, event);
+        let client = &mut self.clients[index as usize];
         let was = client.record.state;
         // A dialect may want to be woken in the course of its opening already.
         let was_due_ns = if was == State::Opening { client.session.poll_timeout() } else { None };
         let outcome = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
         let now_ns = self.shared.now_ns;
+        self.handle_sip(token, now_ns);
+        let client = &mut self.clients[index as usize];
         if matches!(was, State::Connecting | State::Opening) {
             let due_ns = client.session.poll_timeout().filter(|_| outcome.is_ok());
             if let Some(at_ns) = due_ns.filter(|_| due_ns != was_due_ns) {
@@ -327,7 +346,10 @@ impl Worker {
         let awaited = std::mem::take(&mut client.record.awaiting);
         match was {
             State::Vacant => return,
-            State::Closing => return client.vacate(),
+            State::Closing => {
+                client.vacate();
+                return self.handle_parted(index, now_ns);
+            }
             State::Connecting | State::Opening => {
                 client.fail(cause, now_ns, &mut self.ledger.meter);
                 self.handle_attempt_end();
@@ -337,10 +359,10 @@ impl Worker {
             State::Usable => {}
         }
         client.vacate();
-        self.ledger.meter.counts.disconnects += 1;
-        self.ledger.meter.error(cause.kind(), now_ns, || cause.to_string());
-        self.ledger.usable -= 1;
-        self.ledger.step.population.push((now_ns, self.ledger.usable));
+        let kind = if client.record.is_slow { "slow_dropped" } else { cause.kind() };
+        self.ledger.meter.counts.disconnects += u64::from(!client.record.is_slow);
+        self.ledger.meter.error(kind, now_ns, || cause.to_string());
+        self.ledger.handle_unusable(&client.record, now_ns);
         if let Some(pace) = &mut self.ledger.step.pace {
             awaited.iter().for_each(|_| pace.handle_answer(index));
         }
@@ -356,6 +378,9 @@ impl Worker {
     fn handle_timeouts(&mut self, now_ns: u64) {
         self.grow(now_ns);
         self.weather(now_ns);
+        self.churn(now_ns);
+        self.bring_back_due(now_ns);
+        self.pour(now_ns);
         while let Some(&Reverse((at_ns, index, attempt))) = self.wakes.peek()
             && at_ns <= now_ns
         {
@@ -438,10 +463,16 @@ impl Worker {
             Phase::Loading => self.next_send_ns,
             Phase::Idle | Phase::Draining => None,
         };
-        let storm_ns = self.ledger.step.returns.as_ref().and_then(|returns| returns.poll_timeout());
+        let step = &self.ledger.step;
+        let weather_ns = step.weather.as_ref().and_then(|weather| weather.begins_ns);
+        let churn_ns = step.churn.as_ref().filter(|_| matches!(self.phase, Phase::Loading));
+        let churn_ns = churn_ns.map(|churn| churn.poll_timeout()).filter(|&at_ns| at_ns < step.window_end_ns);
+        let return_ns = step.returns.as_ref().and_then(|returns| returns.poll_timeout());
+        let sip_ns = self.sips.poll_timeout();
+        let crowd_ns = [weather_ns, churn_ns, return_ns, sip_ns].into_iter().flatten();
         let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
         let delta_ns = (self.next_delta_ns != u64::MAX).then_some(self.next_delta_ns);
-        let next_ns = phase_ns.into_iter().chain(storm_ns).chain(wake_ns).chain(delta_ns).min()?;
+        let next_ns = phase_ns.into_iter().chain(crowd_ns).chain(wake_ns).chain(delta_ns).min()?;
         Some(next_ns.saturating_sub(now_ns))
     }
 }

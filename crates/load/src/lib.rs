@@ -8,6 +8,7 @@
 //! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
 
 mod backoff;
+mod crowd;
 mod pacer;
 mod plan;
 mod rule;
@@ -15,6 +16,7 @@ mod schedule;
 mod segment;
 
 pub use backoff::backoff_ns;
+pub use crowd::{Churn, Slow};
 pub use pacer::Pacer;
 pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::crowd::{Churn, Slow, is_picked};
 use crate::schedule::Schedule;
 
 /// What every worker of a run is told once.
@@ -19,6 +20,10 @@ pub struct Plan {
     pub speech: Speech,
     /// What the clients do.
     pub workload: Workload,
+    /// Some clients read slowly.
+    pub slow: Option<Slow>,
+    /// Clients leave, and others come.
+    pub churn: Option<Churn>,
     /// How clients connect.
     pub connecting: Connecting,
     /// How long a step waits for what is still under way.
@@ -233,8 +238,7 @@ pub struct Storm {
 impl Storm {
     /// Whether a client, by its number within its worker, drops its connection: evenly spread.
     pub fn drops(&self, client: u32) -> bool {
-        let before = (f64::from(client) * self.share).floor();
-        (f64::from(client + 1) * self.share).floor() > before
+        is_picked(self.share, client)
     }
 }
 

@@ -35,10 +35,21 @@ pub struct Socket {
 /// whose backlog is full gives [`io::ErrorKind::WouldBlock`] and must be tried again: the kernel has no pending
 /// state for it.
 pub fn connect(addr: &Addr, local: Option<IpAddr>) -> io::Result<Socket> {
+    connect_with(addr, local, None)
+}
+
+/// As [`connect`], with a bound on the kernel's receive buffer that the peer is told of from the first packet on.
+pub fn connect_narrow(addr: &Addr, local: Option<IpAddr>, recv_bytes: usize) -> io::Result<Socket> {
+    connect_with(addr, local, Some(recv_bytes))
+}
+
+fn connect_with(addr: &Addr, local: Option<IpAddr>, recv_bytes: Option<usize>) -> io::Result<Socket> {
+    let narrowed = |socket: &Socket| recv_bytes.map_or(Ok(()), |bytes| socket.set_recv_buffer_bytes(bytes));
     let result = match addr {
         Addr::Inet(remote) => {
             let socket = Socket::tcp(remote)?;
             sockopt::set_tcp_nodelay(&socket.fd, true)?;
+            narrowed(&socket)?;
             if let Some(ip) = local {
                 sys::set_bind_address_no_port(socket.as_fd())?;
                 bind(&socket.fd, &SocketAddr::new(ip, 0))?;
@@ -47,6 +58,7 @@ pub fn connect(addr: &Addr, local: Option<IpAddr>) -> io::Result<Socket> {
         }
         Addr::Unix(path) => {
             let socket = Socket::unix()?;
+            narrowed(&socket)?;
             (rustix::net::connect(&socket.fd, &SocketAddrUnix::new(path)?), socket)
         }
     };

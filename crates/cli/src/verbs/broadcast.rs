@@ -1,9 +1,10 @@
 //! `throng broadcast`: every message goes to every client.
 
 use clap::Args;
-use load::Workload;
+use load::{Slow, Workload};
 
 use crate::args::RunArgs;
+use crate::crowd;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, Request};
 use crate::verbs::steps::{self, StepArgs};
@@ -25,12 +26,15 @@ pub(crate) struct Broadcast {
     run: RunArgs,
     #[command(flatten)]
     steps: StepArgs,
+    /// A share of the clients reads no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
+    #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
+    slow: Option<Slow>,
 }
 
 impl Broadcast {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, steps } = &self;
+        let Self { run: args, steps, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let stepping = match steps::Steps::of(steps)? {
@@ -44,10 +48,12 @@ impl Broadcast {
         let target = target::of(args)?;
         let clients_max = stepping.clients_max(steps, 0)?;
         let server_pid = run::server_pid(args, &target)?;
+        let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
+        (plan.churn, plan.slow) = (steps.churn, *slow);
         run::run(Request {
             args,
             scenario: "broadcast",
-            plan: plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?,
+            plan,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
             course: stepping.course(steps, 0, rule)?,
             stop: if matches!(stepping, steps::Steps::Single) {

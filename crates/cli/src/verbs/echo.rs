@@ -52,10 +52,12 @@ impl Echo {
         let target = target::of(args)?;
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let server_pid = run::server_pid(args, &target)?;
+        let mut plan = plan::plan(args, &target, Workload::Echo, dialect, clients_max)?;
+        plan.churn = steps.churn;
         run::run(Request {
             args,
             scenario: "echo",
-            plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
+            plan,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
             course: stepping.course(steps, CLIENTS, rule)?.with_warmup(self.warmup(rule)?),
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },

@@ -2,10 +2,11 @@
 
 use clap::Args;
 use crew::Course;
-use load::{Load, LoadRule};
+use load::{Churn, Load, LoadRule};
 use results::units;
 use stats::capacity::SearchConfig;
 
+use crate::crowd;
 use crate::exit::Failure;
 use crate::plan;
 use crate::rates::{self, Rates};
@@ -38,6 +39,10 @@ pub(crate) struct StepArgs {
     /// Run this long before measuring
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     pub(crate) warmup: Option<u64>,
+
+    /// A share of the clients leaves, and as many others come, e.g. 1%/s
+    #[arg(long, value_name = "SHARE/s", value_parser = crowd::churn, help_heading = "Load")]
+    pub(crate) churn: Option<Churn>,
 
     /// Clients added at each step
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]

@@ -95,7 +95,7 @@ fn percentiles(histogram: &Histogram) -> String {
 fn connections(step: &Step) -> Option<String> {
     let counts = &step.counts;
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
-    let all = counts.connected == counts.connects && counts.disconnects == 0;
+    let all = counts.connected == counts.connects && counts.disconnects + counts.left + counts.slow == 0;
     if all && !step.figures.rtt.is_empty() {
         return None;
     }
@@ -104,6 +104,9 @@ fn connections(step: &Step) -> Option<String> {
         (counts.connect_failures, "failed"),
         (counts.connecting, "still connecting"),
         (counts.disconnects, "lost"),
+        (counts.left, "left"),
+        (counts.slow, "slow"),
+        (counts.slow_received, "copies read by these"),
     ];
     Some(format!("{} of {} usable{rate}{}", count(counts.connected), count(counts.connects), nonzero(&named)))
 }

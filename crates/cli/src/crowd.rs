@@ -1,0 +1,60 @@
+//! Slow clients and churn as users write them: `10%:1KiB/s`, `1%/s`.
+
+use load::{Churn, Slow};
+use results::units;
+
+/// `SHARE:SIZE/s`.
+pub(crate) fn slow(text: &str) -> Result<Slow, String> {
+    let expected =
+        || format!("{text:?} is not a share of the clients and what each reads, such as 10%:1KiB/s");
+    let (share, rate) = text.split_once(':').ok_or_else(expected)?;
+    let share = units::share(share).map_err(|_| expected())?;
+    let size = rate.strip_suffix("/s").ok_or_else(expected)?;
+    let bytes_per_s = units::bytes(size).map_err(|_| expected())?;
+    if !(0.0 < share && share < 1.0) {
+        return Err("the share must be above 0% and below 100%: somebody has to send".into());
+    }
+    if bytes_per_s == 0 {
+        return Err("a client that reads nothing is no slow reader: at least 1B/s".into());
+    }
+    Ok(Slow { share, bytes_per_s })
+}
+
+/// `SHARE/s`.
+pub(crate) fn churn(text: &str) -> Result<Churn, String> {
+    let expected = || format!("{text:?} is not a share of the clients in a second, such as 1%/s");
+    let share = text.strip_suffix("/s").ok_or_else(expected)?;
+    let share_per_s = units::share(share).map_err(|_| expected())?;
+    if share_per_s > 0.0 { Ok(Churn { share_per_s }) } else { Err("must be above 0%/s".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_what_goes_with_them() {
+        assert_eq!(slow("10%:1KiB/s"), Ok(Slow { share: 0.1, bytes_per_s: 1024 }));
+        assert_eq!(churn("1%/s"), Ok(Churn { share_per_s: 0.01 }));
+        assert_eq!(churn("250%/s"), Ok(Churn { share_per_s: 2.5 }), "everybody leaves after 400 ms");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (text, named) in [
+            ("10%", "10%:1KiB/s"),
+            ("10%:1KiB", "10%:1KiB/s"),
+            ("10:1KiB/s", "10%:1KiB/s"),
+            ("100%:1KiB/s", "below 100%"),
+            ("0%:1KiB/s", "above 0%"),
+            ("10%:0/s", "at least 1B/s"),
+        ] {
+            let problem = slow(text).unwrap_err();
+            assert!(problem.contains(named), "{text}: {problem}");
+        }
+        for (text, named) in [("1%", "1%/s"), ("1/s", "1%/s"), ("0%/s", "above 0%/s")] {
+            let problem = churn(text).unwrap_err();
+            assert!(problem.contains(named), "{text}: {problem}");
+        }
+    }
+}
