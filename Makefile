@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build test targets bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
+.PHONY: build page test targets bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -11,6 +11,10 @@ build:
 
 test: tools lint docs fuzz-check autobahn-quick
 	$(CARGO) test --workspace --locked --no-fail-fast
+
+# The script of the HTML report, from its TypeScript; it is committed, so that building throng needs no Node.js.
+page:
+	cd crates/report/page && npm ci --no-audit --no-fund && npm run build
 
 # Formatting, clippy, and the Python scripts' own tests.
 lint:

@@ -111,6 +111,9 @@ pub(crate) struct RunArgs {
     /// Keep the run nowhere
     #[arg(long, conflicts_with = "store", help_heading = "Output")]
     pub(crate) no_store: bool,
+    /// Write no HTML report [default: into --out, or for a run that is kept into $XDG_DATA_HOME/throng/reports]
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_report: bool,
     /// No progress, no remarks: only the result
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

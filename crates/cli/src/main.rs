@@ -10,6 +10,7 @@ mod dialect_args;
 mod doctor;
 mod exit;
 mod fault;
+mod pages;
 mod plan;
 mod progress;
 mod rates;
@@ -25,6 +26,7 @@ use clap::{Parser, Subcommand};
 
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
+use crate::verbs::report::Report;
 use crate::verbs::targets::Targets;
 use crate::verbs::{broadcast, child, completions, echo, guard, http, idle, runs, saturate, serve, storm};
 
@@ -57,6 +59,7 @@ enum Verb {
     Idle(idle::Idle),
     Storm(storm::Storm),
     Runs(runs::Runs),
+    Report(Report),
     Targets(Targets),
     Doctor(Doctor),
     Calibrate(Calibrate),
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Idle(idle) => idle.run(),
         Verb::Storm(storm) => storm.run(),
         Verb::Runs(runs) => runs.run(),
+        Verb::Report(report) => report.run(),
         Verb::Targets(targets) => targets.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),

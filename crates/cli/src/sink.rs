@@ -10,7 +10,8 @@ use results::Run;
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use crate::pages::Pages;
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -21,6 +22,7 @@ pub(crate) struct Sink {
     style: Style,
     dir: Option<PathBuf>,
     keeper: Keeper,
+    pages: Pages,
     is_quiet: bool,
     /// The summary of a GitHub job.
     github: Option<PathBuf>,
@@ -41,8 +43,9 @@ impl Sink {
         }
         let github = args.github.then(github_summary).transpose()?;
         let keeper = Keeper::new(args)?;
+        let pages = Pages::new(args);
         let (format, is_quiet) = (args.format, args.quiet);
-        Ok(Self { format, style, dir, keeper, is_quiet, github, closed: false, unwritten: None })
+        Ok(Self { format, style, dir, keeper, pages, is_quiet, github, closed: false, unwritten: None })
     }
 
     /// A step has ended.
@@ -63,10 +66,15 @@ impl Sink {
         self.print(&text);
         self.keep(run);
         self.tell_github(run);
-        match self.keeper.keep(run) {
-            Ok(true) if !self.is_quiet => eprintln!("throng: kept as run {} (throng runs show last)", run.id),
-            Ok(_) => {}
-            Err(failure) => _ = self.unwritten.get_or_insert(failure),
+        let is_kept = self.keeper.keep(run).unwrap_or_else(|failure| {
+            self.unwritten.get_or_insert(failure);
+            false
+        });
+        if is_kept && !self.is_quiet {
+            eprintln!("throng: kept as run {} (throng runs show last)", run.id);
+        }
+        if let Err(failure) = self.pages.write(run, is_kept) {
+            self.unwritten.get_or_insert(failure);
         }
         self.unwritten.map_or(Ok(()), Err)
     }
@@ -118,9 +126,20 @@ fn github_summary() -> Result<PathBuf, Failure> {
     path.map(PathBuf::from).ok_or_else(|| Failure::usage("--github", problem))
 }
 
+/// Prints what a verb was asked for. A reader who has seen enough (`| head`) is no failure.
+pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::could_not("write to standard output", error))
+        }
+        _ => Ok(Exit::Fine),
+    }
+}
+
 /// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let beside = path.with_extension("json.part");
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // Half a file is of no use to anybody; why it could not be written is what matters.

@@ -1,12 +1,14 @@
-//! Results to text, Markdown, CSV, JSON and what CI reads: one file per exporter, all of them pure functions of a run.
+//! Results to text, Markdown, CSV, JSON, HTML and what CI reads: one file per exporter, all of them pure functions of a run.
 
 use results::Run;
 
 mod csv;
 mod format;
 mod github;
+mod html;
 mod junit;
 mod markdown;
+mod step_table;
 mod style;
 mod table;
 mod text;
@@ -14,6 +16,7 @@ mod text;
 pub use csv::csv;
 pub use format::{bytes, count, duration, rate};
 pub use github::annotations;
+pub use html::{Published, html};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use style::{Colour, Style};

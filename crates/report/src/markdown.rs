@@ -1,9 +1,9 @@
 //! Tables for issues, READMEs and blogs.
 
-use results::{Run, Step};
-use stats::Histogram;
+use results::Run;
 
-use crate::format::{count, duration, rate};
+use crate::format::count;
+use crate::step_table::{StepTable, step_table};
 use crate::text::{breaks, how_much, limit_value, wsdemo_cells};
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
@@ -59,58 +59,10 @@ fn header(names: &[&str]) -> String {
 }
 
 fn steps(run: &Run) -> String {
-    let figures = shown(run);
-    let mut names = vec!["clients".to_string()];
-    for name in &figures {
-        names.extend(["p50", "p95", "p99", "max"].map(|statistic| format!("{name} {statistic}")));
-    }
-    let rest = ["rate", "received", "missing", "errors", "server CPU", "server RSS", "bottleneck"];
-    names.extend(rest.map(String::from));
-    let mut table = header(&names.iter().map(|name| &**name).collect::<Vec<_>>());
-    for step in &run.steps {
-        table += &row(&step_cells(step, &figures));
-    }
-    table
-}
-
-/// The timed figures that any step has, of those that belong in the table.
-fn shown(run: &Run) -> Vec<&'static str> {
-    let any = |name: &&str| {
-        let has = |step: &Step| step.figures.named().iter().any(|(known, h)| known == name && !h.is_empty());
-        run.steps.iter().any(has)
-    };
-    let exchanged: Vec<_> = ["rtt", "delivery", "completion"].into_iter().filter(any).collect();
-    if exchanged.is_empty() { vec!["handshake"] } else { exchanged }
-}
-
-fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
-    let mut cells = vec![count(step.clients)];
-    for (_, histogram) in step.figures.named().iter().filter(|(name, _)| figures.contains(name)) {
-        cells.extend([0.5, 0.95, 0.99].map(|q| quantile(histogram, q)));
-        cells.push(quantile(histogram, 1.0));
-    }
-    let exchanged = step.counts.sent > 0 || step.counts.expected > 0;
-    let counted = |value| if exchanged { count(value) } else { String::new() };
-    let server = step.server.as_ref();
-    cells.extend([
-        step.rates.achieved_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default(),
-        counted(step.counts.received),
-        counted(step.counts.missing),
-        count(step.errors.total()),
-        server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
-        server.and_then(|s| s.rss_bytes_peak).map(|rss| crate::format::bytes(rss as f64)).unwrap_or_default(),
-        step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
-    ]);
-    cells
-}
-
-/// A quantile, `?` after it where it rests on too few samples; nothing when there are none.
-fn quantile(histogram: &Histogram, q: f64) -> String {
-    if histogram.is_empty() {
-        return String::new();
-    }
-    let mark = if q < 1.0 && histogram.is_marked(q) { "?" } else { "" };
-    duration(histogram.quantile_ns(q)) + mark
+    let StepTable { names, rows } = step_table(run);
+    let mut text = header(&names.iter().map(|name| &**name).collect::<Vec<_>>());
+    text.extend(rows.iter().map(|cells| row(cells)));
+    text
 }
 
 /// wsdemo's table, in its columns and in ms.

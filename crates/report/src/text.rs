@@ -10,7 +10,9 @@ mod summary;
 
 pub use step::step_lines;
 pub use summary::summary;
-pub(crate) use summary::{breaks, broken, how_much, value as limit_value, wsdemo_cells};
+pub(crate) use summary::{
+    amount, breaks, broken, ceiling, heaviest_kept, how_much, value as limit_value, wsdemo_cells,
+};
 
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {

@@ -9,6 +9,7 @@ pub(crate) mod echo;
 pub(crate) mod guard;
 pub(crate) mod http;
 pub(crate) mod idle;
+pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod saturate;
 pub(crate) mod serve;

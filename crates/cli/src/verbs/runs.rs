@@ -1,7 +1,6 @@
 //! `throng runs`: what the store keeps.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -125,14 +124,14 @@ impl List {
         let entries = store.list(&query).map_err(archive::failure)?;
         let mut table = Table::new(COLUMNS);
         entries.into_iter().for_each(|entry| table.add(row(entry)));
-        print(&table.render(self.format.into()))
+        sink::print(&table.render(self.format.into()))
     }
 }
 
 impl Show {
     fn run(self, store: &StoreArg) -> Result<Exit, Failure> {
         let run = store.run(&self.run)?;
-        print(&report::render(&run, self.format.into(), &Style::PLAIN))
+        sink::print(&report::render(&run, self.format.into(), &Style::PLAIN))
     }
 }
 
@@ -150,7 +149,7 @@ impl Tag {
             changed.map_err(archive::failure)?;
         }
         let tags = store.tags(&id).map_err(archive::failure)?;
-        print(&tags.iter().map(|tag| format!("{tag}\n")).collect::<String>())
+        sink::print(&tags.iter().map(|tag| format!("{tag}\n")).collect::<String>())
     }
 }
 
@@ -171,7 +170,7 @@ impl Export {
             let [id] = ids.as_slice() else {
                 return Err(Failure::usage("--out", "several runs need a directory to go to"));
             };
-            return print(&store.results(id).map_err(archive::failure)?);
+            return sink::print(&store.results(id).map_err(archive::failure)?);
         };
         fs::create_dir_all(&dir)
             .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
@@ -180,7 +179,7 @@ impl Export {
             let text = store.results(&id).map_err(archive::failure)?;
             sink::replace(&path, &text)
                 .map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
-            print(&format!("{}\n", path.display()))?;
+            sink::print(&format!("{}\n", path.display()))?;
         }
         Ok(Exit::Fine)
     }
@@ -191,7 +190,7 @@ impl Import {
         for path in &self.files {
             let run = archive::read_file(path)?;
             store.save(&run).map_err(archive::failure)?;
-            print(&format!("{}\n", run.id))?;
+            sink::print(&format!("{}\n", run.id))?;
         }
         Ok(Exit::Fine)
     }
@@ -239,13 +238,4 @@ fn row(entry: Entry) -> Vec<Cell> {
         Cell::Flag(entry.trusted, if entry.trusted { "yes" } else { "no" }),
         Cell::Words(entry.tags),
     ]
-}
-
-fn print(text: &str) -> Result<Exit, Failure> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::could_not("write to standard output", error))
-        }
-        _ => Ok(Exit::Fine),
-    }
 }

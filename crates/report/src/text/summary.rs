@@ -56,7 +56,7 @@ fn trust(verdict: &Verdict) -> Vec<String> {
 }
 
 /// How much of the generator's own ceiling the busiest step took.
-fn ceiling(run: &Run) -> Option<String> {
+pub(crate) fn ceiling(run: &Run) -> Option<String> {
     let shares = run.steps.iter().filter_map(|step| Some((step, step.generator.as_ref()?.ceiling_percent?)));
     let (step, percent) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let generator = step.generator.as_ref()?;
@@ -126,37 +126,43 @@ pub(crate) fn value(actual: f64, unit: Unit) -> String {
 
 /// The capacity if it was searched for, or else the heaviest step that kept all limits.
 pub(crate) fn how_much(run: &Run) -> String {
+    let (amount, detail) = amount(run);
+    if detail.is_empty() { amount } else { format!("{amount}, {detail}") }
+}
+
+/// The same in two parts: so many clients, and what is to be said about them; the latter may be empty.
+pub(crate) fn amount(run: &Run) -> (String, String) {
     if let Some(capacity) = run.verdict.capacity {
         return capacity_text(capacity);
     }
-    let kept = |step: &&Step| step.broken().next().is_none();
-    let Some(step) = run.steps.iter().filter(kept).max_by_key(|step| step.clients) else {
-        return if run.steps.is_empty() {
-            "nothing was measured".into()
-        } else {
-            "no step kept its limits".into()
-        };
+    let Some(step) = heaviest_kept(run) else {
+        let nothing = if run.steps.is_empty() { "nothing was measured" } else { "no step kept its limits" };
+        return (nothing.into(), String::new());
     };
-    let achieved =
-        step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, "messages"))).unwrap_or_default();
-    let received =
-        step.rates.received_per_s.map(|per_s| format!(", {}", rate(per_s, "deliveries"))).unwrap_or_default();
+    let achieved = step.rates.achieved_per_s.map(|per_s| rate(per_s, "messages"));
+    let received = step.rates.received_per_s.map(|per_s| rate(per_s, "deliveries"));
+    let rates: Vec<String> = achieved.into_iter().chain(received).collect();
     let usable = step.usable.unwrap_or(step.clients);
     let clients = if usable < step.clients {
         format!("{} of {}", count(usable), count(step.clients))
     } else {
         count(usable)
     };
-    format!("{clients} clients{achieved}{received}")
+    (format!("{clients} clients"), rates.join(", "))
 }
 
-fn capacity_text(capacity: Capacity) -> String {
+/// The step with the most clients of those that kept all limits.
+pub(crate) fn heaviest_kept(run: &Run) -> Option<&Step> {
+    run.steps.iter().filter(|step| step.broken().next().is_none()).max_by_key(|step| step.clients)
+}
+
+fn capacity_text(capacity: Capacity) -> (String, String) {
     let Capacity { clients, low, high, confidence, at_least } = capacity;
     if at_least {
-        return format!("at least {} clients: nothing broke", count(clients));
+        return (format!("at least {} clients", count(clients)), "nothing broke".into());
     }
     let percent = confidence * 100.0;
-    format!("{} clients, {percent:.0}% CI {} to {}", count(clients), count(low), count(high))
+    (format!("{} clients", count(clients)), format!("{percent:.0}% CI {} to {}", count(low), count(high)))
 }
 
 /// The first level that broke a limit, and what held the run back.

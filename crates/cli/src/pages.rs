@@ -1,0 +1,89 @@
+//! The HTML report that a run leaves: beside its results file, or with the user's data.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use results::Run;
+
+use crate::args::RunArgs;
+use crate::exit::Failure;
+
+/// Reports kept with the user's data: any can be made again with `throng report`.
+const KEPT_MAX: usize = 100;
+
+/// Where reports go.
+pub(crate) struct Pages {
+    place: Place,
+}
+
+enum Place {
+    Nowhere,
+    /// The user named it: that nothing can be written there is a failure.
+    Out(PathBuf),
+    /// The user's data, of which only the newest are left.
+    Data(PathBuf),
+}
+
+impl Pages {
+    /// As the flags say.
+    pub(crate) fn new(args: &RunArgs) -> Self {
+        let data = || Some(Place::Data(store::data_dir()?.join("reports")));
+        let place = match &args.out {
+            _ if args.no_report || args.quiet => Place::Nowhere,
+            Some(directory) => Place::Out(directory.clone()),
+            None => data().unwrap_or(Place::Nowhere),
+        };
+        Self { place }
+    }
+
+    /// Writes a run's report and says where. With the user's data only if the run itself is kept there.
+    pub(crate) fn write(&self, run: &Run, is_kept: bool) -> Result<(), Failure> {
+        match &self.place {
+            Place::Out(directory) => {
+                let path = page(directory, run);
+                let written = to_file(&path, run);
+                written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
+                name(&path);
+            }
+            Place::Data(directory) if is_kept => {
+                let path = page(directory, run);
+                match fs::create_dir_all(directory).and_then(|()| to_file(&path, run)) {
+                    Ok(()) => name(&path),
+                    Err(error) => eprintln!("throng: no report: {}: {error}", path.display()),
+                }
+                forget_oldest(directory);
+            }
+            Place::Data(_) | Place::Nowhere => {}
+        }
+        Ok(())
+    }
+}
+
+/// Writes the page about some runs, whole or not at all.
+pub(crate) fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
+    crate::sink::replace(path, &report::html(runs, &[]))
+}
+
+fn to_file(path: &Path, run: &Run) -> io::Result<()> {
+    write(path, std::slice::from_ref(run))
+}
+
+fn page(directory: &Path, run: &Run) -> PathBuf {
+    directory.join(format!("{}.html", run.id))
+}
+
+/// On standard error, for standard output belongs to --format.
+fn name(path: &Path) {
+    eprintln!("throng: report {}", path.display());
+}
+
+/// Ids begin with the time, so that the oldest sort first. What cannot be deleted does no harm.
+fn forget_oldest(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "html");
+    let mut pages: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_page).collect();
+    pages.sort();
+    let too_many = pages.len().saturating_sub(KEPT_MAX);
+    pages.iter().take(too_many).for_each(|path| _ = fs::remove_file(path));
+}

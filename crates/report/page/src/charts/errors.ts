@@ -1,0 +1,51 @@
+// What went wrong, by kind: a bar for each step or run.
+
+import { type Chart, axis, base, upright } from "../drawing";
+import { count, short } from "../format";
+
+export const errors: Chart = {
+  id: "errors",
+  title: "What went wrong",
+  lead: "Failures by kind, and messages that did not come, came twice or came wrong.",
+  of: "all",
+  draw(view) {
+    const { page, colours } = view;
+    const several = page.runs.length > 1;
+    const bars = page.runs.flatMap((run) =>
+      several
+        ? [{ name: run.name, errors: total(run.steps.map((step) => step.errors)) }]
+        : run.steps.map((step) => ({ name: `${count(step.clients)} clients`, errors: step.errors }))
+    );
+    const kinds = [...new Set(bars.flatMap((bar) => Object.keys(bar.errors)))].sort();
+    if (kinds.length === 0) return undefined;
+    return {
+      option: base(view, {
+        aria: { enabled: true, decal: { show: true } },
+        xAxis: axis(view, "", { type: "category", data: bars.map((bar) => bar.name) }),
+        yAxis: upright(view, "count", { type: "value", minInterval: 1, axisLabel: { formatter: short } }),
+        tooltip: { ...(base(view, {}).tooltip as object), valueFormatter: count },
+        series: kinds.map((kind, k) => ({
+          type: "bar",
+          stack: "all",
+          name: kind,
+          barMaxWidth: 48,
+          itemStyle: { color: colours.series[k % colours.series.length] },
+          data: bars.map((bar) => bar.errors[kind] ?? 0),
+        })),
+      }),
+      says: kinds.map((kind) => `${kind}: ${count(bars.reduce((sum, bar) => sum + (bar.errors[kind] ?? 0), 0))}`).join(", "),
+      table: () => ({
+        columns: ["", ...kinds],
+        rows: bars.map((bar) => [bar.name, ...kinds.map((kind) => count(bar.errors[kind] ?? 0))]),
+      }),
+    };
+  },
+};
+
+function total(all: Record<string, number>[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const errors of all) {
+    for (const [kind, n] of Object.entries(errors)) sum[kind] = (sum[kind] ?? 0) + n;
+  }
+  return sum;
+}

@@ -1,0 +1,82 @@
+// Latency against clients: where the steps go up, this is the curve that breaks.
+
+import { type FigureName, type Run, type Step } from "../data";
+import { type Chart, type View, axis, base, line, upright } from "../drawing";
+import { count, duration, short, tick } from "../format";
+
+const FIGURES: [FigureName, string][] = [
+  ["rtt", "round trip"],
+  ["delivery", "delivery"],
+  ["completion", "completion"],
+  ["handshake", "handshake"],
+];
+
+interface Curve {
+  name: string;
+  points: [number, number][];
+}
+
+export const steps: Chart = {
+  id: "steps",
+  title: "Latency against clients",
+  lead: "The 95th percentile at each level of load; a hollow mark is a step that broke a limit.",
+  of: "all",
+  draw(view) {
+    const curves = view.page.runs.filter(goesUp).flatMap((run) => curvesOf(run, view.page.runs.length > 1));
+    if (curves.length === 0) return undefined;
+    return {
+      option: option(view, curves),
+      says: curves.map(({ name, points }) => {
+        const [first, last] = [points[0]!, points.at(-1)!];
+        return `${name}: ${duration(first[1])} at ${count(first[0])} clients, ${duration(last[1])} at ${count(last[0])}`;
+      }).join("; "),
+      table: () => ({
+        columns: ["", "clients", "p95"],
+        rows: curves.flatMap(({ name, points }) => points.map(([x, y]) => [name, count(x), duration(y)])),
+      }),
+    };
+  },
+};
+
+function option(view: View, curves: Curve[]) {
+  const broken = new Set(
+    view.page.runs.flatMap((run) => run.steps.filter((step) => !step.kept).map((step) => step.clients)),
+  );
+  const hollow = (colour: unknown) => ({ color: view.colours.surface, borderColor: colour, borderWidth: 2 });
+  return base(view, {
+    xAxis: axis(view, "clients", { type: "value", min: 0, axisLabel: { formatter: short } }),
+    yAxis: upright(view, "p95", { type: "log", axisLabel: { formatter: tick } }),
+    tooltip: { ...(base(view, {}).tooltip as object), valueFormatter: duration },
+    series: curves.map(({ name, points }, k) => {
+      const series = line(k, name, points, view.colours);
+      const colour = (series.itemStyle as { color: string }).color;
+      return {
+        ...series,
+        data: points.map((value) => ({ value, itemStyle: broken.has(value[0]) ? hollow(colour) : undefined })),
+        symbolSize: 9,
+        showSymbol: true,
+      };
+    }),
+  });
+}
+
+/** Several numbers of clients, each once: a sweep of rates has a chart of its own. */
+function goesUp(run: Run): boolean {
+  return run.levels.length === 0 && new Set(run.steps.map((step) => step.clients)).size > 1;
+}
+
+/** Of several runs the first figure that they have, of one run all of them. */
+function curvesOf(run: Run, several: boolean): Curve[] {
+  const has = FIGURES.filter(([name]) => run.steps.some((step) => step.figures[name]));
+  const wanted = has.filter(([name]) => name !== "handshake" || has.length === 1).slice(0, several ? 1 : undefined);
+  const byClients = [...run.steps].sort((a, b) => a.clients - b.clients);
+  return wanted.map(([name, says]) => ({
+    name: several ? run.name : says,
+    points: byClients.flatMap((step) => point(step, name)),
+  }));
+}
+
+function point(step: Step, name: FigureName): [number, number][] {
+  const figure = step.figures[name];
+  return figure ? [[step.clients, figure.p95]] : [];
+}

@@ -1,0 +1,113 @@
+// What a chart is: an option for ECharts, and the same numbers as a table.
+
+import type { EChartsCoreOption } from "echarts/core";
+import type { Page, Run } from "./data";
+import type { Colours } from "./theme";
+
+/** What there is to draw from. */
+export interface View {
+  page: Page;
+  /** The run that details are shown of. */
+  run: Run;
+  colours: Colours;
+  /** Whether there is little room to the side. */
+  narrow: boolean;
+}
+
+export interface Table {
+  columns: string[];
+  rows: string[][];
+}
+
+export interface Drawing {
+  option: EChartsCoreOption;
+  /** One sentence of what is to be seen, for those who do not see it. */
+  says: string;
+  table: () => Table;
+  /** Pixels. */
+  height?: number;
+}
+
+/** One figure of the page. `draw` gives nothing where the runs have nothing of the kind. */
+export interface Chart {
+  id: string;
+  title: string;
+  lead: string;
+  /** Over all runs, or of the one that was picked. */
+  of: "all" | "one";
+  draw(view: View): Drawing | undefined;
+}
+
+const SYMBOLS = ["circle", "triangle", "rect", "diamond", "roundRect", "arrow", "pin", "emptyCircle"];
+const DASHES = ["solid", [7, 4], [2, 3], [10, 3, 2, 3]] as const;
+
+/** A line that is told from the others by colour, symbol and dash. */
+export function line(k: number, name: string, data: (number | null)[][], colours: Colours): Record<string, unknown> {
+  const colour = colours.series[k % colours.series.length];
+  return {
+    type: "line",
+    name,
+    data,
+    symbol: SYMBOLS[k % SYMBOLS.length],
+    symbolSize: 7,
+    showSymbol: data.length <= 24,
+    itemStyle: { color: colour },
+    lineStyle: { width: 2, color: colour, type: DASHES[Math.floor(k / 4) % DASHES.length] },
+    emphasis: { focus: "series" },
+  };
+}
+
+/** What all charts have in common. */
+export function base({ colours, narrow }: View, parts: Record<string, unknown>): EChartsCoreOption {
+  return {
+    animation: false,
+    textStyle: { fontFamily: "inherit", color: colours.text },
+    grid: { left: narrow ? 52 : 64, right: narrow ? 16 : 28, top: 44, bottom: 52 },
+    legend: {
+      type: "scroll",
+      top: 4,
+      left: 0,
+      itemWidth: 22,
+      itemHeight: 9,
+      textStyle: { color: colours.text },
+      pageTextStyle: { color: colours.muted },
+      pageIconColor: colours.text,
+      pageIconInactiveColor: colours.line,
+    },
+    tooltip: {
+      trigger: "axis",
+      confine: true,
+      backgroundColor: colours.surface,
+      borderColor: colours.line,
+      textStyle: { color: colours.text, fontSize: 13 },
+      axisPointer: { lineStyle: { color: colours.muted } },
+    },
+    ...parts,
+  };
+}
+
+/** An axis with a name, in the page's colours. */
+export function axis({ colours }: View, name: string, parts: Record<string, unknown> = {}): Record<string, unknown> {
+  const { axisLabel, ...rest } = parts;
+  return {
+    name,
+    nameLocation: "middle",
+    nameGap: 30,
+    nameTextStyle: { color: colours.muted },
+    axisLine: { show: true, lineStyle: { color: colours.line } },
+    axisTick: { show: false },
+    splitLine: { lineStyle: { color: colours.line, opacity: 0.6 } },
+    axisLabel: { color: colours.muted, hideOverlap: true, ...(axisLabel as object) },
+    ...rest,
+  };
+}
+
+/** A vertical axis; its name stands above it, where it can be read without turning the head. */
+export function upright(view: View, name: string, parts: Record<string, unknown> = {}): Record<string, unknown> {
+  return axis(view, name, {
+    nameLocation: "end",
+    nameGap: 10,
+    nameTextStyle: { color: view.colours.muted, align: "left", padding: [0, 0, 0, -40] },
+    ...parts,
+  });
+}

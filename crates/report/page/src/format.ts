@@ -1,0 +1,58 @@
+// Quantities for people, as crates/report/src/format.rs writes them.
+
+/** Milliseconds, in the unit that fits: 850µs, 9.12ms, 6.73s. */
+export function duration(ms: number): string {
+  if (ms < 0.9995) return `${three(ms * 1e3)}µs`;
+  if (ms < 999.5) return `${three(ms)}ms`;
+  return `${three(ms / 1e3)}s`;
+}
+
+/** On an axis, where round numbers stand. */
+export function tick(ms: number): string {
+  if (ms < 1) return `${plain(ms * 1e3)}µs`;
+  if (ms < 1e3) return `${plain(ms)}ms`;
+  return `${plain(ms / 1e3)}s`;
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** On an axis: 20k, 1.5M. */
+export function short(value: number): string {
+  if (Math.abs(value) >= 1e6) return `${plain(value / 1e6)}M`;
+  if (Math.abs(value) >= 1e3) return `${plain(value / 1e3)}k`;
+  return plain(value);
+}
+
+export function rate(perSecond: number): string {
+  return perSecond < 99.95 ? `${plain(perSecond)}/s` : `${count(perSecond)}/s`;
+}
+
+export function bytes(value: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (Math.abs(value) >= 999.5 && unit + 1 < units.length) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? Math.round(value) : three(value)} ${units[unit]}`;
+}
+
+export function percent(value: number): string {
+  return `${plain(value)}%`;
+}
+
+/** The quantile that leaves one sample in so many above it: 100 is 99%. */
+export function quantile(rest: number): string {
+  return `${Number((100 - 100 / rest).toPrecision(Math.ceil(Math.log10(rest)) + 2))}%`;
+}
+
+function three(value: number): string {
+  if (value >= 99.95) return value.toFixed(0);
+  return value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+}
+
+function plain(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

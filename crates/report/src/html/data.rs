@@ -1,0 +1,196 @@
+//! What the page's script draws: `crates/report/page/src/data.ts` describes the same to TypeScript. Times are
+//! milliseconds, rates per second, CPU 100 for one full core.
+
+use std::collections::BTreeMap;
+
+use results::{Run, Step};
+use serde::Serialize;
+use stats::fit::Line;
+
+use super::curve::{FigureData, digits, ms};
+use super::series::{SeriesData, rows_per_step};
+use super::{Published, view};
+
+#[derive(Serialize)]
+struct PageData {
+    runs: Vec<RunData>,
+    published: Vec<PublishedData>,
+}
+
+#[derive(Serialize)]
+struct RunData {
+    id: String,
+    name: String,
+    scenario: String,
+    dialect: String,
+    /// The step that stands for the run: the heaviest that kept its limits.
+    shown: usize,
+    steps: Vec<StepData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity: Option<CapacityData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryData>,
+    levels: Vec<LevelData>,
+}
+
+#[derive(Serialize)]
+struct CapacityData {
+    clients: u64,
+    low: u64,
+    high: u64,
+    at_least: bool,
+}
+
+#[derive(Serialize)]
+struct MemoryData {
+    slope: f64,
+    intercept: f64,
+    half_width: f64,
+}
+
+#[derive(Serialize)]
+struct LevelData {
+    clients: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    safe: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    knee: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct StepData {
+    clients: u64,
+    start: f64,
+    duration: f64,
+    kept: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received: Option<f64>,
+    figures: BTreeMap<&'static str, FigureData>,
+    /// Failures by kind, and what is missing.
+    errors: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<ServerData>,
+    series: SeriesData,
+}
+
+#[derive(Serialize)]
+struct ServerData {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rss: Option<u64>,
+    threads: Vec<(String, f64, f64, f64, f64)>,
+}
+
+#[derive(Serialize)]
+struct PublishedData {
+    source: String,
+    target: String,
+    now: String,
+    clients: u64,
+    figure: String,
+    quantile: Option<f64>,
+    ms: f64,
+}
+
+/// The page's data as JSON.
+pub(super) fn json(runs: &[Run], published: &[Published]) -> String {
+    let rows_max = rows_per_step(runs.iter().map(|run| run.steps.len()).sum());
+    let names = view::names(runs);
+    let page = PageData {
+        runs: runs.iter().zip(names).map(|(run, name)| run_data(run, name, rows_max)).collect(),
+        published: published.iter().map(published_data).collect(),
+    };
+    serde_json::to_string(&page).expect("the page's types are plain data")
+}
+
+fn run_data(run: &Run, name: String, rows_max: usize) -> RunData {
+    let verdict = &run.verdict;
+    let memory = |line: Line| MemoryData {
+        slope: digits(line.slope),
+        intercept: digits(line.intercept),
+        half_width: digits(line.slope_half_width()),
+    };
+    RunData {
+        id: run.id.clone(),
+        name,
+        scenario: run.scenario.clone(),
+        dialect: run.dialect.clone(),
+        shown: view::shown(run),
+        steps: run.steps.iter().map(|step| step_data(step, rows_max)).collect(),
+        capacity: verdict.capacity.map(|capacity| CapacityData {
+            clients: capacity.clients,
+            low: capacity.low,
+            high: capacity.high,
+            at_least: capacity.at_least,
+        }),
+        memory: verdict.memory_per_client.map(memory),
+        levels: verdict
+            .levels
+            .iter()
+            .map(|level| LevelData {
+                clients: level.clients,
+                safe: level.safe_per_s,
+                knee: level.knee.map(|knee| knee.load),
+            })
+            .collect(),
+    }
+}
+
+fn step_data(step: &Step, rows_max: usize) -> StepData {
+    let figures = step.figures.named().into_iter();
+    StepData {
+        clients: step.clients,
+        start: ms(step.start_ns as f64) / 1e3,
+        duration: ms(step.duration_ns as f64) / 1e3,
+        kept: step.broken().next().is_none(),
+        asked: step.rates.asked_per_s.map(digits),
+        sent: step.rates.sent_per_s.map(digits),
+        received: step.rates.received_per_s.map(digits),
+        figures: figures.filter_map(|(name, figure)| Some((name, FigureData::of(figure)?))).collect(),
+        errors: errors(step),
+        server: step.server.as_ref().map(|server| ServerData {
+            cpu: server.cpu_percent_mean.map(digits),
+            rss: server.rss_bytes_peak,
+            threads: server
+                .thread_use
+                .iter()
+                .map(|thread| {
+                    let [user, system, waiting, asleep] = [
+                        thread.user_percent,
+                        thread.system_percent,
+                        thread.waiting_percent,
+                        thread.asleep_percent,
+                    ]
+                    .map(digits);
+                    (thread.name.clone(), user, system, waiting, asleep)
+                })
+                .collect(),
+        }),
+        series: SeriesData::of(&step.series, rows_max),
+    }
+}
+
+/// What went wrong, by kind: failures as they were counted, and the messages that did not come or came wrong.
+fn errors(step: &Step) -> BTreeMap<String, u64> {
+    let counts = &step.counts;
+    let messages = [
+        ("missing", counts.missing),
+        ("duplicate", counts.duplicate),
+        ("reordered", counts.reordered),
+        ("corrupt", counts.corrupt),
+        ("unexpected", counts.unexpected),
+    ];
+    let kinds = step.errors.iter().map(|(kind, error)| (kind.to_owned(), error.count));
+    let messages = messages.into_iter().filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), n));
+    kinds.chain(messages).collect()
+}
+
+fn published_data(published: &Published) -> PublishedData {
+    let Published { source, target, now, clients, figure, quantile, ms } = published.clone();
+    PublishedData { source, target, now, clients, figure, quantile, ms }
+}

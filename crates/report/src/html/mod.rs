@@ -1,0 +1,69 @@
+//! Results to one HTML file that needs nothing else: no server, no network, no other file.
+//!
+//! What a reader must see in any case (the answers, the steps, the environment, the command) is text that
+//! [`view`] fills into `page.html`. What is drawn is data for the script of `crates/report/page`, which is built from
+//! TypeScript and carried along whole. Nothing from the wire or the user is markup: the template escapes, the data is
+//! escaped JSON, and the page's own policy lets no script run but this one.
+
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, context};
+use results::Run;
+
+mod curve;
+mod data;
+mod series;
+mod view;
+
+/// The script, bundled with the chart library and its licences: `make page`.
+const SCRIPT: &str = include_str!("../../page/dist/report.js");
+/// The SHA-256 of the script, base64, as a content security policy names it.
+const SCRIPT_SHA256: &str = include_str!("../../page/dist/report.sha256");
+const STYLE: &str = include_str!("../../page/style.css");
+const TEMPLATE: &str = include_str!("page.html");
+
+/// A figure that somebody published, to stand beside what was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// Where it stood: `wsdemo 2012, ec2`.
+    pub source: String,
+    /// The server it was measured on.
+    pub target: String,
+    /// The target of today that is held against it.
+    pub now: String,
+    /// Clients at the time.
+    pub clients: u64,
+    /// Which figure: `rtt`, `handshake`.
+    pub figure: String,
+    /// Which of its quantiles, such as 0.95; `None` is the mean.
+    pub quantile: Option<f64>,
+    /// Milliseconds.
+    pub ms: f64,
+}
+
+/// One page about some runs. `published` may be empty.
+///
+/// # Panics
+/// Without a run there is nothing to say.
+pub fn html(runs: &[Run], published: &[Published]) -> String {
+    assert!(!runs.is_empty(), "a report is about at least one run");
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    let template = environment.template_from_str(TEMPLATE).expect("the template is a constant");
+    let data = in_script(&data::json(runs, published));
+    let page = context! {
+        view => Value::from(Serde(view::view(runs))),
+        data,
+        style => STYLE,
+        script => SCRIPT,
+        script_sha256 => SCRIPT_SHA256.trim(),
+    };
+    template.render(page).expect("the view has what the template asks for")
+}
+
+/// JSON that cannot end the element it stands in, nor open a comment in it.
+fn in_script(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests;

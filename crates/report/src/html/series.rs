@@ -1,0 +1,111 @@
+//! A step's rows of a second each, as columns, and no more rows than a page has room for.
+
+use results::Second;
+use serde::Serialize;
+
+use super::curve::{digits, ms};
+
+/// Rows on a whole page: with all columns some 90 bytes each.
+pub(super) const ROWS_PER_PAGE_MAX: usize = 6_000;
+/// However many steps there are, each keeps its course.
+const ROWS_PER_STEP_MIN: usize = 12;
+
+/// Columns of the rows; a column that nobody measured is empty.
+#[derive(Default, Serialize)]
+pub(super) struct SeriesData {
+    /// Seconds in a row; above 1 where rows were put together.
+    per_row: usize,
+    /// Seconds from the start of the run.
+    t: Vec<f64>,
+    clients: Vec<u64>,
+    /// Per second.
+    sent: Vec<f64>,
+    received: Vec<f64>,
+    errors: Vec<u64>,
+    /// Milliseconds. Of rows put together, the highest.
+    p50: Vec<Option<f64>>,
+    p95: Vec<Option<f64>>,
+    p99: Vec<Option<f64>>,
+    max: Vec<Option<f64>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    server_cpu: Vec<Option<f64>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    server_rss: Vec<Option<u64>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    generator_cpu: Vec<Option<f64>>,
+}
+
+/// The rows that each of so many steps may have.
+pub(super) fn rows_per_step(steps: usize) -> usize {
+    (ROWS_PER_PAGE_MAX / steps.max(1)).max(ROWS_PER_STEP_MIN)
+}
+
+impl SeriesData {
+    /// At most `rows_max` rows.
+    pub(super) fn of(rows: &[Second], rows_max: usize) -> Self {
+        let per_row = rows.len().div_ceil(rows_max).max(1);
+        let mut data = SeriesData { per_row, ..SeriesData::default() };
+        rows.chunks(per_row).for_each(|rows| data.add(rows));
+        let nothing = |column: &[Option<f64>]| column.iter().all(Option::is_none);
+        if nothing(&data.server_cpu) {
+            data.server_cpu.clear();
+        }
+        if nothing(&data.generator_cpu) {
+            data.generator_cpu.clear();
+        }
+        if data.server_rss.iter().all(Option::is_none) {
+            data.server_rss.clear();
+        }
+        data
+    }
+
+    /// Some rows as one: counts per second, times at their worst, CPU on average.
+    fn add(&mut self, rows: &[Second]) {
+        let last = rows.last().expect("a chunk has a row");
+        let n = rows.len() as f64;
+        let per_s = |of: fn(&Second) -> u64| digits(rows.iter().map(of).sum::<u64>() as f64 / n);
+        let worst = |of: fn(&Second) -> Option<u64>| rows.iter().filter_map(of).max().map(|ns| ms(ns as f64));
+        let mean = |of: fn(&Second) -> Option<f64>| {
+            let known: Vec<f64> = rows.iter().filter_map(of).collect();
+            (!known.is_empty()).then(|| digits(known.iter().sum::<f64>() / known.len() as f64))
+        };
+        self.t.push((last.t_ns as f64 / 1e7).round() / 1e2);
+        self.clients.push(last.clients);
+        self.sent.push(per_s(|row| row.sent));
+        self.received.push(per_s(|row| row.received));
+        self.errors.push(rows.iter().map(|row| row.errors).sum());
+        self.p50.push(worst(|row| row.p50_ns));
+        self.p95.push(worst(|row| row.p95_ns));
+        self.p99.push(worst(|row| row.p99_ns));
+        self.max.push(worst(|row| row.max_ns));
+        self.server_cpu.push(mean(|row| row.server_cpu_percent));
+        self.server_rss.push(last.server_rss_bytes);
+        self.generator_cpu.push(mean(|row| row.generator_cpu_percent));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(n: u64) -> Vec<Second> {
+        let row =
+            |k| Second { t_ns: k * 1_000_000_000, sent: k, p99_ns: Some(k * 1_000_000), ..Second::default() };
+        (1..=n).map(row).collect()
+    }
+
+    #[test]
+    fn long_series_keep_their_peaks() {
+        let data = SeriesData::of(&rows(100), 30);
+        assert_eq!((data.per_row, data.t.len()), (4, 25));
+        assert_eq!((data.t[0], data.sent[0], data.p99[0]), (4.0, 2.5, Some(4.0)));
+        assert_eq!(data.p99[24], Some(100.0));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_left_out() {
+        let data = SeriesData::of(&rows(3), 30);
+        assert_eq!((data.per_row, data.t.len(), data.server_cpu.len()), (1, 3, 0));
+        assert_eq!(data.p50, [None, None, None]);
+    }
+}

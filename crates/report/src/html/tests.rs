@@ -1,0 +1,106 @@
+use results::Second;
+
+use super::*;
+use crate::sample;
+
+/// What is drawn, as the script gets it.
+fn data_of(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("the data");
+    serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
+}
+
+/// The page without script, style and data: what a reader gets in any case.
+fn words_of(page: &str) -> String {
+    let (_, body) = page.split_once("<body>").expect("a body");
+    body.split_once("<script").expect("the data").0.replace("&#x2f;", "/")
+}
+
+#[test]
+fn the_first_screen_answers_three_questions() {
+    let page = html(&[sample::search_run()], &[]);
+    let words = words_of(&page);
+    for said in [
+        "How much does it hold?",
+        "3,120 clients",
+        "95% CI 2,890 to 3,310",
+        "Where does it break?",
+        "at 4,000 clients",
+        "bottleneck server: its CPU was at 99% of 1 core",
+        "Can I believe it?",
+        "with 2 reservations",
+        "throng broadcast ws://127.0.0.1:3334/ws",
+    ] {
+        assert!(words.contains(said), "{said}\n{words}");
+    }
+}
+
+#[test]
+fn text_from_outside_is_never_markup() {
+    let evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} <!--";
+    let mut run = sample::broadcast_run();
+    run.target.name = Some(evil.into());
+    run.target.version = Some(evil.into());
+    run.environment.cpu = Some(evil.into());
+    run.command.push(evil.into());
+    run.steps[0].marks.push(evil.into());
+    run.steps[0].errors.add(evil, 0, evil);
+    run.verdict = results::verdict::conclude(&run.steps);
+    let harmless = html(&[sample::broadcast_run()], &[]);
+    let page = html(&[run], &[]);
+    for tag in ["<script", "</script", "<img", "<!--"] {
+        assert_eq!(page.matches(tag).count(), harmless.matches(tag).count(), "{tag}");
+    }
+    assert!(!page.contains("49 &lt;!--"), "the template is not filled in twice");
+    assert_eq!(data_of(&page)["runs"][0]["name"], evil, "and the reader sees it as it was");
+}
+
+#[test]
+fn nothing_is_fetched_from_anywhere() {
+    let page = html(&[sample::echo_run()], &[]);
+    let words = words_of(&page);
+    for attribute in ["src=", "href=\"http", "url(", "@import"] {
+        assert!(!words.contains(attribute), "{attribute}");
+    }
+    assert!(page.contains("default-src 'none'"));
+    assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+}
+
+#[test]
+fn the_script_ends_where_its_element_ends() {
+    assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("<!--"));
+    assert!(!SCRIPT.contains(['\r', '\0']), "a reader of HTML changes these, and the hash with them");
+    assert!(SCRIPT.contains("Licensed under the Apache License"));
+}
+
+#[test]
+fn twenty_targets_of_long_runs_stay_small() {
+    const BYTES_MAX: usize = 2_000_000;
+    let mut run = sample::echo_run();
+    let second = |k: u64| Second {
+        t_ns: k * 1_000_000_123,
+        clients: 10_000,
+        sent: 9_999,
+        received: 9_998,
+        p50_ns: Some(1_234_567 + k),
+        p95_ns: Some(2_345_678 + k),
+        p99_ns: Some(3_456_789 + k),
+        max_ns: Some(14_567_890 + k),
+        server_cpu_percent: Some(97.123),
+        server_rss_bytes: Some(123_456_789),
+        generator_cpu_percent: Some(45.678),
+        ..Second::default()
+    };
+    run.steps[0].series = (1..=600).map(second).collect();
+    run.steps = vec![run.steps[0].clone(); 5];
+    let page = html(&vec![run; 20], &[]);
+    assert!(page.len() <= BYTES_MAX, "{} bytes", page.len());
+}
+
+#[test]
+fn runs_of_one_name_are_told_apart() {
+    let mut other = sample::broadcast_run();
+    other.dialect = "phoenix".into();
+    let names = |runs: &[Run]| view::names(runs);
+    assert_eq!(names(&[sample::broadcast_run(), other.clone()]), ["node-ws json", "node-ws phoenix"]);
+    assert_eq!(names(&[other.clone(), other]), ["node-ws (1)", "node-ws (2)"]);
+}

@@ -1,0 +1,66 @@
+//! The steps of a run as a table of text, for every format that has tables.
+
+use results::{Run, Step};
+use stats::Histogram;
+
+use crate::format::{bytes, count, duration, rate};
+
+/// Names of the columns and a row of cells for each step, as plain text.
+pub(crate) struct StepTable {
+    /// One for each column.
+    pub(crate) names: Vec<String>,
+    /// One for each step; a figure that does not apply is an empty cell.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// The steps of a run.
+pub(crate) fn step_table(run: &Run) -> StepTable {
+    let figures = shown(run);
+    let mut names = vec!["clients".to_string()];
+    for name in &figures {
+        names.extend(["p50", "p95", "p99", "max"].map(|statistic| format!("{name} {statistic}")));
+    }
+    let rest = ["rate", "received", "missing", "errors", "server CPU", "server RSS", "bottleneck"];
+    names.extend(rest.map(String::from));
+    StepTable { names, rows: run.steps.iter().map(|step| step_cells(step, &figures)).collect() }
+}
+
+/// The timed figures that any step has, of those that belong in the table.
+fn shown(run: &Run) -> Vec<&'static str> {
+    let any = |name: &&str| {
+        let has = |step: &Step| step.figures.named().iter().any(|(known, h)| known == name && !h.is_empty());
+        run.steps.iter().any(has)
+    };
+    let exchanged: Vec<_> = ["rtt", "delivery", "completion"].into_iter().filter(any).collect();
+    if exchanged.is_empty() { vec!["handshake"] } else { exchanged }
+}
+
+fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
+    let mut cells = vec![count(step.clients)];
+    for (_, histogram) in step.figures.named().iter().filter(|(name, _)| figures.contains(name)) {
+        cells.extend([0.5, 0.95, 0.99].map(|q| quantile(histogram, q)));
+        cells.push(quantile(histogram, 1.0));
+    }
+    let exchanged = step.counts.sent > 0 || step.counts.expected > 0;
+    let counted = |value| if exchanged { count(value) } else { String::new() };
+    let server = step.server.as_ref();
+    cells.extend([
+        step.rates.achieved_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default(),
+        counted(step.counts.received),
+        counted(step.counts.missing),
+        count(step.errors.total()),
+        server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
+        server.and_then(|s| s.rss_bytes_peak).map(|rss| bytes(rss as f64)).unwrap_or_default(),
+        step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
+    ]);
+    cells
+}
+
+/// A quantile, `?` after it where it rests on too few samples; nothing when there are none.
+pub(crate) fn quantile(histogram: &Histogram, q: f64) -> String {
+    if histogram.is_empty() {
+        return String::new();
+    }
+    let mark = if q < 1.0 && histogram.is_marked(q) { "?" } else { "" };
+    duration(histogram.quantile_ns(q)) + mark
+}
