@@ -5,6 +5,7 @@
 
 pub mod cases;
 pub mod client;
+pub mod exact;
 pub mod hostile;
 pub mod node;
 pub mod process;

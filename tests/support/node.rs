@@ -30,11 +30,15 @@ impl Scripts {
 
     /// Runs a script, which says `ok` at the end if all was as it should be. Panics otherwise.
     pub fn run(&self, script: &str, arguments: &[&str]) {
-        let mut process =
-            Process::start(Command::new("node").arg(script).args(arguments).current_dir(&self.folder));
-        let status = process.wait(WITHIN);
-        let (stdout, stderr) = process.into_output();
-        let ended_well = status.is_some_and(|status| status.success()) && stdout.trim() == "ok";
-        assert!(ended_well, "{script} {arguments:?}: {status:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
+        judge(Command::new("node").arg(script).args(arguments).current_dir(&self.folder));
     }
+}
+
+/// Runs a program that says `ok` at the end if all was as it should be. Panics otherwise.
+pub fn judge(command: &mut Command) {
+    let mut process = Process::start(command);
+    let status = process.wait(WITHIN);
+    let (stdout, stderr) = process.into_output();
+    let ended_well = status.is_some_and(|status| status.success()) && stdout.trim() == "ok";
+    assert!(ended_well, "{command:?}: {status:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
 }

@@ -15,7 +15,7 @@ pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
     pub(crate) url: Option<String>,
 
-    /// The protocol inside WebSocket messages: raw, json, binary, actioncable, phoenix, socketio, or your own in FILE.toml
+    /// The protocol spoken: raw, json, binary, actioncable, phoenix, sockjs, socketio, or your own in FILE.toml
     #[arg(long, visible_alias = "server-type", value_name = "NAME", help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
     /// Bytes of padding in each message (raw: bytes of the message) [default: 0; raw: 33]

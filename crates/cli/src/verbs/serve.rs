@@ -19,10 +19,11 @@ use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 use crate::fault;
 
-/// A server to measure against: raw, json and binary messages over WebSocket, and HTTP
+/// A server to measure against: every dialect over WebSocket and over requests, and HTTP
 ///
-/// Any message comes back to its sender; {"type":"broadcast",…} (or its binary form) goes to everybody, and the sender
-/// gets a broadcastResult. GET / answers 200 with an empty body. Stops on Ctrl-C or SIGTERM.
+/// At /ws, and wherever nothing else is, any message comes back to its sender; {"type":"broadcast",…} (or its binary form)
+/// goes to everybody, and the sender gets a broadcastResult. /cable is Action Cable, /socket/websocket Phoenix, /sockjs
+/// SockJS, /socket.io/ Socket.IO. GET / answers 200 with an empty body. Stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {

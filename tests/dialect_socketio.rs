@@ -1,0 +1,135 @@
+//! Socket.IO with programs that others wrote: throng's server against the official client, the last of its predecessor
+//! and that of Python; the generator against socket.io, of this version and of the one before.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use support::node::Scripts;
+use support::skip;
+use support::target::{Target, Unavailable, complete};
+use support::throng::{Server, run, throng};
+use support::{exact, node};
+
+const TRANSPORTS: [&str; 3] = ["websocket", "polling", "upgrade"];
+
+/// One server at a time: two would slow each other down.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+/// A server whose heartbeats are soon seen. Sessions are found by whichever thread a connection came to.
+fn server() -> Server {
+    Server::start(&["--threads", "2", "--socketio-ping-interval", "300ms", "--socketio-ping-timeout", "5s"])
+}
+
+#[test]
+fn the_server_against_the_official_clients() {
+    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let scripts = match Scripts::install("socketio") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
+    };
+    let server = server();
+    let url = format!("http://{}", server.address);
+    for transport in TRANSPORTS {
+        scripts.run("client.js", &[&url, transport]);
+        scripts.run("legacy.js", &[&url, transport]);
+    }
+}
+
+#[test]
+fn the_server_against_the_client_of_python() {
+    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/socketio");
+    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --requirement requirements.txt";
+    if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(&folder)) {
+        return skip("python-socketio (PyPI)", &why);
+    }
+    let server = server();
+    let url = format!("http://{}", server.address);
+    for transport in TRANSPORTS {
+        let mut python = Command::new(folder.join(".venv/bin/python"));
+        node::judge(python.args(["client.py", &url, transport]).current_dir(&folder));
+    }
+}
+
+#[test]
+fn the_generator_against_socket_io_and_its_predecessor() {
+    for (variant, eio) in [(None, "4"), (Some("2"), "3")] {
+        let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match Target::start_as("socketio-node", variant) {
+            Ok(target) => {
+                drive(&target.url(), eio);
+                target.stop();
+            }
+            Err(Unavailable(why)) => skip("socketio-node", &why),
+        }
+    }
+}
+
+#[test]
+fn the_generator_against_the_server() {
+    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let server = server();
+    let url = format!("http://{}/socket.io/", server.address);
+    for eio in ["4", "3"] {
+        drive(&url, eio);
+    }
+    for transport in TRANSPORTS {
+        let flags = ["--dialect", "socketio", "--transport", transport];
+        let custom = ["--namespace", "/custom", "--auth", r#"{"user":1}"#];
+        exact::broadcast(&url, &[&flags[..], &custom].concat());
+    }
+}
+
+/// Echoes and broadcasts over each transport: as events, with acknowledgements, with attachments.
+fn drive(url: &str, eio: &str) {
+    for transport in TRANSPORTS {
+        let flags = ["--dialect", "socketio", "--eio", eio, "--transport", transport];
+        let results = exact::echo(url, &flags);
+        assert_eq!(results["dialect"], format!("socketio/{transport}"));
+        exact::broadcast(url, &flags);
+        exact::broadcast(url, &[&flags[..], &["--ack", "callback", "--binary"]].concat());
+    }
+}
+
+#[test]
+fn refusals_are_told_apart() {
+    let server = Server::start(&["--origin", "http://good.example", "--socketio-max-payload", "300"]);
+    let url = format!("http://{}", server.address);
+    for (path, flags, error) in [
+        ("/socket.io/", &["--namespace", "/nowhere"][..], "rejected_namespace"),
+        ("/socket.io/", &["--namespace", "/nowhere", "--transport", "polling"], "rejected_namespace"),
+        ("/socket.io/", &["--origin", "http://bad.example"], "http_status"),
+        ("/socket.io/", &["--origin", "http://bad.example", "--transport", "polling"], "http_status"),
+        ("/nothing", &["--transport", "polling"], "http_status"),
+    ] {
+        let mut command =
+            throng(["echo", &format!("{url}{path}"), "--dialect", "socketio", "--format", "json"]);
+        command.args(["--clients", "3", "--duration", "200ms", "--connect-timeout", "3s"]).args(flags);
+        run(&mut command, Duration::from_secs(20)).assert_no_server(error, 3);
+    }
+    for (transport, error) in [("websocket", "closed"), ("polling", "http_status")] {
+        let mut command = throng(["echo", &format!("{url}/socket.io/"), "--dialect", "socketio"]);
+        command.args([
+            "--clients",
+            "1",
+            "--duration",
+            "200ms",
+            "--drain-timeout",
+            "1s",
+            "--transport",
+            transport,
+        ]);
+        let outcome = run(command.args(["--payload-padding", "400"]), Duration::from_secs(20));
+        assert!(outcome.stdout.contains(error), "above what the server takes: {transport}: {outcome}");
+    }
+    let bad = run(
+        throng(["echo", "--dialect", "socketio"]).args(["--transport", "pigeon"]),
+        Duration::from_secs(20),
+    );
+    assert_eq!(bad.code, Some(2), "{bad}");
+    assert!(bad.stderr.contains("--transport") && bad.stderr.contains("upgrade"), "{bad}");
+}
