@@ -74,3 +74,29 @@ fn slow_readers_are_load_and_nothing_is_due_to_them() {
     let read_max = 5 * 2_048 * 8 / 400;
     assert!((1..read_max).contains(&of("slow_received")), "{}", of("slow_received"));
 }
+
+#[test]
+fn messages_of_many_sizes_and_with_data_come_back_as_sent() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("people.csv");
+    std::fs::write(&file, "user,text\nann,hello\nbob,\"say \"\"hi\"\"\"\neve,päuschen\n").unwrap();
+    let data = format!("--data {}", file.display());
+    for flags in [
+        "echo --payload 100..4KiB",
+        "echo --dialect json --payload 0..20000 --threads 2",
+        &format!("echo {data} --text"),
+        &format!("broadcast --dialect json {data} --threads 2"),
+    ] {
+        let (verb, flags) = flags.split_once(' ').unwrap();
+        let results = results(&server, verb, &format!("--clients 5 --rate 200 --duration 1s {flags}"));
+        let of = |name| sum_of(&results, name);
+        assert_eq!((of("sent"), of("received")), (200, of("expected")), "{flags}: {results:#}");
+        assert_eq!((of("missing"), of("corrupt"), of("unexpected")), (0, 0, 0), "{flags}: {results:#}");
+    }
+    // Evenly spaced from 100 to 730, 64 sizes; a server that takes no more than 400 bytes takes those up to there.
+    let narrow = Server::start(&["--max-message", "400"]);
+    let results =
+        results(&narrow, "echo", "--clients 64 --rate 64 --duration 1s --payload 100..730 --threads 1");
+    assert_eq!(sum_of(&results, "received"), 31, "{results:#}");
+}

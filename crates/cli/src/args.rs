@@ -7,6 +7,7 @@ use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
 
 use crate::dialect_args::DialectArgs;
+use crate::payload::{self, Sizes};
 
 /// Where to, how to speak, with what, and what to print. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
@@ -18,9 +19,12 @@ pub(crate) struct RunArgs {
     /// The protocol spoken: raw, json, binary, actioncable, phoenix, sockjs, socketio, or your own in FILE.toml
     #[arg(long, visible_alias = "server-type", value_name = "NAME", help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
-    /// Bytes of padding in each message (raw: bytes of the message) [default: 0; raw: 33]
-    #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = units::bytes, help_heading = "Messages")]
-    pub(crate) payload_padding: Option<u64>,
+    /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB: all sizes between [default: 0; raw: 33]
+    #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]
+    pub(crate) payload_padding: Option<Sizes>,
+    /// A CSV file whose rows the messages carry in turn, as JSON objects (raw and json)
+    #[arg(long, value_name = "FILE", conflicts_with = "payload_padding", help_heading = "Messages")]
+    pub(crate) data: Option<PathBuf>,
     /// Send raw messages as text, not binary
     #[arg(long, help_heading = "Messages")]
     pub(crate) text: bool,

@@ -178,6 +178,8 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "binary" => "--binary",
         "transport" => "--transport",
         "custom" => "--dialect",
+        "sizes" => "--payload-padding",
+        "rows" => "--data",
         "method" => "--method",
         "pipelining" => "--pipelining",
         "keep_alive" => "--no-keep-alive",

@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod fault;
 mod pages;
+mod payload;
 mod plan;
 mod progress;
 mod rates;

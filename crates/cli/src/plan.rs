@@ -12,6 +12,7 @@ use crate::args::RunArgs;
 use crate::custom;
 use crate::dialect_args;
 use crate::exit::Failure;
+use crate::payload;
 use crate::target::Target;
 
 /// A step has drained when nothing has arrived for this long.
@@ -72,7 +73,9 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
         headers: args.headers.clone(),
         userinfo: target.userinfo.clone(),
         deflate: args.compress,
-        payload_bytes: args.payload_padding.map(|n| bytes("--payload-padding", n)).transpose()?,
+        payload_bytes: args.payload_padding.map(|sizes| sizes.min),
+        payload_bytes_max: args.payload_padding.and_then(|sizes| sizes.max),
+        rows: Arc::new(args.data.as_deref().map(payload::rows).transpose()?.unwrap_or_default()),
         text: args.text,
         message_bytes_max: bytes("--max-message", args.max_message)?,
         of_dialect: args.dialect_args.options(),

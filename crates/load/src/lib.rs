@@ -14,6 +14,7 @@ mod plan;
 mod rule;
 mod schedule;
 mod segment;
+mod sizes;
 
 pub use backoff::backoff_ns;
 pub use crowd::{Churn, Slow};

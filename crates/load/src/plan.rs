@@ -3,11 +3,13 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::crowd::{Churn, Slow, is_picked};
 use crate::schedule::Schedule;
+use crate::sizes;
 
 /// What every worker of a run is told once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +77,10 @@ pub struct Speech {
     pub deflate: bool,
     /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
     pub payload_bytes: Option<u32>,
+    /// Messages have sizes from that to this, each equally often.
+    pub payload_bytes_max: Option<u32>,
+    /// Messages carry these in turn: JSON values; empty: padding.
+    pub rows: Arc<Vec<String>>,
     /// Raw messages are text, not binary.
     pub text: bool,
     /// The largest message that is accepted from the server.
@@ -113,7 +119,13 @@ impl Speech {
             payload: wire::Payload { padding: self.payload_bytes, text: self.text },
             of_dialect: self.of_dialect.clone(),
         };
-        wire::Config::new(options).map_err(BadSpeech::Option)
+        let config = wire::Config::new(options).map_err(BadSpeech::Option)?;
+        let config = match (self.payload_bytes, self.payload_bytes_max) {
+            (Some(min), Some(max)) => config.with_sizes(&sizes::spread(min, max)),
+            _ if self.rows.is_empty() => Ok(config),
+            _ => config.with_rows(&self.rows),
+        };
+        config.map_err(BadSpeech::Option)
     }
 }
 

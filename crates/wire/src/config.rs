@@ -91,6 +91,8 @@ pub struct Config {
     /// The field lines that all requests of a client share, besides `Host`.
     fields: Vec<u8>,
     parts: Parts,
+    /// What messages end with in turn, where they differ.
+    pub(crate) tails: Vec<Vec<u8>>,
 }
 
 impl Config {
@@ -105,7 +107,7 @@ impl Config {
         }
         let fields = encode_fields(&options);
         let upgrade = encode_upgrade(&options, &fields);
-        Ok(Config { options, upgrade, fields, parts })
+        Ok(Config { options, upgrade, fields, parts, tails: Vec::new() })
     }
 
     /// What was asked for.

@@ -19,6 +19,7 @@ pub mod room;
 pub mod server;
 pub mod session;
 pub mod stamp;
+mod variety;
 pub mod ws;
 
 pub use client::Client;

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use wire::{
     BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Io, Kind, Limits, Options, Payload,
-    Reason, Role,
+    Reason, Role, Stamp,
 };
 
 /// A client's handshake against an answer with `from` replaced, whole and byte by byte.
@@ -193,9 +193,14 @@ fn pings_are_answered_masked() {
 
 /// What a client sends, unmasked.
 fn sent(cfg: &Config, kind: Kind) -> Vec<u8> {
+    message(cfg, kind, stamp(5))
+}
+
+/// The message with this stamp, unmasked.
+fn message(cfg: &Config, kind: Kind, stamp: Stamp) -> Vec<u8> {
     let (mut client, mut io, answer) = opening(cfg, "");
     client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
-    client.send(cfg, 0, 1_478_000_000_123_456_789, kind, stamp(5), &mut io);
+    client.send(cfg, 0, 1_478_000_000_123_456_789, kind, stamp, &mut io);
     let mut out = std::mem::take(io.out(0));
     let header = match out[1] & 0x7f {
         126 => 8,
@@ -234,6 +239,39 @@ fn messages_are_as_documented() {
     let head = [&b"b\0\0\0\x24"[..], &1_478_000_000_123_456_789u64.to_be_bytes()].concat();
     assert_eq!(binary, [&head[..], &stamp(5).to_binary()].concat());
     assert_eq!(sent(&json(Some(70_000)), Kind::Echo).len(), 38 + 19 + 8 + 55 + 13 + 70_000 + 3);
+}
+
+#[test]
+fn messages_may_differ_in_size_and_in_what_they_carry() {
+    let raw = config(DialectId::Raw).with_sizes(&[40, 50, 60]).unwrap();
+    let rows = [r#"{"a":"1"}"#.to_owned(), r#"{"a":"2"}"#.to_owned()];
+    let json = config(DialectId::Json).with_rows(&rows).unwrap();
+    let mut sizes: Vec<usize> = (0..3).map(|n| message(&raw, Kind::Echo, stamp(n)).len()).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [40, 50, 60], "each in turn");
+    assert_ne!(message(&json, Kind::Echo, stamp(0)), message(&json, Kind::Echo, stamp(1)));
+    for n in 0..4 {
+        let message = String::from_utf8(message(&json, Kind::Echo, stamp(n))).unwrap();
+        assert!(rows.iter().any(|row| message.ends_with(&format!(r#"","data":{row}}}}}"#))), "{message}");
+    }
+    for (cfg, opcode) in [(&raw, 0x82), (&json, 0x81)] {
+        for n in 0..4 {
+            let sent = message(cfg, Kind::Echo, stamp(n));
+            let [Event::Message { role: Role::Echo, stamp: back, .. }] =
+                receive(cfg, "", &plain(opcode, &sent)).events[..]
+            else {
+                panic!("message {n} is not known again")
+            };
+            assert_eq!(back, stamp(n));
+        }
+    }
+    let other = [&message(&raw, Kind::Echo, stamp(0))[..], b"1"].concat();
+    assert!(
+        matches!(receive(&raw, "", &plain(0x82, &other)).events[..], [Event::Corrupt { .. }]),
+        "a size not its own"
+    );
+    let refused = config(DialectId::Phoenix).with_sizes(&[40, 50]).unwrap_err();
+    assert!(matches!(refused, BadOption::OfDialect { option: "sizes", .. }));
 }
 
 #[test]

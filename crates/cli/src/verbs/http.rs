@@ -173,10 +173,11 @@ impl Http {
     }
 
     fn refuse_what_http_lacks(&self) -> Result<(), Failure> {
-        let RunArgs { dialect, payload_padding, text, compress, subprotocols, .. } = &self.run;
+        let RunArgs { dialect, payload_padding, data, text, compress, subprotocols, .. } = &self.run;
         let foreign = [
             (dialect.as_ref().is_some_and(|name| name != "http"), "--dialect"),
             (payload_padding.is_some(), "--payload-padding"),
+            (data.is_some(), "--data"),
             (*text, "--text"),
             (*compress, "--compress"),
             (!subprotocols.is_empty(), "--subprotocol"),

@@ -49,7 +49,7 @@ impl ClientDialect for Client {
         };
         let bytes = message.wire_bytes;
         on(match found {
-            Found::At { stamp, offset: 0 } if link.cfg.is_tail(&payload[after..]) => {
+            Found::At { stamp, offset: 0 } if link.cfg.is_tail_of(stamp, &payload[after..]) => {
                 Event::Message { role: Role::Echo, stamp, bytes }
             }
             Found::None => Event::Foreign { bytes },
@@ -62,7 +62,7 @@ impl ClientDialect for Client {
     fn send<I: Io>(&mut self, link: &mut Link<'_, I>, _unix_ns: u64, kind: Kind, stamp: Stamp) {
         assert!(kind == Kind::Echo, "raw has no broadcast");
         let text = link.cfg.options().payload.text;
-        let tail = link.cfg.tail();
+        let tail = link.cfg.tail_of(stamp);
         link.sender.message(link.io, text, |out| {
             match text {
                 true => out.extend_from_slice(&stamp.to_text()),
