@@ -109,6 +109,9 @@ pub(crate) struct RunArgs {
     /// Leave the results file in this directory
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Write every event into this Parquet file: docs/EVENTS.md, throng events
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) events: Option<PathBuf>,
     /// Keep the run here [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,

@@ -8,6 +8,7 @@ mod crowd;
 mod custom;
 mod dialect_args;
 mod doctor;
+mod event_log;
 mod exit;
 mod fault;
 mod pages;
@@ -29,7 +30,9 @@ use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
 use crate::verbs::report::Report;
 use crate::verbs::targets::Targets;
-use crate::verbs::{broadcast, child, completions, echo, guard, http, idle, runs, saturate, serve, storm};
+use crate::verbs::{
+    broadcast, child, completions, echo, events, guard, http, idle, runs, saturate, serve, storm,
+};
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
@@ -62,6 +65,7 @@ enum Verb {
     Runs(runs::Runs),
     Report(Report),
     Targets(Targets),
+    Events(events::Events),
     Doctor(Doctor),
     Calibrate(Calibrate),
     Completions(completions::Completions),
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Targets(targets) => targets.run(),
+        Verb::Events(events) => events.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),
         Verb::Completions(completions) => completions.run(),

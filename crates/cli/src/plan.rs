@@ -57,6 +57,7 @@ pub(crate) fn plan(
             local_addrs,
         },
         draining: Draining { quiet_ns: QUIET_NS.min(args.drain_timeout), timeout_ns: args.drain_timeout },
+        records_events: args.events.is_some(),
         epoch_ns: clock::monotonic_ns(),
         seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
     })

@@ -14,6 +14,7 @@ use results::{Environment, Run, Step, TrustNote, Warmup, verdict};
 use crate::args::RunArgs;
 use crate::calibration::{Calibration, Work};
 use crate::custom;
+use crate::event_log::EventLog;
 use crate::exit::{Exit, Failure};
 use crate::plan;
 use crate::progress::Live;
@@ -66,6 +67,9 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     let watch = ServerWatch::new(server_pid);
     let mut crew = Crew::start(&plan, &shape, watch, child::command)
         .map_err(|error| Failure::could_not("start the workers", error))?;
+    if let Some(events) = &desk.events {
+        events.connect(&mut crew);
+    }
     let mut broken = None;
     while let Some(order) = desk.poll(&mut course) {
         let outcome = match crew.measure(order, &mut desk.live) {
@@ -80,8 +84,9 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     }
     let memory = stats::fit::line(crew.watch().growth());
     desk.run.verdict.memory_per_client = memory.filter(|_| desk.run.scenario == "idle");
-    if broken.is_none() {
-        crew.finish(&mut desk.live);
+    match broken {
+        None => crew.finish(&mut desk.live),
+        Some(_) => drop(crew),
     }
     drop(target); // the built-in server may go now
     let exit = desk.finish(&course)?;
@@ -101,6 +106,7 @@ struct Desk<'a> {
     work: Work,
     calibration: Option<Calibration>,
     sink: Sink,
+    events: Option<EventLog>,
     live: Live,
     run: Run,
 }
@@ -110,6 +116,7 @@ impl<'a> Desk<'a> {
         let Request { args, scenario, .. } = *request;
         let limit =
             |flag, text: &str| Limit::parse(text, scenario).map_err(|error| Failure::usage(flag, error));
+        let run = blank(request);
         let style = Style { percentile: request.percentile, ansi: wants_colour() };
         Ok(Self {
             args,
@@ -121,8 +128,9 @@ impl<'a> Desk<'a> {
             work: Work::of(&request.plan),
             calibration: Calibration::load(),
             sink: Sink::new(args, style)?,
+            events: args.events.as_ref().map(|path| EventLog::create(path, &run)).transpose()?,
             live: Live::new(args.quiet)?,
-            run: blank(request),
+            run,
         })
     }
 
@@ -186,6 +194,7 @@ impl<'a> Desk<'a> {
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         step.bottleneck = Some(verdict::judge(&step, self.run.steps.last()));
         step.marks = verdict::marks(&step, self.quantile, self.live.was_interrupted());
+        step.marks.extend(self.events.as_mut().and_then(EventLog::settle));
         step
     }
 
@@ -196,6 +205,9 @@ impl<'a> Desk<'a> {
             self.run.verdict.levels = results::levels::levels(&self.run.steps);
         }
         let exit = self.exit();
+        if let Some(events) = self.events.take() {
+            events.finish(self.args.quiet);
+        }
         self.sink.finish(&self.run)?;
         Ok(exit)
     }

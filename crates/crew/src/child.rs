@@ -101,7 +101,13 @@ pub fn run_child() -> io::Result<()> {
     let (reports, outbox) = mpsc::channel();
     let writer = thread::spawn(move || {
         let mut stdout = BufWriter::new(io::stdout().lock());
-        outbox.iter().try_for_each(|report: Report| frame::write(&mut stdout, &report))
+        outbox.iter().try_for_each(|report: Report| {
+            let written = frame::write(&mut stdout, &report);
+            if let Report::Events(batch) = report {
+                batch.go_home();
+            }
+            written
+        })
     });
     match Threads::start(&brief.plan, &brief.segments, &brief.cpus, &reports) {
         Ok(mut workers) => {

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io;
 use std::process::Command as Process;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
 use std::time::Duration;
 
+use engine::events::Batch;
 use engine::{Command, Report};
 use load::{Draining, Plan, Segment, StepOrder, Workload};
 use net::clock;
@@ -117,6 +118,14 @@ pub struct Crew {
     rss_grown: u64,
     usable: u64,
     watch: ServerWatch,
+    log: Option<Log>,
+}
+
+/// Where events go that workers were to note.
+struct Log {
+    queue: SyncSender<Batch>,
+    /// Events that found the queue full.
+    lost: u64,
 }
 
 enum Agent {
@@ -157,9 +166,16 @@ impl Crew {
             rss_grown: 0,
             usable: 0,
             watch,
+            log: None,
         };
         crew.rss_before = crew.rss_bytes();
         Ok(crew)
+    }
+
+    /// Hands the events that the plan had workers note to this queue. One that is full is not waited for: what does not
+    /// fit is lost, and a later batch says how much that was.
+    pub fn log_events(&mut self, queue: SyncSender<Batch>) {
+        self.log = Some(Log { queue, lost: 0 });
     }
 
     /// Measures one step. When interrupted, what was measured so far is the step.
@@ -306,10 +322,15 @@ impl Crew {
                     missing -= 1;
                 }
                 Ok(Report::Delta(delta)) => _ = merge.add(&delta),
+                Ok(Report::Events(batch)) => self.log(batch),
                 Ok(Report::Failed { worker, message }) => return Err(Error::Worker { worker, message }),
                 Ok(_) => {}
                 Err(_) => return Err(Error::Stuck),
             }
+        }
+        if let Some(log) = self.log.as_mut().filter(|log| log.lost > 0) {
+            // Between two steps there is time to wait. A log that is gone counts nothing any more.
+            let _ = log.queue.send(Batch { lost: std::mem::take(&mut log.lost), ..Batch::default() });
         }
         Ok(())
     }
@@ -330,10 +351,24 @@ impl Crew {
                 observer.handle_progress(&progress(merge, phase));
                 Ok(None)
             }
+            Ok(Report::Events(batch)) => {
+                self.log(batch);
+                Ok(None)
+            }
             Ok(Report::Failed { worker, message }) => Err(Error::Worker { worker, message }),
             Ok(report) => Ok(Some(report)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Error::Stuck),
+        }
+    }
+
+    fn log(&mut self, mut batch: Batch) {
+        let Some(log) = &mut self.log else { return batch.go_home() };
+        batch.lost += std::mem::take(&mut log.lost);
+        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = log.queue.try_send(batch)
+        {
+            log.lost = batch.lost + batch.entries.len() as u64;
+            batch.go_home();
         }
     }
 

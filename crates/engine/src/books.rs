@@ -8,6 +8,7 @@ use crate::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts, Copy};
 use crate::cause::Cause;
 use crate::churn::Churn;
 use crate::echoes::{Answer, Echoes};
+use crate::events::{Entry, Kind};
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
 use crate::pace::Pace;
@@ -122,9 +123,11 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A client is usable from now on.
-    pub(crate) fn handle_usable(&mut self, record: &mut Record, now_ns: u64) {
+    pub(crate) fn handle_usable(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+        let taken_ns = now_ns - record.started_ns;
+        self.meter.note(|| Entry::new(Kind::Handshake, now_ns, client).latency(taken_ns));
         self.meter.figures.ready.record_ns(now_ns - record.since_ns);
-        self.meter.figures.handshake.record_ns(now_ns - record.started_ns);
+        self.meter.figures.handshake.record_ns(taken_ns);
         self.meter.counts.connected += 1;
         record.state = State::Usable;
         let lost_ns = std::mem::take(&mut record.lost_ns);
@@ -172,25 +175,28 @@ impl Books<'_> {
             Event::Message { .. } if self.record.state == State::Closing => {}
             Event::Message { role, stamp, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
-                self.message(role, stamp);
+                self.message(role, stamp, bytes);
             }
             Event::Upgraded => {
                 self.ledger.meter.figures.upgrade.record_ns(self.now_ns - self.record.since_ns);
                 self.record.since_ns = self.now_ns;
             }
-            Event::Usable => self.ledger.handle_usable(self.record, self.now_ns),
+            Event::Usable => self.ledger.handle_usable(self.client, self.record, self.now_ns),
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
+                self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
             }
-            Event::Foreign { bytes } => self.ledger.meter.error("unrecognised", self.now_ns, || {
-                format!("a message of {bytes} bytes that was never sent")
-            }),
+            Event::Foreign { bytes } => {
+                self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
+                    format!("a message of {bytes} bytes that was never sent")
+                })
+            }
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
             Event::Wrong(wrong) => {
-                self.ledger.meter.error(wrong.name(), self.now_ns, || wrong.to_string());
+                self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
             }
             Event::Broken(failure) => {
-                self.ledger.meter.error(failure.name(), self.now_ns, || failure.to_string());
+                self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
             }
             // A server that says why it closes says so before.
             Event::Rejected(rejection) => _ = self.end.get_or_insert(Cause::Rejected(rejection)),
@@ -198,20 +204,20 @@ impl Books<'_> {
         }
     }
 
-    fn message(&mut self, role: Role, stamp: Stamp) {
+    fn message(&mut self, role: Role, stamp: Stamp, bytes: u32) {
         let Some(number) = self.ledger.step.number(stamp.seq) else {
-            return self.ledger.meter.counts.unexpected += 1;
+            return self.unexpected(stamp, bytes);
         };
         match (self.workload, role) {
-            (Workload::Echo, Role::Echo) => self.echo(stamp, number),
-            (Workload::Broadcast, Role::Ack) => self.ack(stamp, number),
+            (Workload::Echo, Role::Echo) => self.echo(stamp, number, bytes),
+            (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
             (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
-                self.copy(stamp, number);
+                self.copy(stamp, number, bytes);
                 if !self.has_ack && self.is_own(stamp) {
-                    self.ack(stamp, number);
+                    self.ack(stamp, number, bytes);
                 }
             }
-            _ => self.ledger.meter.counts.unexpected += 1,
+            _ => self.unexpected(stamp, bytes),
         }
     }
 
@@ -219,53 +225,82 @@ impl Books<'_> {
         stamp.worker == self.worker && stamp.client == self.client
     }
 
-    fn echo(&mut self, stamp: Stamp, number: u32) {
+    fn unexpected(&mut self, stamp: Stamp, bytes: u32) {
+        self.ledger.meter.counts.unexpected += 1;
+        self.note(Kind::Unexpected, stamp, None, bytes);
+    }
+
+    fn duplicate(&mut self, stamp: Stamp, number: u32, bytes: u32) {
+        self.ledger.meter.counts.duplicate += 1;
+        self.note(Kind::Duplicate, stamp, Some(number), bytes);
+    }
+
+    fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) {
         let echoes = &mut self.record.echoes;
+        let number = echoes.widen(low, NUMBER_MASK);
         let is_own = stamp.worker == self.worker && stamp.client == self.client;
-        let answer =
-            if is_own { echoes.handle(echoes.widen(number, NUMBER_MASK)) } else { Answer::Unexpected };
+        let answer = if is_own { echoes.handle(number) } else { Answer::Unexpected };
         match answer {
-            Answer::Unexpected => return self.ledger.meter.counts.unexpected += 1,
-            Answer::Duplicate => return self.ledger.meter.counts.duplicate += 1,
+            Answer::Unexpected => return self.unexpected(stamp, bytes),
+            Answer::Duplicate => return self.duplicate(stamp, number, bytes),
             Answer::Reordered => self.ledger.meter.counts.reordered += 1,
             Answer::InOrder => {}
         }
+        self.note(Kind::Receive, stamp, Some(number), bytes);
         self.received();
         self.answered(stamp.intended_ns, stamp.sent_ns());
     }
 
-    fn ack(&mut self, stamp: Stamp, number: u32) {
+    fn ack(&mut self, stamp: Stamp, number: u32, bytes: u32) {
         let is_own = self.is_own(stamp);
         match self.ledger.step.sent.get_mut(number as usize) {
             Some(sent) if is_own && sent.client == self.client => {
                 if std::mem::replace(&mut sent.acknowledged, true) {
                     // A dialect without acknowledgements: the second own copy is counted as a copy already.
-                    self.ledger.meter.counts.duplicate += u64::from(self.has_ack);
+                    if self.has_ack {
+                        self.duplicate(stamp, number, bytes);
+                    }
                     return;
                 }
             }
-            _ => return self.ledger.meter.counts.unexpected += 1,
+            _ => return self.unexpected(stamp, bytes),
         }
         self.ledger.meter.acks += 1;
+        self.note(Kind::Ack, stamp, Some(number), bytes);
         self.answered(stamp.intended_ns, stamp.sent_ns());
     }
 
-    fn copy(&mut self, stamp: Stamp, number: u32) {
+    fn copy(&mut self, stamp: Stamp, number: u32, bytes: u32) {
         if self.record.is_slow {
-            return self.ledger.meter.counts.slow_received += 1;
+            self.ledger.meter.counts.slow_received += 1;
+            let late = Entry::new(Kind::Receive, self.now_ns, self.client).bytes(bytes);
+            return self.ledger.meter.note_detailed(late, "slow");
         }
         if stamp.sent_ns() + stamp::LAG_UNIT_NS < self.record.since_ns {
             return; // sent before it was there: not due to it
         }
         match self.ledger.step.broadcasts.handle(stamp.worker, stamp.client, number, self.client, self.now_ns)
         {
-            Copy::Duplicate => return self.ledger.meter.counts.duplicate += 1,
+            Copy::Duplicate => return self.duplicate(stamp, number, bytes),
             Copy::Reordered => self.ledger.meter.counts.reordered += 1,
             Copy::InOrder => {}
         }
         self.record.copies += 1;
+        self.note(Kind::Receive, stamp, Some(number), bytes);
         self.received();
         self.ledger.meter.figures.delivery.record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
+    }
+
+    /// Notes what came in; its number, unless it is of another step.
+    #[inline]
+    fn note(&mut self, kind: Kind, stamp: Stamp, number: Option<u32>, bytes: u32) {
+        let (now_ns, client, workers, worker) = (self.now_ns, self.client, self.workers, stamp.worker);
+        self.ledger.meter.note(|| {
+            let entry = Entry::new(kind, now_ns, client).bytes(bytes);
+            let Some(number) = number else { return entry };
+            let sender = stamp.client.wrapping_mul(workers.into()).wrapping_add(worker.into());
+            entry.message(sender, number).latency(now_ns.saturating_sub(stamp.intended_ns))
+        });
     }
 
     fn received(&mut self) {

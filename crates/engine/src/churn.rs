@@ -87,7 +87,7 @@ impl Worker {
         self.ledger.handle_unusable(&self.clients[index as usize].record, now_ns);
         self.ledger.meter.counts.left += 1;
         let client = &mut self.clients[index as usize];
-        client.close(index, &mut self.shared);
+        client.close(index, &mut self.shared, &mut self.ledger.meter);
         let wait_ns = if client.record.state == State::Closing { CLOSE_TIMEOUT_NS } else { 0 };
         if let Some(returns) = &mut self.ledger.step.returns {
             returns.handle_departure(index, now_ns + wait_ns);

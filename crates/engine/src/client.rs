@@ -10,6 +10,7 @@ use wire::{Kind, Stamp, StreamId};
 
 use crate::books::{Books, Ledger, Record, Sent, State};
 use crate::cause::Cause;
+use crate::events::{self, Entry};
 use crate::link::cause_of;
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
@@ -113,7 +114,7 @@ impl Client {
         if !is_transport || !self.session.handle_lost(wire, *now_ns, token.stream, output) {
             return Err(cause);
         }
-        meter.error(cause.kind(), *now_ns, || cause.to_string());
+        meter.error(cause.kind(), token.client, *now_ns, || cause.to_string());
         self.flush(token.client, shared)
     }
 
@@ -168,7 +169,7 @@ impl Client {
         self.session.handle_open(&shared.wire, shared.now_ns, token.stream, &mut shared.output);
         if self.record.state == State::Opening && self.session.is_usable() {
             // Nothing is to be said first: the session has no event to tell of it.
-            ledger.handle_usable(&mut self.record, shared.now_ns);
+            ledger.handle_usable(token.client, &mut self.record, shared.now_ns);
         }
         self.flush(token.client, shared)
     }
@@ -343,17 +344,26 @@ impl Client {
         let stamp = Stamp::new(shared.segment.worker, index, seq, intended_ns, now_ns);
         let unix_ns = now_ns.wrapping_add(shared.unix_minus_monotonic_ns);
         self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
+        let bytes = shared.output.len();
         self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
             self.handle_broken(token, cause, shared, &mut ledger.meter)
-        })
+        })?;
+        let (sender, late_ns) = (shared.number(index), now_ns.saturating_sub(intended_ns));
+        ledger.meter.note(|| {
+            let sent = Entry::new(events::Kind::Send, now_ns, index);
+            sent.message(sender, number).latency(late_ns).bytes(bytes)
+        });
+        Ok(())
     }
 
     /// Says goodbye, or just leaves where there is nobody to say it to.
-    pub(crate) fn close(&mut self, index: u32, shared: &mut Shared) {
+    pub(crate) fn close(&mut self, index: u32, shared: &mut Shared, meter: &mut Meter) {
         if self.record.state != State::Usable {
             return self.vacate();
         }
+        let now_ns = clock::monotonic_ns();
+        meter.note(|| Entry::new(events::Kind::Close, now_ns, index));
         self.session.close(&shared.wire, NORMAL_CLOSURE, &mut shared.output);
         self.record.state = State::Closing;
         if self.flush(index, shared).is_err() || self.session.is_closed() {
@@ -362,12 +372,19 @@ impl Client {
     }
 
     /// Books an attempt that failed before the client was usable.
-    pub(crate) fn fail(&mut self, cause: Cause, now_ns: u64, meter: &mut Meter) {
+    pub(crate) fn fail(&mut self, index: u32, cause: Cause, now_ns: u64, meter: &mut Meter) {
         match cause {
-            Cause::ConnectTimeout => meter.counts.connect_timeouts += 1,
+            Cause::ConnectTimeout => {
+                meter.counts.connect_timeouts += 1;
+                let taken_ns = now_ns.saturating_sub(self.record.started_ns);
+                meter.note_detailed(
+                    Entry::new(events::Kind::Timeout, now_ns, index).latency(taken_ns),
+                    "connect",
+                );
+            }
             _ => meter.counts.connect_failures += 1,
         }
-        meter.error(cause.kind(), now_ns, || cause.to_string());
+        meter.error(cause.kind(), index, now_ns, || cause.to_string());
         self.vacate();
     }
 

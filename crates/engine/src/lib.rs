@@ -11,6 +11,7 @@ mod cause;
 mod churn;
 mod client;
 mod echoes;
+pub mod events;
 mod growth;
 mod link;
 mod messages;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use stats::{Counts, Errors, Histogram};
 
 use crate::broadcasts::BroadcastTally;
+use crate::events::Batch;
 
 /// What a worker is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub enum Report {
         /// Messages sent in the step.
         sent: u64,
     },
+    /// What happened one by one, where the plan asks for that. What a worker noted before it reports something else comes
+    /// before that.
+    Events(Batch),
     /// The books of a step.
     Settled(Box<Settled>),
     /// Every connection is closed; the worker has ended.

@@ -4,6 +4,7 @@ use load::StepOrder;
 use net::{clock, proc};
 use stats::{Counts, Errors};
 
+use crate::events::{Entry, Kind, Recorder};
 use crate::messages::{Delta, Figures, Usage};
 
 /// Collects the figures of one worker and hands them over as deltas.
@@ -19,6 +20,8 @@ pub(crate) struct Meter {
     pub(crate) acks: u64,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
+    /// Present where every event is to be noted.
+    pub(crate) recorder: Option<Box<Recorder>>,
     thread: proc::ThreadUsage,
     since_ns: u64,
 }
@@ -36,6 +39,7 @@ impl Meter {
             received_bytes: 0,
             acks: 0,
             last_arrival_ns: 0,
+            recorder: None,
             thread: proc::thread_usage(),
             since_ns: clock::monotonic_ns(),
         }
@@ -45,10 +49,41 @@ impl Meter {
     pub(crate) fn start_step(&mut self, order: &StepOrder) {
         self.step = order.index;
         self.last_arrival_ns = 0;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.start_step(order);
+        }
     }
 
-    /// Counts an error; `example` is made only for the first of its kind in the interval.
-    pub(crate) fn error(&mut self, kind: &'static str, now_ns: u64, example: impl FnOnce() -> String) {
+    /// A client begins to connect.
+    pub(crate) fn handle_connect(&mut self, client: u32, now_ns: u64) {
+        self.counts.connects += 1;
+        self.note(|| Entry::new(Kind::Connect, now_ns, client));
+    }
+
+    /// Notes an event, where that is asked for.
+    #[inline]
+    pub(crate) fn note(&mut self, entry: impl FnOnce() -> Entry) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add(entry());
+        }
+    }
+
+    /// The same, with a word to it.
+    pub(crate) fn note_detailed(&mut self, entry: Entry, detail: &'static str) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add_detailed(entry, detail);
+        }
+    }
+
+    /// Counts an error of a client; `example` is made only for the first of its kind in the interval.
+    pub(crate) fn error(
+        &mut self,
+        kind: &'static str,
+        client: u32,
+        now_ns: u64,
+        example: impl FnOnce() -> String,
+    ) {
+        self.note_detailed(Entry::new(Kind::Error, now_ns, client), kind);
         let example = if self.errors.get(kind).is_none() { example() } else { String::new() };
         self.errors.add(kind, now_ns.saturating_sub(self.epoch_ns), &example);
     }

@@ -2,6 +2,7 @@
 
 use crate::books::State;
 use crate::client::Client;
+use crate::events::{Entry, Kind};
 use crate::messages::{Report, SentBroadcast, Settled};
 use crate::worker::{Phase, Worker};
 
@@ -16,6 +17,7 @@ impl Worker {
         self.phase = Phase::Idle;
         self.charge_lost(now_ns);
         let unanswered = self.charge_unanswered(now_ns);
+        self.flush_events();
         let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
         self.next_delta_ns = u64::MAX;
         let sent: Vec<SentBroadcast> = self.ledger.step.sent.iter().map(|sent| sent.times).collect();
@@ -33,16 +35,20 @@ impl Worker {
 
     /// A message without an answer counts as late as it is by now: it never drops out of the distribution.
     fn charge_unanswered(&mut self, now_ns: u64) -> u64 {
-        let (step, rtt) = (&self.ledger.step, &mut self.ledger.meter.figures.rtt);
+        let (step, meter) = (&self.ledger.step, &mut self.ledger.meter);
+        let segment = self.segment;
         let mut unanswered = 0;
-        let mut charge = |since_ns: u64| {
+        let mut charge = |index: u32, number: u32, since_ns: u64| {
             unanswered += 1;
             if since_ns != 0 {
-                rtt.record_ns(now_ns.saturating_sub(since_ns));
+                let late_ns = now_ns.saturating_sub(since_ns);
+                meter.figures.rtt.record_ns(late_ns);
+                let given_up = Entry::new(Kind::Timeout, now_ns, index).latency(late_ns);
+                meter.note_detailed(given_up.message(segment.number(index), number), "message");
             }
         };
-        for sent in step.sent.iter().filter(|sent| !sent.acknowledged) {
-            charge(sent.times.intended_ns);
+        for (number, sent) in (0..).zip(&step.sent).filter(|(_, sent)| !sent.acknowledged) {
+            charge(sent.client, number, sent.times.intended_ns);
         }
         for (place, &index) in step.senders.iter().enumerate() {
             let record = &self.clients[index as usize].record;
@@ -50,7 +56,7 @@ impl Worker {
             let mut awaited = record.awaiting.iter();
             for number in record.echoes.missing() {
                 let due_ns = step.pace.as_ref().and_then(|pace| pace.due_ns(place, number));
-                charge(due_ns.or_else(|| awaited.next()).unwrap_or(0));
+                charge(index, number, due_ns.or_else(|| awaited.next()).unwrap_or(0));
             }
         }
         unanswered

@@ -95,7 +95,7 @@ impl Shared {
 
     /// A client's number among those of all workers.
     pub(crate) fn number(&self, index: u32) -> u32 {
-        index * u32::from(self.segment.workers) + u32::from(self.segment.worker)
+        self.segment.number(index)
     }
 
     fn turn(&self, index: u32, of: usize) -> usize {

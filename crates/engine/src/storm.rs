@@ -4,6 +4,7 @@ use load::Load;
 
 use crate::books::State;
 use crate::cause::Cause;
+use crate::events::{Entry, Kind};
 use crate::returns::Returns;
 use crate::worker::Worker;
 
@@ -58,6 +59,7 @@ impl Worker {
             let index = index as u32;
             if client.record.state == State::Usable && storm.drops(index) {
                 client.vacate();
+                self.ledger.meter.note(|| Entry::new(Kind::Close, now_ns, index));
                 client.record.lost_ns = now_ns;
                 self.ledger.usable -= 1;
                 returns.handle_loss(index, now_ns);
@@ -74,7 +76,7 @@ impl Worker {
             State::Closing => client.vacate(),
             State::Connecting | State::Opening | State::Usable => return,
         }
-        self.ledger.meter.counts.connects += 1;
+        self.ledger.meter.handle_connect(index, now_ns);
         match client.connect(index, now_ns, &mut self.shared) {
             Ok(()) => {
                 let attempt = client.attempt;
@@ -83,7 +85,7 @@ impl Worker {
                 }
             }
             Err(cause) => {
-                client.fail(cause, now_ns, &mut self.ledger.meter);
+                client.fail(index, cause, now_ns, &mut self.ledger.meter);
                 self.handle_failed_return(index, now_ns);
             }
         }

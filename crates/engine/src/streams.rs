@@ -62,6 +62,12 @@ impl Output {
         Self { bytes: Default::default(), wishes: Vec::new(), rng: fastrand::Rng::with_seed(seed) }
     }
 
+    /// How much that is, in bytes, and not sent yet.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.bytes.iter().map(Vec::len).sum::<usize>() as u32
+    }
+
     /// Sends everything said so far.
     #[inline]
     pub(crate) fn flush(&mut self, streams: &mut Streams, scratch: &mut Vec<u8>) -> Result<(), Cause> {

@@ -17,6 +17,7 @@ use crate::awaiting::Awaiting;
 use crate::books::{Ledger, State, Step};
 use crate::cause::Cause;
 use crate::client::Client;
+use crate::events::{Entry, Kind, Recorder};
 use crate::growth::Growth;
 use crate::messages::{Command, Report};
 use crate::meter::Meter;
@@ -91,7 +92,10 @@ impl Worker {
             load: Load::Closed { concurrency: 0, per_client: 1, until: Until::Samples(0) },
             warmup: true,
         };
-        let meter = Meter::new(segment.worker, plan.epoch_ns);
+        let mut meter = Meter::new(segment.worker, plan.epoch_ns);
+        if plan.records_events {
+            meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
+        }
         Ok(Self {
             plan,
             segment,
@@ -138,6 +142,7 @@ impl Worker {
             self.pump(now_ns);
             self.handle_timeouts(now_ns);
             if self.is_finished(now_ns) {
+                self.flush_events();
                 self.report(Report::Finished { worker: self.segment.worker });
                 return Ok(());
             }
@@ -197,7 +202,7 @@ impl Worker {
             if client.record.state == State::Usable {
                 self.ledger.handle_unusable(&client.record, now_ns);
             }
-            client.close(index as u32, &mut self.shared);
+            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
         }
     }
 
@@ -207,7 +212,7 @@ impl Worker {
         while let Some((client, attempt)) = growth.poll_expired(now_ns) {
             let late = &mut self.clients[client as usize];
             if late.attempt == attempt && matches!(late.record.state, State::Connecting | State::Opening) {
-                late.fail(Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
+                late.fail(client, Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
                 growth.handle_end();
             }
         }
@@ -215,7 +220,7 @@ impl Worker {
             let client = &mut self.clients[index as usize];
             match client.connect(index, clock::monotonic_ns(), &mut self.shared) {
                 Ok(()) => {
-                    self.ledger.meter.counts.connects += 1;
+                    self.ledger.meter.handle_connect(index, now_ns);
                     growth.handle_begun(index, client.attempt, now_ns);
                 }
                 Err(Cause::Net(net::errors::ErrorKind::WouldBlock)) => {
@@ -223,8 +228,8 @@ impl Worker {
                     growth.handle_full(index, now_ns);
                 }
                 Err(cause) => {
-                    self.ledger.meter.counts.connects += 1;
-                    client.fail(cause, now_ns, &mut self.ledger.meter);
+                    self.ledger.meter.handle_connect(index, now_ns);
+                    client.fail(index, cause, now_ns, &mut self.ledger.meter);
                     growth.handle_end();
                 }
             }
@@ -283,7 +288,10 @@ impl Worker {
     fn send(&mut self, index: u32, intended_ns: u64, now_ns: u64) {
         let client = &mut self.clients[index as usize];
         if client.record.state != State::Usable {
-            return self.ledger.meter.error("unsent", now_ns, || "its client had lost its connection".into());
+            return self
+                .ledger
+                .meter
+                .error("unsent", index, now_ns, || "its client had lost its connection".into());
         }
         if let Err(cause) = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared) {
             return self.lose(index, cause, now_ns);
@@ -351,7 +359,7 @@ impl Worker {
                 return self.handle_parted(index, now_ns);
             }
             State::Connecting | State::Opening => {
-                client.fail(cause, now_ns, &mut self.ledger.meter);
+                client.fail(index, cause, now_ns, &mut self.ledger.meter);
                 self.handle_attempt_end();
                 self.handle_failed_return(index, now_ns);
                 return self.grow(now_ns);
@@ -361,7 +369,8 @@ impl Worker {
         client.vacate();
         let kind = if client.record.is_slow { "slow_dropped" } else { cause.kind() };
         self.ledger.meter.counts.disconnects += u64::from(!client.record.is_slow);
-        self.ledger.meter.error(kind, now_ns, || cause.to_string());
+        self.ledger.meter.note_detailed(Entry::new(Kind::Close, now_ns, index), kind);
+        self.ledger.meter.error(kind, index, now_ns, || cause.to_string());
         self.ledger.handle_unusable(&client.record, now_ns);
         if let Some(pace) = &mut self.ledger.step.pace {
             awaited.iter().for_each(|_| pace.handle_answer(index));
@@ -422,6 +431,8 @@ impl Worker {
         for (index, client) in self.clients.iter_mut().enumerate() {
             while let Some(since_ns) = client.record.awaiting.give_up(overdue_ns) {
                 self.ledger.meter.figures.rtt.record_ns(now_ns - since_ns);
+                let given_up = Entry::new(Kind::Timeout, now_ns, index as u32).latency(now_ns - since_ns);
+                self.ledger.meter.note_detailed(given_up, "message");
                 pace.handle_answer(index as u32);
             }
         }
@@ -430,7 +441,7 @@ impl Worker {
     fn start_finishing(&mut self, now_ns: u64) {
         self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
         for (index, client) in self.clients.iter_mut().enumerate() {
-            client.close(index as u32, &mut self.shared);
+            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
         }
     }
 
@@ -448,6 +459,13 @@ impl Worker {
         };
         self.next_delta_ns = now_ns + interval_ns;
         self.report(Report::Delta(Box::new(delta)));
+    }
+
+    /// Hands on what has been noted of single events.
+    pub(crate) fn flush_events(&mut self) {
+        if let Some(recorder) = &mut self.ledger.meter.recorder {
+            recorder.flush();
+        }
     }
 
     pub(crate) fn report(&self, report: Report) {

@@ -30,6 +30,8 @@ pub struct Plan {
     pub connecting: Connecting,
     /// How long a step waits for what is still under way.
     pub draining: Draining,
+    /// Whether every event is noted for the event log.
+    pub records_events: bool,
     /// When the run began, on the run's clock (ns): times in results count from here.
     pub epoch_ns: u64,
     /// Seeds every worker's random numbers (masks, keys, choice of senders).

@@ -12,6 +12,11 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// A client's number among those of all workers, by its number at this one.
+    pub fn number(&self, client: u32) -> u32 {
+        client * u32::from(self.workers) + u32::from(self.worker)
+    }
+
     /// This worker's share of `total`: shares differ by one at the most, and grow as the total grows.
     pub fn share(&self, total: u32) -> u32 {
         let (worker, workers) = (u32::from(self.worker), u32::from(self.workers));

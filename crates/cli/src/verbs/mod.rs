@@ -6,6 +6,7 @@ pub(crate) mod child;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod echo;
+pub(crate) mod events;
 pub(crate) mod guard;
 pub(crate) mod http;
 pub(crate) mod idle;

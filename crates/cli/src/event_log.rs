@@ -1,0 +1,71 @@
+//! The event log of a run: where `--events` says, and what is said of it.
+
+use std::path::Path;
+
+use crew::Crew;
+use report::count;
+use results::Run;
+use store::events::{self, Totals};
+
+use crate::exit::Failure;
+
+/// The log while a run is on.
+pub(crate) struct EventLog {
+    log: events::EventLog,
+    /// Lost in the steps so far.
+    lost: u64,
+    /// Whether the user knows that it has failed.
+    is_failure_told: bool,
+}
+
+impl EventLog {
+    /// Creates the file now, so that a bad path is known before anything is measured.
+    pub(crate) fn create(path: &Path, run: &Run) -> Result<Self, Failure> {
+        let header = events::Header {
+            run: run.id.clone(),
+            started_unix_ns: run.started_unix_ns,
+            command: run.command.join(" "),
+        };
+        let log = events::EventLog::create(path, &header)
+            .map_err(|error| Failure::could_not("write the event log", error))?;
+        Ok(Self { log, lost: 0, is_failure_told: false })
+    }
+
+    /// Has the crew hand over its events.
+    pub(crate) fn connect(&self, crew: &mut Crew) {
+        crew.log_events(self.log.queue());
+    }
+
+    /// A step has ended: what is wrong with its part of the log, as a mark.
+    pub(crate) fn settle(&mut self) -> Option<String> {
+        let totals = self.log.settle();
+        tell_failure(&mut self.is_failure_told, self.log.path(), &totals);
+        let lost = totals.lost - std::mem::replace(&mut self.lost, totals.lost);
+        (lost > 0).then(|| match &totals.failure {
+            Some(why) => format!("{} events are not in the log (--events): {why}", count(lost)),
+            None => format!("{} events came too fast for the log (--events) and are not in it", count(lost)),
+        })
+    }
+
+    /// The run has ended, its crew is gone.
+    pub(crate) fn finish(self, is_quiet: bool) {
+        let path = self.log.path().to_path_buf();
+        let mut is_told = self.is_failure_told;
+        let totals = self.log.finish();
+        tell_failure(&mut is_told, &path, &totals);
+        if !is_quiet {
+            let Totals { written, lost, bytes, .. } = totals;
+            let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
+            let (path, size) = (path.display(), report::bytes(bytes as f64));
+            eprintln!("throng: {} events in {path} ({size}){lost}", count(written));
+        }
+    }
+}
+
+/// Says once that no more is written.
+fn tell_failure(is_told: &mut bool, path: &Path, totals: &Totals) {
+    if let Some(why) = totals.failure.as_ref().filter(|_| !*is_told) {
+        *is_told = true;
+        eprintln!("throng: the event log ends here: {}: {why}; the run goes on", path.display());
+    }
+}

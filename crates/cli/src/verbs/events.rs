@@ -1,0 +1,117 @@
+//! `throng events`: an event log as CSV or JSON lines.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use engine::events::Kind;
+use serde_json::{Map, Value};
+use store::events::{EventRow, EventsError};
+
+use crate::exit::{Exit, Failure};
+
+/// Print an event log (--events) as CSV or JSON lines
+///
+/// docs/EVENTS.md says what the columns are, and how DuckDB, pandas and R read the file as it is.
+#[derive(Args)]
+pub(crate) struct Events {
+    /// The log, a Parquet file
+    file: PathBuf,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = To::Csv)]
+    to: To,
+    /// Only events of these kinds, e.g. send,receive
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind)]
+    kind: Vec<Kind>,
+    /// Only events of these clients, numbered from 0
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    client: Vec<i32>,
+    /// Only events of this step, numbered from 1
+    #[arg(long, value_name = "N")]
+    step: Option<i32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// Comma-separated values, with a header
+    Csv,
+    /// An object a line; what does not apply is left out
+    Json,
+}
+
+const COLUMNS: [&str; 9] =
+    ["time_ns", "kind", "step", "client", "sender", "message", "latency_ns", "bytes", "detail"];
+
+impl Events {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let mut outcome = match self.to {
+            To::Csv => writeln!(out, "{}", COLUMNS.join(",")),
+            To::Json => Ok(()),
+        };
+        let read = store::events::read(&self.file, |row| {
+            if outcome.is_ok() && self.is_wanted(&row) {
+                outcome = self.print(&mut out, &row);
+            }
+            outcome.is_ok()
+        });
+        read.map_err(|error| match error {
+            EventsError::Io { .. } => Failure::could_not("read the event log", error),
+            EventsError::Damaged { .. } | EventsError::Foreign { .. } => Failure::usage("FILE", error),
+        })?;
+        match outcome.and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::could_not("write to standard output", error))
+            }
+            _ => Ok(Exit::Fine),
+        }
+    }
+
+    fn is_wanted(&self, row: &EventRow) -> bool {
+        let kinds = &self.kind;
+        (kinds.is_empty() || kinds.iter().any(|kind| kind.name() == row.kind))
+            && (self.client.is_empty() || self.client.contains(&row.client))
+            && self.step.is_none_or(|step| row.step == Some(step))
+    }
+
+    fn print(&self, out: &mut impl Write, row: &EventRow) -> io::Result<()> {
+        let cells = cells(row);
+        match self.to {
+            // No kind and no detail has a comma or a quote in it.
+            To::Csv => {
+                let text = |cell: Value| match cell {
+                    Value::Null => String::new(),
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                writeln!(out, "{}", cells.map(text).join(","))
+            }
+            To::Json => {
+                let known = COLUMNS.iter().zip(cells).filter(|(_, cell)| !cell.is_null());
+                let object: Map<String, Value> =
+                    known.map(|(name, cell)| ((*name).to_owned(), cell)).collect();
+                writeln!(out, "{}", Value::Object(object))
+            }
+        }
+    }
+}
+
+fn cells(row: &EventRow) -> [Value; 9] {
+    [
+        row.time_ns.into(),
+        row.kind.as_str().into(),
+        row.step.into(),
+        row.client.into(),
+        row.sender.into(),
+        row.message.into(),
+        row.latency_ns.into(),
+        row.bytes.into(),
+        row.detail.as_deref().into(),
+    ]
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let known = Kind::ALL.map(Kind::name).join(", ");
+    Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or(format!("expected one of {known}"))
+}

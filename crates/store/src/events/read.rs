@@ -1,0 +1,127 @@
+//! Reading a log, group by group.
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+
+use super::EventsError;
+use super::columns;
+use super::write::{SCHEMA, SCHEMA_KEY};
+
+/// One event as the log has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRow {
+    /// When, since the start of the run.
+    pub time_ns: i64,
+    /// What happened.
+    pub kind: String,
+    /// The step of the results, from 1; absent in a warm-up.
+    pub step: Option<i32>,
+    /// The client it happened to, from 0.
+    pub client: i32,
+    /// The client that sent the message.
+    pub sender: Option<i32>,
+    /// The message's number.
+    pub message: Option<i32>,
+    /// How long it took.
+    pub latency_ns: Option<i64>,
+    /// Bytes of the message.
+    pub bytes: Option<i32>,
+    /// Which error, why.
+    pub detail: Option<String>,
+}
+
+/// Reads a log and hands on its rows in their order, until `on_row` says stop by returning false.
+///
+/// # Errors
+/// The file cannot be read, is cut short or damaged, or is not an event log of this version.
+pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::result::Result<(), EventsError> {
+    let damaged = |error: ParquetError| EventsError::Damaged { path: path.into(), why: error.to_string() };
+    let file = File::open(path).map_err(|error| EventsError::Io { path: path.into(), error })?;
+    let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    let foreign = |why: String| EventsError::Foreign { path: path.into(), why };
+    let file_metadata = reader.metadata().file_metadata();
+    let version = file_metadata
+        .key_value_metadata()
+        .and_then(|entries| entries.iter().find(|entry| entry.key == SCHEMA_KEY)?.value.clone());
+    match version {
+        Some(version) if version == SCHEMA && file_metadata.schema() == columns::schema().as_ref() => {}
+        Some(version) => return Err(foreign(format!("its schema is {version}, this one knows {SCHEMA}"))),
+        None => return Err(foreign(format!("its metadata has no {SCHEMA_KEY}"))),
+    }
+    for number in 0..reader.num_row_groups() {
+        let group =
+            reader.get_row_group(number).and_then(|group| Group::read(group.as_ref())).map_err(damaged)?;
+        if !group.into_rows().all(&mut on_row) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The columns of a group.
+struct Group {
+    time_ns: Vec<Option<i64>>,
+    kind: Vec<Option<ByteArray>>,
+    step: Vec<Option<i32>>,
+    client: Vec<Option<i32>>,
+    sender: Vec<Option<i32>>,
+    message: Vec<Option<i32>>,
+    latency_ns: Vec<Option<i64>>,
+    bytes: Vec<Option<i32>>,
+    detail: Vec<Option<ByteArray>>,
+}
+
+impl Group {
+    fn read(group: &dyn RowGroupReader) -> Result<Self> {
+        Ok(Group {
+            time_ns: column::<Int64Type>(group, 0)?,
+            kind: column::<ByteArrayType>(group, 1)?,
+            step: column::<Int32Type>(group, 2)?,
+            client: column::<Int32Type>(group, 3)?,
+            sender: column::<Int32Type>(group, 4)?,
+            message: column::<Int32Type>(group, 5)?,
+            latency_ns: column::<Int64Type>(group, 6)?,
+            bytes: column::<Int32Type>(group, 7)?,
+            detail: column::<ByteArrayType>(group, 8)?,
+        })
+    }
+
+    fn into_rows(self) -> impl Iterator<Item = EventRow> {
+        let text = |bytes: &ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
+        (0..self.time_ns.len()).map(move |row| EventRow {
+            time_ns: self.time_ns[row].unwrap_or_default(),
+            kind: self.kind[row].as_ref().map(text).unwrap_or_default(),
+            step: self.step[row],
+            client: self.client[row].unwrap_or_default(),
+            sender: self.sender[row],
+            message: self.message[row],
+            latency_ns: self.latency_ns[row],
+            bytes: self.bytes[row],
+            detail: self.detail[row].as_ref().map(text),
+        })
+    }
+}
+
+/// A whole column, with `None` where there is no value.
+fn column<T: DataType>(group: &dyn RowGroupReader, number: usize) -> Result<Vec<Option<T::T>>>
+where
+    T::T: Clone,
+{
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    let is_optional = group.metadata().column(number).column_descr().max_def_level() > 0;
+    let mut reader = parquet::column::reader::get_typed_column_reader::<T>(group.get_column_reader(number)?);
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if records != rows {
+        return Err(ParquetError::EOF(format!("column {number} has {records} of {rows} rows")));
+    }
+    if !is_optional {
+        return Ok(values.into_iter().map(Some).collect());
+    }
+    let mut values = values.into_iter();
+    Ok(levels.iter().map(|&level| if level > 0 { values.next() } else { None }).collect())
+}

@@ -1,0 +1,216 @@
+//! `--events` and `throng events`: what the log says adds up to what the results say, whatever becomes of the file.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::skip;
+use support::throng::{Outcome, Server, echo, run, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(30);
+
+/// A row of the log, by `throng events --to json`.
+type Row = Value;
+
+fn rows(file: &Path, arguments: &[&str]) -> Vec<Row> {
+    let outcome = run(throng(["events", "--to", "json"]).arg(file).args(arguments), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs the command with an event log; its results and the log.
+fn logged(command: &mut Command, file: &Path) -> (Value, Vec<Row>) {
+    let outcome = run(command.arg("--events").arg(file), RUN_MAX);
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    (outcome.json(), rows(file, &[]))
+}
+
+/// Latencies of a kind at a step, in ns, ascending.
+fn latencies(rows: &[Row], step: usize, kinds: &[&str]) -> Vec<u64> {
+    let of = |row: &&Row| row["step"] == step && kinds.iter().any(|kind| row["kind"] == *kind);
+    let mut found: Vec<u64> =
+        rows.iter().filter(of).map(|row| row["latency_ns"].as_u64().expect("a latency")).collect();
+    found.sort_unstable();
+    found
+}
+
+fn count(rows: &[Row], step: usize, kind: &str) -> u64 {
+    rows.iter().filter(|row| row["step"] == step && row["kind"] == kind).count() as u64
+}
+
+/// The figure of the results is the one of these samples: to the rounding of the file, and of the histogram.
+fn assert_figure(step: &Value, figure: &str, samples: &[u64]) {
+    let of =
+        |name: &str| step[figure][name].as_f64().unwrap_or_else(|| panic!("no {figure}.{name} in {step}"));
+    assert_eq!(of("count") as usize, samples.len(), "{figure}");
+    let ms = |ns: f64| ns / 1e6;
+    let mean = samples.iter().sum::<u64>() as f64 / samples.len() as f64;
+    let exact =
+        [("mean_ms", mean), ("min_ms", samples[0] as f64), ("max_ms", samples[samples.len() - 1] as f64)];
+    for (name, ns) in exact {
+        assert!(
+            (of(name) - ms(ns)).abs() < 2e-6,
+            "{figure}.{name}: {} in the results, {} in the log",
+            of(name),
+            ms(ns)
+        );
+    }
+    for (name, q) in [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)] {
+        let rank = ((q * samples.len() as f64).ceil() as usize).max(1);
+        let (logged, kept) = (ms(samples[rank - 1] as f64), of(name));
+        assert!(
+            (kept - logged).abs() <= 0.001 * logged + 0.001,
+            "{figure}.{name}: {kept} in the results, {logged} in the log"
+        );
+    }
+}
+
+fn assert_counts(step: &Value, rows: &[Row], number: usize) {
+    let counts = &step["counts"];
+    let errors: u64 =
+        counts["errors"].as_object().unwrap().values().map(|e| e["count"].as_u64().unwrap()).sum();
+    for (name, kind) in [
+        ("sent", "send"),
+        ("received", "receive"),
+        ("duplicate", "duplicate"),
+        ("unexpected", "unexpected"),
+        ("connects", "connect"),
+        ("connected", "handshake"),
+    ] {
+        assert_eq!(counts[name].as_u64().unwrap(), count(rows, number, kind), "step {number}: {name}");
+    }
+    assert_eq!(errors, count(rows, number, "error"), "step {number}: errors");
+}
+
+#[test]
+fn the_log_of_echoes_adds_up_to_the_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(&["--fault", "drop=49%50,dup=19%40"]);
+    let mut command = echo(&server.url(), 20, "1s");
+    let (results, rows) = logged(&mut command, &dir.path().join("run.parquet"));
+    let step = &results["steps"][0];
+    assert_counts(step, &rows, 1);
+    assert!(count(&rows, 1, "timeout") > 0 && count(&rows, 1, "duplicate") > 0, "{step}");
+    assert_figure(step, "handshake", &latencies(&rows, 1, &["handshake"]));
+    assert_figure(step, "send_lag", &latencies(&rows, 1, &["send"]));
+    assert_figure(step, "rtt", &latencies(&rows, 1, &["receive", "timeout"]));
+    let sent: Vec<_> = rows.iter().filter(|row| row["kind"] == "send").collect();
+    assert!(sent.iter().all(|row| row["sender"] == row["client"] && row["bytes"].as_u64() > Some(0)));
+}
+
+#[test]
+fn the_log_of_broadcasts_adds_up_whoever_wrote_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(&[]);
+    let mut command = throng(["broadcast", "--dialect", "json", "--format", "json"]);
+    command.arg(server.url()).args(["--step-size", "15", "--total-steps", "2", "--sample-size", "40"]);
+    // Two processes of two threads each.
+    command.args(["--processes", "2", "--threads", "2", "--limit-rtt", "20s"]);
+    let (results, rows) = logged(&mut command, &dir.path().join("run.parquet"));
+    let steps = results["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2);
+    for (step, number) in steps.iter().zip(1..) {
+        assert_counts(step, &rows, number);
+        assert_figure(step, "rtt", &latencies(&rows, number, &["ack"]));
+        assert_figure(step, "delivery", &latencies(&rows, number, &["receive"]));
+    }
+    let mut clients: Vec<_> = rows.iter().map(|row| row["client"].as_u64().unwrap()).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    assert_eq!(clients, (0..30).collect::<Vec<_>>(), "clients are numbered over all workers");
+    let copies = rows.iter().filter(|row| row["step"] == 2 && row["kind"] == "receive");
+    let mut messages: Vec<_> = copies.map(|row| (row["sender"].as_u64(), row["message"].as_u64())).collect();
+    messages.sort_unstable();
+    messages.dedup();
+    assert_eq!(messages.len(), 40, "step, sender and number name a message");
+}
+
+#[test]
+fn what_is_not_wanted_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.parquet");
+    let server = Server::start(&[]);
+    let (_, all) = logged(&mut echo(&server.url(), 3, "300ms"), &file);
+    let some = rows(&file, &["--kind", "send,close", "--client", "0,2", "--step", "1"]);
+    let wanted = |row: &&Row| {
+        (row["kind"] == "send" || row["kind"] == "close") && row["client"] != 1 && row["step"] == 1
+    };
+    assert_eq!(some, all.iter().filter(wanted).cloned().collect::<Vec<_>>());
+    assert!(some.iter().any(|row| row["kind"] == "close"), "we have said goodbye");
+
+    let csv = run(throng(["events"]).arg(&file), RUN_MAX).stdout;
+    assert_eq!(csv.lines().count(), 1 + all.len());
+    assert!(csv.starts_with("time_ns,kind,step,client,sender,message,latency_ns,bytes,detail\n"), "{csv}");
+
+    let wrong = run(throng(["events", "--kind", "sneeze"]).arg(&file), RUN_MAX);
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("handshake"), "{wrong}");
+}
+
+#[test]
+fn files_that_are_no_whole_logs() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.parquet");
+    let server = Server::start(&[]);
+    logged(&mut echo(&server.url(), 3, "300ms"), &file);
+    let whole = fs::read(&file).unwrap();
+    let read = |bytes: &[u8]| -> Outcome {
+        fs::write(&file, bytes).unwrap();
+        run(throng(["events"]).arg(&file), RUN_MAX)
+    };
+    for cut in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
+        let outcome = read(&whole[..cut]);
+        assert_eq!(outcome.code, Some(2), "{cut} bytes: {outcome}");
+        assert!(outcome.stderr.contains("no whole Parquet file"), "{outcome}");
+    }
+    // The pages are damaged, the footer is whole.
+    let outcome = read(&[&whole[..20], &[0xa5; 200][..], &whole[220..]].concat());
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+
+    let absent = run(throng(["events"]).arg(dir.path().join("none.parquet")), RUN_MAX);
+    assert_eq!(absent.code, Some(1), "{absent}");
+    // Found out before the load, not after it.
+    let nowhere = run(echo(&server.url(), 2, "60s").arg("--events").arg(dir.path().join("no/dir")), RUN_MAX);
+    assert_eq!(nowhere.code, Some(1), "{nowhere}");
+}
+
+#[test]
+fn a_full_disk_costs_the_log_and_not_the_run() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    // 16 KiB are less than one group of rows; what is there at the end has to be read before the disk is gone.
+    let script = r#"mount -t tmpfs -o size=16k none "$0" && { "$@" --events "$0/run.parquet"; code=$?
+        "$1" events "$0/run.parquet" >&2 || exit 99; exit $code; }"#;
+    let mut full = Command::new("unshare");
+    full.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(folder.path());
+    let mut echo =
+        throng(["echo", "--dialect", "json", "--format", "json", "--quiet", "--drain-timeout", "1s"]);
+    echo.arg(server.url()).args([
+        "--concurrent",
+        "50",
+        "--step-size",
+        "50",
+        "--sample-size",
+        "20k",
+        "--total-steps",
+        "1",
+    ]);
+    full.arg(echo.get_program()).args(echo.get_args());
+    let full = run(&mut full, RUN_MAX);
+    if full.stderr.starts_with("unshare:") || full.stderr.starts_with("mount:") {
+        return skip("a full disk", &full.stderr);
+    }
+    assert_eq!(full.code, Some(0), "{full}");
+    assert!(
+        full.stderr.contains("the event log ends here") && full.stderr.contains("No space left"),
+        "{full}"
+    );
+    assert!(full.stderr.contains("time_ns,kind"), "what had been written does not read\n{full}");
+    let results = full.json();
+    assert_eq!(results["steps"][0]["counts"]["received"], 20_000);
+}
