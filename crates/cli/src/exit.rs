@@ -48,6 +48,11 @@ impl Failure {
         Self { exit: Exit::CouldNotRun, message: format!("could not {what}: {why}") }
     }
 
+    /// The user has had enough before there was anything to show.
+    pub(crate) fn interrupted() -> Self {
+        Self { exit: Exit::Interrupted, message: "interrupted before anything was measured".to_owned() }
+    }
+
     /// A file that somebody wrote is at fault.
     pub(crate) fn mistake(mistake: &suite::Mistake) -> Self {
         Self { exit: Exit::BadUsage, message: rendered(mistake) }

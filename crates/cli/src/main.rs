@@ -29,6 +29,7 @@ use clap::{Parser, Subcommand};
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
 use crate::verbs::report::Report;
+use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::{
     broadcast, child, completions, echo, events, guard, http, idle, runs, saturate, serve, storm,
@@ -49,6 +50,7 @@ Examples:
   throng echo ws://127.0.0.1:9000/ws --clients 1000     each client sends once a second
   throng broadcast ws://127.0.0.1:9000/ws --search      how many clients within 500 ms?
   throng http http://127.0.0.1:9000/ -c 50              how many requests a second?
+  throng shootout                                       servers in several languages, ranked, in two minutes
 
 Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken, 4 not to be trusted (--strict),
 130 interrupted (what was measured is written first).";
@@ -64,6 +66,7 @@ enum Verb {
     Storm(storm::Storm),
     Runs(runs::Runs),
     Report(Report),
+    Shootout(Shootout),
     Targets(Targets),
     Events(events::Events),
     Doctor(Doctor),
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Verb::Storm(storm) => storm.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
+        Verb::Shootout(shootout) => shootout.run(),
         Verb::Targets(targets) => targets.run(),
         Verb::Events(events) => events.run(),
         Verb::Doctor(doctor) => doctor.run(),

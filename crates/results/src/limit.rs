@@ -27,6 +27,42 @@ pub struct Limit {
     as_share: bool,
 }
 
+/// A figure of a step, by the name under which limits know it: `rtt.p95`, `rate`, `missing`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepFigure {
+    figure: Figure,
+}
+
+impl StepFigure {
+    /// The figure of that name in `scenario`.
+    ///
+    /// # Errors
+    /// The scenario has no such figure.
+    pub fn parse(name: &str, scenario: &str) -> Result<Self, LimitError> {
+        let figure = Figure::parse(name, scenario).ok_or_else(|| LimitError::Figure {
+            figure: name.into(),
+            scenario: scenario.into(),
+            known: Figure::known(scenario),
+        })?;
+        Ok(Self { figure })
+    }
+
+    /// Its value in the step, in its unit; `None` when it was not measured.
+    pub fn read(&self, step: &Step) -> Option<f64> {
+        self.figure.read(step, false)
+    }
+
+    /// What it is measured in.
+    pub fn unit(&self) -> Unit {
+        self.figure.unit(false)
+    }
+
+    /// Whether more of it is better: that is so for rates alone.
+    pub fn more_is_better(&self) -> bool {
+        matches!(self.figure, Figure::Rate(_))
+    }
+}
+
 /// A limit held against one step or run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitOutcome {
@@ -132,11 +168,7 @@ impl Limit {
     pub fn parse(text: &str, scenario: &str) -> Result<Self, LimitError> {
         let text = text.trim();
         let (name, comparison, value) = split(text).ok_or_else(|| LimitError::Shape(text.into()))?;
-        let figure = Figure::parse(name, scenario).ok_or_else(|| LimitError::Figure {
-            figure: name.into(),
-            scenario: scenario.into(),
-            known: Figure::known(scenario),
-        })?;
+        let StepFigure { figure } = StepFigure::parse(name, scenario)?;
         let as_share = matches!(figure, Figure::Counted(_)) && value.ends_with('%');
         let value =
             read_value(figure, value).map_err(|error| LimitError::Value { limit: text.into(), error })?;

@@ -1,22 +1,36 @@
 //! Servers under test and what is done with them: manifests, installation, supervision, conformance.
 //!
 //! A target is a folder with a `target.toml` ([`manifest`]). It is installed ([`setup`]), started and stopped by a
-//! guard that lets nothing outlive it ([`guard`]), and checked before it is measured.
+//! guard that lets nothing outlive it ([`guard`]), and checked before it is measured ([`mod@check`]).
+//!
+//! A [`suite`] says what is measured. Its [`schedule`] is a list of cells; each is one process of throng against one
+//! fresh server ([`measure`](mod@measure)), kept in a folder ([`record`]), ranked ([`standing`]) and printed ([`summary`]).
 
 pub mod check;
+mod figure;
 pub mod guard;
 pub mod manifest;
+pub mod measure;
 mod mistake;
 mod place;
+mod published;
+pub mod record;
+pub mod schedule;
 mod server;
 pub mod setup;
 mod shelf;
+pub mod standing;
+pub mod suite;
+pub mod summary;
 pub mod table;
 mod visit;
 
+pub use figure::Figure;
 pub use manifest::{Ability, ReadFlags, Target};
 pub use mistake::Mistake;
 pub use place::Place;
+pub use record::Record;
 pub use server::Server;
 pub use setup::{Stage, Tools, Trouble};
 pub use shelf::{Shelf, find_folder};
+pub use suite::{Scenario, Suite};

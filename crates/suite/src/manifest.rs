@@ -17,6 +17,8 @@ use wire::{DialectId, DialectOptions};
 
 use crate::mistake::Mistake;
 
+pub(crate) use file::{dialect, flag_value};
+
 /// The file's name, in each target's folder.
 pub const FILE_NAME: &str = "target.toml";
 

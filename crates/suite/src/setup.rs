@@ -273,7 +273,7 @@ pub(crate) fn last_line(log: &Path) -> Option<String> {
     last_line_of(file)
 }
 
-fn last_line_of(text: impl Read) -> Option<String> {
+pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
     let lines = BufReader::new(text).split(b'\n').map_while(Result::ok);
     let said =
         lines.map(|line| String::from_utf8_lossy(&line).trim().to_owned()).filter(|line| !line.is_empty());

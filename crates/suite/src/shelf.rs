@@ -21,6 +21,8 @@ impl Shelf {
     /// # Errors
     /// The folder cannot be listed.
     pub fn read(folder: &Path, read_flags: ReadFlags<'_>) -> io::Result<Shelf> {
+        // Commands run in these folders, and name programs relative to them.
+        let folder = folder.canonicalize()?;
         let mut folders: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
         folders.retain(|folder| folder.join(manifest::FILE_NAME).is_file());
         folders.sort();

@@ -1,18 +1,20 @@
 //! A table for people: aligned columns, or Markdown.
 
+use std::ops::Range;
+
 /// Rows under a head, every row as long as the head.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
-    /// The first column of figures: they are set flush right, and those before flush left.
-    figures_from: usize,
+    /// The columns of figures, which are set flush right; the others are text.
+    figures: Range<usize>,
 }
 
 impl Table {
-    /// A table with these columns, those from `figures_from` on flush right.
-    pub fn new(head: &[&str], figures_from: usize) -> Table {
-        Table { head: head.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new(), figures_from }
+    /// A table with these columns, of which `figures` are set flush right.
+    pub fn new(head: &[&str], figures: Range<usize>) -> Table {
+        Table { head: head.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new(), figures }
     }
 
     /// Adds a row.
@@ -31,7 +33,11 @@ impl Table {
         let mut text = String::new();
         for line in self.lines() {
             let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                if column < self.figures_from { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                if self.figures.contains(&column) {
+                    format!("{cell:>width$}")
+                } else {
+                    format!("{cell:<width$}")
+                }
             });
             let joined = cells.collect::<Vec<_>>().join("  ");
             text.push_str(joined.trim_end());
@@ -47,7 +53,7 @@ impl Table {
             cells.iter().map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).collect()
         };
         let rules: Vec<String> = (0..self.head.len())
-            .map(|column| if column < self.figures_from { "---" } else { "---:" }.to_owned())
+            .map(|column| if self.figures.contains(&column) { "---:" } else { "---" }.to_owned())
             .collect();
         let rows: String = self.rows.iter().map(|row| line(&escaped(row))).collect();
         format!("{}{}{rows}", line(&self.head), line(&rules))
@@ -64,7 +70,7 @@ mod tests {
 
     #[test]
     fn figures_are_flush_right_and_markup_is_escaped() {
-        let mut table = Table::new(&["target", "p95"], 1);
+        let mut table = Table::new(&["target", "p95"], 1..2);
         table.row(vec!["a|b".into(), "9".into()]);
         table.row(vec!["c".into(), "10".into()]);
         assert_eq!(table.text(), "target  p95\na|b       9\nc        10\n");

@@ -14,6 +14,7 @@ pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod saturate;
 pub(crate) mod serve;
+pub(crate) mod shootout;
 pub(crate) mod steps;
 pub(crate) mod storm;
 pub(crate) mod targets;

@@ -1,6 +1,6 @@
 //! `throng targets`: the servers that throng can start itself.
 
-mod rows;
+pub(crate) mod rows;
 
 use std::env;
 use std::io::{self, Write};

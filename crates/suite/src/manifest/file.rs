@@ -206,7 +206,8 @@ fn target(
     })
 }
 
-fn dialect(source: &Source<'_>, name: &Spanned<String>) -> Result<DialectId, Mistake> {
+/// The dialect of that name.
+pub(crate) fn dialect(source: &Source<'_>, name: &Spanned<String>) -> Result<DialectId, Mistake> {
     let known = DialectId::ALL.iter().filter(|dialect| **dialect != DialectId::Custom);
     let found = known.clone().find(|dialect| dialect.name() == name.get_ref());
     found.copied().ok_or_else(|| {

@@ -171,7 +171,7 @@ fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>)
 }
 
 /// Where a server that is started outside of a shootout writes. The reference server has no folder.
-pub(super) fn log_of(target: &Target) -> PathBuf {
+pub(crate) fn log_of(target: &Target) -> PathBuf {
     match target.name.as_str() {
         REFERENCE_NAME => env::temp_dir().join(format!("throng-{}.log", std::process::id())),
         _ => target.folder.join(SERVER_LOG),
@@ -216,7 +216,7 @@ impl Rows {
 
     fn table(&self) -> Table {
         let head = ["target", "verdict", "version", "language", "speaks", "supports", "reason"];
-        let mut table = Table::new(&head, head.len());
+        let mut table = Table::new(&head, 0..0);
         for row in &self.0 {
             table.row(vec![
                 row.name.clone(),

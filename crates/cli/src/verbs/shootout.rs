@@ -1,0 +1,278 @@
+//! `throng shootout`: a suite over all targets that can do it, end to end.
+
+mod flags;
+mod gate;
+mod round;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use net::affinity;
+use net::machine::Machine;
+use net::signals::Interrupts;
+use serde_json::json;
+use suite::manifest::REFERENCE_NAME;
+use suite::record::{Head, SCHEMA};
+use suite::suite::QUICK;
+use suite::summary::{self, Section};
+use suite::{Record, Shelf, Suite, Target, Tools};
+
+use crate::exit::{Exit, Failure};
+use crate::verbs::targets::{self, Format, print};
+
+/// Where shootouts go when nothing is said.
+const FOLDER: &str = "shootouts";
+
+/// Measure and rank servers: install, check, start, load and stop each, round by round
+///
+/// A suite is a TOML file with scenarios: a verb of throng, its flags, and what a target must be able to do. Every target
+/// is checked before it is timed. Rounds are interleaved in random order, each measurement has a fresh server and a fresh
+/// generator, and throng's own server runs along as the yardstick. Servers whose 95% intervals overlap share a place.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Shootout {
+    /// A suite of the folder suites, or a file [default: quick, in two minutes]
+    suite: Option<String>,
+    /// Shorten everything in proportion, e.g. 0.1
+    #[arg(long, value_name = "FACTOR", value_parser = scale)]
+    scale: Option<f64>,
+    /// Only these targets; a folder's name stands for all its variants
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    targets: Option<Vec<String>>,
+    /// Rounds [default: as the suite says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: Option<u32>,
+    /// Pin the generator to these CPUs, e.g. 0
+    #[arg(long, value_name = "CPUS")]
+    pin: Option<String>,
+    /// Pin every server to these CPUs, e.g. 1-3
+    #[arg(long, value_name = "CPUS")]
+    server_pin: Option<String>,
+    /// Makes the order and all other random choices repeatable
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Leave out what is not installed
+    #[arg(long)]
+    no_install: bool,
+    /// Keep everything in this directory [default: shootouts/SUITE-TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with an interrupted shootout, as it was asked for
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
+    resume: Option<PathBuf>,
+    /// The folder with the targets [default: targets, here or above]
+    #[arg(long, value_name = "DIR")]
+    targets_dir: Option<PathBuf>,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  throng shootout                                       two or three servers, two minutes
+  throng shootout wsdemo --scale 0.02                   wsdemo of 2012 over every server that echoes, for 6 s each
+  throng shootout hashrocket --targets go-gorilla,node-ws --repeats 5
+  throng shootout --resume shootouts/wsdemo-20261120-2200";
+
+/// A factor above 0, at most 1.
+fn scale(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "expected a number such as 0.1".to_owned())?;
+    if factor > 0.0 && factor <= 1.0 { Ok(factor) } else { Err("above 0, and at most 1".to_owned()) }
+}
+
+impl Shootout {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let interrupts =
+            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        let is_interrupted = || interrupts.count() > 0;
+        let tools = targets::tools(&is_interrupted)?;
+        let (suite, mut record, selected) = match &self.resume {
+            Some(folder) => self.resumed(folder, &tools)?,
+            None => self.begun(&tools)?,
+        };
+        if !is_interrupted() {
+            round::run_all(&suite, &mut record, &selected, &tools)?;
+        }
+        let sections = summary::sections(&suite, &record).map_err(could_not_read)?;
+        let report =
+            record.write_report(&summary::markdown(&suite, &record, &sections)).map_err(could_not_keep)?;
+        print(&match self.format {
+            Format::Text => summary::text(&suite, &record, &sections),
+            Format::Md => summary::markdown(&suite, &record, &sections),
+            Format::Json => as_json(&record, &sections),
+        })?;
+        eprintln!("\nKept in {}, with {} of the tables.", record.folder().display(), report.display());
+        if is_interrupted() {
+            eprintln!("Interrupted: throng shootout --resume {} goes on.", record.folder().display());
+            return Ok(Exit::Interrupted);
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// A new shootout: its suite, its folder, and the targets that have passed the gate.
+    fn begun(&self, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
+        let (path, text) = self.suite_file()?;
+        let scale = self.scale.unwrap_or(1.0);
+        let suite = read_suite(&path, &text, scale)?;
+        for (flag, cpus) in [("--pin", &self.pin), ("--server-pin", &self.server_pin)] {
+            cpus.iter().try_for_each(|cpus| {
+                affinity::parse_cpus(cpus).map(drop).map_err(|error| Failure::usage(flag, error))
+            })?;
+        }
+        let shelf = targets::shelf(self.targets_dir.as_deref())?;
+        let wanted = wanted(&suite, &shelf, self.targets.as_deref())?;
+        let started = Timestamp::now();
+        let folder = self.out.clone().unwrap_or_else(|| {
+            let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
+            Path::new(FOLDER).join(format!("{}-{time}", suite.name))
+        });
+        let (passed, receipts) = gate::pass(&wanted, self.no_install, tools);
+        if (tools.is_interrupted)() {
+            return Err(Failure::interrupted());
+        }
+        let head = Head {
+            schema: SCHEMA,
+            suite: suite.name.clone(),
+            text: suite.text.clone(),
+            suites_folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            scale,
+            repeats: self.repeats.unwrap_or(suite.repeats),
+            seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+            pin: self.pin.clone(),
+            server_pin: self.server_pin.clone(),
+            throng: env!("CARGO_PKG_VERSION").to_owned(),
+            started: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            machine: machine(),
+            receipts,
+        };
+        let record = Record::create(&folder, head).map_err(could_not_keep)?;
+        Ok((suite, record, passed))
+    }
+
+    /// An interrupted shootout, with the targets that were measured; they are checked anew, and must be the same.
+    fn resumed(&self, folder: &Path, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
+        let record = Record::open(folder).map_err(|error| Failure::usage("--resume", error))?;
+        let head = &record.head;
+        let path = head.suites_folder.join(format!("{}.toml", head.suite));
+        let suite = read_suite(&path, &head.text, head.scale)?;
+        let shelf = targets::shelf(self.targets_dir.as_deref())?;
+        let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
+        let mut wanted = Vec::new();
+        for receipt in known.clone() {
+            wanted.extend(targets::find(&shelf, &receipt.target)?);
+        }
+        let (passed, receipts) = gate::pass(&wanted, false, tools);
+        for receipt in known {
+            let now = receipts.iter().find(|now| now.target == receipt.target);
+            if let Some(now) = now.filter(|now| now.trouble.is_none() && now.version != receipt.version) {
+                let version = |version: &Option<String>| version.clone().unwrap_or_default();
+                let (was, is) = (version(&receipt.version), version(&now.version));
+                let problem = format!("{} was {was} and is {is} now: start a new shootout", receipt.target);
+                return Err(Failure::usage("--resume", problem));
+            }
+        }
+        Ok((suite, record, passed))
+    }
+
+    /// The suite's file: named, found in the folder of suites, or the one that is part of this program.
+    fn suite_file(&self) -> Result<(PathBuf, String), Failure> {
+        let here =
+            env::current_dir().map_err(|error| Failure::could_not("find the working directory", error))?;
+        let Some(name) = &self.suite else { return Ok((PathBuf::from("quick.toml"), QUICK.to_owned())) };
+        let given = PathBuf::from(name);
+        let path = if given.extension().is_some_and(|ending| ending == "toml") {
+            given
+        } else {
+            let folder = suite::find_folder("suites", &here).ok_or_else(|| {
+                let problem = format!(
+                    "there is no folder \"suites\" here or above in which {name} could be; name a file"
+                );
+                Failure::usage("SUITE", problem)
+            })?;
+            let path = folder.join(format!("{name}.toml"));
+            // Relative where it can be: the path is kept, and results are shared.
+            path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path)
+        };
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Failure::usage("SUITE", format!("could not read {}: {error}", path.display()))
+        })?;
+        Ok((path, text))
+    }
+}
+
+fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, Failure> {
+    Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))
+}
+
+/// The targets to be measured, each once: those that were asked for, or that the suite names, or that can do any of its
+/// scenarios; and the reference server.
+fn wanted<'a>(suite: &Suite, shelf: &'a Shelf, asked: Option<&[String]>) -> Result<Vec<&'a Target>, Failure> {
+    let mut wanted: Vec<&Target> = Vec::new();
+    match asked.or(suite.targets.as_deref()) {
+        Some(names) => {
+            for name in names {
+                wanted.extend(targets::find(shelf, name)?);
+            }
+        }
+        None => wanted.extend(&shelf.targets),
+    }
+    let reference = shelf.targets.iter().filter(|target| target.name == REFERENCE_NAME);
+    wanted.extend(reference);
+    wanted.sort_by(|a, b| a.name.cmp(&b.name));
+    wanted.dedup_by(|a, b| a.name == b.name);
+    wanted.retain(|target| suite.scenarios.iter().any(|scenario| scenario.dialect_for(target).is_some()));
+    Ok(wanted)
+}
+
+/// What has to be known of the machine to compare with another.
+fn machine() -> Vec<(String, String)> {
+    let machine = Machine::read();
+    let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
+    let mut facts = vec![
+        ("CPU".to_owned(), machine.cpu_model.unwrap_or_else(|| "unknown".to_owned())),
+        ("cores".to_owned(), machine.cores.to_string()),
+        ("memory".to_owned(), format!("{gib:.0} GiB")),
+        ("kernel".to_owned(), machine.kernel),
+        ("open files".to_owned(), machine.fd_limit_hard.to_string()),
+    ];
+    facts.extend(machine.governor.map(|governor| ("governor".to_owned(), governor)));
+    facts.extend(machine.clocksource.map(|source| ("clock".to_owned(), source)));
+    facts.extend(net::limits::somaxconn().map(|value| ("somaxconn".to_owned(), value.to_string())));
+    facts
+}
+
+fn as_json(record: &Record, sections: &[Section]) -> String {
+    let sections = sections.iter().map(|section| {
+        let standings = section.standings.iter().map(|standing| {
+            json!({
+                "target": standing.target,
+                "place": standing.place,
+                "mean": standing.mean,
+                "low": standing.interval.map(|interval| interval.low),
+                "high": standing.interval.map(|interval| interval.high),
+                "share": standing.share,
+            })
+        });
+        json!({
+            "scenario": section.name,
+            "figure": section.figure.name,
+            "unit": section.figure.unit().name(),
+            "standings": standings.collect::<Vec<_>>(),
+        })
+    });
+    let whole = json!({ "shootout": record.head, "cells": record.entries, "scenarios": sections.collect::<Vec<_>>() });
+    serde_json::to_string_pretty(&whole).expect("plain data") + "\n"
+}
+
+fn could_not_keep(error: suite::record::RecordError) -> Failure {
+    Failure::could_not("keep the results", error)
+}
+
+fn could_not_read(error: suite::record::RecordError) -> Failure {
+    Failure::could_not("read the results", error)
+}

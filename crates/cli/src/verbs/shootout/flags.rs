@@ -1,0 +1,100 @@
+//! A scenario's verb and flags, checked by the command line's own definition: there is no second one.
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory};
+use suite::suite::FlagMistake;
+
+use crate::Cli;
+
+/// A flag that only those verbs have that load a server.
+const OF_LOAD_VERBS: &str = "server-pid";
+
+/// What a scenario's flags look like on a command line.
+pub(super) fn words(flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
+    flags.iter().map(|(name, value)| match value.as_str() {
+        "" => format!("--{name}"),
+        value => format!("--{name}={value}"),
+    })
+}
+
+/// Whether the command line would take the verb and its flags.
+pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMistake> {
+    let cli = Cli::command();
+    let of_verb = cli.get_subcommands().find(|command| command.get_name() == verb && loads(command));
+    let Some(of_verb) = of_verb else {
+        let verbs: Vec<&str> =
+            cli.get_subcommands().filter(|command| loads(command)).map(Command::get_name).collect();
+        return Err(FlagMistake {
+            flag: None,
+            message: format!("{verb:?} is no verb that loads a server"),
+            help: Some(format!("there are {}", verbs.join(", "))),
+        });
+    };
+    let known: Vec<&str> = of_verb.get_arguments().filter_map(|argument| argument.get_long()).collect();
+    if let Some((unknown, _)) = flags.iter().find(|(name, _)| !is_flag(of_verb, name)) {
+        return Err(FlagMistake {
+            flag: Some(unknown.clone()),
+            message: format!("throng {verb} has no flag --{unknown}"),
+            help: Some(format!("its flags are {}", known.join(", "))),
+        });
+    }
+    let given = ["throng".to_owned(), verb.to_owned(), "ws://127.0.0.1:9/".to_owned()];
+    match cli.clone().try_get_matches_from(given.into_iter().chain(words(flags))) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(mistake(&error, flags)),
+    }
+}
+
+fn loads(command: &Command) -> bool {
+    command.get_arguments().any(|argument| argument.get_long() == Some(OF_LOAD_VERBS))
+}
+
+fn is_flag(verb: &Command, name: &str) -> bool {
+    verb.get_arguments().any(|argument| {
+        argument.get_long() == Some(name)
+            || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+    })
+}
+
+/// clap's own words, without its usage, and the flag that they are about.
+fn mistake(error: &clap::Error, flags: &[(String, String)]) -> FlagMistake {
+    let about = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => argument.clone(),
+        _ => String::new(),
+    };
+    let flag = flags.iter().find(|(name, _)| {
+        about
+            .strip_prefix("--")
+            .and_then(|rest| rest.strip_prefix(name.as_str()))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '=']))
+    });
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    FlagMistake {
+        flag: flag.map(|(name, _)| name.clone()),
+        message: first.strip_prefix("error: ").unwrap_or(first).to_owned(),
+        help: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(flags: &[(&str, &str)]) -> Vec<(String, String)> {
+        flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_command_line_says_what_is_wrong() {
+        assert_eq!(check("echo", &flags(&[("clients", "10"), ("text", "")])), Ok(()));
+        let wrong = check("echo", &flags(&[("clients", "10"), ("duration", "tomorrow")])).unwrap_err();
+        assert_eq!(wrong.flag.as_deref(), Some("duration"));
+        assert!(wrong.message.contains("\"tomorrow\" is not a duration"), "{wrong:?}");
+        let unknown = check("idle", &flags(&[("interval", "1s")])).unwrap_err();
+        assert_eq!(unknown.flag.as_deref(), Some("interval"));
+        assert!(unknown.help.unwrap().contains("connect-rate"));
+        let verb = check("serve", &[]).unwrap_err();
+        assert!(verb.flag.is_none() && verb.help.unwrap().contains("broadcast"));
+    }
+}

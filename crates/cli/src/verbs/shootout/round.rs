@@ -1,0 +1,149 @@
+//! One measurement after the other, each kept before the next begins.
+
+use std::io::{self, IsTerminal};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use net::affinity;
+use results::Run;
+use suite::schedule::{self, Cell};
+use suite::{Figure, Record, Scenario, Server, Suite, Target, Tools, Trouble, measure};
+
+use super::{could_not_keep, flags};
+use crate::exit::Failure;
+
+/// How often the spinner turns, and a pause looks for an interruption.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Makes every measurement that has not been made, until the user has had enough.
+pub(super) fn run_all(
+    suite: &Suite,
+    record: &mut Record,
+    targets: &[Target],
+    tools: &Tools<'_>,
+) -> Result<(), Failure> {
+    let targets: Vec<&Target> = targets.iter().collect();
+    let cells = schedule::cells(suite, &targets, record.head.repeats, record.head.seed);
+    let left: Vec<&Cell> = cells.iter().filter(|cell| !record.has(cell)).collect();
+    let (start, bar) = (Instant::now(), progress_bar());
+    for (done, cell) in left.iter().enumerate() {
+        let scenario =
+            suite.scenarios.iter().find(|scenario| scenario.name == cell.scenario).expect("of this suite");
+        let target = targets.iter().find(|target| target.name == cell.target).expect("of these targets");
+        let number = cells.len() - left.len() + done + 1;
+        let what =
+            format!("[{number}/{}] {}, {}, round {}", cells.len(), cell.scenario, cell.target, cell.repeat);
+        bar.set_message(format!("{what}{}", time_left(start.elapsed(), done, left.len())));
+        let log = record.log(cell).map_err(could_not_keep)?;
+        let mut command = Vec::new();
+        let outcome = measure_cell(cell, scenario, target, record, &log, tools, &mut command);
+        if (tools.is_interrupted)() {
+            break; // half a measurement is none
+        }
+        let line = format!("{what}: {}", told(&scenario.figures[0], &outcome));
+        bar.suspend(|| eprintln!("{line}"));
+        record.add(cell, command, outcome).map_err(could_not_keep)?;
+        pause(suite.cooldown, tools);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A fresh server, a fresh generator, and both gone afterwards.
+fn measure_cell(
+    cell: &Cell,
+    scenario: &Scenario,
+    target: &Target,
+    record: &Record,
+    log: &std::path::Path,
+    tools: &Tools<'_>,
+    command: &mut Vec<String>,
+) -> Result<Run, Trouble> {
+    let head = &record.head;
+    let cpus =
+        head.server_pin.as_deref().map(|cpus| affinity::parse_cpus(cpus).expect("checked with the flags"));
+    let mut server = Server::start(target, log, &cpus.unwrap_or_default(), tools)?;
+    *command = arguments(cell, scenario, target, &server, record);
+    let outcome = measure::measure(command, &mut server, tools);
+    server.stop();
+    outcome.map(|mut run| {
+        run.target.name = Some(target.name.clone());
+        let receipt = head.receipts.iter().find(|receipt| receipt.target == target.name);
+        run.target.version = receipt.and_then(|receipt| receipt.version.clone());
+        run.environment.server_cpus = head.server_pin.clone();
+        run.command = ["throng".to_owned()].into_iter().chain(command.iter().cloned()).collect();
+        run
+    })
+}
+
+/// The command line of a measurement, without the program.
+fn arguments(
+    cell: &Cell,
+    scenario: &Scenario,
+    target: &Target,
+    server: &Server,
+    record: &Record,
+) -> Vec<String> {
+    let url = match cell.dialect {
+        Some(dialect) => server.url(target, dialect),
+        None => format!("http://{}/", server.address()),
+    };
+    let mut words = vec![scenario.verb.clone(), url];
+    words.extend(cell.dialect.iter().flat_map(|dialect| ["--dialect".to_owned(), dialect.name().to_owned()]));
+    if scenario.unix {
+        words.extend(["--socket".to_owned(), server.socket().display().to_string()]);
+    }
+    words.extend(flags::words(&scenario.flags));
+    words.extend(cell.dialect.iter().flat_map(|_| flags::words(&target.flags)));
+    words.extend(record.head.pin.iter().flat_map(|cpus| ["--pin".to_owned(), cpus.clone()]));
+    // The same choices for every target of a round.
+    let seed = record.head.seed.wrapping_add(u64::from(cell.repeat));
+    for word in ["--server-pid", &server.pid().to_string(), "--seed", &seed.to_string(), "--format", "json"] {
+        words.push(word.to_owned());
+    }
+    words.extend(["--no-store".to_owned(), "--quiet".to_owned()]);
+    words
+}
+
+/// The main figure, or what went wrong.
+fn told(figure: &Figure, outcome: &Result<Run, Trouble>) -> String {
+    match outcome {
+        Ok(run) => match figure.read(run) {
+            Some(value) => format!("{} {} {}", figure.name, figure.show(value), figure.unit().name()),
+            None => format!("{} was not measured", figure.name),
+        },
+        Err(trouble) => trouble.to_string(),
+    }
+}
+
+/// Lets the machine settle: connections in TIME_WAIT, caches being written, a CPU's heat.
+fn pause(time: Duration, tools: &Tools<'_>) {
+    let start = Instant::now();
+    while start.elapsed() < time && !(tools.is_interrupted)() {
+        thread::sleep(TICK.min(time.saturating_sub(start.elapsed())));
+    }
+}
+
+/// A live line on a terminal; nothing elsewhere.
+fn progress_bar() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::no_length();
+    bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// What is left, going by what was.
+fn time_left(elapsed: Duration, done: usize, all: usize) -> String {
+    if done == 0 {
+        return String::new();
+    }
+    let left = elapsed.mul_f64((all - done) as f64 / done as f64);
+    match left.as_secs() {
+        seconds if seconds < 90 => format!(" · {seconds} s left"),
+        seconds => format!(" · {} min left", (seconds + 30) / 60),
+    }
+}

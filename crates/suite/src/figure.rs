@@ -1,0 +1,129 @@
+//! The figures that a shootout compares: those that limits know, of one step, and those of a whole run.
+
+use results::Run;
+use results::limit::{StepFigure, Unit};
+
+/// A figure, by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name: `rtt.p95`, `capacity`.
+    pub name: String,
+    of: Of,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Of {
+    /// Of the last step that was within its limits, or the last one if none was.
+    Step(StepFigure),
+    /// Clients of the last step within the limits, or what a search found.
+    Capacity,
+    /// Bytes of the server's memory for each connection.
+    Memory,
+    /// Deliveries per second at the highest safe rate of any number of clients.
+    SafeRate,
+}
+
+const OF_RUNS: [(&str, Of); 3] =
+    [("capacity", Of::Capacity), ("memory_per_client", Of::Memory), ("safe_rate", Of::SafeRate)];
+
+impl Figure {
+    /// The figure of that name, in a verb's results; what there is otherwise.
+    pub(crate) fn parse(name: &str, verb: &str) -> Result<Figure, String> {
+        let of_run = OF_RUNS.into_iter().find(|(known, _)| *known == name).map(|(_, of)| of);
+        let of = match of_run {
+            Some(of) => of,
+            None => Of::Step(StepFigure::parse(name, verb).map_err(|error| {
+                format!("{error}; and, of whole runs, capacity, memory_per_client and safe_rate")
+            })?),
+        };
+        Ok(Figure { name: name.to_owned(), of })
+    }
+
+    /// Its value in a run, in its unit; `None` when it was not measured.
+    pub fn read(&self, run: &Run) -> Option<f64> {
+        let is_kept = |step: &&results::Step| step.broken().next().is_none();
+        let kept = run.steps.iter().rev().find(is_kept);
+        match &self.of {
+            Of::Step(figure) => figure.read(kept.or(run.steps.last())?),
+            Of::Capacity => match &run.verdict.capacity {
+                Some(capacity) => Some(capacity.clients as f64),
+                None => Some(kept.map_or(0.0, |step| step.clients as f64)),
+            },
+            Of::Memory => run.verdict.memory_per_client.map(|line| line.slope),
+            Of::SafeRate => {
+                let rates = run.verdict.levels.iter().filter_map(|level| level.received_per_s);
+                rates.max_by(f64::total_cmp)
+            }
+        }
+    }
+
+    /// What it is measured in.
+    pub fn unit(&self) -> Unit {
+        match &self.of {
+            Of::Step(figure) => figure.unit(),
+            Of::Capacity => Unit::Count,
+            Of::Memory => Unit::Bytes,
+            Of::SafeRate => Unit::PerSecond,
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(&self) -> bool {
+        match &self.of {
+            Of::Step(figure) => figure.more_is_better(),
+            Of::Capacity | Of::SafeRate => true,
+            Of::Memory => false,
+        }
+    }
+
+    /// A value as people read it, without its unit.
+    pub fn show(&self, value: f64) -> String {
+        match self.unit() {
+            Unit::Ms if value < 10.0 => format!("{value:.2}"),
+            Unit::Ms if value < 100.0 => format!("{value:.1}"),
+            _ => grouped(value.round()),
+        }
+    }
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_shown_as_precisely_as_they_are_known() {
+        let rtt = Figure::parse("rtt.p95", "echo").unwrap();
+        assert_eq!([0.1234, 12.34, 1234.5].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
+        assert!(!rtt.more_is_better() && Figure::parse("rate", "http").unwrap().more_is_better());
+        assert_eq!(Figure::parse("capacity", "broadcast").unwrap().show(12_000.0), "12,000");
+        assert!(Figure::parse("rtt.p95", "idle").unwrap_err().contains("memory_per_client"));
+    }
+
+    #[test]
+    fn the_capacity_of_a_walk_is_its_last_step_within_the_limits() {
+        let limit = results::Limit::parse("connect_failures==0", "broadcast").unwrap();
+        let step = |clients, failures| {
+            let mut step = results::Step { clients, ..Default::default() };
+            step.counts.connect_failures = failures;
+            step.stop = Some(limit.check(&step));
+            step
+        };
+        let run = Run { steps: vec![step(1_000, 0), step(2_000, 0), step(3_000, 1)], ..Run::default() };
+        assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&run), Some(2_000.0));
+        let none = Run { steps: vec![step(1_000, 1)], ..Run::default() };
+        assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&none), Some(0.0));
+    }
+}

@@ -1,0 +1,90 @@
+//! One measurement: a load verb of this program, as a process of its own, against a server under guard.
+//!
+//! A fresh generator for each: none inherits another's memory or ports, and a crash costs one measurement.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use net::signals;
+use results::Run;
+
+use crate::server::Server;
+use crate::setup::{self, Stage, Tools, Trouble};
+
+/// How often server, generator and user are looked at: a death is to be noticed within a second.
+const POLL: Duration = Duration::from_millis(50);
+/// How long a generator may take to end in order.
+const GRACE: Duration = Duration::from_secs(3);
+/// Exit codes with which there is a result: fine, a limit broken, not trustworthy.
+const MEASURED: [i32; 3] = [0, 3, 4];
+
+/// Runs throng with these arguments, which make it print its results file, until it ends or the server does.
+///
+/// # Errors
+/// The server dies, the generator fails, or the user has had enough.
+pub fn measure(arguments: &[String], server: &mut Server, tools: &Tools<'_>) -> Result<Run, Trouble> {
+    let trouble = |reason: String| Trouble::new(Stage::Measure, reason);
+    let mut command = Command::new(&tools.throng);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C is for the shootout, which ends the generator in order.
+    command.process_group(0);
+    let mut child =
+        signals::end_with_parent(&mut command).spawn().map_err(|error| trouble(error.to_string()))?;
+    let stdout = collect(child.stdout.take().expect("piped"));
+    let stderr = collect(child.stderr.take().expect("piped"));
+    let outcome = attend(&mut child, server, tools);
+    let (stdout, stderr) = (finish(stdout), finish(stderr));
+    let status = outcome?;
+    if status.code().is_some_and(|code| MEASURED.contains(&code)) {
+        return results::file::read(&stdout).map_err(|error| trouble(error.to_string()));
+    }
+    let said = setup::last_line_of(stderr.as_bytes()).unwrap_or_else(|| status.to_string());
+    Err(trouble(said))
+}
+
+/// Waits for the generator, with an eye on the server.
+fn attend(child: &mut Child, server: &mut Server, tools: &Tools<'_>) -> Result<ExitStatus, Trouble> {
+    loop {
+        let why = match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Err(error) => Some(error.to_string()),
+            Ok(None) if (tools.is_interrupted)() => Some("interrupted".to_owned()),
+            Ok(None) => server.poll_death(),
+        };
+        if let Some(why) = why {
+            end(child);
+            return Err(Trouble::new(Stage::Measure, why));
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Asks the generator to end, and kills it with its agents if it does not.
+fn end(child: &mut Child) {
+    let _ = signals::terminate(child);
+    let start = Instant::now();
+    while start.elapsed() < GRACE {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        thread::sleep(POLL);
+    }
+    let _ = signals::kill_group(child.id());
+    let _ = child.wait();
+}
+
+fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A broken pipe ends the output; what came before it counts.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+fn finish(collected: JoinHandle<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&collected.join().expect("reading does not panic")).into_owned()
+}

@@ -1,0 +1,275 @@
+//! What a shootout leaves in its folder, brought up to date after every measurement.
+//!
+//! ```text
+//! shootout.json              what was run where: suite, options, machine, the version of each target
+//! cells.jsonl                a line for each measurement, in the order they were made
+//! SCENARIO/TARGET-N.json     the results file of round N
+//! SCENARIO/TARGET-N.log      what the server said
+//! report.md                  the tables
+//! ```
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use results::Run;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::schedule::Cell;
+use crate::setup::Trouble;
+
+/// The version of the folder's form.
+pub const SCHEMA: u32 = 1;
+
+const HEAD: &str = "shootout.json";
+const CELLS: &str = "cells.jsonl";
+
+/// What was run, and where.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Head {
+    /// The version of the folder's form, [`SCHEMA`].
+    pub schema: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// The suite's file, as it was.
+    pub text: String,
+    /// The folder of the suite's file, in which published figures are.
+    pub suites_folder: PathBuf,
+    /// By how much everything was shortened.
+    pub scale: f64,
+    /// Rounds.
+    pub repeats: u32,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The CPUs of the generator, if it was pinned.
+    pub pin: Option<String>,
+    /// The CPUs of the servers, if they were pinned.
+    pub server_pin: Option<String>,
+    /// The version of throng.
+    pub throng: String,
+    /// When it started.
+    pub started: String,
+    /// Facts about the machine, by name.
+    pub machine: Vec<(String, String)>,
+    /// What is known of each target, in the order of their names.
+    pub receipts: Vec<Receipt>,
+}
+
+/// A target before it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Its name.
+    pub target: String,
+    /// Its version, if it told one.
+    pub version: Option<String>,
+    /// Why it was not measured.
+    pub trouble: Option<Trouble>,
+}
+
+/// One measurement, as it went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The target's name.
+    pub target: String,
+    /// The round, from 1.
+    pub repeat: u32,
+    /// The command line that measured.
+    pub command: Vec<String>,
+    /// Why there is no results file.
+    pub trouble: Option<Trouble>,
+}
+
+/// The folder of a shootout.
+#[derive(Debug)]
+pub struct Record {
+    folder: PathBuf,
+    /// What was run.
+    pub head: Head,
+    /// The measurements so far.
+    pub entries: Vec<Entry>,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The system refuses.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// What it said.
+        error: io::Error,
+    },
+    /// Not what this program writes.
+    #[error("{path}: {error}: this is no folder of throng shootout")]
+    Shape {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// Written by a newer throng.
+    #[error(
+        "the folder has schema {found}; this throng reads {SCHEMA}: use the throng that wrote it, or newer"
+    )]
+    Newer {
+        /// The folder's schema.
+        found: u32,
+    },
+    /// A shootout has been there already.
+    #[error("{0} has a shootout in it already: name another folder, or go on with it by --resume")]
+    Taken(String),
+    /// A results file cannot be read.
+    #[error("{path}: {error}")]
+    Results {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: results::file::FileError,
+    },
+}
+
+impl Record {
+    /// Makes the folder, which no shootout may have used.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written to, or is taken.
+    pub fn create(folder: &Path, head: Head) -> Result<Record, RecordError> {
+        let at = |error| io_error(folder, error);
+        fs::create_dir_all(folder).map_err(at)?;
+        if folder.join(HEAD).exists() {
+            return Err(RecordError::Taken(folder.display().to_string()));
+        }
+        let text = serde_json::to_string_pretty(&head).expect("the head is plain data");
+        replace(&folder.join(HEAD), &(text + "\n"))?;
+        File::create(folder.join(CELLS)).map_err(at)?;
+        Ok(Record { folder: folder.to_owned(), head, entries: Vec::new() })
+    }
+
+    /// Opens the folder of a shootout, finished or not. A line that was cut off by a crash is left out.
+    ///
+    /// # Errors
+    /// It is no such folder, or a newer throng's.
+    pub fn open(folder: &Path) -> Result<Record, RecordError> {
+        let path = folder.join(HEAD);
+        let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
+        let head: Head = serde_json::from_str(&text)
+            .map_err(|error| RecordError::Shape { path: path.display().to_string(), error })?;
+        if head.schema > SCHEMA {
+            return Err(RecordError::Newer { found: head.schema });
+        }
+        let path = folder.join(CELLS);
+        let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
+        let entries: Vec<Entry> = lines.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
+        let record = Record { folder: folder.to_owned(), head, entries };
+        // Without the broken line, so that the next one does not continue it.
+        replace(&path, &record.entries.iter().map(line).collect::<String>())?;
+        Ok(record)
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether the measurement has been made.
+    pub fn has(&self, cell: &Cell) -> bool {
+        let is_it = |entry: &Entry| {
+            (&entry.scenario, &entry.target, entry.repeat) == (&cell.scenario, &cell.target, cell.repeat)
+        };
+        self.entries.iter().any(is_it)
+    }
+
+    /// The file for what the server says during a measurement; its folder is made.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn log(&self, cell: &Cell) -> Result<PathBuf, RecordError> {
+        let folder = self.folder.join(&cell.scenario);
+        fs::create_dir_all(&folder).map_err(|error| io_error(&folder, error))?;
+        Ok(folder.join(format!("{}-{}.log", cell.target, cell.repeat)))
+    }
+
+    /// Keeps a measurement: its results file first, then its line.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add(
+        &mut self,
+        cell: &Cell,
+        command: Vec<String>,
+        outcome: Result<Run, Trouble>,
+    ) -> Result<(), RecordError> {
+        let trouble = match outcome {
+            Ok(run) => {
+                replace(
+                    &self.results_file(&cell.scenario, &cell.target, cell.repeat),
+                    &results::file::write(&run),
+                )?;
+                None
+            }
+            Err(trouble) => Some(trouble),
+        };
+        let Cell { scenario, target, repeat, .. } = cell.clone();
+        let entry = Entry { scenario, target, repeat, command, trouble };
+        let path = self.folder.join(CELLS);
+        let appended = OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(line(&entry).as_bytes()));
+        appended.map_err(|error| io_error(&path, error))?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// The results of a target in a scenario, by rounds.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn runs(&self, scenario: &str, target: &str) -> Result<Vec<Run>, RecordError> {
+        let is_its =
+            |entry: &&Entry| entry.scenario == scenario && entry.target == target && entry.trouble.is_none();
+        let read = |entry: &Entry| {
+            let path = self.results_file(scenario, target, entry.repeat);
+            let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
+            results::file::read(&text)
+                .map_err(|error| RecordError::Results { path: path.display().to_string(), error })
+        };
+        self.entries.iter().filter(is_its).map(read).collect()
+    }
+
+    /// Writes the tables beside the figures.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn write_report(&self, markdown: &str) -> Result<PathBuf, RecordError> {
+        let path = self.folder.join("report.md");
+        replace(&path, markdown)?;
+        Ok(path)
+    }
+
+    fn results_file(&self, scenario: &str, target: &str, repeat: u32) -> PathBuf {
+        self.folder.join(scenario).join(format!("{target}-{repeat}.json"))
+    }
+}
+
+fn line(entry: &Entry) -> String {
+    serde_json::to_string(entry).expect("entries are plain data") + "\n"
+}
+
+/// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.
+fn replace(path: &Path, text: &str) -> Result<(), RecordError> {
+    let beside = PathBuf::from(format!("{}.part", path.display()));
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        io_error(path, error)
+    })
+}
+
+fn io_error(path: &Path, error: io::Error) -> RecordError {
+    RecordError::Io { path: path.display().to_string(), error }
+}

@@ -1,0 +1,208 @@
+//! The form of a suite on disk, and the way from there to scenarios.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use results::units;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{CheckFlags, Published, Scenario, Suite};
+use crate::figure::Figure;
+use crate::manifest::{Ability, dialect, flag_value};
+use crate::mistake::{Mistake, Source};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileSuite {
+    title: String,
+    #[serde(default = "three")]
+    repeats: Spanned<u32>,
+    cooldown: Spanned<String>,
+    targets: Option<Vec<String>>,
+    scenario: Vec<FileScenario>,
+}
+
+fn three() -> Spanned<u32> {
+    Spanned::new(0..0, 3)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileScenario {
+    name: Spanned<String>,
+    verb: Spanned<String>,
+    #[serde(default)]
+    dialects: Vec<Spanned<String>>,
+    supports: Vec<Ability>,
+    #[serde(default)]
+    flags: BTreeMap<Spanned<String>, toml::Value>,
+    #[serde(default)]
+    shortened: Vec<Spanned<String>>,
+    figures: Spanned<Vec<Spanned<String>>>,
+    published: Option<FilePublished>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilePublished {
+    file: String,
+    #[serde(default)]
+    rows: BTreeMap<String, String>,
+    column: String,
+    #[serde(default)]
+    names: BTreeMap<String, String>,
+}
+
+/// Flags that are the shootout's own business.
+const OWN: [&str; 14] = [
+    "dialect",
+    "socket",
+    "server-pid",
+    "seed",
+    "pin",
+    "format",
+    "out",
+    "store",
+    "no-store",
+    "quiet",
+    "strict",
+    "github",
+    "events",
+    "url",
+];
+
+/// The suite of the text.
+pub(super) fn read(
+    path: &Path,
+    text: &str,
+    scale: f64,
+    check_flags: CheckFlags<'_>,
+) -> Result<Suite, Mistake> {
+    let source = Source { path, text };
+    let file: FileSuite = source.parse()?;
+    if *file.repeats.get_ref() == 0 {
+        return Err(source.mistake(file.repeats.span(), "each target runs at least once".to_owned(), None));
+    }
+    if file.scenario.is_empty() {
+        let help = Some("add [[scenario]] with name, verb, supports, flags and figures".to_owned());
+        return Err(source.mistake(0..0, "there is no scenario".to_owned(), help));
+    }
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for of_file in &file.scenario {
+        let scenario = scenario(&source, of_file, scale, check_flags)?;
+        if scenarios.iter().any(|other| other.name == scenario.name) {
+            let message = format!("there are two scenarios {:?}", scenario.name);
+            return Err(source.mistake(of_file.name.span(), message, None));
+        }
+        scenarios.push(scenario);
+    }
+    Ok(Suite {
+        name: path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        title: file.title,
+        repeats: *file.repeats.get_ref(),
+        cooldown: time(&source, &file.cooldown)?.mul_f64(scale),
+        targets: file.targets,
+        scenarios,
+        text: text.to_owned(),
+    })
+}
+
+fn scenario(
+    source: &Source<'_>,
+    file: &FileScenario,
+    scale: f64,
+    check_flags: CheckFlags<'_>,
+) -> Result<Scenario, Mistake> {
+    check_name(source, &file.name)?;
+    let verb = file.verb.get_ref();
+    if let Some(own) = file.flags.keys().find(|name| OWN.contains(&name.get_ref().as_str())) {
+        let help = Some("targets, dialects and the options of throng shootout decide it".to_owned());
+        return Err(source.mistake(own.span(), format!("the shootout itself sets {}", own.get_ref()), help));
+    }
+    for name in &file.shortened {
+        if !file.flags.contains_key(name) {
+            let help = Some(format!("the flags are {}", names(file.flags.keys().map(Spanned::get_ref))));
+            return Err(source.mistake(
+                name.span(),
+                format!("there is no flag {} to shorten", name.get_ref()),
+                help,
+            ));
+        }
+    }
+    let is_shortened = |name: &str| file.shortened.iter().any(|shortened| shortened.get_ref() == name);
+    let flags: Vec<(String, String)> = file
+        .flags
+        .iter()
+        .map(|(name, value)| {
+            let value = flag_value(value);
+            let value = if is_shortened(name.get_ref()) { shorten(&value, scale) } else { value };
+            (name.get_ref().clone(), value)
+        })
+        .collect();
+    check_flags(verb, &flags).map_err(|mistake| {
+        let key = file.flags.keys().find(|name| mistake.flag.as_ref() == Some(name.get_ref()));
+        let place = key.map_or(file.verb.span(), Spanned::span);
+        source.mistake(place, mistake.message, mistake.help)
+    })?;
+    let dialects = file.dialects.iter().map(|name| dialect(source, name)).collect::<Result<_, _>>()?;
+    let figures: Result<Vec<Figure>, Mistake> =
+        file.figures.get_ref().iter().map(|name| figure(source, name, verb)).collect();
+    let figures = figures?;
+    if figures.is_empty() {
+        let help = Some("the first is what servers are ranked by, e.g. \"rtt.p95\"".to_owned());
+        return Err(source.mistake(file.figures.span(), "there is no figure to show".to_owned(), help));
+    }
+    Ok(Scenario {
+        name: file.name.get_ref().clone(),
+        verb: verb.clone(),
+        dialects,
+        supports: file.supports.clone(),
+        unix: file.supports.contains(&Ability::Unix),
+        flags,
+        figures,
+        published: file.published.as_ref().map(|published| Published {
+            file: source.path.parent().unwrap_or(Path::new("")).join(&published.file),
+            rows: published.rows.clone().into_iter().collect(),
+            column: published.column.clone(),
+            names: published.names.clone().into_iter().collect(),
+        }),
+    })
+}
+
+/// The name becomes part of file names.
+fn check_name(source: &Source<'_>, name: &Spanned<String>) -> Result<(), Mistake> {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !name.get_ref().is_empty() && name.get_ref().chars().all(is_fine) {
+        return Ok(());
+    }
+    let help = Some("letters, digits, '-', '_' and '.': it becomes part of file names".to_owned());
+    Err(source.mistake(name.span(), format!("{:?} is no name for a scenario", name.get_ref()), help))
+}
+
+fn figure(source: &Source<'_>, name: &Spanned<String>, verb: &str) -> Result<Figure, Mistake> {
+    Figure::parse(name.get_ref(), verb).map_err(|why| {
+        source.mistake(name.span(), format!("there is no figure {:?}", name.get_ref()), Some(why))
+    })
+}
+
+fn time(source: &Source<'_>, text: &Spanned<String>) -> Result<Duration, Mistake> {
+    let ns = units::duration_ns(text.get_ref());
+    ns.map(Duration::from_nanos).map_err(|error| source.mistake(text.span(), error.to_string(), None))
+}
+
+/// A time or a number, as a flag writes it, multiplied. Nothing becomes 0.
+fn shorten(value: &str, scale: f64) -> String {
+    if let Ok(count) = units::count(value) {
+        return ((count as f64 * scale).round() as u64).max(1).to_string();
+    }
+    match units::duration_ns(value) {
+        Ok(ns) => format!("{}ms", ((ns as f64 * scale / 1e6).round() as u64).max(1)),
+        Err(_) => value.to_owned(), // the command line says what is wrong with it
+    }
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    names.map(String::as_str).collect::<Vec<_>>().join(", ")
+}
