@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fmt::Display;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
@@ -60,7 +60,8 @@ impl Failure {
 
     /// Tells the user, on standard error.
     pub(crate) fn report(self) -> Exit {
-        eprintln!("throng: {}", self.message);
+        // Nobody may be listening there: that is no reason to fail otherwise.
+        let _ = writeln!(io::stderr(), "throng: {}", self.message);
         self.exit
     }
 }

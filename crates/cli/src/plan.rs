@@ -33,6 +33,7 @@ pub(crate) fn plan(
     dialect: &str,
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
+    check_connecting(args)?;
     let speech = speech(args, target, dialect)?;
     let local_addrs = match args.local_addr.as_slice() {
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
@@ -63,6 +64,16 @@ pub(crate) fn plan(
     })
 }
 
+fn check_connecting(args: &RunArgs) -> Result<(), Failure> {
+    if args.connect_timeout == 0 {
+        return Err(Failure::usage("--connect-timeout", "must be longer than 0: nobody connects in no time"));
+    }
+    if args.connect_rate.is_some_and(|per_s| !(per_s > 0.0 && per_s <= 1e9)) {
+        return Err(Failure::usage("--connect-rate", "must be above 0 and at most a billion a second"));
+    }
+    Ok(())
+}
+
 fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let mut speech = Speech {
@@ -81,6 +92,11 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
         message_bytes_max: bytes("--max-message", args.max_message)?,
         of_dialect: args.dialect_args.options(),
     };
+    if args.text && dialect != "raw" {
+        let problem =
+            format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
+        return Err(Failure::usage("--text", problem));
+    }
     if custom::is_file(dialect) {
         let described = custom::read(Path::new(dialect))?;
         speech.dialect = wire::DialectId::Custom.name().to_owned();

@@ -50,12 +50,13 @@ impl Broadcast {
         let server_pid = run::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
         (plan.churn, plan.slow) = (steps.churn, *slow);
+        check_slow(*slow, clients_max)?;
         run::run(Request {
             args,
             scenario: "broadcast",
             plan,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
-            course: stepping.course(steps, 0, rule)?,
+            course: stepping.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?),
             stop: if matches!(stepping, steps::Steps::Single) {
                 Vec::new()
             } else {
@@ -66,6 +67,16 @@ impl Broadcast {
             target,
         })
     }
+}
+
+/// Whether there is anybody slow.
+fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failure> {
+    let (Some(slow), Some(clients)) = (slow, clients_max) else { return Ok(()) };
+    if slow.share * clients as f64 >= 1.0 {
+        return Ok(());
+    }
+    let problem = format!("{}% of {clients} clients is nobody; ask for a larger share", 100.0 * slow.share);
+    Err(Failure::usage("--slow", problem))
 }
 
 /// Whether a dialect has broadcasts; one that does not exist is told apart later.

@@ -1,8 +1,7 @@
 //! `throng echo`: every message comes back to its sender.
 
 use clap::Args;
-use crew::Warmup;
-use load::{Load, LoadRule, Workload};
+use load::{LoadRule, Workload};
 use results::units;
 
 use crate::args::RunArgs;
@@ -16,8 +15,6 @@ const CLIENTS: u64 = 1_000;
 /// wsdemo's pace: a message each second.
 const INTERVAL_NS: u64 = 1_000_000_000;
 const DURATION_NS: u64 = 10_000_000_000;
-/// wsdemo's warm-up: a tenth of the clients.
-const WARMUP_SHARE: u64 = 10;
 /// websocket-bench's defaults for echo.
 const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_000 };
 
@@ -33,7 +30,7 @@ pub(crate) struct Echo {
     #[command(flatten)]
     steps: StepArgs,
     /// Each client sends once in this time [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent"], help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
 }
 
@@ -59,7 +56,7 @@ impl Echo {
             scenario: "echo",
             plan,
             shape: plan::shape(args, clients_max, server_pid.is_some())?,
-            course: stepping.course(steps, CLIENTS, rule)?.with_warmup(self.warmup(rule)?),
+            course: stepping.course(steps, CLIENTS, rule)?.with_warmup(steps::warmup(steps, CLIENTS, rule)?),
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile,
             server_pid,
@@ -76,24 +73,5 @@ impl Echo {
         let interval_ns = self.interval.unwrap_or(INTERVAL_NS);
         steps::positive("--interval", interval_ns)?;
         Ok(LoadRule::EachClient { interval_ns, duration_ns })
-    }
-
-    fn warmup(&self, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
-        let Some(duration_ns) = self.steps.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
-        let clients = (self.steps.clients.unwrap_or(CLIENTS) / WARMUP_SHARE).max(1);
-        let rule = match rule {
-            LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
-            LoadRule::Same(Load::Open { schedule, .. }) => {
-                let schedule = schedule.times(1.0 / WARMUP_SHARE as f64);
-                LoadRule::Same(Load::Open { schedule, duration_ns })
-            }
-            LoadRule::Same(Load::Hold { .. } | Load::Storm(_)) => return Ok(None),
-            LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => LoadRule::Same(Load::Closed {
-                concurrency,
-                per_client,
-                until: load::Until::Elapsed { duration_ns },
-            }),
-        };
-        Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
     }
 }

@@ -1,8 +1,8 @@
 //! The step flags, which echo and broadcast share: one level, a walk, or a search.
 
 use clap::Args;
-use crew::Course;
-use load::{Churn, Load, LoadRule};
+use crew::{Course, Warmup};
+use load::{Churn, Load, LoadRule, Until};
 use results::units;
 use stats::capacity::SearchConfig;
 
@@ -13,6 +13,8 @@ use crate::rates::{self, Rates};
 
 /// websocket-bench's step.
 const STEP_SIZE: u64 = 5_000;
+/// wsdemo's warm-up: a tenth of the clients.
+const WARMUP_SHARE: u64 = 10;
 /// How close a search comes, and how often it measures near the limit.
 const SEARCH_TOLERANCE: f64 = 0.05;
 const SEARCH_REPEATS: u32 = 3;
@@ -28,13 +30,13 @@ pub(crate) struct StepArgs {
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, 500/10s,2k/5s
     /// one rate after another
-    #[arg(long, value_name = "RATE", value_parser = rates::rates, help_heading = "Load")]
+    #[arg(long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
     /// Messages under way at once: an answer makes room for the next (closed model)
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
     /// Messages in each step of a closed model
-    #[arg(short, long, value_name = "N", value_parser = units::count, help_heading = "Load")]
+    #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with = "duration", help_heading = "Load")]
     pub(crate) sample_size: Option<u64>,
     /// Run this long before measuring
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
@@ -51,7 +53,7 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
     pub(crate) initial_clients: Option<u64>,
     /// Stop after this many steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Steps")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "search", help_heading = "Steps")]
     pub(crate) total_steps: Option<u32>,
     /// The percentile of the round-trip time that ends the steps
     #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile, help_heading = "Steps")]
@@ -136,6 +138,10 @@ impl Steps {
             Self::Search => {
                 let max = search_max(args)?;
                 plan::clients("--max-clients", max)?;
+                if let Some(initial) = args.initial_clients.filter(|&initial| initial > max) {
+                    let problem = format!("{initial} is above the {max} that --max-clients allows");
+                    return Err(Failure::usage("--initial-clients", problem));
+                }
                 let start = u64::from(first).min(max);
                 let (step, tolerance, repeats) = (u64::from(by), SEARCH_TOLERANCE, SEARCH_REPEATS);
                 Course::search(SearchConfig { start, step, max, tolerance, repeats }, rule)
@@ -174,6 +180,26 @@ pub(crate) fn rate(rates: Rates, duration: Option<u64>, default_ns: u64) -> Resu
         return Err(Failure::usage("--duration", problem));
     }
     Ok(LoadRule::Same(Load::Open { schedule, duration_ns }))
+}
+
+/// The same load with a tenth of the first step's clients, before it counts.
+pub(crate) fn warmup(args: &StepArgs, default: u64, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
+    let Some(duration_ns) = args.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
+    let stepped = args.step_size.or(args.initial_clients).is_some() || default == 0;
+    let first = if stepped { first_and_by(args).0 } else { default };
+    let clients = (args.clients.unwrap_or(first) / WARMUP_SHARE).max(1);
+    let rule = match rule {
+        LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
+        LoadRule::Same(Load::Open { schedule, .. }) => {
+            let schedule = schedule.times(1.0 / WARMUP_SHARE as f64);
+            LoadRule::Same(Load::Open { schedule, duration_ns })
+        }
+        LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => {
+            LoadRule::Same(Load::Closed { concurrency, per_client, until: Until::Elapsed { duration_ns } })
+        }
+        LoadRule::Same(load @ (Load::Hold { .. } | Load::Storm(_))) => LoadRule::Same(load),
+    };
+    Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
 }
 
 /// A time that must not be nothing.

@@ -94,6 +94,15 @@ const GAUGES: [(&str, Gauge); 4] = [
     ("generator.rss", Gauge::GeneratorRss),
 ];
 
+/// What is counted and how fast, where nothing is exchanged.
+const WITHOUT_MESSAGES: [&str; 5] =
+    ["errors", "connect_timeouts", "connect_failures", "disconnects", "connect_rate"];
+
+/// Whether the scenario has a count or a rate of this name.
+fn has(scenario: &str, name: &str) -> bool {
+    scenario != "idle" || WITHOUT_MESSAGES.contains(&name)
+}
+
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
 }
@@ -116,10 +125,10 @@ pub fn main_figure(scenario: &str) -> &'static str {
 
 impl Figure {
     pub(super) fn parse(name: &str, scenario: &str) -> Option<Self> {
-        if let Some(counted) = find(&COUNTED, name) {
+        if let Some(counted) = find(&COUNTED, name).filter(|_| has(scenario, name)) {
             return Some(Figure::Counted(counted));
         }
-        if let Some(rate) = find(&RATES, name) {
+        if let Some(rate) = find(&RATES, name).filter(|_| has(scenario, name)) {
             return Some(Figure::Rate(rate));
         }
         if let Some(gauge) = find(&GAUGES, name) {
@@ -144,8 +153,8 @@ impl Figure {
             timed[0],
             timed[1..].join(", "),
             timed[1],
-            names(&mut COUNTED.iter().map(|entry| entry.0)),
-            names(&mut RATES.iter().map(|entry| entry.0)),
+            names(&mut COUNTED.iter().map(|entry| entry.0).filter(|name| has(scenario, name))),
+            names(&mut RATES.iter().map(|entry| entry.0).filter(|name| has(scenario, name))),
             names(&mut GAUGES.iter().map(|entry| entry.0)),
         )
     }
