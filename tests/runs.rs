@@ -124,7 +124,7 @@ fn runs_that_are_not_there() {
         assert_eq!(unknown.code, Some(2), "{unknown}");
         assert!(unknown.stderr.contains(&format!("did you mean {id}?")), "{unknown}");
     }
-    for reference in ["@0", "@7", "@x", "nonsense"] {
+    for reference in ["@0", "@7", "@x", "nonsense", ""] {
         let unknown = kept.runs(&["show", reference]);
         assert_eq!(unknown.code, Some(2), "{unknown}");
         assert!(unknown.stderr.contains(&format!("there is no run {reference:?}")), "{unknown}");

@@ -32,7 +32,7 @@ use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::{
-    broadcast, child, completions, echo, events, guard, http, idle, runs, saturate, serve, storm,
+    broadcast, child, compare, completions, echo, events, guard, http, idle, runs, saturate, serve, storm,
 };
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
@@ -68,6 +68,7 @@ enum Verb {
     Report(Report),
     Shootout(Shootout),
     Targets(Targets),
+    Compare(compare::Compare),
     Events(events::Events),
     Doctor(Doctor),
     Calibrate(Calibrate),
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),
         Verb::Targets(targets) => targets.run(),
+        Verb::Compare(compare) => compare.run(),
         Verb::Events(events) => events.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),

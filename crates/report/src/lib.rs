@@ -2,6 +2,7 @@
 
 use results::Run;
 
+mod comparison;
 mod csv;
 mod format;
 mod github;
@@ -13,6 +14,7 @@ mod style;
 mod table;
 mod text;
 
+pub use comparison::{comparison, word};
 pub use csv::csv;
 pub use format::{bytes, count, duration, rate};
 pub use github::annotations;

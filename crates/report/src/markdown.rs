@@ -105,7 +105,7 @@ fn verdict(run: &Run) -> String {
 }
 
 /// Text from outside must not end a cell, start a tag or break the line.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 

@@ -131,9 +131,14 @@ impl Table {
             TableFormat::Markdown => self.markdown(),
             TableFormat::Csv => self.csv(),
             TableFormat::Json => {
-                format!("{:#}\n", Value::Array(self.rows.iter().map(|row| self.object(row)).collect()))
+                format!("{:#}\n", self.objects())
             }
         }
+    }
+
+    /// An object for each row, as JSON has it.
+    pub(crate) fn objects(&self) -> Value {
+        Value::Array(self.rows.iter().map(|row| self.object(row)).collect())
     }
 
     /// A row as JSON has it.

@@ -3,6 +3,7 @@
 //! The types here are the ones in memory: histograms rather than figures, nanoseconds rather than milliseconds,
 //! `Option` for what does not apply. [`mod@file`] holds their form on disk.
 
+pub mod compare;
 pub mod file;
 pub mod levels;
 pub mod limit;

@@ -13,8 +13,9 @@ use crate::units::{self, UnitError};
 
 mod figure;
 
+pub(crate) use figure::Figure;
+use figure::Gauge;
 pub use figure::main_figure;
-use figure::{Figure, Gauge};
 
 /// One limit, as it was asked for.
 #[derive(Clone, Debug, PartialEq)]

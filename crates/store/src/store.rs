@@ -137,7 +137,8 @@ impl Store {
             let no_run = || StoreError::NoRun { reference: reference.into(), near: Vec::new() };
             return found.transpose()?.flatten().ok_or_else(no_run);
         }
-        let mut ids = self.ids_like(reference)?;
+        // Nothing is the beginning of everything.
+        let mut ids = if reference.is_empty() { Vec::new() } else { self.ids_like(reference)? };
         match ids.as_slice() {
             [] => Err(StoreError::NoRun { reference: reference.into(), near: self.near(reference)? }),
             [_] => Ok(ids.remove(0)),

@@ -3,6 +3,7 @@
 pub(crate) mod broadcast;
 pub(crate) mod calibrate;
 pub(crate) mod child;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod echo;

@@ -7,7 +7,7 @@ use crate::step::Step;
 
 /// A figure of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Figure {
+pub(crate) enum Figure {
     /// A statistic of something timed, by its name in [`crate::Figures::named`].
     Timed(&'static str, Statistic),
     Counted(Counted),
@@ -16,7 +16,7 @@ pub(super) enum Figure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Statistic {
+pub(crate) enum Statistic {
     Min,
     Mean,
     Sd,
@@ -25,7 +25,7 @@ pub(super) enum Statistic {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Counted {
+pub(crate) enum Counted {
     Errors,
     Missing,
     Late,
@@ -39,7 +39,7 @@ pub(super) enum Counted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rate {
+pub(crate) enum Rate {
     Achieved,
     Sent,
     Received,
@@ -47,7 +47,7 @@ pub(super) enum Rate {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Gauge {
+pub(crate) enum Gauge {
     ServerCpu,
     ServerRss,
     GeneratorCpu,
@@ -124,7 +124,7 @@ pub fn main_figure(scenario: &str) -> &'static str {
 }
 
 impl Figure {
-    pub(super) fn parse(name: &str, scenario: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str, scenario: &str) -> Option<Self> {
         if let Some(counted) = find(&COUNTED, name).filter(|_| has(scenario, name)) {
             return Some(Figure::Counted(counted));
         }
@@ -144,7 +144,7 @@ impl Figure {
     }
 
     /// All names of the scenario's figures, for an error message.
-    pub(super) fn known(scenario: &str) -> String {
+    pub(crate) fn known(scenario: &str) -> String {
         let names = |table: &mut dyn Iterator<Item = &str>| table.collect::<Vec<_>>().join(", ");
         let timed = timed(scenario);
         format!(
@@ -159,7 +159,7 @@ impl Figure {
         )
     }
 
-    pub(super) fn unit(self, as_share: bool) -> Unit {
+    pub(crate) fn unit(self, as_share: bool) -> Unit {
         match self {
             Figure::Timed(..) => Unit::Ms,
             Figure::Counted(_) if as_share => Unit::Percent,
@@ -171,7 +171,7 @@ impl Figure {
     }
 
     /// The value in its unit; `None` when the step did not measure it.
-    pub(super) fn read(self, step: &Step, as_share: bool) -> Option<f64> {
+    pub(crate) fn read(self, step: &Step, as_share: bool) -> Option<f64> {
         match self {
             Figure::Timed(name, statistic) => {
                 let (_, histogram) = step.figures.named().into_iter().find(|(known, _)| *known == name)?;

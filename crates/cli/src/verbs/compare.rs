@@ -1,0 +1,103 @@
+//! `throng compare`: is B really slower than A?
+
+use std::io::{self, Write};
+
+use clap::Args;
+use results::Run;
+use results::compare::{self, Comparison, Rule};
+
+use crate::archive::StoreArg;
+use crate::args::TableFormat;
+use crate::exit::{Exit, Failure};
+
+/// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
+///
+/// A and B are runs: results files, or runs of the store by their id, the beginning of it, @N or last. Several runs of
+/// a side, with commas between them, are repeats. One run against one is compared by its series, which takes steps of
+/// 20 seconds or more. METHODOLOGY.md, "Comparison", says how.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Compare {
+    /// What B is held against; several runs: A1,A2,A3
+    #[arg(value_name = "A", required_unless_present = "a")]
+    first: Option<String>,
+    /// What is held against A
+    #[arg(value_name = "B", required_unless_present = "b")]
+    second: Option<String>,
+    /// The same as A
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "first", requires = "b")]
+    a: Vec<String>,
+    /// The same as B
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "second", requires = "a")]
+    b: Vec<String>,
+    /// Exit with 3 if this is so, e.g. 'p99 slower by 5%', 'received_rate worse', 'capacity worse by 10%'
+    #[arg(long, value_name = "RULE")]
+    fail_if: Vec<String>,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = TableFormat::Text)]
+    format: TableFormat,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  throng compare @2 @1                                  the run before the last, and the last
+  throng compare main.json branch.json --fail-if 'p99 slower by 5%'
+  throng compare --a before*.json --b after*.json       repeats";
+
+impl Compare {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let read = |joined: &Option<String>, given: &[String]| -> Result<Vec<Run>, Failure> {
+            let references = joined.iter().flat_map(|joined| joined.split(','));
+            references.chain(given.iter().map(String::as_str)).map(|run| self.store.run(run)).collect()
+        };
+        let (a, b) = (read(&self.first, &self.a)?, read(&self.second, &self.b)?);
+        let scenario = &a[0].scenario;
+        if let Some(other) = a.iter().chain(&b).find(|run| run.scenario != *scenario) {
+            let problem = format!(
+                "{} is of {scenario}, {} of {}: only runs of one scenario can be compared",
+                a[0].id, other.id, other.scenario
+            );
+            return Err(Failure::usage("A B", problem));
+        }
+        let rules: Vec<Rule> = self
+            .fail_if
+            .iter()
+            .map(|text| Rule::parse(text, scenario).map_err(|error| Failure::usage("--fail-if", error)))
+            .collect::<Result<_, _>>()?;
+        let found = compare::compare(&a, &b);
+        let text = report::comparison(&found, &a, &b, self.format.into());
+        match io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                return Err(Failure::could_not("write to standard output", error));
+            }
+            _ => {}
+        }
+        judge(&rules, &found)
+    }
+}
+
+/// Says on standard error which rules are broken. One that nothing could be held against is no proof.
+fn judge(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
+    let mut exit = Exit::Fine;
+    for rule in rules {
+        let Some(broken) = rule.broken(found) else {
+            let why = "no interval is known for its figure: compare longer steps, or several runs a side";
+            return Err(Failure::could_not(format!("tell whether '{}'", rule.text()), why));
+        };
+        for row in broken {
+            let at = row
+                .clients
+                .map(|clients| format!(" at {} clients", report::count(clients)))
+                .unwrap_or_default();
+            let change = row.change.map_or("", |change| report::word(row, change));
+            let percent =
+                row.percent().map(|percent| format!(" by {:.1}%", percent.abs())).unwrap_or_default();
+            eprintln!("throng: {}{at} is {change}{percent} (--fail-if '{}')", row.figure, rule.text());
+            exit = Exit::LimitBroken;
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,260 @@
+//! Two sides held against each other, figure by figure and level by level (METHODOLOGY "Comparison").
+//!
+//! A side is one run, or several as repeats. Levels are compared that both sides have: the same clients, and the same
+//! asked rate. Several runs a side give a value each; one run gives those of its series, where the figure has one.
+
+use stats::compare::{self, Better, Change};
+use stats::{Capacity, Interval};
+
+use crate::limit::{Figure, Unit, main_figure};
+use crate::run::Run;
+use crate::step::{Second, Step};
+
+mod rule;
+
+pub use rule::{Rule, RuleError};
+
+/// One figure at one level, on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Clients of the level; `None` for a figure of the whole run.
+    pub clients: Option<u64>,
+    /// The rate that was asked for; `None` in a closed loop, or where nothing is sent.
+    pub asked_per_s: Option<f64>,
+    /// The figure as limits name it: `rtt.p99`, `rate`, `server.cpu`; or `capacity`.
+    pub figure: String,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// Which direction is the better one.
+    pub better: Better,
+    /// A's value; the mean over its repeats.
+    pub a: f64,
+    /// B's.
+    pub b: f64,
+    /// The 99% interval of B − A. `None`: too few seconds, or too few runs.
+    pub difference: Option<Interval>,
+    /// What it says.
+    pub change: Option<Change>,
+}
+
+impl Row {
+    /// B − A as a share of A, in percent; `None` when A is 0.
+    pub fn percent(&self) -> Option<f64> {
+        (self.a != 0.0).then(|| 100.0 * (self.b - self.a) / self.a)
+    }
+}
+
+/// Everything that could be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// In the order of the levels of A.
+    pub rows: Vec<Row>,
+    /// What a reader has to know, as plain sentences.
+    pub notes: Vec<String>,
+}
+
+/// Percentiles that are compared of everything timed.
+const PERCENTILES: [&str; 3] = ["p50", "p95", "p99"];
+
+/// Figures that are not timed, and their better direction.
+const OTHERS: [(&str, Better); 7] = [
+    ("rate", Better::Higher),
+    ("received_rate", Better::Higher),
+    ("connect_rate", Better::Higher),
+    ("missing", Better::Lower),
+    ("errors", Better::Lower),
+    ("server.cpu", Better::Lower),
+    ("server.rss", Better::Lower),
+];
+
+/// Compares the runs of A with those of B, all of one scenario.
+///
+/// # Panics
+/// If a side has no run.
+pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
+    assert!(!a.is_empty() && !b.is_empty(), "two sides");
+    let scenario = &a[0].scenario;
+    let mut comparison = Comparison { rows: capacity(a, b).into_iter().collect(), notes: notes(a, b) };
+    let mut alone = 0;
+    for level in levels(a) {
+        let (of_a, of_b) = (at(a, level), at(b, level));
+        if of_b.is_empty() {
+            alone += 1;
+            continue;
+        }
+        for (name, better) in figures(scenario) {
+            comparison.rows.extend(row(scenario, level, &name, better, &of_a, &of_b));
+        }
+    }
+    alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count();
+    if alone > 0 {
+        comparison.notes.push(format!("{alone} levels were measured on one side only and are left out"));
+    }
+    if comparison.rows.iter().any(|row| row.difference.is_none()) {
+        comparison.notes.push(
+            "without an interval, whether a difference is real cannot be told: it takes 20 seconds a step and a figure \
+             that the series has, or two runs a side"
+                .into(),
+        );
+    }
+    comparison
+}
+
+/// Clients, and the rate in thousandths, so that it can be compared.
+type Level = (u64, Option<u64>);
+
+fn level(step: &Step) -> Level {
+    (step.clients, step.rates.asked_per_s.map(|rate| (rate * 1e3).round() as u64))
+}
+
+/// The levels of a side, each once.
+fn levels(side: &[Run]) -> Vec<Level> {
+    let mut levels = Vec::new();
+    for found in side.iter().flat_map(|run| &run.steps).map(level) {
+        if !levels.contains(&found) {
+            levels.push(found);
+        }
+    }
+    levels
+}
+
+/// The steps of a side at a level: of each run the last.
+fn at(side: &[Run], wanted: Level) -> Vec<&Step> {
+    side.iter().filter_map(|run| run.steps.iter().rev().find(|step| level(step) == wanted)).collect()
+}
+
+fn figures(scenario: &str) -> Vec<(String, Better)> {
+    let main = main_figure(scenario);
+    let timed = [main, "rtt", "delivery", "completion", "handshake"];
+    let mut names: Vec<(String, Better)> = Vec::new();
+    for name in timed.iter().flat_map(|figure| PERCENTILES.map(|percentile| format!("{figure}.{percentile}")))
+    {
+        if names.iter().all(|(known, _)| *known != name) {
+            names.push((name, Better::Lower));
+        }
+    }
+    names.extend(OTHERS.map(|(name, better)| (name.to_owned(), better)));
+    names
+}
+
+fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b: &[&Step]) -> Option<Row> {
+    let figure = Figure::parse(name, scenario)?;
+    let values = |side: &[&Step]| side.iter().filter_map(|step| figure.read(step, false)).collect::<Vec<_>>();
+    let (of_a, of_b) = (values(a), values(b));
+    if of_a.is_empty() || of_b.is_empty() {
+        return None;
+    }
+    let found = match (a, b) {
+        ([a], [b]) => one_run_each(scenario, name, a, b, better),
+        _ => compare::repeats(&of_a, &of_b, better),
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    // Nothing on both sides is no finding.
+    let (a, b) = (mean(&of_a), mean(&of_b));
+    (a != 0.0 || b != 0.0).then(|| Row {
+        clients: Some(level.0),
+        asked_per_s: level.1.map(|thousandths| thousandths as f64 / 1e3),
+        figure: name.into(),
+        unit: figure.unit(false),
+        better,
+        a,
+        b,
+        difference: found.map(|found| found.difference),
+        change: found.map(|found| found.change),
+    })
+}
+
+fn one_run_each(
+    scenario: &str,
+    name: &str,
+    a: &Step,
+    b: &Step,
+    better: Better,
+) -> Option<compare::Comparison> {
+    let value = in_series(scenario, name)?;
+    let series = |step: &Step| -> Option<Vec<f64>> {
+        // The last row may be shorter than a second.
+        let rows = step.series.split_last()?.1;
+        rows.iter().map(value).collect()
+    };
+    compare::series(&series(a)?, &series(b)?, better)
+}
+
+/// How a figure is read from a second, in its unit, where the series has it.
+fn in_series(scenario: &str, name: &str) -> Option<fn(&Second) -> Option<f64>> {
+    fn ms(ns: Option<u64>) -> Option<f64> {
+        ns.map(|ns| ns as f64 / 1e6)
+    }
+    let timed = if matches!(scenario, "broadcast" | "saturate") { "delivery" } else { "rtt" };
+    let value: fn(&Second) -> Option<f64> = match (name.strip_prefix(timed), name) {
+        (Some(".p50"), _) => |row| ms(row.p50_ns),
+        (Some(".p95"), _) => |row| ms(row.p95_ns),
+        (Some(".p99"), _) => |row| ms(row.p99_ns),
+        (_, "received_rate") => |row| Some(row.received as f64),
+        (_, "server.cpu") => |row| row.server_cpu_percent,
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// The capacities that were searched for. One run each: apart only if their intervals are.
+fn capacity(a: &[Run], b: &[Run]) -> Option<Row> {
+    let of = |side: &[Run]| -> Vec<Capacity> {
+        side.iter().filter_map(|run| run.verdict.capacity.clone()).collect()
+    };
+    let (of_a, of_b) = (of(a), of(b));
+    let (first_a, first_b) = (of_a.first()?, of_b.first()?);
+    let clients = |side: &[Capacity]| side.iter().map(|found| found.clients as f64).collect::<Vec<_>>();
+    let (difference, change) = match compare::repeats(&clients(&of_a), &clients(&of_b), Better::Higher) {
+        Some(found) => (found.difference, found.change),
+        None => {
+            let apart = Interval {
+                low: first_b.low as f64 - first_a.high as f64,
+                high: first_b.high as f64 - first_a.low as f64,
+            };
+            let change = match apart {
+                _ if apart.contains(0.0) => Change::NoDifference,
+                _ if apart.low > 0.0 => Change::Faster,
+                _ => Change::Slower,
+            };
+            (apart, change)
+        }
+    };
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    Some(Row {
+        clients: None,
+        asked_per_s: None,
+        figure: "capacity".into(),
+        unit: Unit::Count,
+        better: Better::Higher,
+        a: mean(clients(&of_a)),
+        b: mean(clients(&of_b)),
+        difference: Some(difference),
+        change: Some(change),
+    })
+}
+
+/// What speaks against comparing these runs.
+fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let runs = || a.iter().chain(b);
+    let mut differs = |what: &str, of: &dyn Fn(&Run) -> Option<String>| {
+        let mut values: Vec<String> = runs().filter_map(of).collect();
+        values.sort();
+        values.dedup();
+        if values.len() > 1 {
+            notes.push(format!("{what} differs: {}", values.join("; ")));
+        }
+    };
+    differs("the CPU", &|run| run.environment.cpu.clone());
+    differs("the kernel", &|run| run.environment.kernel.clone());
+    differs("the version of throng", &|run| Some(run.throng.clone()));
+    let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();
+    if doubtful > 0 {
+        notes.push(format!("{doubtful} of {} runs have marks: throng runs show tells", runs().count()));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

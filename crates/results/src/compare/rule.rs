@@ -1,0 +1,86 @@
+//! When a comparison fails a job: `p99 slower by 5%`, `rate worse`, `server.rss worse by 10%`.
+
+use stats::compare::Change;
+use thiserror::Error;
+
+use super::{Comparison, Row};
+use crate::limit::{Figure, main_figure};
+use crate::units;
+
+/// A rule, as it was asked for. It holds B against A: it is broken where the interval says that B has changed that way,
+/// and the change is at least as large.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    text: String,
+    figure: String,
+    change: Change,
+    percent: f64,
+}
+
+/// Why a text is not a rule.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RuleError {
+    /// Not of the form.
+    #[error(
+        "{0:?} is not a rule: write a figure, slower, worse, faster or better, and by how much: 'p99 slower by 5%'"
+    )]
+    Shape(String),
+    /// The scenario has no such figure.
+    #[error("there is no figure {figure:?} to compare in {scenario}; there are capacity, {known}")]
+    Figure {
+        /// What was asked for.
+        figure: String,
+        /// The scenario.
+        scenario: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+impl Rule {
+    /// Reads a rule on a figure of `scenario`; a bare percentile is of its main figure.
+    ///
+    /// # Errors
+    /// Not of the form; a figure that is not compared.
+    pub fn parse(text: &str, scenario: &str) -> Result<Self, RuleError> {
+        let shape = || RuleError::Shape(text.into());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (name, change, share) = match words[..] {
+            [name, change] => (name, change, 0.0),
+            [name, change, "by", share] => (name, change, units::share(share).map_err(|_| shape())?),
+            _ => return Err(shape()),
+        };
+        let change = match change {
+            "slower" | "worse" => Change::Slower,
+            "faster" | "better" => Change::Faster,
+            _ => return Err(shape()),
+        };
+        let of_main = format!("{}.{name}", main_figure(scenario));
+        let mut known: Vec<String> = super::figures(scenario).into_iter().map(|(name, _)| name).collect();
+        known.retain(|name| Figure::parse(name, scenario).is_some());
+        let figure =
+            [name, &of_main].into_iter().find(|name| *name == "capacity" || known.iter().any(|k| k == name));
+        let figure = figure.map(String::from).ok_or_else(|| RuleError::Figure {
+            figure: name.into(),
+            scenario: scenario.into(),
+            known: known.join(", "),
+        })?;
+        Ok(Rule { text: text.trim().into(), figure, change, percent: share * 100.0 })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The rows that break it. `None`: nothing was found that could: no such figure, or no interval.
+    pub fn broken<'a>(&self, comparison: &'a Comparison) -> Option<Vec<&'a Row>> {
+        let of_figure = comparison.rows.iter().filter(|row| row.figure == self.figure);
+        let told: Vec<&Row> = of_figure.filter(|row| row.change.is_some()).collect();
+        let breaks = |row: &&Row| {
+            let percent = row.percent().unwrap_or(f64::INFINITY);
+            row.change == Some(self.change) && percent.abs() >= self.percent
+        };
+        (!told.is_empty()).then(|| told.into_iter().filter(breaks).collect())
+    }
+}

@@ -1,0 +1,89 @@
+//! `throng compare`: real runs of one server, and of one that is slower.
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::throng::{Outcome, Server, run, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(30);
+
+/// Echoes for a moment; the run's file.
+fn echo(server: &Server, dir: &Path, name: &str) -> String {
+    let mut command =
+        throng(["echo", "--dialect", "json", "--clients", "5", "--rate", "200", "--duration", "500ms"]);
+    command.args(["--format", "json", "--quiet", "--no-store"]).arg(server.url());
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let path = dir.join(format!("{name}.json"));
+    std::fs::write(&path, &outcome.stdout).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn compare(arguments: &[&str]) -> Outcome {
+    run(throng(["compare"]).args(arguments), RUN_MAX)
+}
+
+#[test]
+fn repeats_of_a_slower_server_are_slower() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fair, slow) = (Server::start(&[]), Server::start(&["--fault", "delay=200ms"]));
+    let files = |server: &Server, name: &str| -> Vec<String> {
+        (0..3).map(|k| echo(server, dir.path(), &format!("{name}{k}"))).collect()
+    };
+    let (a, b) = (files(&fair, "a"), files(&slow, "b"));
+    let (a, b) = (a.join(","), b.join(","));
+
+    let outcome = compare(&[&a, &b, "--format", "json", "--fail-if", "p50 slower by 5%"]);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    assert!(outcome.stderr.contains("rtt.p50 at 5 clients is slower by"), "{outcome}");
+    let found: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let p50 = found["figures"].as_array().unwrap().iter().find(|row| row["figure"] == "rtt.p50").unwrap();
+    assert_eq!(p50["change"], "slower");
+    let (low, high) = (p50["interval_low"].as_f64().unwrap(), p50["interval_high"].as_f64().unwrap());
+    assert!(low <= high && high > 190.0, "{p50}");
+
+    let kept = compare(&[&a, &b, "--fail-if", "p50 faster", "--fail-if", "rate better by 50%"]);
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let flags: Vec<&str> =
+        ["--a"].into_iter().chain(a.split(',')).chain(["--b"]).chain(b.split(',')).collect();
+    assert_eq!(compare(&flags).stdout, compare(&[&a, &b]).stdout);
+}
+
+#[test]
+fn a_run_and_itself_are_no_different() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = echo(&Server::start(&[]), dir.path(), "a");
+    let same = format!("{file},{file}");
+    let outcome = compare(&[&same, &same, "--format", "csv", "--fail-if", "p99 slower"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let changes: Vec<&str> =
+        outcome.stdout.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    assert!(!changes.is_empty() && changes.iter().all(|change| *change == "no difference"), "{outcome}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = echo(&Server::start(&[]), dir.path(), "a");
+    let untold = compare(&[&file, &file, "--fail-if", "p99 slower by 5%"]);
+    assert_eq!(untold.code, Some(1), "{untold}");
+    assert!(untold.stderr.contains("no interval is known"), "{untold}");
+    let idle = dir.path().join("idle.json");
+    let text =
+        std::fs::read_to_string(&file).unwrap().replace("\"scenario\": \"echo\"", "\"scenario\": \"idle\"");
+    std::fs::write(&idle, text).unwrap();
+    for (arguments, said) in [
+        (&[file.as_str(), idle.to_str().unwrap()][..], "one scenario"),
+        (&[&file], "<B>"),
+        (&[&file, &file, "--fail-if", "p99"], "is not a rule"),
+        (&[&file, &file, "--fail-if", "tea slower"], "\"tea\""),
+    ] {
+        let outcome = compare(arguments);
+        assert_eq!(outcome.code, Some(2), "{outcome}");
+        assert!(outcome.stderr.contains(said), "{said}: {outcome}");
+    }
+}
