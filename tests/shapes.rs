@@ -100,3 +100,25 @@ fn messages_of_many_sizes_and_with_data_come_back_as_sent() {
         results(&narrow, "echo", "--clients 64 --rate 64 --duration 1s --payload 100..730 --threads 1");
     assert_eq!(sum_of(&results, "received"), 31, "{results:#}");
 }
+
+#[test]
+fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
+    let server = Server::start(&["--threads", "1"]);
+    let throng = env!("CARGO_BIN_EXE_throng");
+    // Not in the generator's process group's foreground: the command ends, the server stays.
+    let restart = format!(
+        "kill -KILL {}; sleep 0.3; {throng} serve --quiet --threads 1 --listen {} &",
+        server.process.pid().as_raw_nonzero(),
+        server.address,
+    );
+    let mut command = support::throng::throng(["storm", &server.url(), "--format", "json", "--quiet"]);
+    command.args(["--clients", "20", "--lead", "500ms", "--duration", "6s", "--drain-timeout", "1s"]);
+    let outcome = run(command.args(["--restart-command", &restart]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!((sum_of(&results, "disconnects"), sum_of(&results, "connected")), (20, 40), "{outcome}");
+    let recovery = &results["steps"][0]["recovery"];
+    assert_eq!(recovery["count"], 20, "{outcome}");
+    assert!(recovery["min_ms"].as_f64() > Some(250.0), "nobody was back before the server was\n{outcome}");
+    assert!(!results["verdict"]["trust"].to_string().contains("restart command"), "{outcome}");
+}

@@ -90,6 +90,9 @@ pub(crate) struct RunArgs {
     /// The server's process, if it is not found by its port
     #[arg(long, value_name = "PID", help_heading = "Generator")]
     pub(crate) server_pid: Option<u32>,
+    /// Leave the machine alone this long when the run is over: for scripts that measure one server after another
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Generator")]
+    pub(crate) cooldown: Option<u64>,
     /// Makes random choices repeatable
     #[arg(long, value_name = "N", help_heading = "Generator")]
     pub(crate) seed: Option<u64>,

@@ -16,6 +16,7 @@ mod payload;
 mod plan;
 mod progress;
 mod rates;
+mod restarts;
 mod run;
 mod sink;
 mod target;

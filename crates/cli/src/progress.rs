@@ -2,18 +2,25 @@
 
 use std::io::{self, IsTerminal};
 use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crew::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use net::signals::Interrupts;
 
 use crate::exit::{Exit, Failure};
+use crate::restarts::Restarts;
+
+/// How often a resting run looks whether it is interrupted.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A live line on a terminal; nothing elsewhere.
 pub(crate) struct Live {
     line: ProgressBar,
     interrupts: Interrupts,
     stop: bool,
+    restarts: Restarts,
 }
 
 impl Live {
@@ -26,12 +33,30 @@ impl Live {
             ProgressBar::no_length()
         };
         line.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
-        Ok(Self { line, interrupts, stop: false })
+        Ok(Self { line, interrupts, stop: false, restarts: Restarts::default() })
     }
 
     /// Takes the line away, so that something else can be printed.
     pub(crate) fn clear(&self) {
         self.line.finish_and_clear();
+    }
+
+    /// In the next step, servers are to be restarted.
+    pub(crate) fn expect(&mut self, restarts: Restarts) {
+        self.restarts = restarts;
+    }
+
+    /// What went wrong with restarting servers in the step that has ended.
+    pub(crate) fn finish_restarts(&mut self) -> Vec<String> {
+        self.restarts.finish()
+    }
+
+    /// Leaves the machine alone for so long, or until the user has had enough.
+    pub(crate) fn rest(&self, cooldown: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < cooldown && !self.was_interrupted() {
+            thread::sleep(LOOK_INTERVAL.min(cooldown));
+        }
     }
 
     /// Ends the run after what is under way.
@@ -46,6 +71,10 @@ impl Live {
 }
 
 impl Observer for Live {
+    fn handle_start(&mut self, go_ns: u64) {
+        self.restarts.begin(go_ns);
+    }
+
     fn handle_progress(&mut self, progress: &Progress) {
         if self.line.is_finished() {
             self.line.reset();

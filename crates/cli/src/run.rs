@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 use crew::{Broken, Course, Crew, Observer, ServerWatch, Shape};
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ use crate::event_log::EventLog;
 use crate::exit::{Exit, Failure};
 use crate::plan;
 use crate::progress::Live;
+use crate::restarts::Restarts;
 use crate::sink::Sink;
 use crate::target::Target;
 use crate::verbs::child;
@@ -61,8 +63,14 @@ pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<u32>,
 
 /// Runs all steps, printing and keeping each as it ends.
 pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
+    run_restarting(request, Restarts::default())
+}
+
+/// The same, while servers are restarted.
+pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     custom::check_messages(&request.plan, request.scenario)?;
     let mut desk = Desk::new(&request)?;
+    desk.live.expect(restarts);
     let Request { plan, shape, mut course, server_pid, target, .. } = request;
     let watch = ServerWatch::new(server_pid);
     let mut crew = Crew::start(&plan, &shape, watch, child::command)
@@ -194,6 +202,7 @@ impl<'a> Desk<'a> {
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         step.bottleneck = Some(verdict::judge(&step, self.run.steps.last()));
         step.marks = verdict::marks(&step, self.quantile, self.live.was_interrupted());
+        step.marks.extend(self.live.finish_restarts());
         step.marks.extend(self.events.as_mut().and_then(EventLog::settle));
         step
     }
@@ -209,6 +218,7 @@ impl<'a> Desk<'a> {
             events.finish(self.args.quiet);
         }
         self.sink.finish(&self.run)?;
+        self.live.rest(Duration::from_nanos(self.args.cooldown.unwrap_or(0)));
         Ok(exit)
     }
 

@@ -61,6 +61,8 @@ pub struct Progress {
 
 /// Who is told how it goes, and who may end it.
 pub trait Observer {
+    /// The load of a step begins at this moment of the run's clock.
+    fn handle_start(&mut self, _go_ns: u64) {}
     /// Called some times a second.
     fn handle_progress(&mut self, progress: &Progress);
     /// Whether to stop: finish what is under way and report.
@@ -232,6 +234,7 @@ impl Crew {
             return Ok(());
         }
         self.send(&Command::Go { at_ns: go_ns });
+        observer.handle_start(go_ns);
         let sent = self.gather(merge, observer, "loading", |report| match report {
             Report::Loaded { sent, .. } => Some(*sent),
             _ => None,

@@ -7,6 +7,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::restarts::Restarts;
 use crate::run::{self, Request};
 use crate::verbs::steps;
 use crate::{plan, target};
@@ -19,7 +20,8 @@ const PERCENTILE: f64 = 99.0;
 /// A share of the clients drops its connection at one moment and comes back at once, within --window, or as its
 /// protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery counts from the
 /// loss until usable again, failed attempts included; its 99th percentile is the time until 99% were back. Those who
-/// stay send once every --interval. With --share 0% throng drops nobody: restart the server yourself.
+/// stay send once every --interval. With --restart-command throng drops nobody: servers are restarted, and clients come
+/// back when they can.
 #[derive(Args)]
 pub(crate) struct Storm {
     #[command(flatten)]
@@ -30,6 +32,9 @@ pub(crate) struct Storm {
     /// Share of the clients that drop their connections
     #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = units::share, help_heading = "Load")]
     share: f64,
+    /// Instead of dropping connections, run this in a shell; several run one after another (a rolling restart)
+    #[arg(long = "restart-command", value_name = "COMMAND", conflicts_with = "share", help_heading = "Load")]
+    restart_commands: Vec<String>,
     /// They come back spread over this time [default: as their protocol's back-off says]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     window: Option<u64>,
@@ -55,18 +60,20 @@ impl Storm {
         let args = &self.run;
         let clients = plan::clients("--clients", self.clients)?;
         let clients_max = Some(self.clients);
-        let stay = (f64::from(clients) * (1.0 - self.share)).max(1.0);
+        let share = if self.restart_commands.is_empty() { self.share } else { 0.0 };
+        let stay = (f64::from(clients) * (1.0 - share)).max(1.0);
         let storm = load::Storm {
             rate_per_s: stay * 1e9 / self.interval as f64,
             lead_ns: self.lead,
             duration_ns: self.duration,
-            share: self.share,
+            share,
             window_ns: self.window,
         };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
         let target = target::of(args)?;
         let server_pid = run::server_pid(args, &target)?;
-        run::run(Request {
+        let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
+        let request = Request {
             args,
             scenario: "storm",
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
@@ -76,6 +83,7 @@ impl Storm {
             percentile: PERCENTILE,
             server_pid,
             target,
-        })
+        };
+        run::run_restarting(request, restarts)
     }
 }

@@ -1,0 +1,113 @@
+//! Commands that restart servers in the midst of a run, one after another.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use net::clock;
+
+/// How often a command is looked after.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Shell commands, and when they begin; none by default.
+#[derive(Default)]
+pub(crate) struct Restarts {
+    commands: Vec<String>,
+    lead_ns: u64,
+    running: Option<Running>,
+}
+
+struct Running {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<String>>,
+}
+
+impl Restarts {
+    /// They begin `lead_ns` after the load does.
+    pub(crate) fn new(commands: Vec<String>, lead_ns: u64) -> Self {
+        Self { commands, lead_ns, running: None }
+    }
+
+    /// The load begins at this moment of the monotonic clock.
+    pub(crate) fn begin(&mut self, go_ns: u64) {
+        if self.commands.is_empty() {
+            return;
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (commands, begin_ns, seen) = (self.commands.clone(), go_ns + self.lead_ns, Arc::clone(&is_over));
+        let thread = thread::spawn(move || {
+            while clock::monotonic_ns() < begin_ns {
+                if seen.load(Ordering::Relaxed) {
+                    return vec!["the step ended before the servers were to be restarted".into()];
+                }
+                thread::sleep(LOOK_INTERVAL);
+            }
+            commands.iter().filter_map(|command| run(command, &seen).err()).collect()
+        });
+        self.running = Some(Running { is_over, thread });
+    }
+
+    /// The step has ended: what went wrong with the commands.
+    pub(crate) fn finish(&mut self) -> Vec<String> {
+        let Some(running) = self.running.take() else { return Vec::new() };
+        running.is_over.store(true, Ordering::Relaxed);
+        running.thread.join().expect("it does not panic")
+    }
+}
+
+/// Runs a command to its end. What it leaves in the background lives on; standard output is ours to keep clean.
+fn run(command: &str, is_over: &AtomicBool) -> Result<(), String> {
+    let failed = |why: String| format!("the restart command {command:?} {why}");
+    let child = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let mut child = child.map_err(|error| failed(format!("could not be started: {error}")))?;
+    loop {
+        match ended(&mut child) {
+            Some(0) => return Ok(()),
+            Some(code) => return Err(failed(format!("failed with code {code}"))),
+            None if is_over.load(Ordering::Relaxed) => {
+                return Err(failed(
+                    "was still running when the step ended; let it put servers in the background".into(),
+                ));
+            }
+            None => thread::sleep(LOOK_INTERVAL),
+        }
+    }
+}
+
+/// The exit code, 128 and more for a signal's end as in shells.
+fn ended(child: &mut Child) -> Option<i32> {
+    let status = child.try_wait().ok()??;
+    Some(status.code().unwrap_or(128))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_all(commands: &[&str], within: Duration) -> Vec<String> {
+        let mut restarts = Restarts::new(commands.iter().map(|&command| command.to_owned()).collect(), 0);
+        restarts.begin(clock::monotonic_ns());
+        thread::sleep(within);
+        restarts.finish()
+    }
+
+    #[test]
+    fn one_after_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        let log = |word: &str| format!("sleep 0.1; echo {word} >>{}", file.display());
+        let problems = run_all(&[&log("first"), &log("second")], Duration::from_secs(2));
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "first\nsecond\n");
+    }
+
+    #[test]
+    fn what_goes_wrong_is_said() {
+        let problems = run_all(&["exit 3", "sleep 20"], Duration::from_secs(1));
+        assert_eq!(problems.len(), 2);
+        assert!(problems[0].contains("\"exit 3\" failed with code 3"), "{problems:?}");
+        assert!(problems[1].contains("still running"), "{problems:?}");
+    }
+}
