@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use common::*;
-use wire::{Client, Config, DialectId, Kind, Options, Payload, Server, ServerConfig};
+use wire::{Client, Config, DialectId, Kind, Options, Payload, Room, Server, ServerConfig, ServerEvent};
 
 const ROUNDS: u32 = 200;
 const CALLS: u32 = 2_000;
@@ -23,19 +23,80 @@ fn measure(name: &str, mut call: impl FnMut()) {
     println!("{name:<40} {:7.1} ns", best.fold(f64::INFINITY, f64::min));
 }
 
-/// An upgraded client, what it sends for an echo, and the same as the server would send it back.
-fn client(dialect: DialectId, text: bool) -> (Config, Client, Fake, Vec<u8>, Vec<u8>) {
-    let payload = Payload { padding: None, text };
-    let cfg = Config::new(Options { payload, ..options(dialect) }).unwrap();
-    let (mut client, mut io, answer) = opening(&cfg, "");
-    client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
-    client.send(&cfg, 0, 1_478_000_000_123_456_789, Kind::Echo, stamp(1), &mut io);
-    let sent = std::mem::take(&mut io.out);
-    let header = if sent[1] & 0x7f == 126 { 8 } else { 6 };
-    let mut plain_payload = sent[header..].to_vec();
-    wire::ws::mask::apply(&mut plain_payload, sent[header - 4..header].try_into().unwrap(), 0);
-    let answer = plain(sent[0], &plain_payload);
-    (cfg, client, io, sent, answer)
+/// A usable client and its server, joined in memory.
+struct Joined {
+    cfg: Config,
+    client: Client,
+    to_server: Fake,
+    server_cfg: ServerConfig,
+    server: Server,
+    to_client: Fake,
+    /// Where the client hears broadcasts.
+    room: Option<Room>,
+    /// The last broadcast, as everyone there gets it.
+    copy: Vec<u8>,
+}
+
+impl Joined {
+    fn new(dialect: DialectId, text: bool) -> Joined {
+        let payload = Payload { padding: None, text };
+        let mut joined = Joined {
+            cfg: Config::new(Options { payload, ..options(dialect) }).unwrap(),
+            client: Client::new(),
+            to_server: Fake::default(),
+            server_cfg: ServerConfig::default(),
+            server: Server::new(),
+            to_client: Fake::default(),
+            room: None,
+            copy: Vec::new(),
+        };
+        joined.client.handle_open(&joined.cfg, 0, 0, &mut joined.to_server);
+        while !joined.to_server.out.is_empty() {
+            let bytes = std::mem::take(&mut joined.to_server.out);
+            joined.serve(&bytes);
+            let bytes = std::mem::take(&mut joined.to_client.out);
+            joined.receive(&bytes);
+        }
+        assert!(joined.client.is_usable());
+        joined
+    }
+
+    fn send(&mut self, kind: Kind) {
+        self.to_server.out.clear();
+        self.client.send(
+            &self.cfg,
+            0,
+            1_478_000_000_123_456_789,
+            kind,
+            black_box(stamp(1)),
+            &mut self.to_server,
+        );
+    }
+
+    fn serve(&mut self, bytes: &[u8]) {
+        self.to_client.out.clear();
+        let (joined, copy) = (&mut self.room, &mut self.copy);
+        let mut on = |event: ServerEvent<'_>| match event {
+            ServerEvent::Joined { room } => *joined = Some(room),
+            ServerEvent::Broadcast { room, frame } | ServerEvent::Rebroadcast { room, frame }
+                if *joined == Some(room) =>
+            {
+                copy.clear();
+                copy.extend_from_slice(frame);
+            }
+            _ => {}
+        };
+        self.server
+            .handle_input(&self.server_cfg, 0, 0, black_box(bytes), &mut self.to_client, &mut on)
+            .unwrap();
+    }
+
+    fn receive(&mut self, bytes: &[u8]) {
+        let mut on = |event| {
+            black_box(event);
+        };
+        self.client.handle_input(&self.cfg, 0, 0, black_box(bytes), &mut self.to_server, &mut on).unwrap();
+    }
 }
 
 fn main() {
@@ -44,26 +105,25 @@ fn main() {
         ("raw text", DialectId::Raw, true),
         ("json", DialectId::Json, false),
         ("binary", DialectId::Binary, false),
+        ("actioncable", DialectId::Actioncable, false),
+        ("phoenix", DialectId::Phoenix, false),
+        ("sockjs", DialectId::Sockjs, false),
+        ("socketio", DialectId::Socketio, false),
     ] {
-        let (cfg, mut client, mut io, sent, answer) = client(dialect, text);
-        measure(&format!("client receives, {name}, {} B", answer.len()), || {
-            let mut on = |event| {
-                black_box(event);
-            };
-            client.handle_input(&cfg, 0, 0, black_box(&answer), &mut io, &mut on).unwrap();
-        });
-        let mark = stamp(1);
-        measure(&format!("client sends, {name}, {} B", sent.len()), || {
-            io.out.clear();
-            client.send(&cfg, 0, 1_478_000_000_123_456_789, Kind::Echo, black_box(mark), &mut io);
-        });
-        let server_cfg = ServerConfig::default();
-        let (mut server, mut io) = (Server::new(), Fake::default());
-        server.handle_input(&server_cfg, 0, 0, request("").as_bytes(), &mut io, &mut |_| {}).unwrap();
-        measure(&format!("server echoes, {name}, {} B", sent.len()), || {
-            io.out.clear();
-            server.handle_input(&server_cfg, 0, 0, black_box(&sent), &mut io, &mut |_| {}).unwrap();
-        });
+        let mut joined = Joined::new(dialect, text);
+        joined.send(Kind::Echo);
+        let sent = joined.to_server.out.clone();
+        measure(&format!("client sends, {name}, {} B", sent.len()), || joined.send(Kind::Echo));
+        measure(&format!("server echoes, {name}, {} B", sent.len()), || joined.serve(&sent));
+        let answer = joined.to_client.out.clone();
+        measure(&format!("client receives, {name}, {} B", answer.len()), || joined.receive(&answer));
+        if dialect.can_broadcast() {
+            joined.send(Kind::Broadcast);
+            let sent = joined.to_server.out.clone();
+            measure(&format!("server broadcasts, {name}, {} B", sent.len()), || joined.serve(&sent));
+            let copy = joined.copy.clone();
+            measure(&format!("client receives a copy, {name}, {} B", copy.len()), || joined.receive(&copy));
+        }
         if text || dialect == DialectId::Json {
             measure(&format!("stamp found, {name}"), || {
                 black_box(wire::stamp::find(black_box(&answer[2..])));

@@ -6,7 +6,9 @@
 //! any --phx_error, phx_close--> rejected
 //! ```
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
 use super::{HEARTBEAT_REF, JOIN_REF};
@@ -138,10 +140,8 @@ fn opening(parts: &Parts) -> [&[u8]; 2] {
 impl Client {
     /// The role of a message that is not the usual copy.
     fn unusual_role(&self, payload: &[u8]) -> Role {
-        match memmem::find(payload, br#""phx_reply""#) {
-            Some(_) => self.replied_role(),
-            None => Role::Copy,
-        }
+        static REPLY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""phx_reply""#));
+        if REPLY.find(payload).is_some() { self.replied_role() } else { Role::Copy }
     }
 
     fn replied_role(&self) -> Role {
@@ -227,7 +227,9 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Whether a message of ours comes back as an error.
+/// Whether a message of ours comes back as an error. Only what has the word is looked at closely.
 fn is_refusal(payload: &[u8]) -> bool {
-    Control::parse(payload).is_some_and(|control| control.event == b"phx_reply" && control.status == b"error")
+    static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""error""#));
+    let is_error = |control: Control<'_>| control.event == b"phx_reply" && control.status == b"error";
+    ERROR.find(payload).is_some() && Control::parse(payload).is_some_and(is_error)
 }
