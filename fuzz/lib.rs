@@ -6,7 +6,7 @@ use wire::dialects::custom::{
     Condition, CustomDialect, Exchange, JsonScalar, OpenStep, Purpose, Reaction, Refusal, Template,
 };
 use wire::ws::upgrade::accept_of;
-use wire::{DialectOptions, Io, StreamId};
+use wire::{Client, Config, DialectId, DialectOptions, Io, Options, Payload, StreamId};
 
 /// Output kept, randomness fixed: the same input must do the same each time.
 #[derive(Default)]
@@ -55,6 +55,32 @@ pub fn limits() -> wire::Limits {
         message_bytes_max: 1024,
         fragments_max: 8,
     }
+}
+
+/// Checks a client over plain requests that gets these bytes for an answer to its first.
+pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions, bytes: &[u8], step: usize) {
+    let options = Options {
+        dialect,
+        host: "h".into(),
+        path: path.into(),
+        headers: vec![],
+        subprotocols: vec![],
+        origin: None,
+        basic_auth: None,
+        deflate: None,
+        limits: limits(),
+        payload: Payload { padding: Some(10), text: false },
+        of_dialect,
+    };
+    let cfg = Config::new(options).expect("good options");
+    check_portions(bytes, step, |portions| {
+        let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
+        client.handle_open(&cfg, 0, 0, &mut io);
+        let result = portions.iter().try_for_each(|portion| {
+            client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |event| events.push(event))
+        });
+        (io.out, events, result)
+    });
 }
 
 /// A good answer to a client's upgrade request, with `fields` added.

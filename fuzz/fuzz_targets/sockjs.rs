@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use throng_fuzz::{Fake, check_portions, limits, split};
-use wire::{Client, Config, DialectId, DialectOptions, Limits, Options, Payload};
+use throng_fuzz::{check_portions, check_requests, limits, split};
+use wire::{DialectId, DialectOptions, Limits};
 
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../crates/wire/tests/common/world.rs"]
@@ -16,35 +16,14 @@ fuzz_target!(|data: &[u8]| {
     let Some((&choice, rest)) = data.split_first() else { return };
     let Some((step, bytes)) = split(rest) else { return };
     match TRANSPORTS.get(usize::from(choice)) {
-        Some(transport) => client(transport, bytes, step),
+        Some(&transport) => {
+            let of_dialect =
+                DialectOptions { transport: Some(transport.into()), ..DialectOptions::default() };
+            check_requests(DialectId::Sockjs, "/sockjs", of_dialect, bytes, step);
+        }
         None => server(bytes, step),
     }
 });
-
-fn client(transport: &str, bytes: &[u8], step: usize) {
-    let options = Options {
-        dialect: DialectId::Sockjs,
-        host: "h".into(),
-        path: "/sockjs".into(),
-        headers: vec![],
-        subprotocols: vec![],
-        origin: None,
-        basic_auth: None,
-        deflate: None,
-        limits: limits(),
-        payload: Payload { padding: Some(10), text: false },
-        of_dialect: DialectOptions { transport: Some(transport.into()), ..DialectOptions::default() },
-    };
-    let cfg = Config::new(options).expect("good options");
-    check_portions(bytes, step, |portions| {
-        let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
-        client.handle_open(&cfg, 0, 0, &mut io);
-        let result = portions.iter().try_for_each(|portion| {
-            client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |event| events.push(event))
-        });
-        (io.out, events, result)
-    });
-}
 
 /// A session is open and waits; the bytes come on a connection of their own.
 fn server(bytes: &[u8], step: usize) {
@@ -56,7 +35,7 @@ fn server(bytes: &[u8], step: usize) {
         let poll = b"POST /echo/0/a/xhr HTTP/1.1\r\nHost: h\r\n\r\n";
         world.send(waiting, &poll.repeat(2)).expect("two good requests");
         // A failure is told by the output; it may come as late as the answer before it.
-        portions.iter().for_each(|portion| drop(world.send(other, portion)));
+        portions.iter().for_each(|portion| _ = world.send(other, portion));
         let is_closed = world.is_closed(other);
         let said = [world.take(waiting), world.take(other)];
         world.abort(waiting);
