@@ -1,6 +1,6 @@
 //! One server in several processes, which share its ports and its broadcasts.
 //!
-//! The parent keeps the ports, connects every child with every other ([`Mesh`](crate::mesh::Mesh)) and with
+//! The parent keeps the ports, listens on unix sockets for all, connects every child with every other ([`Mesh`](crate::mesh::Mesh)) and with
 //! itself, and starts them: children are this program again, told by the environment what they are. A child says
 //! `ready`, serves, and at its end says what it did. For more connections than one process may have descriptors.
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use net::clock::monotonic_ns;
 use net::poll::{Event, Events, Interest, Poller, Waker};
 use net::signals::{end_with_parent, terminate};
-use net::socket::{Addr, Reservation, Socket, pair, reserve};
+use net::socket::{Addr, Listener, Reservation, Socket, listen, pair, reserve};
 
 use crate::options::Options;
 use crate::stats::Stats;
@@ -38,6 +38,8 @@ pub struct Family {
     poller: Poller,
     grace_ns: u64,
     _reservations: Vec<Reservation>,
+    /// On the unix sockets, which cannot be shared but by having the same.
+    unix: Vec<Arc<Listener>>,
 }
 
 struct Member {
@@ -71,6 +73,7 @@ impl Family {
             poller: Poller::new()?,
             grace_ns: options.grace_ns,
             _reservations: reservations.into_iter().flatten().collect(),
+            unix: listen_unix(options)?,
         };
         for (number, peers) in full_mesh(processes)?.into_iter().enumerate() {
             family.start_member(number, peers, command())?;
@@ -120,7 +123,8 @@ impl Family {
 
     fn start_member(&mut self, number: usize, peers: Vec<Socket>, mut command: Command) -> io::Result<()> {
         let (ours, theirs) = pair()?;
-        let role = Sibling { number, addrs: self.local_addrs.clone(), parent: theirs, peers };
+        let (addrs, unix) = (self.local_addrs.clone(), self.unix.clone());
+        let role = Sibling { number, addrs, unix, parent: theirs, peers };
         role.pass_on(&mut command)?;
         // Not in the terminal's process group: Ctrl-C is for the parent, which passes it on.
         command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
@@ -191,11 +195,19 @@ impl Member {
     }
 }
 
-/// Only TCP ports can be shared; unix sockets are the first child's.
+/// Keeps a TCP port for those who will share it.
 fn reserve_inet(addr: &Addr) -> io::Result<Option<Reservation>> {
     let Addr::Inet(inet) = addr else { return Ok(None) };
     let kept = reserve(inet);
     kept.map(Some).map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}")))
+}
+
+fn listen_unix(options: &Options) -> io::Result<Vec<Arc<Listener>>> {
+    let listen = |addr: &Addr| match listen(addr, options.backlog, false) {
+        Ok(listener) => Ok(Arc::new(listener)),
+        Err(error) => Err(io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))),
+    };
+    options.listen.iter().filter(|addr| matches!(addr, Addr::Unix(_))).map(listen).collect()
 }
 
 /// Everyone's sockets to everyone else.

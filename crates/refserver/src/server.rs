@@ -33,12 +33,12 @@ impl Server {
         Server::new(options, listeners, None)
     }
 
-    /// Listens as a member of a [`Family`](crate::Family): on its TCP ports, which it shares with its siblings,
-    /// and, if it is the first of them, on the unix sockets of the options.
+    /// Listens as a member of a [`Family`](crate::Family): on its TCP ports and unix sockets, which it shares with its
+    /// siblings.
     pub fn join(options: Options, sibling: Sibling) -> io::Result<Server> {
-        let unix = options.listen.iter().filter(|addr| matches!(addr, Addr::Unix(_)) && sibling.number == 0);
-        let addrs: Vec<Addr> = sibling.addrs.iter().chain(unix).cloned().collect();
-        let listeners = bind_all(&addrs, &options, bind_shared)?;
+        let mut listeners = bind_all(&sibling.addrs, &options, bind_shared)?;
+        let of_all_workers = |unix: &Arc<Listener>| repeat_n(Arc::clone(unix), options.threads).collect();
+        listeners.extend(sibling.unix.iter().map(of_all_workers));
         Server::new(options, listeners, Some(sibling))
     }
 
@@ -114,7 +114,7 @@ fn bind_alone(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     }
 }
 
-/// On a port that is kept for this process and others. A unix socket is one for all workers.
+/// On a port that is kept for this process and others.
 fn bind_shared(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     match addr {
         Addr::Inet(_) => (0..workers).map(|_| Ok(Arc::new(listen(addr, backlog, true)?))).collect(),

@@ -25,10 +25,11 @@ fn main() {
         return serve_alone(&socket);
     }
     a_broadcast_reaches_the_clients_of_all_processes();
+    every_process_serves_the_unix_socket();
     a_child_that_dies_ends_the_family();
     children_that_do_not_come_up_are_an_error();
     out_of_descriptors_the_server_waits_and_recovers();
-    println!("4 tests of processes passed");
+    println!("5 tests of processes passed");
 }
 
 fn serve_as(sibling: Sibling) {
@@ -100,6 +101,23 @@ fn a_broadcast_reaches_the_clients_of_all_processes() {
     assert_eq!(stats.handovers_dropped, 0);
 }
 
+fn every_process_serves_the_unix_socket() {
+    let stop = StopFlag::new();
+    let stats = with_family(&stop, |addr, socket| {
+        let stopped = pid_listening_on(addr).unwrap().expect("a child listens");
+        let signal = |name: &str| Command::new("kill").args([name, &stopped.to_string()]).status().unwrap();
+        assert!(signal("-STOP").success());
+        for _ in 0..5 {
+            let mut unix = UnixStream::connect(socket).unwrap();
+            unix.set_read_timeout(Some(PATIENCE)).unwrap();
+            upgrade(&mut unix);
+        }
+        assert!(signal("-CONT").success());
+        stop.stop();
+    });
+    assert_eq!(stats.unwrap().connections, 5);
+}
+
 fn a_child_that_dies_ends_the_family() {
     let start = Instant::now();
     let error = with_family(&StopFlag::new(), |addr, _| {
@@ -113,12 +131,14 @@ fn a_child_that_dies_ends_the_family() {
 }
 
 fn children_that_do_not_come_up_are_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s").to_str().unwrap().to_owned();
     let mut failing = || {
-        let mut command = command("/nowhere");
+        let mut command = command(&socket);
         command.env(FAIL, "1").stderr(std::process::Stdio::null());
         command
     };
-    let error = Family::start(&options("/nowhere"), 2, &mut failing).err().expect("they cannot come up");
+    let error = Family::start(&options(&socket), 2, &mut failing).err().expect("they cannot come up");
     assert!(error.to_string().contains("exit status: 101"), "{error}");
 }
 

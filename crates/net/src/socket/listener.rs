@@ -91,6 +91,17 @@ fn is_abandoned(path: &Path) -> bool {
 }
 
 impl Listener {
+    /// The listener that another process has made, and left open for this one: see [`inherited`](super::inherited).
+    /// Its file is that process's.
+    pub fn of_another(socket: Socket) -> Listener {
+        Listener { socket, path: None }
+    }
+
+    /// As [`Socket::leave_open_on_exec`].
+    pub fn leave_open_on_exec(&self) -> io::Result<i32> {
+        self.socket.leave_open_on_exec()
+    }
+
     /// The next connection, non-blocking, without delay (TCP_NODELAY). `WouldBlock` when there is none.
     pub fn accept(&self) -> io::Result<Socket> {
         let fd = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;

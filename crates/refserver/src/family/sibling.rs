@@ -4,12 +4,14 @@ use std::env;
 use std::io;
 use std::net::SocketAddr;
 use std::process::Command;
+use std::sync::Arc;
 
-use net::socket::{Addr, Socket, inherited};
+use net::socket::{Addr, Listener, Socket, inherited};
 
 use crate::stats::Stats;
 
-/// `<number> <parent's descriptor> <peers' descriptors, by commas> <TCP addresses, by commas>`, `-` for none.
+/// `<number> <parent's descriptor> <peers' descriptors, by commas> <TCP addresses, by commas> <unix listeners'
+/// descriptors, by commas>`, `-` for none.
 const VARIABLE: &str = "THRONG_SIBLING";
 
 /// A child's first words to its parent.
@@ -23,6 +25,8 @@ pub struct Sibling {
     pub(crate) number: usize,
     /// Where the family listens, ports known.
     pub(crate) addrs: Vec<Addr>,
+    /// On the family's unix sockets.
+    pub(crate) unix: Vec<Arc<Listener>>,
     pub(super) parent: Socket,
     /// The first worker's sockets to its siblings.
     pub(crate) peers: Vec<Socket>,
@@ -37,12 +41,14 @@ impl Sibling {
     fn parse(text: &str) -> io::Result<Sibling> {
         let bad = || io::Error::new(io::ErrorKind::InvalidInput, format!("{VARIABLE}={text} makes no sense"));
         let fields: Vec<&str> = text.split(' ').collect();
-        let [number, parent, peers, addrs] = fields[..] else { return Err(bad()) };
+        let [number, parent, peers, addrs, unix] = fields[..] else { return Err(bad()) };
         let socket = |number: &str| number.parse().map_err(|_| bad()).and_then(inherited);
+        let listener = |number: &str| socket(number).map(|socket| Arc::new(Listener::of_another(socket)));
         let addr = |text: &str| text.parse::<SocketAddr>().map(Addr::Inet).map_err(|_| bad());
         Ok(Sibling {
             number: number.parse().map_err(|_| bad())?,
             addrs: list(addrs).map(addr).collect::<io::Result<_>>()?,
+            unix: list(unix).map(listener).collect::<io::Result<_>>()?,
             parent: socket(parent)?,
             peers: list(peers).map(socket).collect::<io::Result<_>>()?,
         })
@@ -50,16 +56,16 @@ impl Sibling {
 
     /// Makes the process that `command` starts while this exists be this sibling.
     pub(super) fn pass_on(&self, command: &mut Command) -> io::Result<()> {
-        let peers: Vec<String> = self
-            .peers
-            .iter()
-            .map(|peer| Ok(peer.leave_open_on_exec()?.to_string()))
-            .collect::<io::Result<_>>()?;
+        let numbers = |left_open: Vec<io::Result<i32>>| -> io::Result<Vec<String>> {
+            left_open.into_iter().map(|number| Ok(number?.to_string())).collect()
+        };
+        let peers = numbers(self.peers.iter().map(|peer| peer.leave_open_on_exec()).collect())?;
+        let unix = numbers(self.unix.iter().map(|listener| listener.leave_open_on_exec()).collect())?;
         let inet = self.addrs.iter().filter(|addr| matches!(addr, Addr::Inet(_)));
         let addrs: Vec<String> = inet.map(ToString::to_string).collect();
         let parent = self.parent.leave_open_on_exec()?;
         let join = |items: Vec<String>| if items.is_empty() { "-".to_owned() } else { items.join(",") };
-        let role = format!("{} {parent} {} {}", self.number, join(peers), join(addrs));
+        let role = format!("{} {parent} {} {} {}", self.number, join(peers), join(addrs), join(unix));
         command.env(VARIABLE, role);
         Ok(())
     }
@@ -91,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_part_that_makes_no_sense_is_an_error() {
-        for text in ["", "1", "0 x - -", "0 99999 - -", "0 0 - -", "x 3 - - -"] {
+        for text in ["", "1", "0 x - - -", "0 99999 - - -", "0 0 - - -", "x 3 - - -", "0 3 - -"] {
             assert!(Sibling::parse(text).is_err(), "{text:?}");
         }
     }
@@ -99,7 +105,7 @@ mod tests {
     #[test]
     fn parents_hear_what_children_say() {
         let (parent, child) = pair().unwrap();
-        let sibling = Sibling { number: 0, addrs: Vec::new(), parent: child, peers: Vec::new() };
+        let sibling = Sibling { number: 0, addrs: vec![], unix: vec![], parent: child, peers: vec![] };
         let mut stats = Stats { copies: 7, ..Stats::default() };
         stats.count_error("reset");
         sibling.report_ready().unwrap();
