@@ -35,7 +35,7 @@ def at(tool: tools.Tool, path: str) -> tools.Tool:
 def exactly(step: dict) -> float:
     """The copies received, if each came once and in order."""
     counts = step["counts"]
-    if trouble := {name: n for name in ("missing", "duplicate", "reordered", "unexpected", "corrupt") if (n := counts[name])}:
+    if trouble := {name: n for name in ("missing", "duplicate", "reordered", "unexpected", "corrupt") if (n := counts.get(name))}:
         raise ValueError(f"not each copy once and in order: {trouble}")
     return counts["received"]
 
