@@ -89,6 +89,8 @@ def rows(yardstick: Server) -> list[Row]:
     ]
     return [
         Row("client: CPU per echo, raw", "µs", CLIENT_CPU, clients(tools.THRONG_ECHO_RAW, tools.LOAD_TEST)),
+        Row("client: CPU per echo, raw, with --events", "µs", CLIENT_CPU,
+            clients(tools.THRONG_ECHO_EVENTS, tools.THRONG_ECHO_PLAIN)),
         Row("client: CPU per echo, json", "µs", CLIENT_CPU,
             clients(tools.THRONG_ECHO_JSON, tools.WEBSOCKET_BENCH_ECHO, tools.K6_ECHO)),
         Row("client: CPU per HTTP request", "µs", CLIENT_CPU,
@@ -256,6 +258,7 @@ def main() -> int:
     pairs = dict.fromkeys(pair for row in chosen for pair in row.pairs)
     bench.measure([pair for pair in pairs if not pair.server.missing() and not pair.tool.missing()], args.repeats)
     servers = f"{yardstick.name}, HTTP clients against {tools.NGINX.name}"
+    tools.EVENTS_FILE.unlink(missing_ok=True)
     print(f"{machine()}. Clients measured against {servers}; median of {args.repeats} (lowest–highest).\n")
     print(bench.table(chosen))
     if not args.only:

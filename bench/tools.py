@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ IDLE_HOLD_S = 3
 K6_QUIET = ["--quiet", "--no-usage-report", "--summary-mode=disabled", "--address="]
 RAW_BYTES = 33  # what throng sends, as wsdemo did
 LOAD_TEST_WINDOW_S = 4
+EVENTS_FILE = Path(tempfile.gettempdir()) / f"throng-bench-{os.getpid()}.parquet"
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def throng(sizes: tuple[int, int], count: Callable[[dict], float], *words: str) 
     return Tool(
         "throng", "THRONG", None, sizes,
         argv=lambda program, url, size: [
-            program, *(word.replace("{}", str(size)) for word in words), "--threads=1", "--format=json", "--quiet", url
+            program, *(word.replace("{}", str(size)) for word in words), "--threads=1", "--format=json", "--quiet", "--no-store", url
         ],
         count=lambda output, size: count(last_step(output)),
     )
@@ -130,6 +132,12 @@ THRONG_ECHO_RAW, THRONG_ECHO_JSON = (
     )
     for dialect in ("raw", "json")
 )
+# The same, writing every event down: what that costs, the log's thread included.
+THRONG_ECHO_EVENTS = throng(
+    (100_000, 500_000), received, "echo", "--dialect=raw", f"--concurrent={ECHO_CLIENTS}",
+    f"--step-size={ECHO_CLIENTS}", "--sample-size={}", "--total-steps=1", f"--events={EVENTS_FILE}"
+)
+THRONG_ECHO_PLAIN = replace(THRONG_ECHO_RAW, name="throng without --events")
 WEBSOCKET_BENCH_ECHO = websocket_bench(
     (20_000, 100_000), lambda size: size, "echo", f"--concurrent={ECHO_CLIENTS}", f"--step-size={ECHO_CLIENTS}",
     "--sample-size={}"
