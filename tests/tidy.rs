@@ -22,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("refserver", &["wire", "net"]),
     ("store", &["engine", "results", "stats"]),
     ("suite", &["wire", "stats", "net", "results"]),
+    ("web", &["net", "report", "results", "store"]),
     (
         "cli",
         &[
@@ -36,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "refserver",
             "store",
             "suite",
+            "web",
         ],
     ),
 ];

@@ -14,6 +14,7 @@ others=(
     "prlimit util-linux"
     "ip iproute2"
     "strace strace"
+    "chromium chromium"
 )
 
 # Prints the Debian packages of the programs that are not here; each argument is a program and its package.

@@ -32,6 +32,7 @@ use crate::verbs::doctor::Doctor;
 use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
+use crate::verbs::ui::Ui;
 use crate::verbs::{
     broadcast, child, compare, completions, echo, events, guard, http, idle, runs, saturate, serve, storm,
 };
@@ -68,6 +69,7 @@ enum Verb {
     Runs(runs::Runs),
     Report(Report),
     Shootout(Shootout),
+    Ui(Ui),
     Targets(Targets),
     Compare(compare::Compare),
     Events(events::Events),
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),
+        Verb::Ui(ui) => ui.run(),
         Verb::Targets(targets) => targets.run(),
         Verb::Compare(compare) => compare.run(),
         Verb::Events(events) => events.run(),

@@ -62,7 +62,7 @@ impl Pages {
 
 /// Writes the page about some runs, whole or not at all.
 pub(crate) fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
-    crate::sink::replace(path, &report::html(runs, &[]))
+    crate::sink::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
 }
 
 fn to_file(path: &Path, run: &Run) -> io::Result<()> {

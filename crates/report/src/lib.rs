@@ -18,7 +18,7 @@ pub use comparison::{comparison, word};
 pub use csv::csv;
 pub use format::{bytes, count, duration, rate};
 pub use github::annotations;
-pub use html::{Published, html};
+pub use html::{Page, Published, SCRIPT, STYLE, html, policy};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use style::{Colour, Style};

@@ -19,3 +19,4 @@ pub(crate) mod shootout;
 pub(crate) mod steps;
 pub(crate) mod storm;
 pub(crate) mod targets;
+pub(crate) mod ui;

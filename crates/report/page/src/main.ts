@@ -1,65 +1,23 @@
-// Draws the charts of a report from the data that stands in the page.
+// One script for all pages: the report, and those of `throng ui`. It draws what it finds.
 
-import { charts } from "./charts";
 import type { Page } from "./data";
-import type { View } from "./drawing";
-import { Figure, make } from "./figures";
-import { colours, watchTheme } from "./theme";
+import { live } from "./live";
+import { preview } from "./new";
+import { navigation, report } from "./report";
+import { watchTheme } from "./theme";
 
-const NARROW = 560;
+const find = <Type extends HTMLElement>(selector: string) => document.querySelector<Type>(selector);
 
-function report(page: Page, place: HTMLElement): void {
-  const figures = charts.map((chart) => ({ chart, figure: new Figure(chart) }));
-  let run = page.runs[0]!;
-  const view = (): View => ({ page, run, colours: colours(), narrow: place.clientWidth < NARROW });
-  const draw = () => {
-    for (const { figure } of figures) {
-      if (figure.draw(view())) figure.resize();
-    }
-  };
-  const section = (id: string, nav: string, title: string, of: "all" | "one") => {
-    const element = make("section", { id });
-    element.dataset.nav = nav;
-    element.append(make("h2", { textContent: title }));
-    if (of === "one" && page.runs.length > 1) element.append(picker(page, (picked) => ((run = picked), draw())));
-    element.append(...figures.filter(({ chart }) => chart.of === of).map(({ figure }) => figure.element));
-    place.append(element);
-  };
-  section("latency", "Latency", page.runs.length > 1 ? "Run beside run" : "Latency and load", "all");
-  section("timeline", "Timeline", "The course of a run", "one");
-  draw();
-  for (const element of place.querySelectorAll("section")) {
-    element.hidden = !element.querySelector("figure:not([hidden])");
-  }
-  watchTheme(document.querySelector<HTMLButtonElement>("#theme")!, draw);
-  let width = place.clientWidth;
-  new ResizeObserver(() => {
-    const crossed = (width < NARROW) !== (place.clientWidth < NARROW);
-    width = place.clientWidth;
-    if (crossed) draw();
-    for (const { figure } of figures) figure.resize();
-  }).observe(place);
-}
+const data = find("#data");
+const place = find("#charts");
+const liveRun = find("#live");
+const newRun = find<HTMLFormElement>("#new");
+let redraw = () => {};
 
-/** Which run the details are of. */
-function picker(page: Page, picked: (run: Page["runs"][number]) => void): HTMLElement {
-  const select = make("select", { id: "picked" });
-  page.runs.forEach((run, at) => select.append(new Option(run.name, String(at))));
-  select.addEventListener("change", () => picked(page.runs[Number(select.value)]!));
-  const label = make("label", { className: "picker", textContent: "Run " });
-  label.append(select);
-  return label;
-}
-
-function navigation(nav: HTMLElement): void {
-  for (const section of document.querySelectorAll<HTMLElement>("section[data-nav]:not([hidden])")) {
-    nav.append(make("a", { href: `#${section.id}`, textContent: section.dataset.nav! }));
-  }
-}
-
-const data = document.querySelector("#data");
-const place = document.querySelector<HTMLElement>("#charts");
 if (data && place) {
-  report(JSON.parse(data.textContent!) as Page, place);
-  navigation(document.querySelector<HTMLElement>("header nav")!);
+  redraw = report(JSON.parse(data.textContent!) as Page, place);
+  navigation(find("header nav")!);
 }
+if (liveRun) redraw = live(liveRun);
+if (newRun) preview(newRun);
+watchTheme(find<HTMLButtonElement>("#theme")!, () => redraw());

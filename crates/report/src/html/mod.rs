@@ -14,11 +14,13 @@ mod data;
 mod series;
 mod view;
 
-/// The script, bundled with the chart library and its licences: `make page`.
-const SCRIPT: &str = include_str!("../../page/dist/report.js");
+/// The script, bundled with the chart library and its licences: `make page`. It draws whatever it finds in a page: a
+/// report's data, a live run, a form.
+pub const SCRIPT: &str = include_str!("../../page/dist/report.js");
 /// The SHA-256 of the script, base64, as a content security policy names it.
 const SCRIPT_SHA256: &str = include_str!("../../page/dist/report.sha256");
-const STYLE: &str = include_str!("../../page/style.css");
+/// The style sheet of the report and of the pages of `throng ui`.
+pub const STYLE: &str = include_str!("../../page/style.css");
 const TEMPLATE: &str = include_str!("page.html");
 
 /// A figure that somebody published, to stand beside what was measured.
@@ -40,11 +42,23 @@ pub struct Published {
     pub ms: f64,
 }
 
-/// One page about some runs. `published` may be empty.
+/// What a page is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page<'a> {
+    /// At least one.
+    pub runs: &'a [Run],
+    /// What others have published of the same.
+    pub published: &'a [Published],
+    /// Where its readers came from, if there is a way back.
+    pub home: Option<&'a str>,
+}
+
+/// One page about some runs.
 ///
 /// # Panics
 /// Without a run there is nothing to say.
-pub fn html(runs: &[Run], published: &[Published]) -> String {
+pub fn html(page: &Page<'_>) -> String {
+    let &Page { runs, published, home } = page;
     assert!(!runs.is_empty(), "a report is about at least one run");
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -53,11 +67,17 @@ pub fn html(runs: &[Run], published: &[Published]) -> String {
     let page = context! {
         view => Value::from(Serde(view::view(runs))),
         data,
+        home,
         style => STYLE,
         script => SCRIPT,
-        script_sha256 => SCRIPT_SHA256.trim(),
+        policy => policy(),
     };
     template.render(page).expect("the view has what the template asks for")
+}
+
+/// The page's content security policy: its own script, and nothing from anywhere.
+pub fn policy() -> String {
+    include_str!("policy.txt").replace("{script}", SCRIPT_SHA256.trim())
 }
 
 /// JSON that cannot end the element it stands in, nor open a comment in it.

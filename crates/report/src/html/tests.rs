@@ -3,6 +3,10 @@ use results::Second;
 use super::*;
 use crate::sample;
 
+fn page_of(runs: &[Run]) -> String {
+    html(&Page { runs, ..Page::default() })
+}
+
 /// What is drawn, as the script gets it.
 fn data_of(page: &str) -> serde_json::Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("the data");
@@ -17,7 +21,7 @@ fn words_of(page: &str) -> String {
 
 #[test]
 fn the_first_screen_answers_three_questions() {
-    let page = html(&[sample::search_run()], &[]);
+    let page = page_of(&[sample::search_run()]);
     let words = words_of(&page);
     for said in [
         "How much does it hold?",
@@ -45,8 +49,8 @@ fn text_from_outside_is_never_markup() {
     run.steps[0].marks.push(evil.into());
     run.steps[0].errors.add(evil, 0, evil);
     run.verdict = results::verdict::conclude(&run.steps);
-    let harmless = html(&[sample::broadcast_run()], &[]);
-    let page = html(&[run], &[]);
+    let harmless = page_of(&[sample::broadcast_run()]);
+    let page = page_of(&[run]);
     for tag in ["<script", "</script", "<img", "<!--"] {
         assert_eq!(page.matches(tag).count(), harmless.matches(tag).count(), "{tag}");
     }
@@ -56,7 +60,7 @@ fn text_from_outside_is_never_markup() {
 
 #[test]
 fn nothing_is_fetched_from_anywhere() {
-    let page = html(&[sample::echo_run()], &[]);
+    let page = page_of(&[sample::echo_run()]);
     let words = words_of(&page);
     for attribute in ["src=", "href=\"http", "url(", "@import"] {
         assert!(!words.contains(attribute), "{attribute}");
@@ -92,7 +96,7 @@ fn twenty_targets_of_long_runs_stay_small() {
     };
     run.steps[0].series = (1..=600).map(second).collect();
     run.steps = vec![run.steps[0].clone(); 5];
-    let page = html(&vec![run; 20], &[]);
+    let page = page_of(&vec![run; 20]);
     assert!(page.len() <= BYTES_MAX, "{} bytes", page.len());
 }
 

@@ -25,6 +25,7 @@ struct RunView {
     lead: String,
     answers: [Answer; 3],
     facts: Vec<Fact>,
+    latency: Latency,
     doubts: Vec<String>,
     limits: Vec<LimitView>,
     columns: Vec<String>,
@@ -49,6 +50,14 @@ struct Fact {
     label: String,
     value: String,
     note: String,
+}
+
+/// What a comparison needs: which figure it is, and its median and tail.
+#[derive(Default, Serialize)]
+struct Latency {
+    figure: &'static str,
+    p50: String,
+    p99: String,
 }
 
 #[derive(Serialize)]
@@ -130,6 +139,7 @@ fn run_view(run: &Run, name: String) -> RunView {
         lead: lead(run),
         answers: [how_much(run), where_it_breaks(run), believable(run)],
         facts: facts(run),
+        latency: latency(run),
         doubts: run.verdict.trust.iter().map(|note| note.0.clone()).collect(),
         limits: limits(run),
         columns: steps.names,
@@ -175,9 +185,14 @@ fn where_it_breaks(run: &Run) -> Answer {
         }
         None if run.steps.is_empty() => ("nothing was measured".into(), String::new(), "doubt"),
         None => {
-            let limited = reason.is_some_and(|finding| finding.bottleneck != Bottleneck::None);
-            let answer = if limited { "it was at its limit" } else { "it did not break" };
-            (answer.into(), breaks(run), if limited { "doubt" } else { "good" })
+            let (answer, tone) = match reason.map(|finding| finding.bottleneck) {
+                None | Some(Bottleneck::None) => ("it did not break", "good"),
+                Some(Bottleneck::Server) => ("it was at its limit", "doubt"),
+                Some(Bottleneck::Generator) => ("unknown: the generator gave out first", "bad"),
+                Some(Bottleneck::Machine) => ("unknown: the machine was full", "doubt"),
+                Some(Bottleneck::Network) => ("unknown: the network was full", "doubt"),
+            };
+            (answer.into(), breaks(run), tone)
         }
     };
     Answer { question, answer, detail, tone }
@@ -229,6 +244,12 @@ fn facts(run: &Run) -> Vec<Fact> {
         facts.push(fact("server memory", bytes(rss as f64), "resident, at its peak"));
     }
     facts
+}
+
+fn latency(run: &Run) -> Latency {
+    let Some(step) = run.steps.get(shown(run)) else { return Latency::default() };
+    let (figure, histogram) = main_figure(step);
+    Latency { figure, p50: quantile(histogram, 0.5), p99: quantile(histogram, 0.99) }
 }
 
 /// What a reader means by latency, where the run has it.

@@ -1,0 +1,36 @@
+// Messages over time, and what failed.
+
+import { column, has, rows } from "../course";
+import { type Chart, axis, base, line, upright } from "../drawing";
+import { count, rate, short } from "../format";
+
+const NAMES = ["sent", "received", "errors"] as const;
+
+export const rates: Chart = {
+  id: "rates",
+  title: "Messages over time",
+  lead: "Sent and received each second: where received falls behind, the server is queueing.",
+  of: "one",
+  draw(view) {
+    const { run, colours } = view;
+    const shown = NAMES.filter((name) => column(run, name).some(([, value]) => value !== null && value > 0));
+    if (!has(run, "sent") || shown.length === 0) return undefined;
+    return {
+      height: 280,
+      option: base(view, {
+        xAxis: axis(view, "seconds from the start of the run", { type: "value", min: "dataMin", max: "dataMax" }),
+        yAxis: upright(view, "per second", { type: "value", min: 0, axisLabel: { formatter: short } }),
+        tooltip: {
+          ...(base(view, {}).tooltip as object),
+          valueFormatter: (value: number | null) => (value === null ? "" : rate(value)),
+        },
+        series: shown.map((name) => line(NAMES.indexOf(name), name, column(run, name), colours)),
+      }),
+      says: `Messages sent and received each second of ${run.name}.`,
+      table: () => ({
+        columns: ["time", ...NAMES],
+        rows: rows(run, NAMES.map((name): [typeof name, typeof count] => [name, count])),
+      }),
+    };
+  },
+};

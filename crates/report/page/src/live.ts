@@ -1,0 +1,148 @@
+// A run as it happens: a row a second from the server, drawn as it comes. A page that is loaded again is told
+// everything from the start.
+
+import { liveCharts } from "./charts";
+import type { Run, Series, Step } from "./data";
+import type { View } from "./drawing";
+import { Figure, make } from "./figures";
+import { count, duration, percent, rate } from "./format";
+import { NARROW, follow } from "./report";
+import { colours } from "./theme";
+
+/** A line of `--stream -`: a second of the run, or a step that has ended. */
+interface Row {
+  t_s?: number;
+  clients?: number;
+  sent?: number;
+  received?: number;
+  errors?: number;
+  p50_ms?: number;
+  p95_ms?: number;
+  p99_ms?: number;
+  max_ms?: number;
+  server_cpu?: number;
+  generator_cpu?: number;
+  step?: { clients: number; bottleneck?: string; marks?: string[] };
+}
+
+/** How the run ended. */
+interface End {
+  code: number | null;
+  run: string | null;
+  said: string;
+}
+
+/** Enough for the eye, and little enough for a day's run. */
+const DRAW_INTERVAL_MS = 500;
+
+/** Watches a run. What it gives draws the charts anew. */
+export function live(place: HTMLElement): () => void {
+  const run = emptyRun();
+  const figures = liveCharts.map((chart) => new Figure(chart));
+  const charts = place.querySelector<HTMLElement>("#live-charts")!;
+  charts.append(...figures.map((figure) => figure.element));
+  const draw = () => {
+    const view: View = { page: { runs: [run], published: [] }, run, colours: colours(), narrow: charts.clientWidth < NARROW };
+    for (const figure of figures) {
+      if (figure.draw(view)) figure.resize();
+    }
+  };
+  let waiting: number | undefined;
+  const drawSoon = () => {
+    waiting ??= setTimeout(() => {
+      waiting = undefined;
+      draw();
+    }, DRAW_INTERVAL_MS);
+  };
+  watch(place, run, drawSoon);
+  draw();
+  follow(charts, draw, figures);
+  return draw;
+}
+
+function watch(place: HTMLElement, run: Run, changed: () => void): void {
+  const state = place.querySelector<HTMLElement>("#state")!;
+  const source = new EventSource(place.dataset.events!);
+  source.addEventListener("open", () => {
+    // The server tells everything again to whoever connects again.
+    run.steps = emptyRun().steps;
+    state.textContent = "running";
+  });
+  source.addEventListener("error", () => {
+    state.textContent = "the connection is lost; trying again";
+  });
+  source.addEventListener("rows", (event) => {
+    for (const line of (event as MessageEvent<string>).data.split("\n")) {
+      const row = JSON.parse(line) as Row;
+      add(run, row);
+      if (row.t_s !== undefined) now(place.querySelector<HTMLElement>("#now")!, row);
+    }
+    changed();
+  });
+  source.addEventListener("end", (event) => {
+    source.close();
+    ended(place, state, JSON.parse((event as MessageEvent<string>).data) as End);
+    changed();
+  });
+}
+
+function add(run: Run, row: Row): void {
+  if (row.t_s === undefined) return;
+  const series = run.steps[0]!.series;
+  series.t.push(row.t_s);
+  series.clients.push(row.clients ?? 0);
+  series.sent.push(row.sent ?? 0);
+  series.received.push(row.received ?? 0);
+  series.errors.push(row.errors ?? 0);
+  series.p50.push(row.p50_ms ?? null);
+  series.p95.push(row.p95_ms ?? null);
+  series.p99.push(row.p99_ms ?? null);
+  series.max.push(row.max_ms ?? null);
+  series.server_cpu!.push(row.server_cpu ?? null);
+  series.generator_cpu!.push(row.generator_cpu ?? null);
+}
+
+/** The last second in figures. */
+function now(list: HTMLElement, row: Row): void {
+  const known: [string, string | undefined][] = [
+    ["time", row.t_s === undefined ? undefined : `${row.t_s.toFixed(0)}s`],
+    ["clients", row.clients === undefined ? undefined : count(row.clients)],
+    ["sent", row.sent === undefined ? undefined : rate(row.sent)],
+    ["received", row.received === undefined ? undefined : rate(row.received)],
+    ["p50", row.p50_ms === undefined ? undefined : duration(row.p50_ms)],
+    ["p99", row.p99_ms === undefined ? undefined : duration(row.p99_ms)],
+    ["errors", row.errors === undefined ? undefined : count(row.errors)],
+    ["server CPU", row.server_cpu === undefined ? undefined : percent(row.server_cpu)],
+    ["generator CPU", row.generator_cpu === undefined ? undefined : percent(row.generator_cpu)],
+  ];
+  list.replaceChildren(
+    ...known.flatMap(([label, value]) => {
+      if (value === undefined) return [];
+      const entry = make("div", {});
+      entry.append(make("dt", { textContent: label }), make("dd", { textContent: value }));
+      return [entry];
+    }),
+  );
+}
+
+function ended(place: HTMLElement, state: HTMLElement, end: End): void {
+  const words: Record<string, string> = {
+    "0": "ended", "3": "ended: a limit was broken", "4": "ended: not to be trusted", "130": "stopped",
+  };
+  state.textContent = words[String(end.code)] ?? "failed";
+  place.querySelector("#stop")?.remove();
+  const failed = words[String(end.code)] === undefined;
+  if (failed && end.said) state.parentElement!.after(make("pre", { textContent: end.said }));
+  if (end.run !== null) {
+    state.parentElement!.append(" ", make("a", { id: "to-report", href: `/runs/${encodeURIComponent(end.run)}`, textContent: "See the report" }));
+  }
+}
+
+function emptyRun(): Run {
+  const series: Series = {
+    per_row: 1, t: [], clients: [], sent: [], received: [], errors: [], p50: [], p95: [], p99: [], max: [],
+    server_cpu: [], generator_cpu: [],
+  };
+  const step: Step = { clients: 0, start: 0, duration: 0, kept: true, figures: {}, errors: {}, series };
+  return { id: "", name: "this run", scenario: "", dialect: "", shown: 0, steps: [step], levels: [] };
+}

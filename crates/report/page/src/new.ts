@@ -1,0 +1,33 @@
+// The form that starts a run: shows the fields of the verb that is chosen, and the command line it all comes to.
+
+interface Preview {
+  command?: string;
+  problem?: string;
+}
+
+const DELAY_MS = 150;
+
+export function preview(form: HTMLFormElement): void {
+  const command = form.querySelector<HTMLElement>("#command")!;
+  const problem = form.querySelector<HTMLElement>("#problem")!;
+  let waiting: number | undefined;
+  let asked = 0;
+  const ask = async () => {
+    const mine = (asked += 1);
+    const query = new URLSearchParams(new FormData(form) as unknown as Record<string, string>);
+    const answer = (await (await fetch(`/new/command?${query}`)).json()) as Preview;
+    if (mine !== asked) return; // the form has changed meanwhile
+    if (answer.command !== undefined) command.textContent = answer.command;
+    problem.textContent = answer.problem ?? "";
+  };
+  const update = () => {
+    const verb = new FormData(form).get("verb") as string;
+    for (const label of form.querySelectorAll<HTMLElement>("[data-verbs]")) {
+      label.hidden = !label.dataset.verbs!.split(" ").includes(verb);
+    }
+    clearTimeout(waiting);
+    waiting = setTimeout(() => void ask(), DELAY_MS);
+  };
+  form.addEventListener("input", update);
+  update();
+}

@@ -1,0 +1,191 @@
+//! What may be started from a page: a load verb, a URL, and flags with a checked value each.
+//!
+//! A form becomes the words of a command line. Every word is either written here or has the shape of its field (a
+//! count, a time, a URL of a known scheme), and a value never stands alone, so that none can be taken for a flag.
+
+use results::{Limit, units};
+use serde::Serialize;
+use url::Url;
+
+/// Verbs that put load on a server.
+pub(crate) const VERBS: [(&str, &str); 6] = [
+    ("echo", "every message comes back to its sender"),
+    ("broadcast", "every message goes to everybody, step by step"),
+    ("saturate", "the rate doubles until the server is overloaded"),
+    ("idle", "connections that do nothing: what do they cost?"),
+    ("storm", "everybody reconnects at once"),
+    ("http", "requests per second"),
+];
+const SCHEMES: [&str; 4] = ["ws", "wss", "http", "https"];
+
+/// A field of the form, which is a flag of the same name.
+#[derive(Serialize)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    label: &'static str,
+    example: &'static str,
+    /// The verbs that know the flag.
+    verbs: &'static [&'static str],
+    #[serde(skip)]
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Count,
+    Counts,
+    Duration,
+    Rate,
+    Limit,
+}
+
+const fn field(
+    name: &'static str,
+    label: &'static str,
+    example: &'static str,
+    kind: Kind,
+    verbs: &'static [&'static str],
+) -> Field {
+    Field { name, label, example, verbs, kind }
+}
+
+/// All fields beside verb, URL and dialect.
+pub(crate) const FIELDS: [Field; 9] = [
+    field("clients", "Clients", "1000", Kind::Count, &["echo", "idle", "storm", "http"]),
+    field("step-size", "Clients added at each step", "1000", Kind::Count, &["echo", "broadcast"]),
+    field("total-steps", "Steps", "5", Kind::Count, &["echo", "broadcast"]),
+    field("levels", "Levels of clients", "50,100,200", Kind::Counts, &["saturate"]),
+    field("concurrent", "Messages under way at once", "4", Kind::Count, &["echo", "broadcast"]),
+    field("rate", "Messages or requests per second", "500", Kind::Rate, &["echo", "broadcast", "http"]),
+    field(
+        "duration",
+        "Duration",
+        "10s",
+        Kind::Duration,
+        &["echo", "broadcast", "saturate", "idle", "storm", "http"],
+    ),
+    field(
+        "limit-rtt",
+        "End the steps above this round trip",
+        "500ms",
+        Kind::Duration,
+        &["echo", "broadcast"],
+    ),
+    field(
+        "limit",
+        "Limit",
+        "p99<250ms",
+        Kind::Limit,
+        &["echo", "broadcast", "saturate", "idle", "storm", "http"],
+    ),
+];
+
+/// The words after `throng`, or what is wrong with which field. Empty fields, and fields of other verbs, are left out.
+pub(crate) fn command(pairs: &[(String, String)], dialects: &[&str]) -> Result<Vec<String>, String> {
+    let given = |name: &str| {
+        let value = pairs.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.trim());
+        (!value.is_empty()).then_some(value)
+    };
+    let asked = given("verb").unwrap_or_default();
+    let Some((verb, _)) = VERBS.into_iter().find(|(verb, _)| *verb == asked) else {
+        return Err("choose what to measure".into());
+    };
+    let mut words = vec![verb.to_owned()];
+    words.extend(given("url").map(checked_url).transpose()?);
+    if let Some(dialect) = given("dialect").filter(|_| verb != "http") {
+        let known = dialects.iter().find(|known| **known == dialect);
+        words.push(format!("--dialect={}", known.ok_or("Dialect: choose one of the list")?));
+    }
+    for field in FIELDS.iter().filter(|field| field.verbs.contains(&verb)) {
+        if let Some(value) = given(field.name) {
+            check(field, value, verb).map_err(|problem| format!("{}: {problem}", field.label))?;
+            words.push(format!("--{}={value}", field.name));
+        }
+    }
+    Ok(words)
+}
+
+fn checked_url(text: &str) -> Result<String, String> {
+    let url =
+        Url::parse(text).map_err(|error| format!("URL: {error}; for example ws://127.0.0.1:9000/ws"))?;
+    if !SCHEMES.contains(&url.scheme()) || url.host().is_none() {
+        return Err("URL: expected ws://, wss://, http:// or https:// and a host".into());
+    }
+    Ok(url.into())
+}
+
+fn check(field: &Field, value: &str, verb: &str) -> Result<(), String> {
+    let checked = match field.kind {
+        Kind::Count => units::count(value).map(drop),
+        Kind::Counts => value.split(',').try_for_each(|level| units::count(level.trim()).map(drop)),
+        Kind::Duration => units::duration_ns(value).map(drop),
+        Kind::Rate => units::rate_per_s(value).map(drop),
+        Kind::Limit => return Limit::parse(value, verb).map(drop).map_err(|error| error.to_string()),
+    };
+    checked.map_err(|error| error.to_string())
+}
+
+/// The command as it would be typed.
+pub(crate) fn shown(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
+        if word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    });
+    format!("throng {}", quoted.collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(pairs: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let pairs: Vec<_> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        command(&pairs, &["raw", "json"])
+    }
+
+    #[test]
+    fn a_form_is_a_command_line() {
+        let form = [
+            ("verb", "echo"),
+            ("url", "ws://h:1/ws"),
+            ("dialect", "json"),
+            ("clients", "1k"),
+            ("limit", "p99<250ms"),
+        ];
+        let words = words(&form).unwrap();
+        assert_eq!(words, ["echo", "ws://h:1/ws", "--dialect=json", "--clients=1k", "--limit=p99<250ms"]);
+        assert_eq!(shown(&words), "throng echo ws://h:1/ws --dialect=json --clients=1k '--limit=p99<250ms'");
+    }
+
+    #[test]
+    fn fields_of_other_verbs_and_empty_ones_are_left_out() {
+        let form = [
+            ("verb", "broadcast"),
+            ("clients", "5"),
+            ("step-size", ""),
+            ("total-steps", "2"),
+            ("extra", "x"),
+        ];
+        assert_eq!(words(&form).unwrap(), ["broadcast", "--total-steps=2"]);
+    }
+
+    #[test]
+    fn nothing_else_can_be_started() {
+        for form in [
+            [("verb", "serve"), ("url", "")],
+            [("verb", "echo; reboot"), ("url", "")],
+            [("verb", "echo"), ("url", "--server-pid=1")],
+            [("verb", "echo"), ("url", "file:///etc/passwd")],
+            [("verb", "echo"), ("url", "ws://")],
+            [("verb", "echo"), ("dialect", "/etc/passwd")],
+            [("verb", "echo"), ("dialect", "dialect.toml")],
+            [("verb", "echo"), ("clients", "1 --out=/tmp")],
+            [("verb", "echo"), ("duration", "$(reboot)")],
+            [("verb", "echo"), ("limit", "--strict")],
+            [("verb", "saturate"), ("levels", "5,--out")],
+        ] {
+            assert!(words(&form).is_err(), "{form:?}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Who may ask.
+//!
+//! A page on the web can make a browser send requests to 127.0.0.1, and a name that an attacker resolves to 127.0.0.1
+//! (DNS rebinding) makes the answers readable to that page. Hence, in this order:
+//!
+//! 1. with a token: it must be presented, in a cookie, or once as `?token=`, which sets the cookie;
+//! 2. without: the Host must be a name of this machine's own;
+//! 3. a request that changes something must come from a page of ours: its Origin is its Host (Fetch Standard, "Origin").
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use url::form_urlencoded;
+
+use crate::App;
+
+const COOKIE_NAME: &str = "throng_token";
+/// Scripts, styles and connections of this server only. A report has a stricter policy of its own in itself.
+const POLICY: &str = include_str!("policy.txt");
+
+/// Lets a request through, or says why not.
+pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if let Some(token) = &app.options.token {
+        match admit(token, &request) {
+            Admission::Known => {}
+            Admission::New(location) => return welcome(token, &location),
+            Admission::Refused => return refuse("open the address that throng ui printed, with its token"),
+        }
+    } else if !is_own_host(request.headers(), app.address.port()) {
+        return refuse("this server answers to 127.0.0.1 and localhost only");
+    }
+    if request.method() != Method::GET && !is_own_page(request.headers()) {
+        return refuse("this request did not come from a page of throng ui");
+    }
+    let mut response = next.run(request).await;
+    harden(response.headers_mut());
+    response
+}
+
+enum Admission {
+    Known,
+    /// The token was in the address, which is this without it.
+    New(String),
+    Refused,
+}
+
+fn admit(token: &str, request: &Request) -> Admission {
+    let cookies = request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut presented =
+        cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    if presented.any(|(name, value)| name == COOKIE_NAME && is_same(value, token)) {
+        return Admission::Known;
+    }
+    let query = request.uri().query().unwrap_or_default();
+    if form_urlencoded::parse(query.as_bytes()).any(|(name, value)| name == "token" && is_same(&value, token))
+    {
+        return Admission::New(request.uri().path().to_owned());
+    }
+    Admission::Refused
+}
+
+/// Takes as long for a wrong token as for the right one.
+fn is_same(presented: &str, token: &str) -> bool {
+    let differences = presented.bytes().zip(token.bytes()).fold(0, |found, (a, b)| found | (a ^ b));
+    presented.len() == token.len() && differences == 0
+}
+
+fn welcome(token: &str, location: &str) -> Response {
+    let cookie = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict");
+    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, location.to_owned())]).into_response()
+}
+
+fn refuse(why: &str) -> Response {
+    (StatusCode::FORBIDDEN, format!("throng: {why}\n")).into_response()
+}
+
+fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn is_own_host(headers: &HeaderMap, port: u16) -> bool {
+    let own = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+    header(headers, HOST).is_some_and(|host| own.iter().any(|own| own.eq_ignore_ascii_case(host)))
+}
+
+fn is_own_page(headers: &HeaderMap) -> bool {
+    let origin = header(headers, ORIGIN).and_then(|origin| origin.split_once("://"));
+    origin.is_some_and(|(_, from)| header(headers, HOST) == Some(from))
+}
+
+fn harden(headers: &mut HeaderMap) {
+    let fixed = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("x-content-type-options"), "nosniff"),
+        (HeaderName::from_static("cache-control"), "no-store"),
+    ];
+    for (name, value) in fixed {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        for (host, own) in [
+            ("127.0.0.1:8000", true),
+            ("localhost:8000", true),
+            ("LOCALHOST:8000", true),
+            ("[::1]:8000", true),
+            ("127.0.0.1:8001", false),
+            ("127.0.0.1", false),
+            ("evil.example:8000", false),
+            ("localhost.evil.example:8000", false),
+        ] {
+            assert_eq!(is_own_host(&headers(&[(HOST, host)]), 8000), own, "{host}");
+        }
+        assert!(!is_own_host(&HeaderMap::new(), 8000));
+    }
+
+    #[test]
+    fn only_own_pages_may_change_something() {
+        let host = (HOST, "127.0.0.1:8000");
+        assert!(is_own_page(&headers(&[host.clone(), (ORIGIN, "http://127.0.0.1:8000")])));
+        assert!(!is_own_page(&headers(&[host.clone(), (ORIGIN, "http://evil.example")])));
+        assert!(!is_own_page(&headers(&[host.clone(), (ORIGIN, "null")])));
+        assert!(!is_own_page(&headers(&[host])));
+    }
+
+    #[test]
+    fn a_token_is_the_whole_token() {
+        assert!(is_same("abc", "abc"));
+        for wrong in ["", "ab", "abd", "abcd"] {
+            assert!(!is_same(wrong, "abc"), "{wrong}");
+        }
+    }
+}

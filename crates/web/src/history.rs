@@ -1,0 +1,159 @@
+//! What has been measured: the list, a run's report, and runs side by side.
+
+use axum::extract::{Form, Path, Query, RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use results::Run;
+use serde::{Deserialize, Serialize};
+use store::Entry;
+use url::form_urlencoded;
+
+use crate::Shared;
+
+/// Runs on the page; more are found by searching.
+const LISTED_MAX: u64 = 200;
+/// Runs in one comparison: as many as there are colours to tell apart.
+const COMPARED_MAX: usize = 8;
+
+/// What is searched for.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Search {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    tag: String,
+    #[serde(default)]
+    scenario: String,
+}
+
+#[derive(Serialize)]
+struct HistoryView {
+    title: &'static str,
+    search: Search,
+    scenarios: Vec<&'static str>,
+    runs: Vec<RunRow>,
+    /// The number of the run under way.
+    running: Option<usize>,
+    compared_max: usize,
+}
+
+#[derive(Serialize)]
+struct RunRow {
+    id: String,
+    started: String,
+    scenario: String,
+    dialect: String,
+    target: String,
+    clients: String,
+    figure: &'static str,
+    p50: String,
+    p99: String,
+    errors: String,
+    bottleneck: String,
+    trusted: bool,
+    tags: Vec<String>,
+}
+
+/// `GET /`
+pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) -> Response {
+    let given = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+    let query = store::Query {
+        tag: given(&search.tag),
+        scenario: given(&search.scenario),
+        text: given(&search.text),
+        limit: Some(LISTED_MAX),
+    };
+    let entries = match app.ask(|store| store.list(&query)) {
+        Ok(entries) => entries,
+        Err(page) => return *page,
+    };
+    app.pages.render(
+        "history.html",
+        HistoryView {
+            title: "Runs",
+            search,
+            scenarios: crate::form::VERBS.map(|(verb, _)| verb).to_vec(),
+            runs: entries.into_iter().map(row).collect(),
+            running: app.jobs.running().map(|job| job.number),
+            compared_max: COMPARED_MAX,
+        },
+    )
+}
+
+fn row(entry: Entry) -> RunRow {
+    let duration = |ns: Option<u64>| ns.map(report::duration).unwrap_or_default();
+    RunRow {
+        started: results::file::started(entry.started_unix_ns),
+        clients: report::count(entry.clients),
+        figure: entry.figure,
+        p50: duration(entry.p50_ns),
+        p99: duration(entry.p99_ns),
+        errors: report::count(entry.errors + entry.missing),
+        bottleneck: entry.bottleneck.unwrap_or_default(),
+        trusted: entry.trusted,
+        id: entry.id,
+        scenario: entry.scenario,
+        dialect: entry.dialect,
+        target: entry.target,
+        tags: entry.tags,
+    }
+}
+
+/// `GET /runs/{id}`: the same page that `throng report` writes.
+pub(crate) async fn run(State(app): Shared, Path(id): Path<String>) -> Response {
+    match app.ask(|store| store.find(&id).and_then(|id| store.load(&id))) {
+        Ok(run) => page(&[run]),
+        Err(page) => *page,
+    }
+}
+
+/// `GET /compare?run=A&run=B`
+pub(crate) async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    let ids: Vec<String> = form_urlencoded::parse(query.as_bytes())
+        .filter(|(name, _)| name == "run")
+        .map(|(_, id)| id.into_owned())
+        .collect();
+    if !(2..=COMPARED_MAX).contains(&ids.len()) {
+        let how = format!("Tick two to {COMPARED_MAX} runs in the history, then press Compare.");
+        return app.pages.message(StatusCode::BAD_REQUEST, "Which runs?", &how);
+    }
+    let runs: Result<Vec<Run>, _> =
+        app.ask(|store| ids.iter().map(|id| store.find(id).and_then(|id| store.load(&id))).collect());
+    match runs {
+        Ok(runs) => page(&runs),
+        Err(page) => *page,
+    }
+}
+
+fn page(runs: &[Run]) -> Response {
+    let page = report::html(&report::Page { runs, home: Some("/"), ..Default::default() });
+    ([(CONTENT_SECURITY_POLICY, report::policy())], Html(page)).into_response()
+}
+
+/// Tags to add and to take away.
+#[derive(Deserialize)]
+pub(crate) struct Tagging {
+    #[serde(default)]
+    add: String,
+    #[serde(default)]
+    remove: String,
+}
+
+/// `POST /runs/{id}/tags`
+pub(crate) async fn tag(
+    State(app): Shared,
+    Path(id): Path<String>,
+    Form(tagging): Form<Tagging>,
+) -> Response {
+    let tagged = app.ask(|store| {
+        let id = store.find(&id)?;
+        tagging.add.split_whitespace().try_for_each(|tag| store.tag(&id, tag))?;
+        if !tagging.remove.is_empty() {
+            store.untag(&id, &tagging.remove)?;
+        }
+        Ok(())
+    });
+    tagged.map_or_else(|page| *page, |()| Redirect::to("/").into_response())
+}

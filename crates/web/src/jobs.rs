@@ -1,0 +1,190 @@
+//! Runs that a page has started: their processes, and everything they have said so far.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use serde::Serialize;
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+use crate::Options;
+
+/// Lines of a run that are kept for who opens the page later: a row a second for a day.
+const LINES_MAX: usize = 86_400;
+/// What a run says on standard error before it fails.
+const REMARKS_MAX: usize = 20;
+
+/// All runs that were started, by number.
+#[derive(Default)]
+pub(crate) struct Jobs(Mutex<Vec<Arc<Job>>>);
+
+/// One of them.
+pub(crate) struct Job {
+    pub(crate) number: usize,
+    /// The command line, as it would be typed.
+    pub(crate) command: String,
+    log: Mutex<Log>,
+    changed: watch::Sender<()>,
+    child: Mutex<Option<Child>>,
+}
+
+/// What is known of a run.
+#[derive(Default)]
+pub(crate) struct Log {
+    /// JSON, a second or a step each.
+    pub(crate) lines: Vec<String>,
+    pub(crate) end: Option<End>,
+    remarks: VecDeque<String>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct End {
+    /// The exit code; none if a signal ended it.
+    code: Option<i32>,
+    /// The run in the store, if it was kept.
+    run: Option<String>,
+    /// Its last words on standard error.
+    said: String,
+}
+
+impl Jobs {
+    /// Starts a run with these words, unless one is under way: they would measure each other. `Err(None)` then.
+    pub(crate) fn start(
+        &self,
+        options: &Options,
+        words: &[String],
+        shown: String,
+    ) -> Result<Arc<Job>, Option<io::Error>> {
+        let mut jobs = locked(&self.0);
+        if jobs.last().is_some_and(|job| job.is_running()) {
+            return Err(None);
+        }
+        let job = Job::start(jobs.len() + 1, options, words, shown).map_err(Some)?;
+        jobs.push(job.clone());
+        Ok(job)
+    }
+
+    /// The run of this number.
+    pub(crate) fn get(&self, number: usize) -> Option<Arc<Job>> {
+        locked(&self.0).get(number.checked_sub(1)?).cloned()
+    }
+
+    /// The one that is under way.
+    pub(crate) fn running(&self) -> Option<Arc<Job>> {
+        locked(&self.0).last().filter(|job| job.is_running()).cloned()
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        for job in locked(&self.0).iter() {
+            job.stop();
+            if let Some(child) = locked(&job.child).as_mut() {
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+impl Job {
+    fn start(number: usize, options: &Options, words: &[String], command: String) -> io::Result<Arc<Job>> {
+        // The run leaves its file here too, which says what its id is.
+        let left = tempfile::tempdir()?;
+        let mut process = Command::new(&options.program);
+        process.args(words).args(["--stream", "-", "--no-report"]);
+        process.arg("--out").arg(left.path()).arg("--store").arg(&options.store);
+        process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = net::signals::end_with_parent(&mut process).spawn()?;
+        let stdout = child.stdout.take().expect("piped");
+        let stderr = child.stderr.take().expect("piped");
+        let job = Arc::new(Job {
+            number,
+            command,
+            log: Mutex::default(),
+            changed: watch::Sender::new(()),
+            child: Mutex::new(Some(child)),
+        });
+        let told = job.clone();
+        let remarks = thread::spawn(move || told.read(stderr, Log::remark));
+        let told = job.clone();
+        thread::spawn(move || {
+            told.read(stdout, Log::row);
+            let _ = remarks.join();
+            told.finish(left);
+        });
+        Ok(job)
+    }
+
+    /// What is known by now.
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
+        locked(&self.log)
+    }
+
+    /// Tells of everything that is added from now on.
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Whether it has not ended yet.
+    pub(crate) fn is_running(&self) -> bool {
+        self.log().end.is_none()
+    }
+
+    /// Asks it to end in good order: what was measured is kept.
+    pub(crate) fn stop(&self) {
+        if let Some(child) = locked(&self.child).as_ref() {
+            // It may just have ended by itself.
+            let _ = net::signals::terminate(child);
+        }
+    }
+
+    fn read(&self, pipe: impl Read, add: fn(&mut Log, String)) {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            add(&mut self.log(), line);
+            self.changed.send_replace(());
+        }
+    }
+
+    /// Its output has ended, so that it has, or is about to.
+    fn finish(&self, left: TempDir) {
+        let status = locked(&self.child).take().and_then(|mut child| child.wait().ok());
+        let mut log = self.log();
+        let said = Vec::from(std::mem::take(&mut log.remarks)).join("\n");
+        log.end =
+            Some(End { code: status.and_then(|status| status.code()), run: run_left_in(left.path()), said });
+        drop(log);
+        self.changed.send_replace(());
+    }
+}
+
+impl Log {
+    fn row(&mut self, line: String) {
+        if line.starts_with('{') && self.lines.len() < LINES_MAX {
+            self.lines.push(line);
+        }
+    }
+
+    fn remark(&mut self, line: String) {
+        self.remarks.push_back(line);
+        if self.remarks.len() > REMARKS_MAX {
+            self.remarks.pop_front();
+        }
+    }
+}
+
+/// The id of the run whose results file is there.
+fn run_left_in(directory: &Path) -> Option<String> {
+    let paths = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    let results = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    results.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).next()
+}
+
+/// A handler that panicked has left nothing half done here.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

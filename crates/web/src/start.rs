@@ -1,0 +1,73 @@
+//! Starting a run: the form, the command line it stands for, and the start itself.
+
+use axum::Json;
+use axum::extract::{Form, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Serialize;
+
+use crate::Shared;
+use crate::form::{self, FIELDS, Field, VERBS};
+
+type Pairs = Vec<(String, String)>;
+
+#[derive(Serialize)]
+struct NewView {
+    title: &'static str,
+    verbs: [(&'static str, &'static str); VERBS.len()],
+    dialects: Vec<&'static str>,
+    fields: &'static [Field],
+    running: Option<usize>,
+}
+
+/// `GET /new`
+pub(crate) async fn page(State(app): Shared) -> Response {
+    app.pages.render(
+        "new.html",
+        NewView {
+            title: "New run",
+            verbs: VERBS,
+            dialects: app.options.dialects.clone(),
+            fields: &FIELDS,
+            running: app.jobs.running().map(|job| job.number),
+        },
+    )
+}
+
+/// The command line that a form stands for.
+#[derive(Serialize)]
+pub(crate) struct Preview {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// `GET /new/command?verb=…`
+pub(crate) async fn command(State(app): Shared, Query(pairs): Query<Pairs>) -> Json<Preview> {
+    Json(match form::command(&pairs, &app.options.dialects) {
+        Ok(words) => Preview { command: Some(form::shown(&words)), problem: None },
+        Err(problem) => Preview { command: None, problem: Some(problem) },
+    })
+}
+
+/// `POST /new`
+pub(crate) async fn start(State(app): Shared, Form(pairs): Form<Pairs>) -> Response {
+    let words = match form::command(&pairs, &app.options.dialects) {
+        Ok(words) => words,
+        Err(problem) => {
+            return app.pages.message(StatusCode::BAD_REQUEST, "This cannot be started", &problem);
+        }
+    };
+    match app.jobs.start(&app.options, &words, form::shown(&words)) {
+        Ok(job) => Redirect::to(&format!("/live/{}", job.number)).into_response(),
+        Err(None) => {
+            let why = "Two runs at once would measure each other: wait for it, or stop it.";
+            app.pages.message(StatusCode::CONFLICT, "A run is under way", why)
+        }
+        Err(Some(error)) => {
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            app.pages.message(status, "throng could not be started", &error.to_string())
+        }
+    }
+}

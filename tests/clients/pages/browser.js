@@ -1,0 +1,55 @@
+// A Chromium whose pages may not misbehave unseen: errors, messages on the console and requests are all kept.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Opens a page, hands it to `use`, and fails if anything went wrong in it. */
+export async function withPage(executablePath, options, use) {
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const trouble = [];
+  const requests = [];
+  try {
+    const context = await browser.newContext({ bypassCSP: false, ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on("console", (message) => message.type() === "error" && trouble.push(`console: ${message.text()}`));
+    page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+    page.on("dialog", (dialog) => (trouble.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
+    page.on("request", (request) => requests.push(request.url()));
+    await use(page, requests);
+  } finally {
+    await browser.close();
+  }
+  check(trouble.length === 0, trouble.join("\n"));
+}
+
+export function check(holds, says) {
+  if (!holds) throw new Error(says);
+}
+
+/** Waits until `holds` says so in the page; says what did not happen otherwise. */
+export async function wait(page, says, holds, argument) {
+  await page.waitForFunction(holds, argument).catch(() => check(false, `never: ${says}`));
+}
+
+/** No violation that is serious or critical (axe-core's words). */
+export async function checkAccessible(page, where) {
+  // From outside the page, where its policy does not reach.
+  const found = await (await page.context().newCDPSession(page)).send("Runtime.evaluate", {
+    expression: `${AXE}; axe.run(document, { resultTypes: ["violations"] }).then((result) => JSON.stringify(
+      result.violations.filter((found) => ["serious", "critical"].includes(found.impact))
+        .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  check(found.result.value === "[]", `${where}: ${found.result.value ?? JSON.stringify(found.exceptionDetails)}`);
+}
+
+/** Nothing sticks out to the side. */
+export async function checkFits(page, where) {
+  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  check(content <= window, `${where}: ${content} px of content in a window of ${window}`);
+}
