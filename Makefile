@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page test targets bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
+.PHONY: build page test truth seeds targets bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -39,6 +39,10 @@ autobahn:
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth:
 	$(CARGO) test --locked --release -p throng --test truth -- --ignored --nocapture
+
+# Every command line of docs/SEEDS.md as printed, and what it said below it. An hour.
+seeds:
+	$(CARGO) test --locked --release -p throng --test seeds -- --ignored --nocapture
 
 # Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
 targets:
