@@ -81,8 +81,13 @@ const LOCKFILES: &[&str] = &[
     "apt.txt",
 ];
 
-/// Addresses a lockfile may name, since they are names and no places to download from: Cargo's registry, Maven's format.
-const NAMES: &[&str] = &["https://github.com/rust-lang/crates.io-index", "http://maven.apache.org/POM/4.0.0"];
+/// Addresses a lockfile may name, since they are names and no places to download from: the registries of Cargo and
+/// Bundler, and Maven's format.
+const NAMES: &[&str] = &[
+    "https://github.com/rust-lang/crates.io-index",
+    "https://rubygems.org/",
+    "http://maven.apache.org/POM/4.0.0",
+];
 
 #[test]
 fn dependencies_point_downwards() {
