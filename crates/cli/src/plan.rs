@@ -157,6 +157,12 @@ pub(crate) fn clients_with_files(files: u64) -> u64 {
     files.saturating_sub(OTHER_FILES).max(1)
 }
 
+/// Processes that throng's own server needs for so many clients. The kernel deals connections out among them at
+/// random: with a tenth to spare, none runs out of files before the others.
+pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
+    if clients <= per_process { 1 } else { (clients + clients / 10).div_ceil(per_process) }
+}
+
 /// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.
 pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: bool) -> Result<Shape, Failure> {
     let cpus = match &args.pin {

@@ -10,6 +10,7 @@ use url::{Host, Url};
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
+use crate::plan;
 
 /// Time for finding out which of several addresses of a name answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -34,8 +35,8 @@ pub(crate) struct Target {
     pub(crate) userinfo: Option<(String, String)>,
 }
 
-/// The target of the flags: their URL, or the built-in server.
-pub(crate) fn of(args: &RunArgs) -> Result<Target, Failure> {
+/// The target of the flags: their URL, or the built-in server, in as many processes as `clients_max` clients need.
+pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
         return resolve(url, args.socket.clone());
     }
@@ -45,7 +46,8 @@ pub(crate) fn of(args: &RunArgs) -> Result<Target, Failure> {
             "a URL must go with it, for Host and path: ws://localhost/ws",
         ));
     }
-    let built_in = BuiltIn::start(&[])?;
+    let processes = plan::server_processes(clients_max.unwrap_or(1), plan::clients_per_process()?);
+    let built_in = BuiltIn::start(&["--processes", &processes.to_string()])?;
     let mut target = resolve(&built_in.url, None)?;
     // Dialects with paths of their own are not spoken at the usual one.
     let dialect = args.dialect.as_deref().and_then(wire::DialectId::from_name);

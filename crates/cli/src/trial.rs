@@ -34,7 +34,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let cannot = |why: crew::Error| Failure::could_not("run against throng's own server", why);
     let Trial { server, dialect, workload, clients, load, threads, ref cpus } = *trial;
     let args = RunArgs::of_url(&server.url);
-    let target = target::of(&args)?;
+    let target = target::of(&args, None)?;
     let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone() };

@@ -21,6 +21,8 @@ struct Brief {
     plan: Plan,
     segments: Vec<Segment>,
     cpus: Vec<usize>,
+    /// The parent's, for it may work on another machine's clock.
+    clock_offset_ns: i64,
 }
 
 /// A child process with workers.
@@ -44,7 +46,12 @@ impl Child {
     ) -> io::Result<Self> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut stdin = BufWriter::new(process.stdin.take().expect("piped"));
-        let brief = Brief { plan: plan.clone(), segments: segments.to_vec(), cpus: cpus.to_vec() };
+        let brief = Brief {
+            plan: plan.clone(),
+            segments: segments.to_vec(),
+            cpus: cpus.to_vec(),
+            clock_offset_ns: net::clock::offset_ns(),
+        };
         frame::write(&mut stdin, &brief)?;
         let mut stdout = BufReader::new(process.stdout.take().expect("piped"));
         let (reports, worker) = (reports.clone(), segments[0].worker);
@@ -98,6 +105,7 @@ pub fn run_child() -> io::Result<()> {
     net::limits::raise_nofile()?;
     let mut stdin = BufReader::new(io::stdin());
     let Some(brief) = frame::read::<Brief>(&mut stdin)? else { return Ok(()) };
+    net::clock::set_offset_ns(brief.clock_offset_ns);
     let (reports, outbox) = mpsc::channel();
     let writer = thread::spawn(move || {
         let mut stdout = BufWriter::new(io::stdout().lock());

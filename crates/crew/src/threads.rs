@@ -41,6 +41,9 @@ impl Threads {
 
     /// Tells every worker.
     pub fn send(&mut self, command: &Command) {
+        if let Command::Clock { offset_ns } = command {
+            return net::clock::set_offset_ns(*offset_ns);
+        }
         for worker in &self.workers {
             // A worker that has ended has reported why.
             let _ = worker.commands.send(command.clone());

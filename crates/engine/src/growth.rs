@@ -1,11 +1,20 @@
 //! Which client connects next, and which has taken too long.
+//!
+//! Rules. At most `window` attempts are under way at once. A server whose accept queue is full lets handshakes go
+//! unanswered: an attempt that TCP has not even begun with when its time is up, while others got in, was never seen by
+//! the server. It goes back into the queue, and the window is halved, once in a while at most; whoever gets in widens
+//! it again by one over a whole window, as TCP does (RFC 5681 §3.1). A client is given up after [`TRIES_MAX`].
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use load::{Connecting, Pacer, Segment};
 
 /// How long a full backlog is left alone.
 const FULL_PAUSE_NS: u64 = 1_000_000;
+/// The window is halved once in this time at most: TCP's first wait for an answer (RFC 6298 §2).
+const HALVE_INTERVAL_NS: u64 = 1_000_000_000;
+/// So often a client may go unanswered.
+const TRIES_MAX: u32 = 5;
 
 /// The connecting phase of a step at one worker.
 pub(crate) struct Growth {
@@ -19,6 +28,13 @@ pub(crate) struct Growth {
     not_before_ns: u64,
     under_way: u32,
     under_way_max: u32,
+    /// How many may be under way now.
+    window: f64,
+    halved_ns: Option<u64>,
+    /// When somebody last got in; 0: nobody has.
+    usable_ns: u64,
+    /// Clients that went unanswered: how often, and when they first tried.
+    unanswered: HashMap<u32, (u32, u64)>,
     /// When each attempt ends at the latest, oldest first: client, its attempt, deadline.
     deadlines: VecDeque<(u32, u32, u64)>,
 }
@@ -32,6 +48,7 @@ impl Growth {
         clients: VecDeque<u32>,
     ) -> Self {
         let stride = u32::from(segment.workers);
+        let under_way_max = connecting.parallel.div_ceil(stride).max(1);
         Self {
             waiting: clients,
             pacer: connecting.rate_per_s.map(|rate| Pacer::constant(rate, u32::from(segment.worker), stride)),
@@ -40,14 +57,18 @@ impl Growth {
             timeout_ns: connecting.timeout_ns,
             not_before_ns: 0,
             under_way: 0,
-            under_way_max: connecting.parallel.div_ceil(stride).max(1),
+            under_way_max,
+            window: under_way_max.into(),
+            halved_ns: None,
+            usable_ns: 0,
+            unanswered: HashMap::new(),
             deadlines: VecDeque::new(),
         }
     }
 
     /// The next client to connect, if it is time and not too many are at it.
     pub(crate) fn poll_client(&mut self, now_ns: u64) -> Option<u32> {
-        if self.under_way >= self.under_way_max || self.next_due_ns() > now_ns {
+        if self.under_way >= self.window() || self.next_due_ns() > now_ns {
             return None;
         }
         let client = self.waiting.pop_front()?;
@@ -70,10 +91,40 @@ impl Growth {
         self.not_before_ns = now_ns + FULL_PAUSE_NS;
     }
 
-    /// A client became usable or failed.
+    /// A client became usable.
+    pub(crate) fn handle_usable(&mut self, now_ns: u64) {
+        self.handle_end();
+        self.usable_ns = now_ns;
+        self.window = (self.window + 1.0 / self.window).min(self.under_way_max.into());
+    }
+
+    /// A client failed, or became usable.
     pub(crate) fn handle_end(&mut self) {
         debug_assert!(self.under_way > 0, "an attempt ends once");
         self.under_way -= 1;
+    }
+
+    /// The attempt of `client`, begun at `started_ns`, has had no answer from the server's kernel in its time. True: it
+    /// is to be given up, and comes again; false: it has failed.
+    pub(crate) fn handle_unanswered(&mut self, client: u32, started_ns: u64, now_ns: u64) -> bool {
+        let (tries, _) = self.unanswered.entry(client).or_insert((0, started_ns));
+        *tries += 1;
+        if *tries >= TRIES_MAX || self.usable_ns <= now_ns.saturating_sub(self.timeout_ns) {
+            return false;
+        }
+        self.handle_end();
+        self.begun -= 1;
+        self.waiting.push_back(client);
+        if self.halved_ns.is_none_or(|ns| now_ns.saturating_sub(ns) >= HALVE_INTERVAL_NS) {
+            self.window = (self.window / 2.0).max(1.0);
+            self.halved_ns = Some(now_ns);
+        }
+        true
+    }
+
+    /// When `client` first tried, if it has gone unanswered before: its handshake counts from there.
+    pub(crate) fn first_tried_ns(&self, client: u32) -> Option<u64> {
+        self.unanswered.get(&client).map(|&(_, first_ns)| first_ns)
     }
 
     /// An attempt whose time is up: client and attempt. It may have ended long ago.
@@ -85,7 +136,7 @@ impl Growth {
 
     /// When to look again, if nothing else happens.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
-        let can_begin = !self.waiting.is_empty() && self.under_way < self.under_way_max;
+        let can_begin = !self.waiting.is_empty() && self.under_way < self.window();
         let due_ns = can_begin.then(|| self.next_due_ns());
         let expiry_ns = self.deadlines.front().map(|&(_, _, deadline_ns)| deadline_ns);
         due_ns.into_iter().chain(expiry_ns).min()
@@ -96,9 +147,14 @@ impl Growth {
         self.waiting.is_empty() && self.under_way == 0
     }
 
-    /// Clients whose attempt is still under way or has not begun: left out when a step is cut short.
-    pub(crate) fn under_way(&self) -> u32 {
-        self.under_way
+    /// Clients that have tried and are neither usable nor given up: left out when a step is cut short.
+    pub(crate) fn trying(&self) -> u32 {
+        let again = self.waiting.iter().filter(|client| self.unanswered.contains_key(client)).count();
+        self.under_way + again as u32
+    }
+
+    fn window(&self) -> u32 {
+        self.window as u32
     }
 
     fn next_due_ns(&self) -> u64 {
@@ -127,6 +183,20 @@ mod tests {
         growth.handle_end();
         assert_eq!(growth.poll_client(100), Some(2));
         assert!(!growth.is_over());
+    }
+
+    #[test]
+    fn who_goes_unanswered_while_others_get_in_comes_again_and_more_slowly() {
+        let mut growth = growth(None, 4);
+        let begin = |growth: &mut Growth, now_ns| std::iter::from_fn(|| growth.poll_client(now_ns)).count();
+        assert_eq!(begin(&mut growth, 100), 4);
+        growth.handle_usable(200);
+        assert!(growth.handle_unanswered(1, 100, 2_100));
+        assert!(growth.handle_unanswered(2, 100, 2_100), "one loss, whoever suffers it");
+        assert_eq!(growth.first_tried_ns(2), Some(100));
+        assert_eq!(begin(&mut growth, 2_100), 1, "two at once, and one is under way");
+        growth.handle_end();
+        assert!(!growth.handle_unanswered(1, 2_100, 4_100), "nobody got in meanwhile: there is no server");
     }
 
     #[test]

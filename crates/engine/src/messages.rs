@@ -21,6 +21,11 @@ pub enum Command {
     Settle,
     /// Close all connections and report [`Report::Finished`].
     Finish,
+    /// To a process that is not the coordinator's: the run's clock is its own plus this.
+    Clock {
+        /// The run's clock minus the process's own.
+        offset_ns: i64,
+    },
 }
 
 /// What a worker reports.
@@ -61,6 +66,20 @@ pub enum Report {
         /// What went wrong, for a person.
         message: String,
     },
+}
+
+impl Report {
+    /// Whose it is.
+    pub fn worker(&self) -> u16 {
+        match self {
+            Report::Delta(delta) => delta.worker,
+            Report::Settled(settled) => settled.worker,
+            Report::Grown { worker, .. }
+            | Report::Loaded { worker, .. }
+            | Report::Finished { worker }
+            | Report::Failed { worker, .. } => *worker,
+        }
+    }
 }
 
 /// Everything one worker measured between two moments of a step. Deltas add up.

@@ -10,7 +10,7 @@ impl Worker {
     /// Closes the books of the step.
     pub(crate) fn settle(&mut self, now_ns: u64) {
         if let Phase::Growing(growth) = &self.phase {
-            self.ledger.meter.counts.connecting += u64::from(growth.under_way());
+            self.ledger.meter.counts.connecting += u64::from(growth.trying());
             let cut_short = |c: &&mut Client| matches!(c.record.state, State::Connecting | State::Opening);
             self.clients.iter_mut().filter(cut_short).for_each(Client::vacate);
         }

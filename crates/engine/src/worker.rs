@@ -167,6 +167,8 @@ impl Worker {
             Command::Go { at_ns } => self.start_loading(at_ns),
             Command::Settle => self.settle(now_ns),
             Command::Finish => self.start_finishing(now_ns),
+            // The clock is the process's: whoever runs its workers has set it.
+            Command::Clock { .. } => {}
         }
     }
 
@@ -211,16 +213,28 @@ impl Worker {
         let Phase::Growing(growth) = &mut self.phase else { return };
         while let Some((client, attempt)) = growth.poll_expired(now_ns) {
             let late = &mut self.clients[client as usize];
-            if late.attempt == attempt && matches!(late.record.state, State::Connecting | State::Opening) {
-                late.fail(client, Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
-                growth.handle_end();
+            if late.attempt != attempt || !matches!(late.record.state, State::Connecting | State::Opening) {
+                continue;
             }
+            let unanswered = late.record.state == State::Connecting;
+            if unanswered && growth.handle_unanswered(client, late.record.started_ns, now_ns) {
+                let why = || "TCP had no answer while others had: the server's accept queue was full".into();
+                self.ledger.meter.error("unaccepted", now_ns, why);
+                late.vacate();
+                continue;
+            }
+            late.fail(client, Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
+            growth.handle_end();
         }
         while let Some(index) = growth.poll_client(now_ns) {
             let client = &mut self.clients[index as usize];
+            let first_tried_ns = growth.first_tried_ns(index);
             match client.connect(index, clock::monotonic_ns(), &mut self.shared) {
                 Ok(()) => {
-                    self.ledger.meter.handle_connect(index, now_ns);
+                    client.record.started_ns = first_tried_ns.unwrap_or(client.record.started_ns);
+                    if first_tried_ns.is_none() {
+                        self.ledger.meter.handle_connect(index, now_ns);
+                    }
                     growth.handle_begun(index, client.attempt, now_ns);
                 }
                 Err(Cause::Net(net::errors::ErrorKind::WouldBlock)) => {
@@ -228,7 +242,9 @@ impl Worker {
                     growth.handle_full(index, now_ns);
                 }
                 Err(cause) => {
-                    self.ledger.meter.handle_connect(index, now_ns);
+                    if first_tried_ns.is_none() {
+                        self.ledger.meter.handle_connect(index, now_ns);
+                    }
                     client.fail(index, cause, now_ns, &mut self.ledger.meter);
                     growth.handle_end();
                 }
@@ -341,7 +357,9 @@ impl Worker {
     /// Ends the attempt of a client that was opening, if it is usable now.
     fn handle_opened(&mut self, index: u32, now_ns: u64) {
         if self.clients[index as usize].record.state == State::Usable {
-            self.handle_attempt_end();
+            if let Phase::Growing(growth) = &mut self.phase {
+                growth.handle_usable(now_ns);
+            }
             self.handle_return(index, now_ns);
             self.grow(now_ns);
         }
@@ -360,7 +378,9 @@ impl Worker {
             }
             State::Connecting | State::Opening => {
                 client.fail(index, cause, now_ns, &mut self.ledger.meter);
-                self.handle_attempt_end();
+                if let Phase::Growing(growth) = &mut self.phase {
+                    growth.handle_end();
+                }
                 self.handle_failed_return(index, now_ns);
                 return self.grow(now_ns);
             }
@@ -376,12 +396,6 @@ impl Worker {
             awaited.iter().for_each(|_| pace.handle_answer(index));
         }
         self.handle_storm_loss(index, now_ns);
-    }
-
-    fn handle_attempt_end(&mut self) {
-        if let Phase::Growing(growth) = &mut self.phase {
-            growth.handle_end();
-        }
     }
 
     fn handle_timeouts(&mut self, now_ns: u64) {

@@ -67,6 +67,16 @@ mod tests {
     }
 
     #[test]
+    fn as_many_as_asked_fit_the_window_exactly() {
+        for (messages, window_ns) in
+            [(1_000_000u64, 60_000_000_000u64), (1_000_000, 30_000_000_000), (997, 7)]
+        {
+            let pacer = Pacer::constant(messages as f64 * 1e9 / window_ns as f64, 0, 1);
+            assert_eq!(pacer.due_ns(messages), window_ns);
+        }
+    }
+
+    #[test]
     fn a_ramp_sends_what_lies_under_it() {
         let piece = Piece { from_per_s: 100.0, to_per_s: 500.0, duration_ns: 4_000_000_000 };
         let counts: Vec<u64> = (0..3)

@@ -100,7 +100,7 @@ impl Schedule {
             start_ns += piece.duration_ns;
         }
         // After a ramp down to 0: never.
-        start_ns.saturating_add((left * NS_PER_S / self.rest_per_s) as u64)
+        start_ns.saturating_add((left * NS_PER_S / self.rest_per_s).round() as u64)
     }
 
     fn pieces(&self) -> &[Piece] {

@@ -1,10 +1,34 @@
 //! The two clocks of a run: one that only moves forward, and the wall clock.
+//!
+//! The first need not be this machine's: an agent of a fleet works on its coordinator's, by an offset that is added at
+//! every reading. One process works for one run at a time, so the offset is the process's.
+
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds since an arbitrary point (boot), never stepping back: every duration is measured with this.
+/// The run's clock minus this machine's.
+static OFFSET_NS: AtomicI64 = AtomicI64::new(0);
+
+/// Nanoseconds of the run's clock: since an arbitrary point (boot), never stepping back, but when the offset is set
+/// anew. Every duration is measured with this.
 pub fn monotonic_ns() -> u64 {
+    own_monotonic_ns().wrapping_add_signed(OFFSET_NS.load(Ordering::Relaxed))
+}
+
+/// The same on this machine's own clock, whatever the run's.
+pub fn own_monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
+}
+
+/// From now on the run's clock is this machine's plus `offset_ns`.
+pub fn set_offset_ns(offset_ns: i64) {
+    OFFSET_NS.store(offset_ns, Ordering::Relaxed);
+}
+
+/// The run's clock minus this machine's.
+pub fn offset_ns() -> i64 {
+    OFFSET_NS.load(Ordering::Relaxed)
 }
 
 /// Nanoseconds since the Unix epoch. May step in either direction; for timestamps that leave the process only.

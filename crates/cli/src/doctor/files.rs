@@ -1,7 +1,7 @@
 //! Open files: a connection is one at each end.
 
-use super::{Ask, Facts, Mend, Place, Row, Verdict, limit, processes};
-use crate::plan::{self, OTHER_FILES};
+use super::{Ask, Facts, Mend, Place, Row, Verdict, limit, processes, server_processes};
+use crate::plan::OTHER_FILES;
 use report::count;
 
 /// `--processes` goes no further.
@@ -23,12 +23,16 @@ fn throng(facts: &Facts, ask: &Ask) -> Row {
     Row {
         check: "open files: throng",
         found: format!("{} in each process", limit(facts.nofile_hard)),
-        needed: match processes {
-            1 => "1 process".into(),
-            n => format!("{} processes", count(n)),
-        },
+        needed: of_processes(processes),
         verdict,
         mend: (verdict != Verdict::Ok).then(|| Mend::Tell(format!("ulimit -Hn {files}"))),
+    }
+}
+
+fn of_processes(processes: u64) -> String {
+    match processes {
+        1 => "1 process".into(),
+        n => format!("{} processes", count(n)),
     }
 }
 
@@ -37,10 +41,10 @@ fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
     let needed = ask.clients + OTHER_FILES;
     match ask.server {
         Place::Elsewhere => None,
-        Place::BuiltIn => Some(Row::of(CHECK, Some(facts.nofile_hard), needed, || {
-            let processes = ask.clients.div_ceil(plan::clients_with_files(facts.nofile_hard));
-            Mend::Tell(format!("throng serve --processes {processes}   # and give its URL"))
-        })),
+        Place::BuiltIn => {
+            let needed = of_processes(server_processes(facts, ask));
+            Some(Row { check: CHECK, needed, ..throng(facts, ask) })
+        }
         Place::Here => {
             let server = facts.server.as_ref();
             let found = server.map(|server| server.nofile.saturating_mul(server.processes));

@@ -1,6 +1,6 @@
 //! Memory: what each connection costs, measured, times their number.
 
-use super::{Ask, Cost, Facts, Mend, Place, Row, Verdict, processes};
+use super::{Ask, Cost, Facts, Mend, Place, Row, Verdict, processes, server_processes};
 use report::bytes;
 
 /// What nobody should count on: estimates of free memory are estimates.
@@ -22,7 +22,7 @@ pub(super) fn needed_bytes(cost: &Cost, facts: &Facts, ask: &Ask) -> f64 {
 }
 
 fn of_processes(cost: &Cost, facts: &Facts, ask: &Ask) -> f64 {
-    (processes(facts, ask) * cost.process_bytes) as f64
+    ((processes(facts, ask) + server_processes(facts, ask)) * cost.process_bytes) as f64
 }
 
 fn per_client(cost: &Cost, ask: &Ask) -> f64 {

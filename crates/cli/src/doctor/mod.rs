@@ -182,5 +182,13 @@ pub(crate) fn processes(facts: &Facts, ask: &Ask) -> u64 {
     ask.clients.div_ceil(plan::clients_with_files(facts.nofile_hard)).max(1)
 }
 
+/// Processes of throng's own server, if it is that one.
+fn server_processes(facts: &Facts, ask: &Ask) -> u64 {
+    match ask.server {
+        Place::BuiltIn => plan::server_processes(ask.clients, plan::clients_with_files(facts.nofile_hard)),
+        Place::Here | Place::Elsewhere => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests;

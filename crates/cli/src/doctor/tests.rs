@@ -73,11 +73,12 @@ fn a_million_clients_take_51_processes_100_addresses_and_9_gb() {
 }
 
 #[test]
-fn the_built_in_server_is_one_process() {
-    let expected = "throng serve --processes 51   # and give its URL".to_owned();
-    assert_eq!(low(&facts(), &ask(1_000_000)), [("open files: server", expected)]);
-    assert_eq!(low(&facts(), &ask(19_936)), []);
-    assert_eq!(low(&facts(), &ask(19_937)).len(), 1);
+fn the_built_in_server_has_processes_of_its_own_and_to_spare() {
+    let facts = facts();
+    let needed = |clients| row(&rows(&facts, &ask(clients)), "open files: server").needed.clone();
+    assert_eq!(needed(1_000_000), "56 processes");
+    assert_eq!(needed(19_936), "1 process");
+    assert_eq!(needed(19_937), "2 processes");
 }
 
 #[test]

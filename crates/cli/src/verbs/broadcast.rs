@@ -45,8 +45,8 @@ impl Broadcast {
             Some(rates) => steps::rate(rates, steps.duration, DURATION_NS)?,
             None => steps::closed(steps, &SEED)?,
         };
-        let target = target::of(args)?;
         let clients_max = stepping.clients_max(steps, 0)?;
+        let target = target::of(args, clients_max)?;
         let server_pid = run::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
         (plan.churn, plan.slow) = (steps.churn, *slow);

@@ -46,8 +46,8 @@ impl Echo {
             self.open()?
         };
         let dialect = args.dialect.as_deref().unwrap_or(if closed { "json" } else { "raw" });
-        let target = target::of(args)?;
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
+        let target = target::of(args, clients_max)?;
         let server_pid = run::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Echo, dialect, clients_max)?;
         plan.churn = steps.churn;

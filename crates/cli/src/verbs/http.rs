@@ -151,7 +151,7 @@ impl Http {
             let problem = format!("{url:?}: expected something like http://127.0.0.1:8080/");
             return Err(Failure::usage("URL", problem));
         }
-        let target = target::of(&self.run)?;
+        let target = target::of(&self.run, None)?;
         Ok(if target.built_in_pid().is_some() { target.at_root() } else { target })
     }
 

@@ -18,6 +18,8 @@ const PERCENTILE: f64 = 95.0;
 
 /// Clients connect at a rate and do nothing: what does each cost the server in memory, and who is lost?
 ///
+/// A million of them on one machine: throng idle --clients 1M --connect-rate 50k --echo --duration 60s
+///
 /// The server's memory is sampled while the clients connect; the cost of a connection is the slope of a line through
 /// the samples, with its standard error. For a server on this machine.
 #[derive(Args)]
@@ -30,6 +32,9 @@ pub(crate) struct Idle {
     /// How long to hold the connections
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Load")]
     duration: u64,
+    /// Each client sends one message in that time, and should have it back
+    #[arg(long, help_heading = "Load")]
+    echo: bool,
 }
 
 impl Idle {
@@ -40,9 +45,13 @@ impl Idle {
         let args = &self.run;
         let clients = plan::clients("--clients", self.clients)?;
         let clients_max = Some(self.clients);
-        let rule = LoadRule::Same(Load::Hold { duration_ns: self.duration });
+        let rule = if self.echo {
+            LoadRule::EachClient { interval_ns: self.duration, duration_ns: self.duration }
+        } else {
+            LoadRule::Same(Load::Hold { duration_ns: self.duration })
+        };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
-        let target = target::of(args)?;
+        let target = target::of(args, clients_max)?;
         let server_pid = run::server_pid(args, &target)?;
         run::run(Request {
             args,

@@ -66,7 +66,7 @@ impl Saturate {
         if workload == Workload::Broadcast {
             broadcast::check(dialect)?;
         }
-        let target = target::of(args)?;
+        let target = target::of(args, clients_max)?;
         let server_pid = run::server_pid(args, &target)?;
         let sweep = Sweep::new(levels, self.first_rate, self.max_rate, self.refine);
         run::run(Request {

@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     /// Listen on a unix socket, too
     #[arg(short = 'S', long, value_name = "PATH")]
     socket: Vec<PathBuf>,
-    /// Threads in each process [default: one per CPU]
+    /// Threads in each process [default: the CPUs among the processes, one at least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Processes, which share ports and broadcasts: for more clients than one may have open files
@@ -145,7 +145,7 @@ impl Serve {
         let limits =
             wire::Limits { message_bytes_max, frame_bytes_max: self.max_message, ..wire::Limits::default() };
         Ok(Options {
-            threads: self.threads.map_or(available, usize::from),
+            threads: self.threads.map_or((available / usize::from(self.processes)).max(1), usize::from),
             cpus,
             tls: self.tls()?,
             protocol: wire::ServerConfig {

@@ -70,7 +70,7 @@ impl Storm {
             window_ns: self.window,
         };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
-        let target = target::of(args)?;
+        let target = target::of(args, clients_max)?;
         let server_pid = run::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let request = Request {
