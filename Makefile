@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page test truth seeds targets bench bench-dialects autobahn autobahn-quick fuzz-check tidy lint docs tools clean
+.PHONY: build page test truth seeds targets bench bench-dialects autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -48,6 +48,10 @@ seeds:
 targets:
 	$(CARGO) run --locked --release -- targets check --all --format md > docs/TARGETS.md.part; \
 	    mv docs/TARGETS.md.part docs/TARGETS.md
+
+# Fleets over NATS: on the loopback interface, and with a network namespace for each member, as root. Two minutes.
+test-fleet: tools
+	$(CARGO) test --locked -p throng --test fleet --test fleet_networks -- --include-ignored --test-threads=1
 
 # throng beside other programs in the same run; see bench/run.py for how it finds them.
 bench:

@@ -13,6 +13,7 @@ others=(
     "go golang-go"
     "prlimit util-linux"
     "ip iproute2"
+    "nats-server nats-server"
     "strace strace"
     "chromium chromium"
 )

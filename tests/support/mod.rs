@@ -6,7 +6,9 @@
 pub mod cases;
 pub mod client;
 pub mod exact;
+pub mod fleet;
 pub mod hostile;
+pub mod networks;
 pub mod node;
 pub mod process;
 pub mod target;

@@ -7,6 +7,7 @@ use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
 
 use crate::dialect_args::DialectArgs;
+use crate::fleet_args::FleetArgs;
 use crate::payload::{self, Sizes};
 
 /// Where to, how to speak, with what, and what to print. The names that websocket-bench, autocannon and wrk made common
@@ -96,6 +97,9 @@ pub(crate) struct RunArgs {
     /// Makes random choices repeatable
     #[arg(long, value_name = "N", help_heading = "Generator")]
     pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
 
     /// Fail with exit code 3 unless this holds, e.g. 'p95<250ms', 'errors<1%', 'missing==0'
     #[arg(long = "limit", value_name = "LIMIT", help_heading = "Output")]

@@ -11,6 +11,7 @@ mod doctor;
 mod event_log;
 mod exit;
 mod fault;
+mod fleet_args;
 mod pages;
 mod payload;
 mod plan;
@@ -34,7 +35,8 @@ use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
 use crate::verbs::{
-    broadcast, child, compare, completions, echo, events, guard, http, idle, runs, saturate, serve, storm,
+    agent, broadcast, child, compare, completions, echo, events, fleet, guard, http, idle, runs, saturate,
+    serve, storm,
 };
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
@@ -73,6 +75,8 @@ enum Verb {
     Targets(Targets),
     Compare(compare::Compare),
     Events(events::Events),
+    Agent(agent::Agent),
+    Fleet(fleet::Fleet),
     Doctor(Doctor),
     Calibrate(Calibrate),
     Completions(completions::Completions),
@@ -99,6 +103,8 @@ fn main() -> ExitCode {
         Verb::Targets(targets) => targets.run(),
         Verb::Compare(compare) => compare.run(),
         Verb::Events(events) => events.run(),
+        Verb::Agent(agent) => agent.run(),
+        Verb::Fleet(fleet) => fleet.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),
         Verb::Completions(completions) => completions.run(),

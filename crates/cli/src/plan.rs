@@ -188,7 +188,7 @@ pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: boo
     if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
         return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
     }
-    Ok(Shape { processes, threads, cpus })
+    Ok(Shape { processes, threads, cpus, clients_max })
 }
 
 /// The load of a closed loop, as the flags say.

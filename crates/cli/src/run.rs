@@ -69,12 +69,17 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 /// The same, while servers are restarted.
 pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     custom::check_messages(&request.plan, request.scenario)?;
+    let fleet = request.args.fleet.gathering(request.args, request.shape.clients_max)?;
     let mut desk = Desk::new(&request)?;
     desk.live.expect(restarts);
-    let Request { plan, shape, mut course, server_pid, target, .. } = request;
+    let Request { args, plan, shape, mut course, server_pid, target, .. } = request;
     let watch = ServerWatch::new(server_pid);
-    let mut crew = Crew::start(&plan, &shape, watch, child::command)
-        .map_err(|error| Failure::could_not("start the workers", error))?;
+    let crew = match &fleet {
+        Some(wanted) => Crew::of_fleet(&plan, wanted, args.fleet.on_loss(), watch),
+        None => Crew::start(&plan, &shape, watch, child::command),
+    };
+    let mut crew = crew.map_err(|error| Failure::could_not("start the workers", error))?;
+    desk.clients_max = crew.clients_max_of_fleet().unwrap_or(desk.clients_max);
     if let Some(events) = &desk.events {
         events.connect(&mut crew);
     }
@@ -149,8 +154,9 @@ impl<'a> Desk<'a> {
             return Some(order);
         }
         self.run.verdict.trust.push(TrustNote(format!(
-            "ended by the generator's limit of open files ({} clients), not by the server: pass --processes",
-            self.clients_max
+            "ended by the generator's limit of open files ({} clients), not by the server: pass {}",
+            self.clients_max,
+            if self.args.fleet.fleet.is_some() { "more --agents" } else { "--processes" }
         )));
         None
     }

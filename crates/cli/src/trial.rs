@@ -37,7 +37,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let target = target::of(&args, None)?;
     let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
-    let shape = Shape { processes: 1, threads, cpus: cpus.clone() };
+    let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients_max: Some(clients.into()) };
     let watch = ServerWatch::new(Some(server.pid()));
     let mut crew = Crew::start(&plan, &shape, watch, child::command).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };

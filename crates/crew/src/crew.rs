@@ -1,25 +1,24 @@
 //! The coordinator: takes all workers through a step together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::process::Command as Process;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::time::Duration;
 
 use engine::events::Batch;
 use engine::{Command, Report};
 use load::{Draining, Plan, Segment, StepOrder, Workload};
 use net::clock;
-use net::proc::ProcessTree;
 use results::Step;
 
-use crate::child::Child;
+use crate::agents::{Agents, OnLoss};
+use crate::fleet::{self, Fleet, Gathering};
+use crate::local::Local;
 use crate::merge::Merge;
-use crate::threads::Threads;
 use crate::watch::ServerWatch;
 
-/// How long a command may take to reach every worker before the common start.
-const START_AHEAD_NS: u64 = 20_000_000;
 /// How often the coordinator looks around when nobody reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The phase in which clients connect.
@@ -38,6 +37,8 @@ pub struct Shape {
     pub threads: u16,
     /// CPUs to pin the threads to, in turn; empty: not pinned.
     pub cpus: Vec<usize>,
+    /// The most clients that a step will have, if that is known.
+    pub clients_max: Option<u64>,
 }
 
 /// What is told while a step is under way.
@@ -74,6 +75,15 @@ pub trait Observer {
 pub enum Error {
     /// A worker could not be started.
     Start(io::Error),
+    /// The agents of a fleet could not be had.
+    Fleet(fleet::Error),
+    /// An agent of a fleet is gone, and not to be done without.
+    Lost {
+        /// Its name.
+        agent: String,
+        /// Why.
+        why: String,
+    },
     /// A worker gave up.
     Worker {
         /// Its number.
@@ -89,6 +99,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(error) => write!(f, "cannot start: {error}"),
+            Self::Fleet(error) => error.fmt(f),
+            Self::Lost { agent, why } => write!(f, "agent {agent} was lost: {why}"),
             Self::Worker { worker, message } => write!(f, "worker {worker} gave up: {message}"),
             Self::Stuck => f.write_str("a worker does not answer; is the machine overloaded or suspended?"),
         }
@@ -108,8 +120,9 @@ pub struct Broken {
 
 /// All workers of a run.
 pub struct Crew {
-    agents: Vec<Agent>,
-    workers: u16,
+    agents: Agents,
+    /// The workers that take part: all but those of lost agents.
+    workers: BTreeSet<u16>,
     reports: Receiver<Report>,
     workload: Workload,
     draining: Draining,
@@ -118,6 +131,8 @@ pub struct Crew {
     rss_before: u64,
     /// The same when the clients of the step were there, and how many were usable then.
     rss_grown: u64,
+    /// What the kernel's memory grew by meanwhile, if that is known.
+    kernel_grown: Option<u64>,
     usable: u64,
     watch: ServerWatch,
     log: Option<Log>,
@@ -128,11 +143,6 @@ struct Log {
     queue: SyncSender<Batch>,
     /// Events that found the queue full.
     lost: u64,
-}
-
-enum Agent {
-    Here(Threads),
-    Child(Child),
 }
 
 impl Crew {
@@ -150,28 +160,54 @@ impl Crew {
         let (sender, reports) = mpsc::channel();
         let workers = shape.processes * shape.threads;
         let segments: Vec<Segment> = (0..workers).map(|worker| Segment { worker, workers }).collect();
-        let start = |(k, segments): (usize, &[Segment])| {
-            let mut cpus = shape.cpus.clone();
-            cpus.rotate_left((k * usize::from(shape.threads)).checked_rem(shape.cpus.len()).unwrap_or(0));
-            start_agent(plan, shape, segments, &cpus, &sender, &child)
-        };
-        let agents =
-            segments.chunks(shape.threads.into()).enumerate().map(start).collect::<io::Result<Vec<_>>>();
-        let mut crew = Self {
-            agents: agents.map_err(Error::Start)?,
+        let local = Local::start(plan, &segments, shape.processes.into(), &shape.cpus, &sender, &child);
+        let agents = Agents::Local(local.map_err(Error::Start)?);
+        Ok(Self::new(plan, agents, (0..workers).collect(), reports, watch))
+    }
+
+    /// Finds agents on other machines and starts workers there.
+    ///
+    /// # Errors
+    /// When NATS cannot be reached, or there are not enough agents.
+    pub fn of_fleet(
+        plan: &Plan,
+        wanted: &Gathering,
+        on_loss: OnLoss,
+        watch: ServerWatch,
+    ) -> Result<Self, Error> {
+        let (sender, reports) = mpsc::channel();
+        let fleet = Fleet::start(wanted, plan, &sender).map_err(Error::Fleet)?;
+        let workers = fleet.states().iter().flat_map(|agent| agent.workers.clone()).collect();
+        let agents = Agents::Fleet { fleet, lost: BTreeMap::new(), on_loss };
+        Ok(Self::new(plan, agents, workers, reports, watch))
+    }
+
+    fn new(
+        plan: &Plan,
+        agents: Agents,
+        workers: BTreeSet<u16>,
+        reports: Receiver<Report>,
+        watch: ServerWatch,
+    ) -> Self {
+        Self {
+            rss_before: agents.rss_bytes(),
+            agents,
             workers,
             reports,
             workload: plan.workload,
             draining: plan.draining,
             epoch_ns: plan.epoch_ns,
-            rss_before: 0,
             rss_grown: 0,
+            kernel_grown: None,
             usable: 0,
             watch,
             log: None,
-        };
-        crew.rss_before = crew.rss_bytes();
-        Ok(crew)
+        }
+    }
+
+    /// The most clients that the agents of a fleet may have; `None`: there is no fleet.
+    pub fn clients_max_of_fleet(&self) -> Option<u64> {
+        self.agents.clients_max_of_fleet()
     }
 
     /// Hands the events that the plan had workers note to this queue. One that is full is not waited for: what does not
@@ -190,17 +226,16 @@ impl Crew {
         let now_ns = clock::monotonic_ns();
         let (server, machine) = self.watch.finish();
         let timeout_ns = if loaded.is_ok() { SETTLE_TIMEOUT_NS } else { SALVAGE_TIMEOUT_NS };
-        self.send(&Command::Settle);
+        self.agents.send(&Command::Settle);
         let settled = self.settle(&mut merge, timeout_ns);
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         step.usable = Some(self.usable);
-        step.agents = self.agents.len() as u32;
-        step.workers = self.workers.into();
+        step.workers = self.workers.len() as u32;
         step.server = server;
-        step.machine = Some(machine);
+        self.agents.describe(&mut step, machine, self.kernel_grown);
         let generator = step.generator.get_or_insert_default();
-        generator.rss_bytes_peak = Some(self.rss_bytes().max(self.rss_grown));
+        generator.rss_bytes_peak = Some(self.agents.rss_bytes().max(self.rss_grown));
         let grown_bytes = self.rss_grown.saturating_sub(self.rss_before);
         generator.bytes_per_client = (self.usable > 0).then(|| grown_bytes as f64 / self.usable as f64);
         match error {
@@ -216,9 +251,10 @@ impl Crew {
         order: StepOrder,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        (self.usable, self.rss_grown) = (0, 0);
+        (self.usable, self.rss_grown, self.kernel_grown) = (0, 0, None);
         self.watch.start();
-        self.send(&Command::Step(order));
+        let kernel_before = kernel_bytes();
+        self.agents.send(&Command::Step(order));
         let grown = self.gather(merge, observer, GROWING, |report| match report {
             Report::Grown { usable, slow, .. } => Some((u64::from(*usable), u64::from(*slow))),
             _ => None,
@@ -226,14 +262,15 @@ impl Crew {
         self.usable = grown.iter().map(|(usable, _)| usable).sum();
         let slow: u64 = grown.iter().map(|(_, slow)| slow).sum();
         let grown_ns = clock::monotonic_ns();
-        self.rss_grown = self.rss_bytes();
-        let go_ns = grown_ns + START_AHEAD_NS;
+        self.rss_grown = self.agents.rss_bytes();
+        self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));
+        let go_ns = grown_ns + self.agents.start_ahead_ns();
         merge.start(grown_ns, go_ns);
         self.watch.start();
         if self.usable == 0 || observer.is_interrupted() {
             return Ok(());
         }
-        self.send(&Command::Go { at_ns: go_ns });
+        self.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
         let sent = self.gather(merge, observer, "loading", |report| match report {
             Report::Loaded { sent, .. } => Some(*sent),
@@ -254,7 +291,7 @@ impl Crew {
 
     /// Closes all connections and lets the workers end.
     pub fn finish(mut self, observer: &mut dyn Observer) {
-        self.send(&Command::Finish);
+        self.agents.send(&Command::Finish);
         let nothing = StepOrder {
             index: 0,
             clients: 0,
@@ -276,17 +313,18 @@ impl Crew {
         phase: &'static str,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<Vec<T>, Error> {
-        let mut picked = Vec::new();
+        let mut picked = BTreeMap::new();
         let was_interrupted = observer.is_interrupted();
-        while picked.len() < usize::from(self.workers) {
+        while !self.workers.iter().all(|worker| picked.contains_key(worker)) {
             if observer.is_interrupted() && !was_interrupted {
-                return Ok(picked);
+                break;
             }
             if let Some(report) = self.next_report(merge, observer, phase)? {
-                picked.extend(pick(&report));
+                picked.extend(report.worker().zip(pick(&report)));
             }
         }
-        Ok(picked)
+        picked.retain(|worker, _| self.workers.contains(worker));
+        Ok(picked.into_values().collect())
     }
 
     /// Waits until nothing more is to be expected: all is in, nothing has come for a while, or time is up.
@@ -316,17 +354,17 @@ impl Crew {
 
     fn settle(&mut self, merge: &mut Merge, timeout_ns: u64) -> Result<(), Error> {
         let deadline_ns = clock::monotonic_ns() + timeout_ns;
-        let mut missing = self.workers;
-        while missing > 0 {
+        let mut settled_workers = BTreeSet::new();
+        while !self.workers.is_subset(&settled_workers) {
             let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
             match self.reports.recv_timeout(Duration::from_nanos(left_ns)) {
                 Ok(Report::Settled(settled)) => {
+                    settled_workers.insert(settled.worker);
                     merge.settle(*settled);
-                    missing -= 1;
                 }
                 Ok(Report::Delta(delta)) => _ = merge.add(&delta),
                 Ok(Report::Events(batch)) => self.log(batch),
-                Ok(Report::Failed { worker, message }) => return Err(Error::Worker { worker, message }),
+                Ok(Report::Failed { worker, message }) => self.handle_failed(merge, worker, message)?,
                 Ok(_) => {}
                 Err(_) => return Err(Error::Stuck),
             }
@@ -358,7 +396,9 @@ impl Crew {
                 self.log(batch);
                 Ok(None)
             }
-            Ok(Report::Failed { worker, message }) => Err(Error::Worker { worker, message }),
+            Ok(Report::Failed { worker, message }) => {
+                self.handle_failed(merge, worker, message).map(|()| None)
+            }
             Ok(report) => Ok(Some(report)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Error::Stuck),
@@ -383,38 +423,23 @@ impl Crew {
         }
     }
 
-    fn send(&mut self, command: &Command) {
-        for agent in &mut self.agents {
-            match agent {
-                Agent::Here(threads) => threads.send(command),
-                Agent::Child(child) => child.send(command),
-            }
-        }
-    }
-
-    /// Memory of all of the generator's processes.
-    fn rss_bytes(&self) -> u64 {
-        let of = |agent: &Agent| match agent {
-            Agent::Here(_) => net::proc::self_rss_bytes().unwrap_or(0),
-            Agent::Child(child) => ProcessTree::new(child.pid()).sample().map_or(0, |usage| usage.rss_bytes),
+    /// A worker gave up. Of a fleet, its agent is lost; elsewhere there is nothing to go on with.
+    fn handle_failed(&mut self, merge: &mut Merge, worker: u16, message: String) -> Result<(), Error> {
+        let Some((agent, workers, on_loss)) = self.agents.lose(worker, &message, self.epoch_ns) else {
+            return Err(Error::Worker { worker, message });
         };
-        self.agents.iter().map(of).sum()
+        self.workers.retain(|worker| !workers.contains(worker));
+        merge.lose(workers);
+        match on_loss {
+            OnLoss::Continue if !self.workers.is_empty() => Ok(()),
+            _ => Err(Error::Lost { agent, why: message }),
+        }
     }
 }
 
-fn start_agent(
-    plan: &Plan,
-    shape: &Shape,
-    segments: &[Segment],
-    cpus: &[usize],
-    reports: &Sender<Report>,
-    child: impl Fn() -> Process,
-) -> io::Result<Agent> {
-    if shape.processes == 1 {
-        Threads::start(plan, segments, cpus, reports).map(Agent::Here)
-    } else {
-        Child::start(child(), plan, segments, cpus, reports).map(Agent::Child)
-    }
+/// What the kernel has put into connections, and into everything else of its own.
+fn kernel_bytes() -> Option<u64> {
+    net::memory::Memory::read().ok().map(|memory| memory.slab_bytes + memory.tcp_bytes)
 }
 
 fn progress(merge: &mut Merge, phase: &'static str) -> Progress {

@@ -1,24 +1,28 @@
-//! Workers in threads and child processes, started together and merged exactly.
+//! Workers in threads, child processes and on other machines, started together and merged exactly.
 //!
 //! A [`Crew`] is the coordinator: it tells all workers the same [`Command`](engine::Command)s through its
-//! agents and adds up their [`Report`](engine::Report)s. An agent is either this process ([`Threads`]) or a
-//! child ([`Child`], whose other end is [`run_child`]); both carry the same messages. A step is:
+//! agents and adds up their [`Report`](engine::Report)s. An agent is this process ([`Threads`]), a child ([`Child`],
+//! whose other end is [`run_child`]), or on another machine ([`fleet`]); all carry the same messages. A step is:
 //!
 //! 1. `Step`: every worker connects its share; all answer `Grown`.
 //! 2. `Go` at one moment of the common clock; all answer `Loaded` when they have sent everything.
 //! 3. Draining: until every expected delivery is in, nothing has arrived for a while, or time is up.
 //! 4. `Settle`: every worker closes its books; [`Merge`] turns them into one [`results::Step`].
 
+mod agents;
 mod audience;
 mod child;
 mod course;
 mod crew;
+pub mod fleet;
 mod frame;
+mod local;
 mod merge;
 mod sweep;
 mod threads;
 mod watch;
 
+pub use agents::OnLoss;
 pub use child::{Child, run_child};
 pub use course::{Course, Warmup};
 pub use crew::{Broken, Crew, Error, Observer, Progress, Shape};

@@ -4,7 +4,8 @@
 //! here: how many copies of a broadcast were due (everybody who was there when it was sent), and when the last
 //! of them came, wherever its receiver was.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use engine::{Delta, Settled, Usage};
 use load::{Load, StepOrder, Workload};
@@ -42,6 +43,10 @@ pub struct Merge {
     second_number: u64,
     seconds: Vec<Second>,
     settled: Vec<Settled>,
+    /// What each worker has counted.
+    counts: HashMap<u16, Counts>,
+    /// Workers whose agent was lost in the step.
+    lost: HashSet<u16>,
 }
 
 impl Merge {
@@ -60,6 +65,8 @@ impl Merge {
             second_number: 0,
             seconds: Vec::new(),
             settled: Vec::new(),
+            counts: HashMap::new(),
+            lost: HashSet::new(),
         }
     }
 
@@ -76,6 +83,7 @@ impl Merge {
     pub fn add(&mut self, delta: &Delta) -> bool {
         self.totals.merge(delta);
         self.usable.insert(delta.worker, delta.usable);
+        self.counts.entry(delta.worker).or_default().merge(&delta.counts);
         if delta.at_ns < self.go_ns {
             return false;
         }
@@ -89,6 +97,15 @@ impl Merge {
         self.second.merge(delta);
         self.second.at_ns = self.second.at_ns.max(delta.at_ns);
         is_new
+    }
+
+    /// These workers are lost: what they have reported stays, and nothing more is due from them or to them.
+    pub fn lose(&mut self, workers: Range<u16>) {
+        for worker in workers {
+            self.usable.remove(&worker);
+            self.settled.retain(|settled| settled.worker != worker);
+            self.lost.insert(worker);
+        }
     }
 
     /// Adds a worker's books.
@@ -172,19 +189,47 @@ impl Merge {
     fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Histogram {
         let mut completion = Histogram::new();
         match self.workload {
-            Workload::Echo => counts.expected = counts.sent,
+            Workload::Echo => counts.expected = counts.sent - self.echoes_of_lost(),
             Workload::Broadcast => {
                 let audience = Audience::of(&self.settled, now_ns);
-                (counts.expected, counts.in_flight) = (audience.due, audience.left_behind);
+                counts.expected = audience.due + self.copies_of_lost();
+                counts.in_flight = audience.left_behind;
                 completion = audience.completion;
             }
         }
+        counts.connecting += self.connecting_of_lost();
         // A worker that was lost cannot tell what it sent.
         counts.expected = counts.expected.max(counts.received);
         let outstanding = counts.expected - counts.received;
         counts.in_flight = if interrupted { outstanding } else { counts.in_flight.min(outstanding) };
         counts.missing = outstanding - counts.in_flight;
         completion
+    }
+
+    /// Echoes that were under way at lost agents: nobody knows what became of them.
+    fn echoes_of_lost(&self) -> u64 {
+        self.counts_of_lost().map(|counts| counts.sent.saturating_sub(counts.received)).sum()
+    }
+
+    /// Copies that lost agents received, and those of their messages that others did: due, for they came.
+    fn copies_of_lost(&self) -> u64 {
+        let to_lost: u64 = self.counts_of_lost().map(|counts| counts.received).sum();
+        let tallies = self.settled.iter().flat_map(|settled| &settled.tallies);
+        let from_lost = tallies.filter(|tally| self.lost.contains(&tally.worker));
+        to_lost + from_lost.map(|tally| u64::from(tally.received)).sum::<u64>()
+    }
+
+    /// Connections that were under way at lost agents: neither usable nor failed.
+    fn connecting_of_lost(&self) -> u64 {
+        let under_way = |counts: &Counts| {
+            let ended = counts.connected + counts.connect_timeouts + counts.connect_failures;
+            counts.connects.saturating_sub(ended + counts.connecting)
+        };
+        self.counts_of_lost().map(under_way).sum()
+    }
+
+    fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
+        self.lost.iter().filter_map(|worker| self.counts.get(worker))
     }
 
     fn end_second(&mut self) {
@@ -268,7 +313,7 @@ fn generator_use(usage: &HashMap<u16, Usage>, seconds: &[Second], loop_lag: Hist
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::SentBroadcast;
+    use engine::{BroadcastTally, SentBroadcast};
     use load::Until;
 
     fn merge(settled: Vec<Settled>) -> Merge {
@@ -278,6 +323,23 @@ mod tests {
         merge.start(0, 100);
         settled.into_iter().for_each(|s| merge.settle(s));
         merge
+    }
+
+    #[test]
+    fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
+        let tally = |worker, received| BroadcastTally { worker, number: 0, received, last_ns: 210 };
+        let sent = vec![SentBroadcast { intended_ns: 200, sent_ns: 200 }];
+        let tallies = vec![tally(0, 2), tally(1, 3)];
+        let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };
+        let survivor = Settled { delta, sent, tallies, population: vec![(0, 3)], ..Settled::default() };
+        let mut merge = merge(Vec::new());
+        let counts = Counts { sent: 1, received: 4, connects: 2, connected: 1, ..Counts::default() };
+        merge.add(&Delta { worker: 1, at_ns: 205, counts, usable: 2, ..Delta::default() });
+        merge.lose(1..2);
+        merge.settle(survivor);
+        let step = merge.finish(1_000, false);
+        assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (10, 9, 1));
+        assert_eq!(step.counts.check(), Ok(()));
     }
 
     #[test]

@@ -69,15 +69,16 @@ pub enum Report {
 }
 
 impl Report {
-    /// Whose it is.
-    pub fn worker(&self) -> u16 {
+    /// Whose it is; events do not say.
+    pub fn worker(&self) -> Option<u16> {
         match self {
-            Report::Delta(delta) => delta.worker,
-            Report::Settled(settled) => settled.worker,
+            Report::Events(_) => None,
+            Report::Delta(delta) => Some(delta.worker),
+            Report::Settled(settled) => Some(settled.worker),
             Report::Grown { worker, .. }
             | Report::Loaded { worker, .. }
             | Report::Finished { worker }
-            | Report::Failed { worker, .. } => *worker,
+            | Report::Failed { worker, .. } => Some(*worker),
         }
     }
 }

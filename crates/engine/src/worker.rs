@@ -219,7 +219,7 @@ impl Worker {
             let unanswered = late.record.state == State::Connecting;
             if unanswered && growth.handle_unanswered(client, late.record.started_ns, now_ns) {
                 let why = || "TCP had no answer while others had: the server's accept queue was full".into();
-                self.ledger.meter.error("unaccepted", now_ns, why);
+                self.ledger.meter.error("unaccepted", client, now_ns, why);
                 late.vacate();
                 continue;
             }

@@ -30,6 +30,12 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
+/// What the machine calls itself.
+pub fn hostname() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Some(name).filter(|name| !name.is_empty() && name != "(none)")
+}
+
 impl Machine {
     /// Reads them now.
     pub fn read() -> Machine {

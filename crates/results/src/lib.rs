@@ -17,5 +17,5 @@ pub use levels::Level;
 pub use limit::{Limit, LimitOutcome};
 pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict};
-pub use step::{Figures, HandshakeParts, Rates, Second, Step, Warmup};
+pub use step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
 pub use verdict::{Bottleneck, Finding};

@@ -87,6 +87,9 @@ pub struct MachineUse {
     pub network_percent: Option<f64>,
     /// TCP segments sent again during the window, as a share of those sent: 0 to 100.
     pub retransmit_percent: Option<f64>,
+    /// What the kernel's memory grew by for each client while they connected: both ends, if the server is on the same
+    /// machine. Known where there are many.
+    pub kernel_bytes_per_client: Option<f64>,
     /// Whether the server ran on it too.
     pub same_host: Option<bool>,
 }

@@ -19,6 +19,8 @@ pub struct Step {
     pub agents: u32,
     /// Threads that carried them, in all agents together.
     pub workers: u32,
+    /// The agents on other machines, if there are any; what their clocks showed, and which were lost.
+    pub fleet: Vec<FleetAgent>,
     /// When its window opened.
     pub start_ns: u64,
     /// How long its window was open: the schedule, without connecting, warm-up and drain.
@@ -64,6 +66,21 @@ impl Step {
             self.series.iter().map(|row| percentile(row).map(|ns| ns as f64)).collect();
         stats::interval::of_series(&values?)
     }
+}
+
+/// An agent on another machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetAgent {
+    /// Its name.
+    pub name: String,
+    /// Its threads.
+    pub workers: u32,
+    /// The coordinator's clock minus its own, as measured last.
+    pub clock_offset_ns: Option<i64>,
+    /// How wrong that may be: so wrong may a delivery be from another agent's client to one of its.
+    pub clock_error_ns: Option<u64>,
+    /// How it was lost; what it had reported by then is in the figures.
+    pub lost: Option<String>,
 }
 
 /// A phase before the window: it ran, and is not in the figures.

@@ -79,7 +79,23 @@ pub enum Imbalance {
     },
 }
 
+/// No worker counts as many of anything: what comes from another machine may claim anything.
+const PLAUSIBLE_MAX: u64 = 1 << 44;
+
 impl Counts {
+    /// Whether the figures that workers count can be added up without a second thought.
+    pub fn is_plausible(&self) -> bool {
+        let Counts { sent, received, late, duplicate, reordered, unexpected, corrupt, .. } = *self;
+        let Counts {
+            connects, connected, connect_timeouts, connect_failures, connecting, disconnects, ..
+        } = *self;
+        let of_messages = [sent, received, late, duplicate, reordered, unexpected, corrupt];
+        let of_connections =
+            [connects, connected, connect_timeouts, connect_failures, connecting, disconnects];
+        let unknown = [self.expected, self.missing, self.in_flight];
+        of_messages.iter().chain(&of_connections).all(|&n| n <= PLAUSIBLE_MAX) && unknown == [0; 3]
+    }
+
     /// Adds another worker's or agent's counts.
     pub fn merge(&mut self, other: &Counts) {
         let Counts {

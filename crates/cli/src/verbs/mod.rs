@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod agent;
 pub(crate) mod broadcast;
 pub(crate) mod calibrate;
 pub(crate) mod child;
@@ -8,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod echo;
 pub(crate) mod events;
+pub(crate) mod fleet;
 pub(crate) mod guard;
 pub(crate) mod http;
 pub(crate) mod idle;

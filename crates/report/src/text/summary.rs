@@ -32,8 +32,9 @@ pub fn summary(run: &Run) -> String {
         row("knee", &text)
     }));
     lines.extend(verdict.memory_per_client.map(|line| {
-        let text = format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));
-        row("memory", &text)
+        let of_server =
+            format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));
+        row("memory", &(of_server + &beside_the_server(run)))
     }));
     lines.extend(ceiling(run).map(|text| row("ceiling", &text)));
     lines.push(row("breaks", &breaks(run)));
@@ -163,6 +164,19 @@ fn capacity_text(capacity: Capacity) -> (String, String) {
     }
     let percent = confidence * 100.0;
     (format!("{} clients", count(clients)), format!("{percent:.0}% CI {} to {}", count(low), count(high)))
+}
+
+/// What a client costs elsewhere, where that is known.
+fn beside_the_server(run: &Run) -> String {
+    let Some(step) = run.steps.last() else { return String::new() };
+    let kernel = step.machine.as_ref().and_then(|machine| machine.kernel_bytes_per_client);
+    let generator = step.generator.as_ref().and_then(|generator| generator.bytes_per_client);
+    match kernel.zip(generator) {
+        Some((kernel, generator)) => {
+            format!(" in the server, {} in the generator, {} in the kernel", bytes(generator), bytes(kernel))
+        }
+        None => String::new(),
+    }
 }
 
 /// The first level that broke a limit, and what held the run back.

@@ -38,6 +38,7 @@ mirror!(FileMachine of MachineUse {
     idle_percent_mean,
     network_percent,
     retransmit_percent,
+    kernel_bytes_per_client,
 });
 
 mod threads {

@@ -11,7 +11,7 @@ use super::mirror::{mirror, ms_from_ns, optional_ms, seconds};
 use super::resources::{FileGenerator, FileMachine, FileServer};
 use super::run::{FileBottleneck, FileLimit};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
-use crate::step::{Figures, HandshakeParts, Rates, Second, Step, Warmup};
+use crate::step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -19,6 +19,15 @@ mirror!(FileWarmup of Warmup {
     duration_ns: u64,
     sent: u64,
     received: u64,
+});
+
+mirror!(FileFleetAgent of FleetAgent {
+    name: String,
+    workers: u32,
+    ; optional
+    clock_offset_ns: i64,
+    clock_error_ns: u64,
+    lost: String,
 });
 
 mirror!(FileRates of Rates {
@@ -126,6 +135,8 @@ pub(super) struct FileStep {
     usable: Option<u64>,
     agents: u32,
     workers: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    fleet: Vec<FileFleetAgent>,
     #[serde(rename = "start_s", with = "seconds")]
     start_ns: u64,
     #[serde(rename = "duration_s", with = "seconds")]
@@ -176,6 +187,7 @@ impl From<&Step> for FileStep {
             usable: step.usable,
             agents: step.agents,
             workers: step.workers,
+            fleet: step.fleet.iter().map(FileFleetAgent::from).collect(),
             start_ns: step.start_ns,
             duration_ns: step.duration_ns,
             warmup: step.warmup.as_ref().map(FileWarmup::from),
@@ -211,6 +223,7 @@ impl From<FileStep> for Step {
             usable: file.usable,
             agents: file.agents,
             workers: file.workers,
+            fleet: file.fleet.into_iter().map(FleetAgent::from).collect(),
             start_ns: file.start_ns,
             duration_ns: file.duration_ns,
             warmup: file.warmup.map(Warmup::from),

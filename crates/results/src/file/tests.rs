@@ -25,6 +25,13 @@ fn full_step() -> Step {
         usable: Some(990),
         agents: 2,
         workers: 4,
+        fleet: vec![FleetAgent {
+            name: "zone-a-1".into(),
+            workers: 2,
+            clock_offset_ns: Some(-100_000_000_123),
+            clock_error_ns: Some(250_000),
+            lost: Some("no word from it for 3 s (after 7.5 s)".into()),
+        }],
         start_ns: 3 * S + 1,
         duration_ns: 20 * S,
         warmup: Some(Warmup { clients: 100, duration_ns: 2 * S, sent: 200, received: 199 }),
@@ -63,6 +70,7 @@ fn full_step() -> Step {
         server: Some(full_server()),
         generator: Some(full_generator()),
         machine: Some(MachineUse {
+            kernel_bytes_per_client: Some(10_240.5),
             cores: Some(4),
             idle_percent_mean: Some(60.5),
             network_percent: Some(1.5),

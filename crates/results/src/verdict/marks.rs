@@ -5,6 +5,9 @@ use stats::Histogram;
 use super::{Bottleneck, LAG_NS_MIN, LAG_SHARE_MAX, OTHERS_PERCENT_MAX, RATE_SHARE_MISSED};
 use crate::step::Step;
 
+/// A larger share of the median delivery that clocks may be apart is said.
+const CLOCK_SHARE_MAX: f64 = 0.1;
+
 /// The figure a step is judged by: the rtt, or the handshake where nothing is exchanged.
 pub(super) fn main_figure(step: &Step) -> &Histogram {
     if step.figures.rtt.is_empty() { &step.figures.handshake } else { &step.figures.rtt }
@@ -36,6 +39,8 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
     let found = [
         interrupted.then(|| "interrupted: the figures are of what ran".into()),
         limited(step),
+        lost_agents(step),
+        clocks_apart(step),
         fell_behind_ns(step).map(|worst| {
             format!("the generator fell behind its schedule by up to {:.1} ms", worst as f64 / 1e6)
         }),
@@ -75,6 +80,31 @@ fn wrong_answers(step: &Step) -> Option<String> {
     let is_answer = step.counts.received > 0;
     (wrong > 0 && is_answer)
         .then(|| format!("{wrong} of {} answers were not as expected", step.counts.received))
+}
+
+fn lost_agents(step: &Step) -> Option<String> {
+    let lost =
+        step.fleet.iter().filter_map(|agent| Some(format!("{}: {}", agent.name, agent.lost.as_ref()?)));
+    let lost: Vec<String> = lost.collect();
+    (!lost.is_empty()).then(|| {
+        let (n, of) = (lost.len(), step.fleet.len());
+        format!("{n} of {of} agents lost, what they had reported is in the figures: {}", lost.join("; "))
+    })
+}
+
+/// Between two agents, a delivery may be wrong by both of their clocks' errors.
+fn clocks_apart(step: &Step) -> Option<String> {
+    let delivery = &step.figures.delivery;
+    let mut errors: Vec<u64> = step.fleet.iter().filter_map(|agent| agent.clock_error_ns).collect();
+    errors.sort_unstable();
+    let error_ns: u64 = errors.iter().rev().take(2).sum();
+    let shows = !delivery.is_empty() && error_ns as f64 > CLOCK_SHARE_MAX * delivery.quantile_ns(0.5) as f64;
+    shows.then(|| {
+        format!(
+            "deliveries between agents are known to ± {:.3} ms: their clocks are no closer",
+            error_ns as f64 / 1e6
+        )
+    })
 }
 
 fn limited(step: &Step) -> Option<String> {

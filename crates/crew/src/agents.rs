@@ -1,0 +1,113 @@
+//! Who carries a run's workers: this machine, or agents on others.
+
+use std::collections::BTreeMap;
+
+use engine::Command;
+use net::clock;
+use results::{FleetAgent, MachineUse, Step};
+
+use crate::fleet::Fleet;
+use crate::local::Local;
+
+/// How long a command may take to reach every worker before the common start: here, and over a network.
+const START_AHEAD_NS: u64 = 20_000_000;
+const START_AHEAD_OF_FLEET_NS: u64 = 500_000_000;
+/// With fewer clients, the kernel's memory tells more about everything else on the machine.
+const CLIENTS_WEIGHED_MIN: u64 = 10_000;
+
+/// What becomes of a run that loses an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLoss {
+    /// It ends; what was measured is reported.
+    #[default]
+    Abort,
+    /// It goes on with the others.
+    Continue,
+}
+
+/// All agents of a run.
+pub(crate) enum Agents {
+    Local(Local),
+    Fleet {
+        fleet: Fleet,
+        /// How each lost agent was lost, by its name.
+        lost: BTreeMap<String, String>,
+        on_loss: OnLoss,
+    },
+}
+
+impl Agents {
+    /// Tells every worker.
+    pub(crate) fn send(&mut self, command: &Command) {
+        match self {
+            Self::Local(local) => local.send(command),
+            Self::Fleet { fleet, .. } => fleet.send(command),
+        }
+    }
+
+    /// How far ahead a common start has to be.
+    pub(crate) fn start_ahead_ns(&self) -> u64 {
+        match self {
+            Self::Local(_) => START_AHEAD_NS,
+            Self::Fleet { .. } => START_AHEAD_OF_FLEET_NS,
+        }
+    }
+
+    /// Memory of all of the generator's processes.
+    pub(crate) fn rss_bytes(&self) -> u64 {
+        match self {
+            Self::Local(local) => local.rss_bytes(),
+            Self::Fleet { fleet, .. } => fleet.states().iter().map(|agent| agent.rss_bytes).sum(),
+        }
+    }
+
+    /// The most clients that the agents of a fleet may have; `None`: there is no fleet.
+    pub(crate) fn clients_max_of_fleet(&self) -> Option<u64> {
+        let Self::Fleet { fleet, .. } = self else { return None };
+        let states = fleet.states();
+        // Workers have equal shares, so the weakest counts.
+        let weakest = states.iter().map(|agent| agent.clients_max / agent.workers.len() as u64).min();
+        Some(weakest.unwrap_or(0) * states.iter().map(|agent| agent.workers.len() as u64).sum::<u64>())
+    }
+
+    /// Of a fleet, notes that the agent of `worker` is lost since `since_ns` of the run, and gives its name and workers.
+    pub(crate) fn lose(
+        &mut self,
+        worker: u16,
+        why: &str,
+        epoch_ns: u64,
+    ) -> Option<(String, std::ops::Range<u16>, OnLoss)> {
+        let Self::Fleet { fleet, lost, on_loss } = self else { return None };
+        let states = fleet.states();
+        let agent = states.iter().find(|agent| agent.workers.contains(&worker)).expect("an agent's worker");
+        let at_s = clock::monotonic_ns().saturating_sub(epoch_ns) as f64 / 1e9;
+        lost.insert(agent.name.clone(), format!("{why} (after {at_s:.1} s)"));
+        Some((agent.name.clone(), agent.workers.clone(), *on_loss))
+    }
+
+    /// Notes in a step who carried it, and what was left of the machine if that was this one. `kernel_grown`: what the
+    /// kernel's memory grew by while the clients connected.
+    pub(crate) fn describe(&self, step: &mut Step, machine: MachineUse, kernel_grown: Option<u64>) {
+        match self {
+            Self::Local(local) => {
+                step.agents = local.processes();
+                let connected = step.counts.connected;
+                let weighed = kernel_grown.filter(|_| connected >= CLIENTS_WEIGHED_MIN);
+                let kernel_bytes_per_client = weighed.map(|bytes| bytes as f64 / connected as f64);
+                step.machine = Some(MachineUse { kernel_bytes_per_client, ..machine });
+            }
+            Self::Fleet { fleet, lost, .. } => {
+                let states = fleet.states();
+                let of = |agent: &crate::fleet::AgentState| FleetAgent {
+                    name: agent.name.clone(),
+                    workers: agent.workers.len() as u32,
+                    clock_offset_ns: agent.offset.map(|offset| offset.offset_ns),
+                    clock_error_ns: agent.offset.map(|offset| offset.error_ns),
+                    lost: lost.get(&agent.name).cloned(),
+                };
+                step.fleet = states.iter().map(of).collect();
+                step.agents = step.fleet.iter().filter(|agent| agent.lost.is_none()).count() as u32;
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The connection to NATS.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::{Client, ConnectOptions, Message, Subscriber};
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+
+use super::Error;
+use super::courier::Part;
+
+/// Time to connect, and to be answered.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two attempts to connect again: well within the lease, so that a restart of NATS costs nothing.
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
+/// A bus that does not take a packet in this time has lost it.
+const PUBLISH_TIMEOUT: Duration = Duration::from_millis(100);
+/// What a packet needs besides its part's bytes: five numbers of ten bytes, and to spare.
+pub(crate) const PACKET_OVERHEAD: usize = 64;
+
+/// Where NATS is, and how to be let in.
+#[derive(Clone, Debug, Default)]
+pub struct Nats {
+    /// `nats://host:port`, or `tls://…`; user and password or a token may stand in it.
+    pub url: String,
+    /// A credentials file, as `nsc` writes it.
+    pub creds: Option<PathBuf>,
+    /// Trust the authorities in this PEM file besides the system's.
+    pub ca: Option<PathBuf>,
+}
+
+/// What goes between a coordinator and one agent, beside introductions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Packet {
+    /// The claim that it belongs to.
+    pub(crate) session: u64,
+    /// The next part that the sender expects.
+    pub(crate) ack: u32,
+    pub(crate) content: Content,
+}
+
+/// What a packet carries.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Content {
+    /// The coordinator is there; sent at this time of its clock.
+    Beat { sent_ns: u64 },
+    /// An agent's answer to that, with its own clock's time and its memory.
+    Answer { sent_ns: u64, here_ns: u64, rss_bytes: u64 },
+    /// Part of a message.
+    Part { number: u32, last: bool, bytes: Vec<u8> },
+}
+
+impl From<Part> for Content {
+    fn from(Part { number, last, bytes }: Part) -> Self {
+        Content::Part { number, last, bytes }
+    }
+}
+
+impl Packet {
+    /// Reads a packet of this session; anything else is none.
+    pub(crate) fn read(bytes: &[u8], session: u64) -> Option<Packet> {
+        postcard::from_bytes(bytes).ok().filter(|packet: &Packet| packet.session == session)
+    }
+}
+
+/// A connection that finds its way back.
+#[derive(Clone)]
+pub(crate) struct Bus {
+    client: Client,
+}
+
+impl Bus {
+    /// Connects.
+    pub(crate) async fn connect(nats: &Nats) -> Result<Bus, Error> {
+        let failed = |why: &dyn std::fmt::Display| Error::Connect {
+            url: without_secrets(&nats.url),
+            why: why.to_string(),
+        };
+        let mut options = ConnectOptions::new()
+            .name("throng")
+            .connection_timeout(CONNECT_TIMEOUT)
+            .reconnect_delay_callback(|_| RECONNECT_INTERVAL);
+        if let Some(creds) = &nats.creds {
+            let text = std::fs::read_to_string(creds)
+                .map_err(|error| failed(&format_args!("{}: {error}", creds.display())))?;
+            let bad = |error| failed(&format_args!("{}: {error}", creds.display()));
+            options = options.credentials(&text).map_err(bad)?;
+        }
+        if let Some(ca) = &nats.ca {
+            options = options.add_root_certificates(ca.clone()).require_tls(true);
+        }
+        let client = options.connect(nats.url.as_str()).await.map_err(|error| failed(&error))?;
+        Ok(Bus { client })
+    }
+
+    /// The largest payload that the server takes.
+    pub(crate) fn payload_bytes_max(&self) -> usize {
+        self.client.max_payload()
+    }
+
+    /// Hears what is published there from now on.
+    pub(crate) async fn subscribe(&self, subject: String) -> Result<Subscriber, Error> {
+        let heard = self.client.subscribe(subject).await.map_err(|error| Error::Lost(error.to_string()))?;
+        self.flush().await?;
+        Ok(heard)
+    }
+
+    /// Waits until the server has everything.
+    pub(crate) async fn flush(&self) -> Result<(), Error> {
+        let flushed = timeout(CONNECT_TIMEOUT, self.client.flush()).await;
+        let flushed = flushed.map_err(|_| Error::Lost("NATS does not answer".into()))?;
+        flushed.map_err(|error| Error::Lost(error.to_string()))
+    }
+
+    /// Publishes, if the bus takes it soon: whoever has to be sure has a courier.
+    pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) {
+        if self.client.connection_state() == State::Connected {
+            let _ = timeout(PUBLISH_TIMEOUT, self.client.publish(subject.to_owned(), payload.into())).await;
+        }
+    }
+
+    /// Publishes a packet.
+    pub(crate) async fn send(&self, subject: &str, packet: &Packet) {
+        let bytes = postcard::to_stdvec(packet).expect("our packets can be encoded");
+        self.publish(subject, bytes).await;
+    }
+
+    /// Asks everybody who listens there, and takes what they answer: until `enough` of it, or until `within` is over.
+    pub(crate) async fn ask(
+        &self,
+        subject: &str,
+        question: Vec<u8>,
+        within: Duration,
+        mut enough: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let inbox = self.client.new_inbox();
+        let mut answers = self.subscribe(inbox.clone()).await?;
+        let asked = self.client.publish_with_reply(subject.to_owned(), inbox, question.into()).await;
+        asked.map_err(|error| Error::Lost(error.to_string()))?;
+        let hear = async {
+            while let Some(answer) = answers.next().await {
+                // Without listeners the server says so at once, with nothing in it (NATS "no responders").
+                if answer.status.is_some() || enough(&answer.payload) {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(within, hear).await;
+        Ok(())
+    }
+
+    /// Answers a question.
+    pub(crate) async fn answer(&self, question: &Message, answer: Vec<u8>) {
+        if let Some(inbox) = &question.reply {
+            self.publish(inbox.as_str(), answer).await;
+        }
+    }
+}
+
+/// The URL without user, password and token.
+fn without_secrets(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme < at => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        assert_eq!(without_secrets("nats://me:s3cret@bus:4222"), "nats://bus:4222");
+        assert_eq!(without_secrets("tls://bus"), "tls://bus");
+    }
+
+    #[test]
+    fn packets_of_other_sessions_and_noise_are_none() {
+        let content = Content::Part { number: u32::MAX, last: true, bytes: vec![1; 900] };
+        let packet = Packet { session: u64::MAX, ack: u32::MAX, content };
+        let bytes = postcard::to_stdvec(&packet).unwrap();
+        assert!(bytes.len() <= 900 + PACKET_OVERHEAD);
+        assert_eq!(Packet::read(&bytes, u64::MAX).map(|packet| packet.content), Some(packet.content));
+        assert!(Packet::read(&bytes, 7).is_none());
+        for end in 0..bytes.len() {
+            assert!(Packet::read(&bytes[..end], u64::MAX).is_none());
+        }
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..10_000 {
+            let noise: Vec<u8> = (0..rng.usize(..64)).map(|_| rng.u8(..)).collect();
+            let _ = Packet::read(&noise, 0);
+        }
+    }
+}

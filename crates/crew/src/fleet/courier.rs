@@ -1,0 +1,200 @@
+//! Messages of any size, whole, once and in order, over a bus that may lose or delay what it carries.
+//!
+//! NATS delivers at most once: what is under way when it restarts is gone. Both ends of a link therefore have a
+//! courier. Rules: a message goes out in numbered parts no larger than the bus takes; the receiver takes the part it
+//! expects and drops any other; whatever either side sends says which part it expects next, which acknowledges all
+//! before; a part that stays unacknowledged for [`RESEND_NS`] goes out again, with all after it. Time is an argument.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A part goes out again after this. Acknowledgements come with every beat, several times as often.
+const RESEND_NS: u64 = 1_200_000_000;
+/// Parts under way at once: what a slow bus has to hold for one link.
+const WINDOW_PARTS: usize = 32;
+/// The largest part, however large a message the bus would take.
+const PART_BYTES_MAX: usize = 256 << 10;
+/// The largest message that is believed: a step's books with 2²² broadcasts, and to spare.
+const MESSAGE_BYTES_MAX: usize = 1 << 29;
+
+/// A part as it goes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) number: u32,
+    /// Whether it ends its message.
+    pub(crate) last: bool,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The other end sends what no courier sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nonsense;
+
+/// One end of a link.
+#[derive(Debug)]
+pub(crate) struct Courier {
+    part_bytes: usize,
+    /// Parts that are not acknowledged, in order; those that went out first, with the time of that.
+    parts: VecDeque<Part>,
+    /// How many of them are under way.
+    under_way: usize,
+    /// Since when the first of these has been waited for.
+    since_ns: u64,
+    next_number: u32,
+    expected: u32,
+    message: Vec<u8>,
+}
+
+impl Courier {
+    /// A courier over a bus that takes payloads of `payload_bytes_max`; `overhead` of these are not the courier's.
+    pub(crate) fn new(payload_bytes_max: usize, overhead: usize) -> Self {
+        let part_bytes = payload_bytes_max.saturating_sub(overhead).clamp(1, PART_BYTES_MAX);
+        Self {
+            part_bytes,
+            parts: VecDeque::new(),
+            under_way: 0,
+            since_ns: 0,
+            next_number: 0,
+            expected: 0,
+            message: Vec::new(),
+        }
+    }
+
+    /// Takes a message to be carried.
+    pub(crate) fn send(&mut self, message: &impl Serialize) {
+        let bytes = postcard::to_stdvec(message).expect("our messages can be encoded");
+        let chunks = bytes.chunks(self.part_bytes);
+        let last = chunks.len() - 1;
+        for (k, chunk) in chunks.enumerate() {
+            self.parts.push_back(Part { number: self.next_number, last: k == last, bytes: chunk.to_vec() });
+            self.next_number += 1;
+        }
+    }
+
+    /// The next part to go out now, if any.
+    pub(crate) fn poll_part(&mut self, now_ns: u64) -> Option<Part> {
+        if self.under_way > 0 && now_ns.saturating_sub(self.since_ns) >= RESEND_NS {
+            self.under_way = 0;
+        }
+        let part = self.parts.get(self.under_way).filter(|_| self.under_way < WINDOW_PARTS)?;
+        if self.under_way == 0 {
+            self.since_ns = now_ns;
+        }
+        self.under_way += 1;
+        Some(part.clone())
+    }
+
+    /// The other end expects part `expected`: it has all before.
+    pub(crate) fn handle_ack(&mut self, expected: u32, now_ns: u64) {
+        while self.under_way > 0 && self.parts.front().is_some_and(|part| part.number < expected) {
+            self.parts.pop_front();
+            self.under_way -= 1;
+            self.since_ns = now_ns;
+        }
+    }
+
+    /// The part that is expected next: what the other end is to be told.
+    pub(crate) fn expected(&self) -> u32 {
+        self.expected
+    }
+
+    /// Whether all has arrived that was to be carried.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// A part has come; with it, perhaps, a whole message.
+    pub(crate) fn handle_part<T: DeserializeOwned>(&mut self, part: &Part) -> Result<Option<T>, Nonsense> {
+        if part.number != self.expected {
+            return Ok(None); // lost ones before it come again, and it with them; or it has come already
+        }
+        if self.message.len() + part.bytes.len() > MESSAGE_BYTES_MAX {
+            return Err(Nonsense);
+        }
+        self.expected = self.expected.checked_add(1).ok_or(Nonsense)?;
+        self.message.extend_from_slice(&part.bytes);
+        if !part.last {
+            return Ok(None);
+        }
+        let message = std::mem::take(&mut self.message);
+        postcard::from_bytes(&message).map(Some).map_err(|_| Nonsense)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Courier, Courier) {
+        (Courier::new(74, 64), Courier::new(74, 64))
+    }
+
+    /// Carries everything from one to the other, but for the parts that `lose` names, until both have said all.
+    fn carry(from: &mut Courier, to: &mut Courier, mut lose: impl FnMut(u32) -> bool) -> Vec<String> {
+        let (mut now_ns, mut messages) = (0, Vec::new());
+        while !from.is_idle() {
+            assert!(now_ns < 1_000 * RESEND_NS, "a link that makes no progress");
+            while let Some(part) = from.poll_part(now_ns) {
+                assert!(part.bytes.len() <= 10);
+                if !lose(part.number) {
+                    messages.extend(to.handle_part::<String>(&part).unwrap());
+                }
+            }
+            now_ns += RESEND_NS / 2;
+            from.handle_ack(to.expected(), now_ns);
+        }
+        messages
+    }
+
+    #[test]
+    fn messages_arrive_whole_once_and_in_order_whatever_is_lost() {
+        let (mut from, mut to) = pair();
+        let sent: Vec<String> =
+            ["", "short", "one that takes several parts to arrive"].map(Into::into).to_vec();
+        sent.iter().for_each(|message| from.send(message));
+        assert_eq!(carry(&mut from, &mut to, |_| false), sent);
+
+        let mut rng = fastrand::Rng::with_seed(7);
+        let many: Vec<String> = (0..200).map(|k| "x".repeat(k % 35)).collect();
+        many.iter().for_each(|message| from.send(message));
+        assert_eq!(carry(&mut from, &mut to, |_| rng.u8(..) < 40), many);
+    }
+
+    #[test]
+    fn what_comes_twice_counts_once() {
+        let (mut from, mut to) = pair();
+        from.send(&"hello".to_owned());
+        let part = from.poll_part(0).unwrap();
+        assert_eq!(to.handle_part::<String>(&part), Ok(Some("hello".into())));
+        assert_eq!(to.handle_part::<String>(&part), Ok(None));
+        assert_eq!(from.poll_part(RESEND_NS), Some(part), "nobody has acknowledged it");
+    }
+
+    #[test]
+    fn what_is_lost_comes_again_however_much_follows() {
+        let (mut from, _) = pair();
+        from.send(&0u8);
+        let lost = from.poll_part(0);
+        for k in 1..10 {
+            from.send(&0u8);
+            assert!(from.poll_part(k * RESEND_NS / 10).is_some_and(|part| Some(&part) != lost.as_ref()));
+        }
+        assert_eq!(from.poll_part(RESEND_NS), lost);
+    }
+
+    #[test]
+    fn a_slow_bus_holds_a_window_at_most() {
+        let (mut from, _) = pair();
+        (0..100).for_each(|_| from.send(&7u8));
+        assert_eq!(std::iter::from_fn(|| from.poll_part(0)).count(), WINDOW_PARTS);
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        let (_, mut to) = pair();
+        let part = Part { number: 0, last: true, bytes: vec![0xff; 9] };
+        assert_eq!(to.handle_part::<String>(&part), Err(Nonsense));
+    }
+}

@@ -1,0 +1,188 @@
+//! Who works for a run: finds the agents, refuses those of another version, and claims as many as are asked for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::bus::{Bus, Nats};
+use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
+use super::{Error, coordinator};
+
+/// Agents that are there answer within this.
+const CALL_TIME: Duration = Duration::from_millis(700);
+/// Agents answer a claim within this, or do not work for us.
+const CLAIM_TIME: Duration = Duration::from_secs(2);
+
+/// Which agents are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Gathering {
+    /// Where NATS is.
+    pub nats: Nats,
+    /// How many; `None`: all that there are.
+    pub agents: Option<usize>,
+    /// What they must have.
+    pub labels: Labels,
+    /// How long to wait for them.
+    pub wait: Duration,
+    /// Worker threads of each, instead of what it would have.
+    pub threads: Option<u16>,
+    /// The most clients that a step will have, if that is known.
+    pub clients_max: Option<u64>,
+}
+
+/// Everybody who is there, by name.
+///
+/// # Errors
+/// NATS cannot be reached.
+pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
+    coordinator::runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Who).await })
+}
+
+/// Makes all agents leave the runs that they work for; these are then over. Gives everybody who is there.
+///
+/// # Errors
+/// NATS cannot be reached.
+pub fn stop(nats: &Nats) -> Result<Vec<Hello>, Error> {
+    coordinator::runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Stop).await })
+}
+
+async fn call(bus: &Bus, call: Call) -> Result<Vec<Hello>, Error> {
+    let mut found = BTreeMap::new();
+    let add = |answer: &[u8]| {
+        if let Some(hello) = intro::read_hello(answer) {
+            found.insert(hello.id.clone(), hello);
+        }
+        false
+    };
+    bus.ask(CALL, intro::write(&call), CALL_TIME, add).await?;
+    let mut found: Vec<Hello> = found.into_values().collect();
+    found.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+    Ok(found)
+}
+
+/// Finds the agents for a run, waiting for them as long as allowed.
+pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Error> {
+    let until = Instant::now() + wanted.wait;
+    loop {
+        let found = call(bus, Call::Who).await?;
+        let mut free: Vec<Hello> =
+            found.iter().filter(|hello| why_not(hello, wanted).is_none()).cloned().collect();
+        if free.len() >= wanted.agents.unwrap_or(1) {
+            free.truncate(wanted.agents.unwrap_or(free.len()));
+            return match free.windows(2).find(|pair| pair[0].name == pair[1].name) {
+                Some(pair) => Err(Error::Agents(format!(
+                    "two agents are called {}: start one of them with another --name",
+                    pair[0].name
+                ))),
+                None => Ok(free),
+            };
+        }
+        if Instant::now() >= until {
+            return Err(Error::Agents(too_few(&found, free.len(), wanted)));
+        }
+    }
+}
+
+/// Why an agent cannot work for the run; `None`: it can.
+fn why_not(hello: &Hello, wanted: &Gathering) -> Option<String> {
+    if hello.version != VERSION {
+        return Some(format!(
+            "is throng {}, this is {VERSION}: install the same version at both ends",
+            hello.version
+        ));
+    }
+    if !hello.has(&wanted.labels) {
+        return Some("does not have the labels of --where".into());
+    }
+    hello
+        .run
+        .as_ref()
+        .map(|run| format!("works for run {run}: wait for its end, or end it with throng fleet stop"))
+}
+
+fn too_few(found: &[Hello], free: usize, wanted: &Gathering) -> String {
+    let needed = wanted.agents.unwrap_or(1);
+    let mut text =
+        format!("{free} of {needed} agents are there and free; start more with throng agent --nats URL");
+    for hello in found {
+        if let Some(why) = why_not(hello, wanted) {
+            let _ = write!(text, "\n  {} {why}", hello.name);
+        }
+    }
+    text
+}
+
+/// Claims all of them: the answer is each one's session. Whoever refuses makes that an error; those that did not are
+/// given back with it, to be released.
+pub(super) async fn claim(bus: &Bus, run: &str, agents: &[Hello]) -> (Vec<Option<u64>>, Option<Error>) {
+    let mut asked = JoinSet::new();
+    for (index, hello) in agents.iter().enumerate() {
+        let (bus, session, subject) = (bus.clone(), fastrand::u64(..), intro::claim_subject(&hello.id));
+        let claim = Claim { version: VERSION.into(), run: run.to_owned(), index: index as u16, session };
+        asked.spawn(async move {
+            let mut answer = None;
+            let heard = |bytes: &[u8]| {
+                answer = intro::read::<ClaimAnswer>(bytes);
+                answer.is_some()
+            };
+            let asked = bus.ask(&subject, intro::write(&claim), CLAIM_TIME, heard).await;
+            (index, session, asked.map(|()| answer))
+        });
+    }
+    let (mut sessions, mut failure) = (vec![None; agents.len()], None);
+    while let Some(answer) = asked.join_next().await {
+        let (index, session, answer) = answer.expect("asking does not panic");
+        let why = match answer {
+            Ok(Some(ClaimAnswer { refused: None })) => {
+                sessions[index] = Some(session);
+                continue;
+            }
+            Ok(Some(ClaimAnswer { refused: Some(why) })) => format!("it refused: {why}"),
+            Ok(None) => "it does not answer".into(),
+            Err(error) => error.to_string(),
+        };
+        failure = Some(Error::Agent { agent: agents[index].name.clone(), why });
+    }
+    (sessions, failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(name: &str) -> Hello {
+        Hello {
+            version: VERSION.into(),
+            id: intro::unique(),
+            name: name.into(),
+            labels: Labels::new(),
+            threads: 1,
+            clients_per_process: 1,
+            run: None,
+        }
+    }
+
+    #[test]
+    fn whoever_cannot_work_is_named_with_the_remedy() {
+        let busy = Hello { run: Some("r7".into()), ..hello("busy") };
+        let old = Hello { version: "0.0.9/1".into(), ..hello("old") };
+        let wanted = Gathering {
+            agents: Some(3),
+            labels: [("zone".into(), "a".into())].into(),
+            ..Gathering::default()
+        };
+        let labelled = |hello: Hello| Hello { labels: wanted.labels.clone(), ..hello };
+        let found = [labelled(busy), labelled(old), hello("elsewhere"), labelled(hello("free"))];
+        let text = too_few(&found, 1, &wanted);
+        assert!(text.starts_with("1 of 3 agents are there and free; start more"), "{text}");
+        assert!(text.contains("\n  busy works for run r7: wait for its end"), "{text}");
+        assert!(
+            text.contains("\n  old is throng 0.0.9/1, this is ") && text.contains("install the same"),
+            "{text}"
+        );
+        assert!(text.contains("\n  elsewhere does not have the labels"), "{text}");
+        assert!(!text.contains("\n  free"), "{text}");
+    }
+}

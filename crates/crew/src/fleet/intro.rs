@@ -1,0 +1,226 @@
+//! How agents and a coordinator meet: who is there, and who works for whom.
+//!
+//! In JSON, for the two may be of different versions, and must be able to find that out. Everything else goes over
+//! [couriers](super::courier), in a form that both sides share.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What must be the same at both ends: the program's version, and that of the messages.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+/// Where all agents listen for calls.
+pub(crate) const CALL: &str = "throng.call";
+
+/// The longest introduction that is read.
+const INTRODUCTION_BYTES_MAX: usize = 16 << 10;
+/// The longest name or label.
+const NAME_BYTES_MAX: usize = 64;
+/// The most labels.
+const LABELS_MAX: usize = 32;
+
+/// `zone=a`: what an agent says of its machine.
+pub type Labels = BTreeMap<String, String>;
+
+/// Reads `key=value`.
+///
+/// # Errors
+/// What is expected, for the user.
+pub fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE, such as zone=a")?;
+    for part in [key, value] {
+        name(part)?;
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Checks a name: it stands in subjects, tables and messages.
+///
+/// # Errors
+/// What is expected, for the user.
+pub fn name(text: &str) -> Result<String, String> {
+    let fits = (1..=NAME_BYTES_MAX).contains(&text.len());
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    match fits && plain {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?}: expected 1 to {NAME_BYTES_MAX} letters, digits, '-', '_' or '.'")),
+    }
+}
+
+/// To all agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Call {
+    /// Who is there?
+    Who,
+    /// Leave the run that you work for.
+    Stop,
+}
+
+/// What an agent says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its version and that of its messages.
+    pub version: String,
+    /// Made up when it started: names the subjects that it listens to.
+    pub id: String,
+    /// As it is called.
+    pub name: String,
+    /// What else is known of it.
+    #[serde(default)]
+    pub labels: Labels,
+    /// Worker threads it would have.
+    pub threads: u16,
+    /// Clients that one process of it may have.
+    pub clients_per_process: u32,
+    /// The run that it works for.
+    #[serde(default)]
+    pub run: Option<String>,
+}
+
+impl Hello {
+    /// Whether what it says can be true: it came over a network.
+    fn is_sound(&self) -> bool {
+        let words = [&self.id, &self.name].into_iter().chain(&self.run);
+        let labels = self.labels.iter().flat_map(|(key, value)| [key, value]);
+        self.labels.len() <= LABELS_MAX
+            && words.chain(labels).all(|word| name(word).is_ok())
+            && self.version.len() <= NAME_BYTES_MAX
+            && !self.id.contains('.')
+            && (1..=1_024).contains(&self.threads)
+            && self.clients_per_process > 0
+    }
+
+    /// Whether it has all of these labels.
+    pub(crate) fn has(&self, labels: &Labels) -> bool {
+        labels.iter().all(|(key, value)| self.labels.get(key) == Some(value))
+    }
+}
+
+/// To one agent: work for this run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claim {
+    pub(crate) version: String,
+    pub(crate) run: String,
+    /// The agent's number in the run.
+    pub(crate) index: u16,
+    /// Marks what belongs to this claim.
+    pub(crate) session: u64,
+}
+
+/// Its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ClaimAnswer {
+    /// Why not; absent: it does.
+    #[serde(default)]
+    pub(crate) refused: Option<String>,
+}
+
+/// An introduction as bytes.
+pub(crate) fn write(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("our messages can be encoded")
+}
+
+/// Reads an introduction; `None`: it is none, or too long.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    (bytes.len() <= INTRODUCTION_BYTES_MAX).then(|| serde_json::from_slice(bytes).ok())?
+}
+
+/// Reads what an agent says of itself.
+pub(crate) fn read_hello(bytes: &[u8]) -> Option<Hello> {
+    read(bytes).filter(Hello::is_sound)
+}
+
+/// Where an agent hears claims.
+pub(crate) fn claim_subject(id: &str) -> String {
+    format!("throng.agent.{id}.claim")
+}
+
+/// Where an agent hears what its coordinator has to say.
+pub(crate) fn down_subject(id: &str) -> String {
+    format!("throng.agent.{id}.down")
+}
+
+/// Where the coordinator of a run hears its agent number `index`.
+pub(crate) fn up_subject(run: &str, index: u16) -> String {
+    format!("throng.run.{run}.{index}")
+}
+
+/// A name that nobody else has.
+pub(crate) fn unique() -> String {
+    format!("{:016x}", fastrand::u64(..))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        Hello {
+            version: VERSION.into(),
+            id: unique(),
+            name: "rack-7.b".into(),
+            labels: [("zone".to_owned(), "a".to_owned())].into(),
+            threads: 2,
+            clients_per_process: 19_936,
+            run: None,
+        }
+    }
+
+    #[test]
+    fn an_agent_is_known_by_what_it_says() {
+        let hello = hello();
+        assert_eq!(read_hello(&write(&hello)).as_ref(), Some(&hello));
+        assert!(hello.has(&Labels::new()) && hello.has(&[label("zone=a").unwrap()].into()));
+        assert!(
+            !hello.has(&[label("zone=b").unwrap()].into()) && !hello.has(&[label("rack=a").unwrap()].into())
+        );
+    }
+
+    #[test]
+    fn what_a_later_version_adds_does_not_hide_its_version() {
+        let text = String::from_utf8(write(&hello())).unwrap().replacen('{', "{\"colour\":\"red\",", 1);
+        assert_eq!(read_hello(text.as_bytes()).map(|hello| hello.version), Some(VERSION.into()));
+    }
+
+    #[test]
+    fn what_nobody_says_of_himself_is_not_read() {
+        let bad = |change: fn(&mut Hello)| {
+            let mut hello = hello();
+            change(&mut hello);
+            write(&hello)
+        };
+        let cases = [
+            bad(|hello| hello.id = "a.>".into()),
+            bad(|hello| hello.id = "a.b".into()),
+            bad(|hello| hello.name = String::new()),
+            bad(|hello| hello.name = "\u{1b}[2J".into()),
+            bad(|hello| hello.labels = (0..99).map(|k| (format!("k{k}"), "v".into())).collect()),
+            bad(|hello| hello.labels = [("k".into(), "v".repeat(999))].into()),
+            bad(|hello| hello.threads = 0),
+            bad(|hello| hello.clients_per_process = 0),
+            bad(|hello| hello.version = "9".repeat(1 << 15)),
+            b"[".repeat(9_999),
+            b"null".to_vec(),
+            Vec::new(),
+        ];
+        for bytes in cases {
+            assert_eq!(
+                read_hello(&bytes),
+                None,
+                "{}",
+                String::from_utf8_lossy(&bytes[..bytes.len().min(200)])
+            );
+        }
+    }
+
+    #[test]
+    fn labels_have_a_key_and_a_value() {
+        assert_eq!(label("zone=a"), Ok(("zone".into(), "a".into())));
+        for bad in ["zone", "=a", "zone=", "zo ne=a", "zone=a=b", "zone=a*"] {
+            assert!(label(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! One end of the link between a coordinator and an agent: a courier, and when the other end was last heard.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::LEASE_NS;
+use super::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
+use super::courier::{Courier, Nonsense, Part};
+
+/// One end of a link.
+pub(crate) struct Link {
+    /// Where the other end hears us.
+    subject: String,
+    session: u64,
+    courier: Courier,
+    heard_ns: u64,
+}
+
+/// What has come.
+pub(crate) enum Incoming<T> {
+    /// Nothing of the link's, or only half of something.
+    Nothing,
+    /// The other end is there.
+    Beat(Content),
+    /// A whole message.
+    Message(T),
+}
+
+impl Link {
+    /// A link whose other end has just been heard.
+    pub(crate) fn new(bus: &Bus, subject: String, session: u64, now_ns: u64) -> Self {
+        let courier = Courier::new(bus.payload_bytes_max(), PACKET_OVERHEAD);
+        Self { subject, session, courier, heard_ns: now_ns }
+    }
+
+    /// A message for the other end: goes out with the next [`pump`](Self::pump).
+    pub(crate) fn send(&mut self, message: &impl Serialize) {
+        self.courier.send(message);
+    }
+
+    /// Sends what is due.
+    pub(crate) async fn pump(&mut self, bus: &Bus, now_ns: u64) {
+        while let Some(part) = self.courier.poll_part(now_ns) {
+            self.put(bus, part.into()).await;
+        }
+    }
+
+    /// Sends this at once, and with it what has arrived here.
+    pub(crate) async fn put(&self, bus: &Bus, content: Content) {
+        let packet = Packet { session: self.session, ack: self.courier.expected(), content };
+        bus.send(&self.subject, &packet).await;
+    }
+
+    /// Takes in what the bus brought.
+    pub(crate) fn handle<T: DeserializeOwned>(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+    ) -> Result<Incoming<T>, Nonsense> {
+        let Some(packet) = Packet::read(bytes, self.session) else { return Ok(Incoming::Nothing) };
+        self.heard_ns = now_ns;
+        self.courier.handle_ack(packet.ack, now_ns);
+        match packet.content {
+            Content::Part { number, last, bytes } => {
+                let message = self.courier.handle_part(&Part { number, last, bytes })?;
+                Ok(message.map_or(Incoming::Nothing, Incoming::Message))
+            }
+            beat => Ok(Incoming::Beat(beat)),
+        }
+    }
+
+    /// Whether the other end has been silent for longer than the lease.
+    pub(crate) fn is_lost(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.heard_ns) > LEASE_NS
+    }
+
+    /// Whether everything has arrived there.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.courier.is_idle()
+    }
+}

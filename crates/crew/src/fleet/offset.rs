@@ -1,0 +1,85 @@
+//! How far another machine's clock is from ours, and how sure that is (METHODOLOGY "Clocks of a fleet").
+//!
+//! We send at t0, the other end reads its clock at t1, the answer is here at t2. If both ways took equally long, its
+//! clock showed t1 at (t0 + t2) / 2; if not, that is wrong by half the round trip at the most (RFC 5905 §8). The best of
+//! the last [`SAMPLES`] exchanges counts: the one whose half round trip, and what the clocks may have drifted apart
+//! since, is shortest.
+
+use std::collections::VecDeque;
+
+/// Exchanges that are remembered.
+const SAMPLES: usize = 16;
+/// Two clocks of a quartz each drift apart by this much, at the most, while NTP keeps them in step.
+const DRIFT_PER_NS: f64 = 50e-6;
+
+/// What is known of another clock: add `offset_ns` to its reading to get ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// Ours minus the other.
+    pub offset_ns: i64,
+    /// How wrong that may be.
+    pub error_ns: u64,
+}
+
+/// Exchanges with one other end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exchanges {
+    samples: VecDeque<(u64, Offset)>,
+}
+
+impl Exchanges {
+    /// An exchange: sent at `sent_ns`, answered when the other clock showed `other_ns`, and back at `back_ns`.
+    pub(crate) fn add(&mut self, sent_ns: u64, other_ns: u64, back_ns: u64) {
+        let error_ns = back_ns.saturating_sub(sent_ns) / 2;
+        let offset_ns = (sent_ns + error_ns).wrapping_sub(other_ns) as i64;
+        if self.samples.len() == SAMPLES {
+            self.samples.pop_front();
+        }
+        self.samples.push_back((back_ns, Offset { offset_ns, error_ns }));
+    }
+
+    /// How many there have been, of those that are remembered.
+    pub(crate) fn count(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// The best of them, as of `now_ns`.
+    pub(crate) fn best(&self, now_ns: u64) -> Option<Offset> {
+        let aged = self.samples.iter().map(|&(at_ns, sample)| {
+            let drift_ns = (now_ns.saturating_sub(at_ns) as f64 * DRIFT_PER_NS) as u64;
+            Offset { error_ns: sample.error_ns + drift_ns, ..sample }
+        });
+        aged.min_by_key(|sample| sample.error_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_round_trip_counts_and_the_truth_is_within_its_error() {
+        let truth_ns = -5_000_000_000i64;
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut exchanges = Exchanges::default();
+        for k in 0..40u64 {
+            let (there_ns, back_ns) = (100_000 + rng.u64(..900_000), 100_000 + rng.u64(..900_000));
+            let sent_ns = 1_000_000_000 + k * 20_000_000;
+            let other_ns = (sent_ns + there_ns).wrapping_add_signed(-truth_ns);
+            exchanges.add(sent_ns, other_ns, sent_ns + there_ns + back_ns);
+            let Offset { offset_ns, error_ns } = exchanges.best(sent_ns + there_ns + back_ns).unwrap();
+            assert!(offset_ns.abs_diff(truth_ns) <= error_ns, "{offset_ns} ± {error_ns}");
+        }
+        assert_eq!(exchanges.count(), SAMPLES);
+        assert!(exchanges.best(1_780_000_000).unwrap().error_ns < 700_000);
+    }
+
+    #[test]
+    fn an_old_exchange_is_worth_less() {
+        let mut exchanges = Exchanges::default();
+        exchanges.add(0, 0, 200);
+        exchanges.add(60_000_000_000, 60_000_000_000, 60_002_000_000);
+        assert_eq!(exchanges.best(200).unwrap().error_ns, 100);
+        assert_eq!(exchanges.best(60_002_000_000).unwrap().error_ns, 1_000_000, "a minute of drift is more");
+    }
+}

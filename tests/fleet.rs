@@ -1,0 +1,215 @@
+//! Agents on other machines: what they measure together, and what happens when one of them, the bus or the coordinator
+//! goes away. Here they are processes of this machine, with NATS on a free port of the loopback address; beside them is
+//! `fleet_networks.rs`, where each has a network of its own.
+
+mod support;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::fleet::{Bus, is_there};
+use support::process::Process;
+use support::throng::{Outcome, Server, finish, run, sum_of, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// NATS with these agents, or the reason why there is none.
+fn fleet<const N: usize>(names: [&str; N]) -> Option<(Bus, [Process; N])> {
+    let bus = Bus::start()?;
+    let agents = names.map(|name| bus.agent(&["--name", name, "--threads", "1"]));
+    bus.await_agents(N);
+    Some((bus, agents))
+}
+
+fn load(bus: &Bus, server: &Server, verb: &str, flags: &str) -> Command {
+    let mut command = throng([verb, &server.url(), "--format", "json", "--fleet", &bus.url]);
+    command.args(flags.split_ascii_whitespace());
+    command
+}
+
+fn step(outcome: &Outcome) -> Value {
+    outcome.json()["steps"][0].clone()
+}
+
+fn count(step: &Value, name: &str) -> u64 {
+    step["counts"][name].as_u64().unwrap_or_else(|| panic!("no count {name} in {}", step["counts"]))
+}
+
+#[test]
+fn a_fleet_counts_every_copy_whoever_sent_it() {
+    let Some((bus, _agents)) = fleet(["a", "b"]) else { return };
+    let server = Server::start(&["--threads", "1", "--fault", "drop=99%100,dup=124%250"]);
+    let outcome =
+        run(&mut load(&bus, &server, "broadcast", "--clients 20 -c 4 -s 500 --drain-timeout 5s"), RUN_MAX);
+    let step = step(&outcome);
+    assert_eq!(count(&step, "sent"), 500, "{outcome}");
+    assert_eq!(count(&step, "expected"), 500 * 20, "{outcome}");
+    let arrived = (count(&step, "received"), count(&step, "missing"), count(&step, "duplicate"));
+    assert_eq!(arrived, (9_900, 100, 40), "{outcome}");
+    assert_eq!(step["delivery"]["count"], count(&step, "received"), "{outcome}");
+    assert_eq!((&step["agents"], &step["workers"]), (&2.into(), &2.into()), "{outcome}");
+    let names: Vec<&Value> = step["fleet"].as_array().unwrap().iter().map(|agent| &agent["name"]).collect();
+    assert_eq!(names, ["a", "b"], "{outcome}");
+    // One machine has one clock, so the offset is nothing but its error.
+    for agent in step["fleet"].as_array().unwrap() {
+        let (offset, error) =
+            (agent["clock_offset_ns"].as_i64().unwrap(), agent["clock_error_ns"].as_u64().unwrap());
+        assert!(offset.unsigned_abs() <= error, "{outcome}");
+    }
+}
+
+#[test]
+fn an_agent_far_ahead_in_time_delivers_in_the_present() {
+    let Some((bus, _agents)) = fleet(["near"]) else { return };
+    let Some(_ahead) = bus.agent_in_time(100_000, &["--name", "ahead", "--threads", "1"]) else { return };
+    bus.await_agents(2);
+    let server = Server::start(&[]);
+    let outcome = run(&mut load(&bus, &server, "broadcast", "--clients 20 -c 2 -s 200"), RUN_MAX);
+    let step = step(&outcome);
+    assert_eq!(step["delivery"]["count"], 200 * 20, "{outcome}");
+    assert!(step["delivery"]["max_ms"].as_f64().unwrap() < 10_000.0, "{outcome}");
+    let ahead = &step["fleet"][0];
+    assert_eq!(ahead["name"], "ahead", "{outcome}");
+    let offset_s = ahead["clock_offset_ns"].as_i64().unwrap() / 1_000_000_000;
+    assert!((-100_001..=-99_999).contains(&offset_s), "{outcome}");
+}
+
+#[test]
+fn an_agent_serves_one_run_after_the_other_and_one_at_a_time() {
+    let Some((bus, _agents)) = fleet(["only"]) else { return };
+    let server = Server::start(&[]);
+    let first =
+        Process::start(&mut load(&bus, &server, "echo", "--clients 10 --interval 100ms --duration 4s"));
+    assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")), "{}", bus.list());
+    let second = run(&mut load(&bus, &server, "echo", "--clients 10 --fleet-wait 0s"), RUN_MAX);
+    assert_eq!(second.code, Some(1), "{second}");
+    assert!(second.stderr.contains("0 of 1 agents are there and free"), "{second}");
+    assert!(second.stderr.contains("only works for run "), "{second}");
+    let first = finish(first, RUN_MAX);
+    assert_eq!((first.code, sum_of(&first.json(), "received")), (Some(0), 400), "{first}");
+    let third = run(&mut load(&bus, &server, "echo", "--clients 10 --interval 100ms --duration 1s"), RUN_MAX);
+    assert_eq!((third.code, sum_of(&third.json(), "received")), (Some(0), 100), "{third}");
+}
+
+#[test]
+fn a_killed_agent_ends_the_run_or_does_not_and_is_named() {
+    let Some((bus, [doomed, _survivor])) = fleet(["doomed", "survivor"]) else { return };
+    let server = Server::start(&[]);
+    let flags = "--clients 20 --interval 50ms --duration 6s --on-agent-loss continue";
+    let process = Process::start(&mut load(&bus, &server, "echo", flags));
+    assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")));
+    std::thread::sleep(Duration::from_secs(2));
+    doomed.signal(Signal::KILL);
+    let went_on = finish(process, RUN_MAX);
+    assert_eq!(went_on.code, Some(0), "{went_on}");
+    let went_on_step = step(&went_on);
+    assert_eq!(went_on_step["agents"], 1, "{went_on}");
+    assert_eq!(count(&went_on_step, "missing"), 0, "nothing is due from the dead\n{went_on}");
+    assert!(count(&went_on_step, "received") >= 1_200, "the survivor sent all of its part\n{went_on}");
+    let marks = went_on_step["marks"].to_string();
+    assert!(
+        marks.contains("1 of 2 agents lost") && marks.contains("doomed: no word from it for 3 s"),
+        "{marks}"
+    );
+
+    let _doomed = bus.agent(&["--name", "doomed", "--threads", "1"]);
+    bus.await_agents(2);
+    let process = Process::start(&mut load(&bus, &server, "echo", "--clients 20 --duration 60s"));
+    assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")));
+    std::thread::sleep(Duration::from_secs(1));
+    let (killed, doomed) = (Instant::now(), _doomed);
+    doomed.signal(Signal::KILL);
+    let ended = finish(process, RUN_MAX);
+    assert!(killed.elapsed() < Duration::from_secs(20), "3 s to notice, and to close the books\n{ended}");
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(ended.stderr.contains("agent doomed was lost: no word from it for 3 s"), "{ended}");
+    assert!(count(&step(&ended), "received") > 0, "what was measured is reported\n{ended}");
+}
+
+#[test]
+fn without_a_coordinator_agents_stop_loading() {
+    let Some((bus, _agents)) = fleet(["left"]) else { return };
+    let server = Server::start(&[]);
+    let coordinator = Process::start(&mut load(&bus, &server, "echo", "--clients 50 --duration 60s"));
+    let connections = || support::fleet::connections_to(server.address);
+    assert!(support::wait_until(Duration::from_secs(10), || connections() >= 50), "{}", connections());
+    coordinator.signal(Signal::KILL);
+    assert!(
+        support::wait_until(Duration::from_secs(10), || connections() == 0),
+        "{} are left",
+        connections()
+    );
+    assert!(support::wait_until(Duration::from_secs(5), || bus.list().contains("free")), "{}", bus.list());
+}
+
+#[test]
+fn a_restart_of_nats_costs_nothing() {
+    let Some((mut bus, _agents)) = fleet(["a", "b"]) else { return };
+    let server = Server::start(&[]);
+    let process =
+        Process::start(&mut load(&bus, &server, "echo", "--clients 20 --interval 100ms --duration 6s"));
+    assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")));
+    std::thread::sleep(Duration::from_secs(2));
+    bus.restart();
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let step = step(&outcome);
+    assert_eq!((count(&step, "sent"), count(&step, "received")), (1_200, 1_200), "{outcome}");
+    assert_eq!(step["rtt"]["count"], 1_200, "every sample arrived, once\n{outcome}");
+}
+
+#[test]
+fn stop_frees_everybody() {
+    let Some((bus, _agents)) = fleet(["a"]) else { return };
+    let server = Server::start(&[]);
+    let process = Process::start(&mut load(&bus, &server, "echo", "--clients 10 --duration 60s"));
+    assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")));
+    let stopped = run(&mut throng(["fleet", "stop", "--nats", &bus.url]), RUN_MAX);
+    assert_eq!(stopped.stdout, "1 of 1 agents are free\n", "{stopped}");
+    let ended = finish(process, RUN_MAX);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(ended.stderr.contains("it left: `throng fleet stop`"), "{ended}");
+}
+
+#[test]
+fn what_cannot_be_asked_of_a_fleet_is_said() {
+    let server = Server::start(&[]);
+    let cases = [
+        (vec!["echo", "--fleet", "nats://127.0.0.1:1"], 2, "URL: give a server that the agents can reach"),
+        (vec!["echo", "ws://h/", "--agents", "2"], 2, "--fleet"),
+        (vec!["echo", "ws://h/", "--fleet", "x", "--where", "zone"], 2, "KEY=VALUE"),
+        (vec!["agent", "--nats", "nats://127.0.0.1:1", "--name", "a b"], 2, "letters, digits"),
+        (vec!["agent", "--nats", "nats://127.0.0.1:1"], 1, "cannot connect to NATS at nats://127.0.0.1:1"),
+    ];
+    for (arguments, code, said) in cases {
+        let outcome = run(Command::new(env!("CARGO_BIN_EXE_throng")).args(&arguments), RUN_MAX);
+        assert_eq!(outcome.code, Some(code), "{arguments:?}\n{outcome}");
+        assert!(outcome.stderr.contains(said), "{arguments:?}\n{outcome}");
+    }
+    let refused = run(
+        throng(["echo", &server.url(), "--fleet", "nats://me:s3cret@127.0.0.1:1"]).args([""; 0]),
+        RUN_MAX,
+    );
+    assert!(refused.code == Some(1) && !refused.stderr.contains("s3cret"), "{refused}");
+}
+
+#[test]
+fn noise_on_the_bus_disturbs_nobody() {
+    let Some((bus, _agents)) = fleet(["a"]) else { return };
+    let server = Server::start(&[]);
+    let process =
+        Process::start(&mut load(&bus, &server, "echo", "--clients 10 --interval 100ms --duration 3s"));
+    assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")));
+    let mut noise = fastrand::Rng::with_seed(1);
+    for subject in bus.subjects() {
+        for length in [0, 1, 9, 100, 10_000] {
+            let bytes: Vec<u8> = std::iter::repeat_with(|| noise.u8(..)).take(length).collect();
+            bus.publish(&subject, &bytes);
+        }
+    }
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!((outcome.code, sum_of(&outcome.json(), "received")), (Some(0), 300), "{outcome}");
+    assert!(is_there(&bus, "a"));
+}

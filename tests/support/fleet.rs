@@ -1,0 +1,132 @@
+//! NATS and agents for the tests of fleets.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::process::Process;
+use super::throng::{run, throng};
+use super::{free_address, is_listening, skip, wait_until};
+
+/// A NATS server on a free port.
+pub struct Bus {
+    process: Process,
+    address: SocketAddr,
+    pub url: String,
+}
+
+impl Bus {
+    /// Starts it; says so and gives `None` where there is no nats-server.
+    pub fn start() -> Option<Bus> {
+        if Command::new("nats-server").arg("--version").output().is_err() {
+            skip("fleet", "there is no nats-server: apt-get install nats-server");
+            return None;
+        }
+        let address = free_address();
+        Some(Bus { process: server_at(address), address, url: format!("nats://{address}") })
+    }
+
+    /// Ends it and starts it anew at the same address.
+    pub fn restart(&mut self) {
+        self.process.signal(Signal::TERM);
+        assert!(self.process.wait(Duration::from_secs(5)).is_some(), "nats-server does not stop");
+        self.process = server_at(self.address);
+    }
+
+    /// Starts an agent.
+    pub fn agent(&self, flags: &[&str]) -> Process {
+        Process::start(throng(["agent", "--nats", &self.url]).args(flags))
+    }
+
+    /// Starts an agent whose monotonic clock is so many seconds ahead; `None` where that is not allowed.
+    pub fn agent_in_time(&self, ahead_s: u32, flags: &[&str]) -> Option<Process> {
+        let ahead = ahead_s.to_string();
+        let unshare = |program: &str| {
+            let mut command = Command::new("unshare");
+            command.args(["--time", "--fork", "--kill-child", "--monotonic", &ahead, program]);
+            command
+        };
+        if !unshare("true").output().is_ok_and(|output| output.status.success()) {
+            skip("fleet: a clock of its own", "time namespaces are not allowed here");
+            return None;
+        }
+        let mut command = unshare(env!("CARGO_BIN_EXE_throng"));
+        Some(Process::start(command.args(["agent", "--nats", &self.url]).args(flags)))
+    }
+
+    /// What `throng fleet list` says.
+    pub fn list(&self) -> String {
+        run(&mut throng(["fleet", "list", "--nats", &self.url]), Duration::from_secs(20)).stdout
+    }
+
+    /// Waits until so many agents are there and free.
+    pub fn await_agents(&self, agents: usize) {
+        let free = || self.list().lines().filter(|line| line.contains(" free")).count();
+        assert!(wait_until(Duration::from_secs(20), || free() == agents), "agents:\n{}", self.list());
+    }
+
+    /// The subjects that somebody listens to at this moment, as the protocol's own trace shows: found by listening to all.
+    pub fn subjects(&self) -> Vec<String> {
+        let mut heard = Vec::new();
+        let mut stream = self.connect();
+        stream.write_all(b"SUB throng.> 1\r\nPING\r\n").unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        let end = std::time::Instant::now() + Duration::from_secs(1);
+        let mut reader = BufReader::new(stream);
+        while std::time::Instant::now() < end {
+            let mut line = Vec::new();
+            let _ = reader.read_until(b'\n', &mut line);
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if let Some(subject) = line.strip_prefix("MSG ").and_then(|rest| rest.split(' ').next()) {
+                heard.push(subject.to_owned());
+            }
+        }
+        heard.sort();
+        heard.dedup();
+        assert!(heard.len() >= 2, "a coordinator and an agent talk: {heard:?}");
+        heard.push("throng.call".into());
+        heard
+    }
+
+    /// Publishes anything, in NATS' own protocol.
+    pub fn publish(&self, subject: &str, bytes: &[u8]) {
+        let mut stream = self.connect();
+        let head = format!("PUB {subject} {}\r\n", bytes.len());
+        stream.write_all(&[head.as_bytes(), bytes, b"\r\nPING\r\n"].concat()).unwrap();
+        let mut line = String::new();
+        let _ = BufReader::new(stream).read_line(&mut line);
+    }
+
+    fn connect(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.write_all(b"CONNECT {\"verbose\":false}\r\n").unwrap();
+        stream
+    }
+}
+
+/// Whether an agent of that name answers.
+pub fn is_there(bus: &Bus, name: &str) -> bool {
+    bus.list().lines().any(|line| line.starts_with(name))
+}
+
+/// Connections that are open to a server of this machine, seen from its clients.
+pub fn connections_to(server: SocketAddr) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = format!(":{:04X}", server.port());
+    let is_open = |line: &&str| {
+        let mut fields = line.split_ascii_whitespace().skip(2);
+        let (remote, state) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        remote.ends_with(&port) && state == "01"
+    };
+    table.lines().filter(is_open).count()
+}
+
+fn server_at(address: SocketAddr) -> Process {
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
+    let process = Process::start(Command::new("nats-server").args(["-a", &host, "-p", &port]));
+    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "nats-server does not listen");
+    process
+}
