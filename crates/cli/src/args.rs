@@ -1,6 +1,6 @@
 //! The flags that every run takes, whatever its load.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
@@ -119,6 +119,15 @@ pub(crate) struct RunArgs {
     /// Write every event into this Parquet file: docs/EVENTS.md, throng events
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
+    /// Write a line of JSON for each second and each step into this file; -: to standard output, instead of --format
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) stream: Option<PathBuf>,
+    /// Serve the figures for Prometheus at http://ADDRESS/metrics while the run is on
+    #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// Push the figures of each second to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", help_heading = "Output")]
+    pub(crate) otlp: Option<String>,
     /// Keep the run here [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,

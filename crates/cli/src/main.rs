@@ -10,6 +10,7 @@ mod dialect_args;
 mod doctor;
 mod event_log;
 mod exit;
+mod exports;
 mod fault;
 mod fleet_args;
 mod pages;

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use crew::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use net::signals::Interrupts;
+use results::Run;
 
 use crate::exit::{Exit, Failure};
+use crate::exports::Exports;
 use crate::restarts::Restarts;
 
 /// How often a resting run looks whether it is interrupted.
@@ -21,11 +23,13 @@ pub(crate) struct Live {
     interrupts: Interrupts,
     stop: bool,
     restarts: Restarts,
+    exports: Exports,
 }
 
 impl Live {
-    /// Takes over SIGINT and SIGTERM: the first ends the run in good order, the second at once.
-    pub(crate) fn new(quiet: bool) -> Result<Self, Failure> {
+    /// Takes over SIGINT and SIGTERM: the first ends the run in good order, the second at once. Other programs are told
+    /// through `exports`.
+    pub(crate) fn new(quiet: bool, exports: Exports) -> Result<Self, Failure> {
         let interrupts = Interrupts::install().map_err(|e| Failure::could_not("handle signals", e))?;
         let line = if quiet || !io::stderr().is_terminal() {
             ProgressBar::hidden()
@@ -33,7 +37,17 @@ impl Live {
             ProgressBar::no_length()
         };
         line.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
-        Ok(Self { line, interrupts, stop: false, restarts: Restarts::default() })
+        Ok(Self { line, interrupts, stop: false, restarts: Restarts::default(), exports })
+    }
+
+    /// A step has ended and is the run's last.
+    pub(crate) fn handle_step(&mut self, run: &Run) {
+        self.exports.handle_step(run);
+    }
+
+    /// The run has ended.
+    pub(crate) fn finish_exports(&mut self, run: &Run) {
+        std::mem::take(&mut self.exports).finish(run);
     }
 
     /// Takes the line away, so that something else can be printed.
@@ -76,6 +90,7 @@ impl Observer for Live {
     }
 
     fn handle_progress(&mut self, progress: &Progress) {
+        self.exports.handle_progress(progress);
         if self.line.is_finished() {
             self.line.reset();
         }

@@ -17,6 +17,7 @@ use crate::calibration::{Calibration, Work};
 use crate::custom;
 use crate::event_log::EventLog;
 use crate::exit::{Exit, Failure};
+use crate::exports::Exports;
 use crate::plan;
 use crate::progress::Live;
 use crate::restarts::Restarts;
@@ -142,7 +143,7 @@ impl<'a> Desk<'a> {
             calibration: Calibration::load(),
             sink: Sink::new(args, style)?,
             events: args.events.as_ref().map(|path| EventLog::create(path, &run)).transpose()?,
-            live: Live::new(args.quiet)?,
+            live: Live::new(args.quiet, Exports::new(args, &run)?)?,
             run,
         })
     }
@@ -190,6 +191,7 @@ impl<'a> Desk<'a> {
     fn keep(&mut self, step: Step) {
         self.run.steps.push(step);
         self.run.verdict = verdict::conclude(&self.run.steps);
+        self.live.handle_step(&self.run);
         self.sink.step(&self.run);
         if self.sink.is_closed() {
             self.live.stop();
@@ -223,6 +225,7 @@ impl<'a> Desk<'a> {
         if let Some(events) = self.events.take() {
             events.finish(self.args.quiet);
         }
+        self.live.finish_exports(&self.run);
         self.sink.finish(&self.run)?;
         self.live.rest(Duration::from_nanos(self.args.cooldown.unwrap_or(0)));
         Ok(exit)

@@ -11,6 +11,7 @@ use results::Run;
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
 use crate::exit::{Exit, Failure};
+use crate::exports;
 use crate::pages::Pages;
 
 /// Where a job of GitHub Actions puts what its page shows.
@@ -26,6 +27,8 @@ pub(crate) struct Sink {
     is_quiet: bool,
     /// The summary of a GitHub job.
     github: Option<PathBuf>,
+    /// Standard output is the stream's.
+    streams_instead: bool,
     /// Nobody reads standard output any more (`| head`).
     closed: bool,
     /// The first time the file could not be written.
@@ -45,7 +48,18 @@ impl Sink {
         let keeper = Keeper::new(args)?;
         let pages = Pages::new(args);
         let (format, is_quiet) = (args.format, args.quiet);
-        Ok(Self { format, style, dir, keeper, pages, is_quiet, github, closed: false, unwritten: None })
+        Ok(Self {
+            format,
+            style,
+            dir,
+            keeper,
+            pages,
+            is_quiet,
+            github,
+            streams_instead: args.stream.as_deref().is_some_and(exports::is_stdout),
+            closed: false,
+            unwritten: None,
+        })
     }
 
     /// A step has ended.
@@ -56,7 +70,8 @@ impl Sink {
         self.keep(run);
     }
 
-    /// The run has ended. It goes to the store last: whatever that says, the rest is done. Fails if a file could not be written, after everything else has been done.
+    /// The run has ended. It goes to the store last: whatever that says, the rest is done. Fails if a file could not be
+    /// written, after everything else has been done.
     pub(crate) fn finish(mut self, run: &Run) -> Result<(), Failure> {
         let text = match self.format {
             // The steps have been printed.
@@ -85,7 +100,7 @@ impl Sink {
     }
 
     fn print(&mut self, text: &str) {
-        if self.closed {
+        if self.closed || self.streams_instead {
             return;
         }
         let mut stdout = io::stdout().lock();

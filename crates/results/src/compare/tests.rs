@@ -49,7 +49,7 @@ fn the_same_server_twice_is_no_difference() {
     let wrong = (0..100)
         .filter(|seed| {
             let comparison = compare(&[echo(5.0, 60, 2 * seed)], &[echo(5.0, 60, 2 * seed + 1)]);
-            assert_eq!(found(&comparison, "rtt.p99").change.is_some(), true);
+            assert!(found(&comparison, "rtt.p99").change.is_some());
             comparison.rows.iter().any(|row| row.change.is_some_and(|change| change != Change::NoDifference))
         })
         .count();

@@ -1,0 +1,77 @@
+//! What a run tells other programs while it is on: JSON lines, a page for Prometheus, and OpenTelemetry.
+
+use crew::Progress;
+use results::Run;
+
+use crate::args::RunArgs;
+use crate::exit::Failure;
+
+mod measures;
+mod metrics;
+mod otlp;
+mod stream;
+
+use measures::Measures;
+use metrics::Metrics;
+use otlp::Otlp;
+use stream::Stream;
+pub(crate) use stream::is_stdout;
+
+/// Everybody who wants to know.
+#[derive(Default)]
+pub(crate) struct Exports {
+    measures: Measures,
+    stream: Option<Stream>,
+    metrics: Option<Metrics>,
+    otlp: Option<Otlp>,
+    /// The end of the last second that was told.
+    told_ns: Option<u64>,
+}
+
+impl Exports {
+    /// As the flags ask for; what cannot be opened is known before anything is measured.
+    pub(crate) fn new(args: &RunArgs, run: &Run) -> Result<Self, Failure> {
+        Ok(Self {
+            measures: Measures::new(run),
+            stream: args.stream.as_deref().map(|path| Stream::open(path, run)).transpose()?,
+            metrics: args.metrics.map(Metrics::listen).transpose()?,
+            otlp: args.otlp.as_deref().map(|url| Otlp::new(url, run)).transpose()?,
+            told_ns: None,
+        })
+    }
+
+    /// Some time has passed.
+    pub(crate) fn handle_progress(&mut self, progress: &Progress) {
+        self.measures.handle_progress(progress);
+        if let Some(metrics) = &self.metrics {
+            metrics.show(&self.measures);
+        }
+        let Some(second) = progress.second.as_ref().filter(|second| self.told_ns != Some(second.t_ns)) else {
+            return;
+        };
+        self.told_ns = Some(second.t_ns);
+        if let Some(stream) = &mut self.stream {
+            stream.second(progress, second);
+        }
+        if let Some(otlp) = &self.otlp {
+            otlp.push(&self.measures);
+        }
+    }
+
+    /// A step has ended and is the run's last.
+    pub(crate) fn handle_step(&mut self, run: &Run) {
+        if let Some(stream) = &mut self.stream {
+            stream.step(run);
+        }
+    }
+
+    /// The run has ended.
+    pub(crate) fn finish(self, run: &Run) {
+        if let Some(stream) = self.stream {
+            stream.finish(run);
+        }
+        if let Some(otlp) = self.otlp {
+            otlp.finish(&self.measures);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a run tells other programs while it is on, taken by such programs: a reader of lines, a scraper, a collector.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::process::Process;
+use support::throng::{Server, finish, run, throng};
+use support::{free_address, wait_until};
+
+const RUN_MAX: Duration = Duration::from_secs(30);
+
+fn echo(server: &Server, duration: &str) -> Command {
+    let mut command =
+        throng(["echo", "--dialect", "json", "--clients", "5", "--interval", "50ms", "--no-store"]);
+    command.arg(server.url()).args(["--duration", duration]);
+    command
+}
+
+#[test]
+fn a_stream_has_a_line_for_everything() {
+    let server = Server::start(&[]);
+    let outcome = run(echo(&server, "3s").args(["--stream", "-"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let lines: Vec<Value> = outcome.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(
+        (events[0], events[events.len() - 2], events[events.len() - 1]),
+        ("start", "step", "end"),
+        "{outcome}"
+    );
+    let seconds: Vec<&Value> = lines.iter().filter(|line| line["event"] == "second").collect();
+    assert!(seconds.len() >= 2, "{outcome}");
+    assert!(seconds.iter().all(|second| second["p99_ms"].as_f64() > Some(0.0)), "{outcome}");
+    let step = &lines[lines.len() - 2]["step"];
+    let of_seconds: u64 = seconds.iter().map(|second| second["received"].as_u64().unwrap()).sum();
+    let received = step["counts"]["received"].as_u64().unwrap();
+    assert!(received > 0 && of_seconds <= received, "{of_seconds} in seconds, {received} in the step");
+    assert!(lines.iter().all(|line| line["run"] == lines[0]["run"]));
+}
+
+#[test]
+fn a_stream_to_a_file_leaves_standard_output_alone() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let path = dir.path().join("lines.json");
+    let outcome = run(echo(&server, "300ms").args(["--format", "json", "--stream"]).arg(&path), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 3, "start, step, end");
+    assert!(outcome.json()["steps"].is_array());
+}
+
+fn get(address: SocketAddr, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+#[test]
+fn metrics_are_there_while_the_run_is_on() {
+    let (server, address) = (Server::start(&[]), free_address());
+    let process = Process::start(echo(&server, "4s").args(["--metrics", &address.to_string()]));
+    let mut page = String::new();
+    let has_latency = wait_until(RUN_MAX, || {
+        page = get(address, "/metrics").unwrap_or_default();
+        page.contains("throng_latency_seconds{")
+    });
+    assert!(has_latency, "{page}");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    let value = |name: &str| -> f64 {
+        let line = page
+            .lines()
+            .find(|line| line.starts_with(&format!("{name}{{")))
+            .unwrap_or_else(|| panic!("{name}\n{page}"));
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(value("throng_clients_usable"), 5.0);
+    assert!(value("throng_messages_sent_total") > 0.0 && value("throng_errors_total") == 0.0, "{page}");
+    assert!(get(address, "/").unwrap().starts_with("HTTP/1.1 404"), "one page");
+    assert_eq!(finish(process, RUN_MAX).code, Some(0));
+}
+
+/// A collector that takes everything: what it was sent, by path.
+fn collector(status: &'static str) -> (SocketAddr, Receiver<(String, Value)>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, taken) = mpsc::channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = Vec::new();
+            let mut chunk = [0; 4096];
+            let body = loop {
+                let received = stream.read(&mut chunk).unwrap();
+                assert!(received > 0, "a request cut short");
+                request.extend_from_slice(&chunk[..received]);
+                let text = String::from_utf8_lossy(&request).into_owned();
+                let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+                let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+                if body.len() == length.parse::<usize>().unwrap() {
+                    break (head.lines().next().unwrap().to_owned(), serde_json::from_str(body).unwrap());
+                }
+            };
+            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}").unwrap();
+            if sender.send(body).is_err() {
+                return;
+            }
+        }
+    });
+    (address, taken)
+}
+
+#[test]
+fn a_collector_gets_every_second() {
+    let server = Server::start(&[]);
+    let (address, taken) = collector("200 OK");
+    let outcome = run(echo(&server, "3s").args(["--otlp", &format!("http://{address}")]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(!outcome.stderr.contains("--otlp"), "{outcome}");
+    let taken: Vec<(String, Value)> = taken.try_iter().collect();
+    assert!(taken.len() >= 3, "{taken:?}");
+    let (line, last) = &taken[taken.len() - 1];
+    assert_eq!(line, "POST /v1/metrics HTTP/1.1");
+    let resource = &last["resourceMetrics"][0];
+    assert_eq!(resource["resource"]["attributes"][0]["value"]["stringValue"], "throng");
+    let metrics = resource["scopeMetrics"][0]["metrics"].as_array().unwrap();
+    let find = |name: &str| {
+        metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("{name}: {last}"))
+    };
+    let sent = &find("throng.messages.sent")["sum"];
+    assert!(sent["isMonotonic"] == true && sent["dataPoints"][0]["asDouble"].as_f64() > Some(0.0), "{sent}");
+    assert_eq!(find("throng.latency")["gauge"]["dataPoints"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn who_does_not_take_it_costs_no_result() {
+    let server = Server::start(&[]);
+    let (refusing, _taken) = collector("503 Service Unavailable");
+    for address in [refusing, free_address()] {
+        let outcome = run(echo(&server, "300ms").args(["--otlp", &format!("http://{address}")]), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(outcome.stderr.matches("throng: --otlp").count(), 1, "said once\n{outcome}");
+    }
+    for (flag, value, code) in [
+        ("--otlp", "https://127.0.0.1:4318", 2),
+        ("--otlp", "nonsense", 2),
+        ("--metrics", "127.0.0.1", 2),
+        ("--metrics", &server.address.to_string(), 1),
+        ("--stream", "/no/such/directory/lines", 1),
+    ] {
+        let outcome = run(echo(&server, "60s").args([flag, value]), RUN_MAX);
+        assert_eq!(outcome.code, Some(code), "{flag} {value}: {outcome}");
+        assert!(outcome.stderr.contains(value), "{flag} {value}: {outcome}");
+    }
+}
