@@ -1,0 +1,1 @@
+[import_deps: [:phoenix], inputs: ["{mix,.formatter}.exs", "{config,lib}/**/*.{ex,exs}"]]
