@@ -68,14 +68,15 @@ const EFFECTS: &[&str] = &[
     "ToSocketAddrs",
 ];
 
-/// `apt.txt` names packages of a distribution, which locks their versions; Maven resolves what a `pom.xml` names to the
-/// same files each time.
+/// `apt.txt` names packages of a distribution, which locks their versions; Maven and Leiningen resolve what a `pom.xml` or
+/// `project.clj` names to the same files each time.
 const LOCKFILES: &[&str] = &[
     "package-lock.json",
     "go.sum",
     "requirements.txt",
     "Cargo.lock",
     "pom.xml",
+    "project.clj",
     "Gemfile.lock",
     "mix.lock",
     "apt.txt",
