@@ -52,7 +52,8 @@ fn refusals_are_told_apart() {
         (url.clone(), &["--origin", "http://evil.example"], "http_status"),
     ] {
         let outcome = run(
-            throng(["echo", &url, "--clients", "3", "--dialect", "phoenix"]).args(options),
+            throng(["echo", &url, "--clients", "3", "--dialect", "phoenix", "--format", "json"])
+                .args(options),
             Duration::from_secs(30),
         );
         outcome.assert_no_server(error, 3);

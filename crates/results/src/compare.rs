@@ -199,9 +199,7 @@ fn in_series(scenario: &str, name: &str) -> Option<fn(&Second) -> Option<f64>> {
 
 /// The capacities that were searched for. One run each: apart only if their intervals are.
 fn capacity(a: &[Run], b: &[Run]) -> Option<Row> {
-    let of = |side: &[Run]| -> Vec<Capacity> {
-        side.iter().filter_map(|run| run.verdict.capacity).collect()
-    };
+    let of = |side: &[Run]| -> Vec<Capacity> { side.iter().filter_map(|run| run.verdict.capacity).collect() };
     let (of_a, of_b) = (of(a), of(b));
     let (first_a, first_b) = (of_a.first()?, of_b.first()?);
     let clients = |side: &[Capacity]| side.iter().map(|found| found.clients as f64).collect::<Vec<_>>();
