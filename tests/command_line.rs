@@ -68,6 +68,8 @@ fn wrong_usage_is_named() {
         ("storm ws://127.0.0.1:1/ --share 120%", "from 0% to 100%"),
         ("storm ws://127.0.0.1:1/ --share 50% --restart-command true", "cannot be used with"),
         ("saturate ws://127.0.0.1:1/ --first-rate 100 --max-rate 10", "not above --max-rate"),
+        ("echo ws://127.0.0.1:1/ --scrape https://127.0.0.1/metrics", "http://127.0.0.1:9100/metrics"),
+        ("echo ws://127.0.0.1:1/ --scrape-only up", "--scrape"),
         // Flags that contradict one another.
         ("echo ws://127.0.0.1:1/ --rate 5 -c 3", "cannot be used with"),
         ("broadcast ws://127.0.0.1:1/ --rate 5 -s 30", "cannot be used with"),

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -121,4 +122,52 @@ fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
     assert_eq!(recovery["count"], 20, "{outcome}");
     assert!(recovery["min_ms"].as_f64() > Some(250.0), "nobody was back before the server was\n{outcome}");
     assert!(!results["verdict"]["trust"].to_string().contains("restart command"), "{outcome}");
+}
+
+#[test]
+fn the_targets_own_metrics_are_on_the_timeline() {
+    let server = Server::start(&[]);
+    for (form, name) in [
+        ("# TYPE asked counter\nasked{by=\"throng\"} {n}\nlat_bucket{le=\"1\"} 5\n", "asked{by=\"throng\"}"),
+        ("{\"own\": {\"asked\": {n}, \"name\": \"x\"}}", "own.asked"),
+    ] {
+        let metrics = Metrics::serve(form);
+        let flags =
+            format!("--clients 5 --rate 50 --duration 3s --scrape http://{}/metrics", metrics.address);
+        let results = results(&server, "echo", &flags);
+        let series = results["steps"][0]["series"].as_array().unwrap();
+        let read: Vec<f64> = series.iter().filter_map(|second| second["metrics"][name].as_f64()).collect();
+        assert!(read.len() >= 2 && read.windows(2).all(|two| two[0] < two[1]), "{series:#?}");
+        let kept = series.iter().filter_map(|second| second["metrics"].as_object());
+        assert!(
+            kept.into_iter().all(|metrics| metrics.len() == 1),
+            "nothing else was asked for: {series:#?}"
+        );
+    }
+    let nobody = format!("http://{}/metrics", support::free_address());
+    let outcome =
+        run(throng(["echo", &server.url(), "-d", "1s", "--scrape", &nobody]).arg("--quiet"), RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains("--scrape") && outcome.stderr.contains("refused"), "{outcome}");
+}
+
+/// An endpoint that counts how often it is asked.
+struct Metrics {
+    address: std::net::SocketAddr,
+}
+
+impl Metrics {
+    fn serve(form: &'static str) -> Metrics {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for (n, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 1024]);
+                let body = form.replace("{n}", &n.to_string());
+                let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            }
+        });
+        Metrics { address }
+    }
 }

@@ -4,11 +4,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
+use crew::Source;
 use results::units;
 
 use crate::dialect_args::DialectArgs;
 use crate::fleet_args::FleetArgs;
 use crate::payload::{self, Sizes};
+use crate::scrape;
 
 /// Where to, how to speak, with what, and what to print. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
@@ -91,6 +93,18 @@ pub(crate) struct RunArgs {
     /// The server's process, if it is not found by its port
     #[arg(long, value_name = "PID", help_heading = "Generator")]
     pub(crate) server_pid: Option<u32>,
+    /// The target's own metrics (Prometheus' text, or JSON), read each second onto the timeline
+    #[arg(long, value_name = "URL", value_parser = scrape::source, help_heading = "Generator")]
+    pub(crate) scrape: Option<Source>,
+    /// Of these, those whose names start like this [default: all but histograms' buckets]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        requires = "scrape",
+        help_heading = "Generator"
+    )]
+    pub(crate) scrape_only: Vec<String>,
     /// Leave the machine alone this long when the run is over: for scripts that measure one server after another
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Generator")]
     pub(crate) cooldown: Option<u64>,

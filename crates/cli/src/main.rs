@@ -20,6 +20,7 @@ mod progress;
 mod rates;
 mod restarts;
 mod run;
+mod scrape;
 mod sink;
 mod target;
 mod trial;

@@ -4,7 +4,7 @@ use std::env;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use crew::{Broken, Course, Crew, Observer, ServerWatch, Shape};
+use crew::{Broken, Course, Crew, Observer, Scrape, ServerWatch, Shape};
 use jiff::Timestamp;
 use load::{Plan, StepOrder};
 use net::machine::Machine;
@@ -21,6 +21,7 @@ use crate::exports::Exports;
 use crate::plan;
 use crate::progress::Live;
 use crate::restarts::Restarts;
+use crate::scrape;
 use crate::sink::Sink;
 use crate::target::Target;
 use crate::verbs::child;
@@ -84,6 +85,9 @@ pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result
     if let Some(events) = &desk.events {
         events.connect(&mut crew);
     }
+    if let Some(source) = &request.args.scrape {
+        crew.set_scrape(scrape::start(source, &request.args.scrape_only)?);
+    }
     let mut broken = None;
     while let Some(order) = desk.poll(&mut course) {
         let outcome = match crew.measure(order, &mut desk.live) {
@@ -98,6 +102,7 @@ pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result
     }
     let memory = stats::fit::line(crew.watch().growth());
     desk.run.verdict.memory_per_client = memory.filter(|_| desk.run.scenario == "idle");
+    desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(TrustNote));
     match broken {
         None => crew.finish(&mut desk.live),
         Some(_) => drop(crew),

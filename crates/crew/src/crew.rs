@@ -17,6 +17,7 @@ use crate::agents::{Agents, OnLoss};
 use crate::fleet::{self, Fleet, Gathering};
 use crate::local::Local;
 use crate::merge::Merge;
+use crate::scrape::Scrape;
 use crate::watch::ServerWatch;
 
 /// How often the coordinator looks around when nobody reports.
@@ -135,6 +136,7 @@ pub struct Crew {
     kernel_grown: Option<u64>,
     usable: u64,
     watch: ServerWatch,
+    scrape: Option<Scrape>,
     log: Option<Log>,
 }
 
@@ -201,6 +203,7 @@ impl Crew {
             kernel_grown: None,
             usable: 0,
             watch,
+            scrape: None,
             log: None,
         }
     }
@@ -282,6 +285,16 @@ impl Crew {
             Workload::Broadcast => sent * (self.usable - slow),
         };
         self.drain(merge, observer, sent, due)
+    }
+
+    /// Puts what the target says of itself onto the timeline of each step.
+    pub fn set_scrape(&mut self, scrape: Scrape) {
+        self.scrape = Some(scrape);
+    }
+
+    /// What the target says of itself, if that is read.
+    pub fn scrape(&self) -> Option<&Scrape> {
+        self.scrape.as_ref()
     }
 
     /// What is seen of the server.
@@ -420,6 +433,7 @@ impl Crew {
         if let Some(second) = merge.last_second() {
             second.server_cpu_percent = cpu;
             second.server_rss_bytes = rss;
+            second.metrics = self.scrape.as_ref().map(Scrape::latest).unwrap_or_default();
         }
     }
 

@@ -1,0 +1,34 @@
+//! The target's own metrics, as users point at them.
+
+use crew::{Scrape, Source};
+use url::Url;
+
+use crate::exit::Failure;
+
+/// An `http://` URL.
+pub(crate) fn source(text: &str) -> Result<Source, String> {
+    let expected = || format!("{text:?} is not an address of metrics such as http://127.0.0.1:9100/metrics");
+    let url = Url::parse(text).ok().filter(|url| url.scheme() == "http").ok_or_else(expected)?;
+    let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or_else(expected)?;
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let host = host.trim_matches(['[', ']']).to_owned();
+    Ok(Source { host, port, path: format!("{}{query}", url.path()) })
+}
+
+/// Begins to read them.
+pub(crate) fn start(source: &Source, only: &[String]) -> Result<Scrape, Failure> {
+    let Source { host, port, path } = source;
+    let what = format!("read the metrics at {host}:{port}{path} (--scrape)");
+    Scrape::start(source.clone(), only.to_vec()).map_err(|why| Failure::could_not(what, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_url() {
+        let source = source("http://[::1]:9100/metrics?all=1").unwrap();
+        assert_eq!(source, Source { host: "::1".into(), port: 9100, path: "/metrics?all=1".into() });
+    }
+}

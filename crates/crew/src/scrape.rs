@@ -1,0 +1,147 @@
+//! What the target says of itself: its own metrics endpoint, read once a second.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+mod exposition;
+mod fetch;
+
+pub use fetch::Source;
+
+/// How often it is read.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often the thread looks whether it is to end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// So many are kept: a histogram alone has dozens.
+const METRICS_MAX: usize = 200;
+
+/// Metrics by name, with their labels as the endpoint writes them.
+pub type Metrics = BTreeMap<String, f64>;
+
+/// Reads an endpoint until dropped.
+pub struct Scrape {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_over: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    latest: Metrics,
+    reads: u64,
+    failures: u64,
+    last_failure: String,
+}
+
+impl Scrape {
+    /// Reads it for the first time, and from then on once a second. `only`: names must start with one of these; empty:
+    /// all but the buckets of histograms.
+    ///
+    /// # Errors
+    /// It cannot be read, or has no numbers that were asked for: what is wrong, for a person.
+    pub fn start(source: Source, only: Vec<String>) -> Result<Self, String> {
+        let read = move || -> Result<Metrics, String> {
+            let mut metrics = exposition::parse(&source.fetch()?)?;
+            metrics.retain(|name, _| is_wanted(name, &only));
+            match metrics.len() {
+                0 => Err("there is no such metric".into()),
+                1..=METRICS_MAX => Ok(metrics),
+                n => Err(format!(
+                    "{n} metrics, and at most {METRICS_MAX} are kept: name some with --scrape-only"
+                )),
+            }
+        };
+        let state = Mutex::new(State { latest: read()?, reads: 1, ..State::default() });
+        let shared = Arc::new(Shared { is_over: AtomicBool::new(false), state });
+        let seen = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            while seen.waits() {
+                seen.note(read());
+            }
+        });
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// What was read last.
+    pub fn latest(&self) -> Metrics {
+        self.shared.state().latest.clone()
+    }
+
+    /// How often it could not be read, and why the last time.
+    pub fn trouble(&self) -> Option<String> {
+        let state = self.shared.state();
+        let State { reads, failures, last_failure, .. } = &*state;
+        (*failures > 0).then(|| {
+            format!("the target's metrics could not be read {failures} of {reads} times: {last_failure}")
+        })
+    }
+}
+
+impl Drop for Scrape {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, read: Result<Metrics, String>) {
+        let mut state = self.state();
+        state.reads += 1;
+        match read {
+            Ok(metrics) => state.latest = metrics,
+            Err(failure) => {
+                state.failures += 1;
+                state.last_failure = failure;
+                // What it said before is not what it says now.
+                state.latest.clear();
+            }
+        }
+    }
+
+    /// Waits for the next time; false when there is none.
+    fn waits(&self) -> bool {
+        for _ in 0..INTERVAL.as_millis() / LOOK_INTERVAL.as_millis() {
+            if self.is_over.load(Ordering::Relaxed) {
+                return false;
+            }
+            thread::sleep(LOOK_INTERVAL);
+        }
+        true
+    }
+}
+
+fn is_wanted(name: &str, only: &[String]) -> bool {
+    if only.is_empty() {
+        let family = name.split('{').next().unwrap_or(name);
+        return !family.ends_with("_bucket");
+    }
+    only.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_left_out_unless_asked_for() {
+        assert!(is_wanted("up", &[]) && !is_wanted("lat_bucket{le=\"1\"}", &[]));
+        let only = ["lat_".to_owned()];
+        assert!(is_wanted("lat_bucket{le=\"1\"}", &only) && !is_wanted("up", &only));
+    }
+}
