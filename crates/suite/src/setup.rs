@@ -150,6 +150,7 @@ pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 /// # Errors
 /// A requirement is missing, a step fails, or there is no version.
 pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+    look_for_requirements(target)?;
     if version(target, tools).is_err() {
         install(target, tools)?;
     } else {

@@ -150,7 +150,10 @@ pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
 /// Starts one and says where it is.
 fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> {
     let target = find(shelf, name)?[0];
-    let failed = |trouble| Failure::could_not(format!("start {}", target.name), trouble);
+    let failed = |trouble| match (tools.is_interrupted)() {
+        true => Failure::interrupted(),
+        false => Failure::could_not(format!("start {}", target.name), trouble),
+    };
     let version = suite::setup::prepare(target, tools).map_err(failed)?;
     let log = rows::log_of(target);
     let mut server = Server::start(target, &log, &[], tools).map_err(failed)?;

@@ -1,1 +1,164 @@
+//! Each kind of mistake in a manifest, and where it is said to be.
 
+use std::path::Path;
+
+use miette::Diagnostic;
+use wire::DialectOptions;
+
+use super::*;
+
+const GOOD: &str = include_str!("../../../../targets/node-ws/target.toml");
+
+fn read(text: &str) -> Result<Vec<Target>, Mistake> {
+    let flags = |flags: &[(String, String)]| match flags {
+        [] => Ok(DialectOptions::default()),
+        [(name, value)] if name == "eio" && value == "3" => {
+            Ok(DialectOptions { eio: Some(3), ..Default::default() })
+        }
+        _ => Err("unexpected argument".to_owned()),
+    };
+    file::read(Path::new("node-ws/target.toml"), text, Path::new("targets/node-ws"), &flags)
+}
+
+/// The mistake, what of the text it underlines, and its help.
+fn mistake(text: &str) -> (String, String, String) {
+    let mistake = read(text).expect_err("a mistake");
+    let label = mistake.labels().and_then(|mut labels| labels.next()).expect("a place");
+    let underlined = text[label.offset()..label.offset() + label.len()].to_owned();
+    (mistake.to_string(), underlined, mistake.help().map(|help| help.to_string()).unwrap_or_default())
+}
+
+#[test]
+fn a_variant_shares_all_but_its_start() {
+    let targets = read(GOOD).unwrap();
+    let [base, cluster] = &targets[..] else { panic!("{targets:?}") };
+    assert_eq!((base.name.as_str(), cluster.name.as_str()), ("node-ws", "node-ws-cluster"));
+    assert_eq!(cluster.start.env["WORKERS"], "{cores}");
+    assert_eq!((&base.ready, base.stop), (&cluster.ready, cluster.stop));
+    assert!(base.can(Ability::Broadcast) && !base.can(Ability::Unix));
+}
+
+#[test]
+fn only_variants_are_targets_of_a_manifest_without_a_start() {
+    let text = GOOD.replace("[start]", "[variants.1.start]");
+    let names: Vec<String> = read(&text).unwrap().into_iter().map(|target| target.name).collect();
+    assert_eq!(names, ["node-ws-1", "node-ws-cluster"]);
+}
+
+#[test]
+fn flags_are_read_as_the_command_line_reads_them() {
+    let targets = read(&format!("{GOOD}\n[variants.old]\nflags = {{ eio = 3 }}\n")).unwrap();
+    let old = targets.iter().find(|target| target.name == "node-ws-old").unwrap();
+    assert_eq!(old.flags, [("eio".to_owned(), "3".to_owned())]);
+    assert_eq!((old.speech.eio, targets[0].speech.eio), (Some(3), None));
+    let (what, underlined, help) = mistake(&format!("{GOOD}\n[variants.old]\nflags = {{ ei0 = 3 }}\n"));
+    assert_eq!((what.as_str(), underlined.as_str()), ("these are no flags for throng's clients", "3"));
+    assert_eq!(help, "unexpected argument");
+}
+
+#[test]
+fn an_unknown_key_is_underlined_beside_those_that_exist() {
+    let (what, underlined, help) = mistake(&GOOD.replace("library =", "libary ="));
+    assert_eq!((what.as_str(), underlined.as_str()), ("unknown field `libary`", "libary"));
+    assert!(help.contains("`library`") && help.contains("`endpoint`"), "{help}");
+}
+
+#[test]
+fn a_missing_key_is_named() {
+    let (what, _, _) = mistake(&GOOD.replace("language = \"JavaScript\"\n", ""));
+    assert_eq!(what, "missing field `language`");
+}
+
+#[test]
+fn values_that_throng_does_not_know_are_underlined() {
+    for (of, to, what, underlined, help) in [
+        ("\"raw\"", "\"rawr\"", "there is no dialect \"rawr\"", "\"rawr\"", "there are raw, json"),
+        (
+            "\"http\"]",
+            "\"https\"]",
+            "unknown variant `https`",
+            "\"https\"",
+            "`echo`, `broadcast`, `http`, `unix`",
+        ),
+        (
+            "\"TERM\"",
+            "\"SIGTERM\"",
+            "\"SIGTERM\" is no signal to stop with",
+            "\"SIGTERM\"",
+            "TERM, INT, QUIT, KILL",
+        ),
+        (
+            "{port}/ws\"",
+            "{prot}/ws\"",
+            "there is no placeholder {prot}",
+            "\"ws://{host}:{prot}/ws\"",
+            "{admin_port}",
+        ),
+        (
+            "\"ws://",
+            "\"wss://",
+            "this is no URL that throng can load",
+            "\"wss://{host}:{port}/ws\"",
+            "ws:// or http://",
+        ),
+        ("\"3s\"", "\"3\"", "\"3\" is not a duration", "\"3\"", ""),
+        ("= '^(ws", "= '^((ws", "this is no regular expression", "'^((ws", "unclosed group"),
+        ("[\"node\", \"main.js\"]", "[]", "the command is empty", "[]", "the program first"),
+        (
+            "[ready]\n",
+            "[ready]\ntcp = \"{host}:{port}\"\n",
+            "[ready] needs exactly one way",
+            "[ready]",
+            "give one of",
+        ),
+        (
+            "dialects = [\"raw\", \"json\", \"binary\"]",
+            "dialects = []",
+            "there is no dialect",
+            "[]",
+            "at least one",
+        ),
+    ] {
+        assert!(GOOD.contains(of), "{of}");
+        let found = mistake(&GOOD.replacen(of, to, 1));
+        assert!(found.0.starts_with(what), "{found:?}");
+        assert!(found.1.starts_with(underlined), "{found:?}");
+        assert!(found.2.contains(help), "{found:?}");
+    }
+}
+
+#[test]
+fn a_manifest_that_starts_nothing_says_so() {
+    let start = GOOD.find("[start]").unwrap();
+    let ready = GOOD.find("[ready]").unwrap();
+    let variants = GOOD.find("[variants").unwrap();
+    let (what, _, help) = mistake(&[&GOOD[..start], &GOOD[ready..variants]].concat());
+    assert_eq!(what, "there is nothing to start");
+    assert!(help.contains("[variants.NAME.start]"));
+}
+
+#[test]
+fn text_that_is_no_toml_is_underlined_too() {
+    let (what, underlined, _) = mistake("language = JavaScript\n");
+    assert!(
+        what.contains("string values must be quoted") && underlined.starts_with("JavaScript"),
+        "{what} {underlined}"
+    );
+}
+
+#[test]
+fn a_table_gets_the_line_number() {
+    let line = read(&GOOD.replace("library =", "libary =")).unwrap_err().line();
+    assert_eq!(line, "line 2: unknown field `libary`");
+}
+
+#[test]
+fn the_reference_server_speaks_everything() {
+    let throng = Target::reference();
+    assert_eq!(throng.name, REFERENCE_NAME);
+    let spoken =
+        DialectId::ALL.iter().filter(|dialect| !matches!(dialect, DialectId::Custom | DialectId::Http));
+    assert!(spoken.clone().all(|dialect| throng.dialects.contains(dialect)));
+    assert_eq!(throng.endpoint(DialectId::Raw), throng.endpoint(DialectId::Json));
+    assert!(throng.endpoint(DialectId::Actioncable).ends_with("/cable"));
+}

@@ -194,12 +194,15 @@ fn time(source: &Source<'_>, text: &Spanned<String>) -> Result<Duration, Mistake
 
 /// A time or a number, as a flag writes it, multiplied. Nothing becomes 0.
 fn shorten(value: &str, scale: f64) -> String {
-    if let Ok(count) = units::count(value) {
-        return ((count as f64 * scale).round() as u64).max(1).to_string();
+    let shortened = |number: f64| ((number * scale).round() as u64).max(1);
+    // A bare number is a count, even 0; `5m` are minutes, and no millions.
+    if let Ok(count) = value.parse::<u64>() {
+        return shortened(count as f64).to_string();
     }
-    match units::duration_ns(value) {
-        Ok(ns) => format!("{}ms", ((ns as f64 * scale / 1e6).round() as u64).max(1)),
-        Err(_) => value.to_owned(), // the command line says what is wrong with it
+    match (units::duration_ns(value), units::count(value)) {
+        (Ok(ns), _) => format!("{}ms", shortened(ns as f64 / 1e6)),
+        (_, Ok(count)) => shortened(count as f64).to_string(),
+        _ => value.to_owned(), // the command line says what is wrong with it
     }
 }
 

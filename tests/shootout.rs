@@ -1,0 +1,242 @@
+//! `throng shootout` from end to end: tiny suites over the reference server and copies of it.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use support::process::Process;
+use support::throng::{Outcome, run, throng};
+use support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(120);
+
+const SUITE: &str = r#"
+title = "A tiny suite"
+repeats = 2
+cooldown = "10ms"
+
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = { clients = 3, interval = "20ms", duration = "2s", drain-timeout = "1s" }
+shortened = ["duration"]
+figures = ["rtt.p50", "rtt.p95", "rate"]
+
+[scenario.published]
+file = "then.csv"
+column = "p50_ms"
+names = { sh-copy = "the copy" }
+
+[[scenario]]
+name = "unix"
+verb = "http"
+supports = ["http", "unix"]
+flags = { connections = 2, duration = "2s" }
+shortened = ["duration"]
+figures = ["rate", "errors"]
+"#;
+
+/// A folder with a suite and a target, which this script starts.
+struct Arena(TempDir);
+
+impl Arena {
+    fn new(script: &str) -> Arena {
+        let arena = Arena(tempfile::tempdir().unwrap());
+        let own = arena.path("targets/sh-copy");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("serve.sh"), script).unwrap();
+        let manifest = r#"
+language = "sh"
+library = "copy"
+dialects = ["raw"]
+supports = ["echo", "http"]
+endpoint = "ws://{host}:{port}/"
+version = { command = ["cat", "version"], regex = '(\d\S+)' }
+start = { command = ["sh", "serve.sh"], env = { AT = "{host}:{port}", THRONG = "{throng}" } }
+ready = { tcp = "{host}:{port}", timeout = "10s" }
+stop = { signal = "TERM", grace = "2s" }
+"#;
+        fs::write(own.join("target.toml"), manifest).unwrap();
+        fs::write(own.join("version"), "1.0").unwrap();
+        fs::create_dir(arena.path("suites")).unwrap();
+        fs::write(arena.path("suites/tiny.toml"), SUITE).unwrap();
+        fs::write(arena.path("suites/then.csv"), "target,p50_ms\nthe copy,1234\n").unwrap();
+        arena
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    fn shootout(&self, arguments: &[&str]) -> Outcome {
+        let mut command = throng(["shootout"]);
+        run(command.args(arguments).current_dir(self.0.path()), RUN_MAX)
+    }
+}
+
+const SERVE: &str = "exec \"$THRONG\" serve --listen \"$AT\"";
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn everything_is_measured_ranked_and_kept() {
+    let arena = Arena::new(SERVE);
+    let options = ["tiny", "--scale", "0.1", "--seed", "7", "--out", "kept", "--format", "json"];
+    let outcome = arena.shootout(&options);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let json = outcome.json();
+    let [echo, unix] = &json["scenarios"].as_array().unwrap()[..] else { panic!("{outcome}") };
+    assert_eq!(echo["standings"].as_array().unwrap().len(), 2, "{outcome}");
+    assert_eq!(unix["standings"].as_array().unwrap().len(), 1, "the copy has no unix socket: {outcome}");
+    for standing in echo["standings"].as_array().unwrap() {
+        assert!(
+            standing["place"].is_u64() && standing["share"].is_f64() && standing["low"].is_f64(),
+            "{standing}"
+        );
+    }
+    let cells = lines(&arena.path("kept/cells.jsonl"));
+    assert_eq!(cells.len(), 6);
+    assert!(cells[3..].iter().all(|cell| cell["repeat"] == 2), "rounds are interleaved");
+    let results: Value =
+        serde_json::from_str(&fs::read_to_string(arena.path("kept/echo/sh-copy-2.json")).unwrap()).unwrap();
+    assert_eq!(results["target"]["name"], "sh-copy");
+    assert_eq!(results["target"]["version"], "1.0");
+    assert_eq!(results["steps"][0]["duration_s"], 0.2, "a tenth of two seconds");
+    let command: Vec<&str> =
+        results["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(command[..2], ["throng", "echo"]);
+    assert!(command.contains(&"--duration=200ms"), "{command:?}");
+
+    let report = fs::read_to_string(arena.path("kept/report.md")).unwrap();
+    assert!(report.starts_with("# A tiny suite\n"), "{report}");
+    assert!(
+        report.contains("Shortened: times and counts that the suite names, and its pauses, are 0.1 of"),
+        "{report}"
+    );
+    let row = report.lines().find(|line| line.contains("sh-copy")).expect("its row");
+    assert!(row.contains("| 1,234 |"), "then stands beside now: {row}");
+
+    let again = arena.shootout(&options);
+    assert!(again.code == Some(1) && again.stderr.contains("has a shootout in it already"), "{again}");
+}
+
+#[test]
+fn a_shootout_goes_on_after_the_last_that_was_finished() {
+    let arena = Arena::new(SERVE);
+    let mut command = throng(["shootout", "tiny", "--scale", "0.2", "--out", "kept"]);
+    let mut process = Process::start(command.current_dir(arena.0.path()));
+    let done =
+        || fs::read_to_string(arena.path("kept/cells.jsonl")).is_ok_and(|text| text.lines().count() >= 2);
+    assert!(wait_until(RUN_MAX, done), "no measurement is finished");
+    process.signal(Signal::INT);
+    let status = process.wait(RUN_MAX).expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    let before = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
+    assert!(before.lines().count() < 6, "it was interrupted");
+    // What a crash in the middle of a line leaves.
+    fs::write(arena.path("kept/cells.jsonl"), format!("{before}{{\"scenario\":\"ec")).unwrap();
+
+    let outcome = arena.shootout(&["--resume", "kept"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
+    assert!(after.starts_with(&before), "what was measured is kept\n{after}");
+    assert_eq!(lines(&arena.path("kept/cells.jsonl")).len(), 6);
+    assert!(
+        fs::read_to_string(arena.path("kept/report.md")).unwrap().contains("| 1,234 |"),
+        "then is there still"
+    );
+
+    fs::write(arena.path("targets/sh-copy/version"), "2.0").unwrap();
+    let other = arena.shootout(&["--resume", "kept"]);
+    assert!(other.code == Some(2) && other.stderr.contains("sh-copy was 1.0 and is 2.0 now"), "{other}");
+}
+
+#[test]
+fn a_server_that_dies_costs_its_own_measurement() {
+    // The check is over before it dies; the measurement is not.
+    let arena = Arena::new(
+        "\"$THRONG\" serve --listen \"$AT\" & server=$!\n\
+         sleep 5 & nap=$!\n\
+         trap 'kill $server $nap; exit' TERM\n\
+         wait $nap\n\
+         kill -9 $server; echo out of memory; exit 7\n",
+    );
+    let suite = SUITE.replace("\"2s\", drain", "\"30s\", drain").replace("repeats = 2", "repeats = 1");
+    fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
+    let outcome = arena.shootout(&["tiny", "--scale", "0.2", "--out", "kept", "--format", "md"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let cells = lines(&arena.path("kept/cells.jsonl"));
+    let cell = cells.iter().find(|cell| cell["target"] == "sh-copy").expect("its cell");
+    assert_eq!(cell["trouble"]["stage"], "measure", "{outcome}");
+    assert_eq!(cell["trouble"]["reason"], "the server exited with 7; it said: out of memory");
+    let row = outcome.stdout.lines().find(|line| line.contains("sh-copy")).expect("its row");
+    assert!(row.contains("1 of 1 failed: measure: the server exited with 7"), "{row}");
+    assert!(outcome.stdout.contains("places are by value alone"), "{outcome}");
+}
+
+#[test]
+fn who_does_not_pass_the_gate_is_not_timed() {
+    let arena = Arena::new("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=1/1");
+    let outcome = arena.shootout(&["tiny", "--scale", "0.05", "--repeats", "1", "--out", "kept"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.contains("Not measured\nsh-copy: check: raw: "), "{outcome}");
+    assert!(lines(&arena.path("kept/cells.jsonl")).iter().all(|cell| cell["target"] == "throng"));
+}
+
+#[test]
+fn a_mistake_in_a_suite_is_underlined() {
+    let arena = Arena::new(SERVE);
+    for (of, to, parts) in [
+        (
+            "interval = ",
+            "intervall = ",
+            ["throng echo has no flag --intervall", "tiny.toml:11", "its flags are"],
+        ),
+        (
+            "duration = \"2s\", drain",
+            "duration = \"2 days\", drain",
+            ["invalid value", "tiny.toml:11", "duration"],
+        ),
+        (
+            "verb = \"echo\"",
+            "verb = \"serve\"",
+            ["is no verb that loads a server", "tiny.toml:8", "broadcast"],
+        ),
+    ] {
+        assert!(SUITE.contains(of));
+        fs::write(arena.path("suites/tiny.toml"), SUITE.replacen(of, to, 1)).unwrap();
+        let outcome = arena.shootout(&["tiny"]);
+        assert_eq!(outcome.code, Some(2), "{outcome}");
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "no {part:?}\n{outcome}");
+        }
+    }
+    let missing = arena.shootout(&["wsdemos"]);
+    assert!(missing.code == Some(2) && missing.stderr.contains("suites/wsdemos.toml"), "{missing}");
+}
+
+#[test]
+fn the_suites_that_come_with_throng_pass_its_command_line() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites");
+    let arena = Arena::new(SERVE);
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        // The targets are looked for after the suite was read, and before anything is started.
+        let suite = entry.path().display().to_string();
+        let outcome = arena.shootout(&[&suite, "--targets", "nobody"]);
+        assert!(outcome.stderr.contains("there is no target \"nobody\""), "{suite}: {outcome}");
+    }
+}

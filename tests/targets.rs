@@ -1,0 +1,216 @@
+//! `throng targets` with servers that do everything wrong that a server can do wrong, and what is left of them.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use support::process::Process;
+use support::throng::{Outcome, run, throng};
+use support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// A manifest around a start command. The reference server stands in for servers of others.
+fn manifest(command: &str) -> String {
+    format!(
+        r#"
+language = "sh"
+library = "none"
+dialects = ["raw", "json"]
+supports = ["echo", "broadcast", "http"]
+endpoint = "ws://{{host}}:{{port}}/"
+version = {{ command = ["sh", "-c", "echo 1.2.3"], regex = '(\d\S+)' }}
+start = {{ command = {command}, env = {{ AT = "{{host}}:{{port}}", THRONG = "{{throng}}" }} }}
+ready = {{ http = "http://{{host}}:{{port}}/", timeout = "2s" }}
+stop = {{ signal = "TERM", grace = "1s" }}
+"#
+    )
+}
+
+/// A folder with one target, `sh-none`, whose script this is.
+fn target(script: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("sh-none");
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("serve.sh"), script).unwrap();
+    fs::write(own.join("target.toml"), manifest(r#"["sh", "serve.sh"]"#)).unwrap();
+    folder
+}
+
+fn targets(folder: &TempDir, arguments: &[&str]) -> Outcome {
+    let mut command = throng(["targets", "--targets-dir"]);
+    run(command.arg(folder.path()).args(arguments), RUN_MAX)
+}
+
+/// Checks the target with this script, and gives the reason for its failing.
+fn failing(script: &str) -> String {
+    let folder = target(script);
+    let outcome = targets(&folder, &["check", "sh-none", "--format", "json"]);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    let rows = outcome.json();
+    assert_eq!(rows[0]["verdict"], "fails", "{outcome}");
+    assert!(!is_running(folder.path()), "something of it still runs");
+    rows[0]["reason"].as_str().unwrap().to_owned()
+}
+
+/// Whether a process runs in the target's folder.
+fn is_running(folder: &Path) -> bool {
+    let own = folder.join("sh-none").canonicalize().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let runs_there = |path: std::path::PathBuf| {
+        fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd == own)
+            // A zombie has no command line.
+            && fs::read(path.join("cmdline")).is_ok_and(|line| !line.is_empty())
+    };
+    processes.map(|entry| entry.path()).any(runs_there)
+}
+
+#[test]
+fn a_server_that_does_it_right_passes() {
+    let folder = target("exec \"$THRONG\" serve --listen \"$AT\"");
+    let outcome = targets(&folder, &["check", "sh-none", "--format", "json"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let rows = outcome.json();
+    assert_eq!((&rows[0]["verdict"], &rows[0]["version"]), (&"passes".into(), &"1.2.3".into()));
+    assert!(!is_running(folder.path()));
+}
+
+#[test]
+fn one_that_never_gets_ready_is_given_up() {
+    let reason = failing("echo still thinking; exec sleep 60");
+    assert!(reason.starts_with("ready: not ready after 2s"), "{reason}");
+    assert!(reason.contains("it said: still thinking"), "{reason}");
+}
+
+#[test]
+fn one_that_dies_at_once_is_quoted() {
+    assert_eq!(failing("echo no config >&2; exit 3"), "start: the server exited with 3; it said: no config");
+}
+
+#[test]
+fn one_that_listens_elsewhere_is_told_where() {
+    let reason = failing("exec \"$THRONG\" serve --port 0");
+    assert!(reason.starts_with("ready: ") && reason.contains("; it listens on 127.0.0.1:"), "{reason}");
+}
+
+#[test]
+fn one_that_answers_wrongly_gets_no_number() {
+    let reason = failing("exec \"$THRONG\" serve --listen \"$AT\" --fault dup=1/1");
+    assert!(reason.starts_with("check: "), "{reason}");
+}
+
+#[test]
+fn one_that_ignores_the_signal_is_killed() {
+    let reason = failing("trap '' TERM; \"$THRONG\" serve --listen \"$AT\" & while :; do sleep 1; done");
+    assert_eq!(reason, "stop: still running 1s after SIGTERM");
+}
+
+#[test]
+fn one_that_leaves_a_daemon_behind_is_found_out() {
+    let reason = failing("setsid sleep 300 & exec \"$THRONG\" serve --listen \"$AT\"");
+    assert_eq!(reason, "stop: left a process behind, which was killed");
+}
+
+#[test]
+fn a_log_does_not_fill_the_disk() {
+    let folder = target("yes 'a line for every message' & exec \"$THRONG\" serve --listen \"$AT\"");
+    targets(&folder, &["check", "sh-none"]);
+    let log = folder.path().join("sh-none/server.log");
+    let bytes = fs::metadata(&log).unwrap().len();
+    assert!((16 << 20..17 << 20).contains(&bytes), "{bytes} bytes");
+    assert!(fs::read_to_string(&log).unwrap().ends_with("[the log is full: the rest was dropped]\n"));
+    assert!(!is_running(folder.path()));
+}
+
+#[test]
+fn nothing_outlives_throng_however_it_ends() {
+    for signal in [Signal::INT, Signal::KILL] {
+        let folder = target("sleep 300 & exec \"$THRONG\" serve --listen \"$AT\"");
+        let mut command = throng(["targets", "start", "sh-none", "--targets-dir"]);
+        let mut process = Process::start(command.arg(folder.path()));
+        assert!(wait_until(RUN_MAX, || is_running(folder.path())), "it does not start");
+        assert!(wait_until(RUN_MAX, || folder.path().join("sh-none/server.log").exists()));
+        process.signal(signal);
+        let status = process.wait(RUN_MAX).expect("throng ends");
+        if signal == Signal::INT {
+            assert_eq!(status.code(), Some(130));
+        }
+        assert!(
+            wait_until(RUN_MAX, || !is_running(folder.path())),
+            "something outlives throng after {signal:?}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_no_failure() {
+    let folder = target("exit 1");
+    let path = folder.path().join("sh-none/target.toml");
+    let lacking = fs::read_to_string(&path).unwrap()
+        + "[[requires]]\ncommand = [\"no-such-program\", \"--version\"]\nmissing = \"a program nobody has\"\n";
+    fs::write(&path, &lacking).unwrap();
+    let outcome = targets(&folder, &["check", "--all", "--format", "json"]);
+    let rows = outcome.json();
+    let row = |name: &str| -> Value {
+        rows.as_array().unwrap().iter().find(|row| row["name"] == name).expect("its row").clone()
+    };
+    assert_eq!((outcome.code, &row("throng")["verdict"]), (Some(0), &"passes".into()), "{outcome}");
+    assert_eq!(row("sh-none")["verdict"], "unavailable");
+    let reason = "requires: needs a program nobody has; tried: no-such-program --version";
+    assert_eq!(row("sh-none")["reason"], reason);
+}
+
+#[test]
+fn an_installation_that_fails_is_a_row_with_its_last_line() {
+    let folder = target("exit 1");
+    let path = folder.path().join("sh-none/target.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("echo 1.2.3", "cat version")
+        + "[install]\ncommand = [\"sh\", \"-c\", \"echo fetching; echo registry is down >&2; exit 1\"]\n";
+    fs::write(&path, &text).unwrap();
+    let outcome = targets(&folder, &["install", "sh-none", "--format", "json"]);
+    assert_eq!(outcome.json()[0]["verdict"], "unavailable", "{outcome}");
+    assert!(outcome.json()[0]["reason"].as_str().unwrap().ends_with(": registry is down"), "{outcome}");
+    let log = fs::read_to_string(folder.path().join("sh-none/install.log")).unwrap();
+    assert_eq!(log, "fetching\nregistry is down\n");
+    // The next time it works, once.
+    let text = text.replace("echo registry is down >&2; exit 1", "echo 4.5 > version");
+    fs::write(&path, text).unwrap();
+    let outcome = targets(&folder, &["install", "sh-none", "--format", "json"]);
+    assert_eq!(outcome.json()[0]["version"], "4.5", "{outcome}");
+}
+
+#[test]
+fn a_mistake_in_a_manifest_is_underlined() {
+    let folder = target("exit 1");
+    let path = folder.path().join("sh-none/target.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("supports", "suports");
+    fs::write(&path, text).unwrap();
+    let outcome = targets(&folder, &["check", "sh-none"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    for part in ["unknown field `suports`", "target.toml:5:1", "suports = [\"echo\"", "`supports`"] {
+        assert!(outcome.stderr.contains(part), "no {part:?}\n{outcome}");
+    }
+    let listed = targets(&folder, &["list"]);
+    assert!(listed.stdout.contains("line 5: unknown field `suports`"), "{listed}");
+}
+
+#[test]
+fn without_a_folder_of_targets_it_says_what_to_do() {
+    let empty = tempfile::tempdir().unwrap();
+    let outcome = run(throng(["targets", "list"]).current_dir(empty.path()), RUN_MAX);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(
+        outcome.stderr.contains("--targets-dir: there is no folder \"targets\" here or above"),
+        "{outcome}"
+    );
+    let outcome = run(throng(["targets", "check"]).args(["--targets-dir"]).arg(empty.path()), RUN_MAX);
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("say --all"), "{outcome}");
+    let unknown = run(throng(["targets", "check", "nobody", "--targets-dir"]).arg(empty.path()), RUN_MAX);
+    assert!(unknown.stderr.contains("there is no target \"nobody\"; there are throng"), "{unknown}");
+}
