@@ -49,10 +49,15 @@ def broadcast(dialect: str, clients: int) -> run.Pair:
 
 def idle(dialect: str, clients: int) -> run.Pair:
     tool = tools.throng(
-        (clients // 10, clients), lambda step: step["clients"], "idle", f"--dialect={dialect}", "--clients={}",
+        (clients, 3 * clients), lambda step: step["clients"], "idle", f"--dialect={dialect}", "--clients={}",
         "--connect-rate=5000", "--duration=1s"
     )
     return run.Pair(tools.THRONG_SERVE, at(tool, PATHS[dialect]))
+
+
+def resident_bytes(run_: run.Run) -> float:
+    """What throng saw of itself while it held the clients. The peak of its process is that of its start."""
+    return tools.last_step(run_.output)["generator"]["rss_bytes_peak"]
 
 
 def main() -> int:
@@ -74,7 +79,7 @@ def main() -> int:
     print("| dialect | generator: CPU per copy | × json | server: CPU per copy | × json | generator: memory per idle client |")
     print("|---|---|---|---|---|---|")
     generator, server = (run.Row("", "µs", figure, []) for figure in (run.CLIENT_CPU, run.SERVER_CPU))
-    memory = run.Row("", "B", run.CLIENT_MEMORY, [])
+    memory = run.Row("", "B", run.per_unit(resident_bytes, 1), [])
     json_generator, json_server = (bench.cell(row, copies["json"])[0] for row in (generator, server))
     for dialect in PATHS:
         cells = [dialect]
