@@ -422,8 +422,14 @@ impl Session {
         loop {
             let handled = match receiver.next(&cfg.limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
-                // Our close is out: whatever else the client says, nothing may be answered.
-                Ok(Some(Incoming::Message(_))) if sender.is_closed() => Ok(()),
+                // Our close is out: whatever else the client says is judged, but nothing may be answered.
+                Ok(Some(Incoming::Message(message))) if sender.is_closed() => {
+                    let out = io.out(0);
+                    let start = out.len();
+                    let judged = message.append_to(out);
+                    out.truncate(start);
+                    judged
+                }
                 Ok(Some(Incoming::Message(message))) => {
                     let out = io.out(0);
                     let start = frame::open(out, End::Server);

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Fake, Happened, frame, plain};
-use wire::{Failure, Server, ServerConfig};
+use common::{Fake, Happened, frame, plain, serve_at};
+use wire::{Failure, Reason, Server, ServerConfig};
 
 fn text(payload: &str) -> Vec<u8> {
     plain(0x81, payload.as_bytes())
@@ -96,4 +96,17 @@ fn the_benchmark_over_a_websocket_with_frames_and_without() {
     let (out, events, _) = serve("/sockjs/0/a/websocket", &masked(&format!("[\"x\",\"{string}\",\"y\"]")));
     assert_eq!(out, [text("o"), text(&format!("a[\"x\",\"{}\",\"y\"]", as_string(&result)))].concat());
     assert_eq!(events.len(), 2 + 5);
+}
+
+#[test]
+fn what_comes_after_a_close_is_judged_the_same_in_any_portions() {
+    let outcome = serve_at(
+        &ServerConfig::default(),
+        "/close/0/a/websocket",
+        "",
+        &frame(0x81, Some([1, 2, 3, 4]), b"a\xff"),
+    );
+    assert_eq!(outcome.result, Err(Failure::Protocol(Reason::BadUtf8)));
+    let outcome = serve_at(&ServerConfig::default(), "/close/0/a/websocket", "", &masked(r#"["a"]"#));
+    assert_eq!(outcome.result, Ok(()));
 }
