@@ -5,10 +5,12 @@ mod support;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use support::node::Scripts;
 use support::process::Process;
+use support::target::{Unavailable, complete};
 use support::throng::{run, throng};
 use support::{free_address, is_listening, skip, wait_until};
 
@@ -71,10 +73,38 @@ fn a_report_works_in_a_browser() {
     let outcome = run(throng(["report"]).arg(&path).arg("--html").arg(&page), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(std::fs::metadata(&page).unwrap().len() < 1_000_000);
-    let charts =
-        ["percentiles", "steps", "boxes", "errors", "latency-over-time", "rates", "resources", "threads"];
+    let charts = [
+        "percentiles",
+        "steps",
+        "boxes",
+        "errors",
+        "latency-over-time",
+        "rates",
+        "resources",
+        "threads",
+        "density",
+    ];
     let page = page.to_str().unwrap();
     scripts.run("report.js", &[&[&chromium, page][..], &charts].concat());
+}
+
+#[test]
+fn the_committed_script_is_what_its_sources_give() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/page");
+    let npm = |arguments: &[&str]| complete(Command::new("npm").args(arguments).current_dir(&page));
+    if let Err(unavailable) = npm(&["ci", "--no-audit", "--no-fund"]) {
+        return skip("the report's script", &unavailable.0);
+    }
+    let built = tempfile::tempdir().unwrap();
+    let out = built.path().to_str().unwrap();
+    if let Err(Unavailable(why)) = npm(&["run", "build", "--", "--outDir", out, "--emptyOutDir"]) {
+        panic!("{why}");
+    }
+    for file in ["report.js", "report.sha256"] {
+        let committed = std::fs::read(page.join("dist").join(file)).unwrap();
+        let is_same = committed == std::fs::read(built.path().join(file)).unwrap();
+        assert!(is_same, "dist/{file} is not what src/ gives: run make page, and commit it");
+    }
 }
 
 #[test]
@@ -125,6 +155,13 @@ impl Ui {
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line");
         (status, answer)
     }
+}
+
+#[test]
+fn a_live_run_is_watched_from_start_to_end() {
+    let Some((scripts, chromium)) = browser() else { return };
+    let ui = Ui::start();
+    scripts.run("ui.js", &[&chromium, &format!("http://{}/", ui.address)]);
 }
 
 #[test]

@@ -457,7 +457,7 @@ fn kernel_bytes() -> Option<u64> {
 }
 
 fn progress(merge: &mut Merge, phase: &'static str) -> Progress {
-    let second = merge.last_second().cloned();
+    let second = if merge.is_loading() { merge.last_second().cloned() } else { None };
     let totals = merge.totals();
     Progress {
         phase,

@@ -41,7 +41,9 @@ pub struct Merge {
     usable: HashMap<u16, u32>,
     second: Delta,
     second_number: u64,
+    /// Of the phase: connecting, then the load.
     seconds: Vec<Second>,
+    connecting: Vec<Second>,
     settled: Vec<Settled>,
     /// What each worker has counted.
     counts: HashMap<u16, Counts>,
@@ -64,6 +66,7 @@ impl Merge {
             second: Delta::default(),
             second_number: 0,
             seconds: Vec::new(),
+            connecting: Vec::new(),
             settled: Vec::new(),
             counts: HashMap::new(),
             lost: HashSet::new(),
@@ -73,6 +76,9 @@ impl Merge {
     /// Connecting ended at `grown_ns`; the load begins at `go_ns`. How busy the workers were with handshakes says
     /// nothing about the load.
     pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
+        self.end_second();
+        self.connecting = std::mem::take(&mut self.seconds);
+        self.second_number = 0;
         self.totals.figures.loop_lag = Histogram::new();
         self.grown.to_ns = grown_ns;
         self.grown.connected = self.totals.counts.connected;
@@ -84,11 +90,14 @@ impl Merge {
         self.totals.merge(delta);
         self.usable.insert(delta.worker, delta.usable);
         self.counts.entry(delta.worker).or_default().merge(&delta.counts);
-        if delta.at_ns < self.go_ns {
+        let phase_ns = if self.is_loading() { self.go_ns } else { self.grown.from_ns };
+        if delta.at_ns < phase_ns {
             return false;
         }
-        self.usage.entry(delta.worker).or_default().merge(&delta.usage);
-        let number = (delta.at_ns - self.go_ns + NS_PER_S / 2) / NS_PER_S;
+        if self.is_loading() {
+            self.usage.entry(delta.worker).or_default().merge(&delta.usage);
+        }
+        let number = (delta.at_ns - phase_ns + NS_PER_S / 2) / NS_PER_S;
         let is_new = number > self.second_number;
         if is_new {
             self.end_second();
@@ -106,6 +115,11 @@ impl Merge {
             self.settled.retain(|settled| settled.worker != worker);
             self.lost.insert(worker);
         }
+    }
+
+    /// Whether the load has begun.
+    pub fn is_loading(&self) -> bool {
+        self.go_ns != u64::MAX
     }
 
     /// Adds a worker's books.
@@ -130,7 +144,7 @@ impl Merge {
         self.usable.values().map(|&n| u64::from(n)).sum()
     }
 
-    /// The rows so far; the last may still get what the crew knows of the server.
+    /// The rows of the phase so far; the last may still get what the crew knows of the server.
     pub fn last_second(&mut self) -> Option<&mut Second> {
         self.seconds.last_mut()
     }
@@ -138,6 +152,9 @@ impl Merge {
     /// The step. `interrupted`: it was cut short, so that what is not in yet is under way rather than lost.
     pub fn finish(mut self, now_ns: u64, interrupted: bool) -> Step {
         self.end_second();
+        if !self.is_loading() {
+            self.connecting = std::mem::take(&mut self.seconds);
+        }
         let mut counts = self.totals.counts;
         let completion = self.account(&mut counts, now_ns, interrupted);
         let duration_ns = self.duration_ns(now_ns, interrupted);
@@ -168,6 +185,7 @@ impl Merge {
             counts,
             errors: totals.errors,
             generator: Some(generator),
+            connecting: self.connecting,
             series: self.seconds,
             ..Step::default()
         }
@@ -238,12 +256,13 @@ impl Merge {
             return;
         }
         let main = match self.workload {
+            _ if !self.is_loading() => &second.figures.handshake,
             Workload::Echo => &second.figures.rtt,
             Workload::Broadcast => &second.figures.delivery,
         };
         let quantile = |q| (!main.is_empty()).then(|| main.quantile_ns(q));
         let usage = second.usage;
-        let workers = self.usage.len().max(1) as f64;
+        let workers = self.usable.len().max(1) as f64;
         let cpu = (usage.wall_ns > 0).then(|| PERCENT * usage.cpu_ns as f64 / usage.wall_ns as f64 * workers);
         self.seconds.push(Second {
             t_ns: second.at_ns.saturating_sub(self.epoch_ns),
@@ -255,6 +274,7 @@ impl Merge {
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
             max_ns: (!main.is_empty()).then(|| main.max_ns()),
+            density: stats::density::cells(main),
             server_cpu_percent: None,
             server_rss_bytes: None,
             generator_cpu_percent: cpu,

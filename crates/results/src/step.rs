@@ -41,6 +41,8 @@ pub struct Step {
     pub generator: Option<GeneratorUse>,
     /// What was left of the machine.
     pub machine: Option<MachineUse>,
+    /// One row a second while clients connected; its percentiles and density are of the handshake.
+    pub connecting: Vec<Second>,
     /// One row a second.
     pub series: Vec<Second>,
     /// The limits asked for, each kept or broken.
@@ -209,6 +211,8 @@ pub struct Second {
     pub p99_ns: Option<u64>,
     /// Maximum.
     pub max_ns: Option<u64>,
+    /// Where its samples lie: cells of [`stats::density`] and how many each holds.
+    pub density: Vec<(u8, u64)>,
     /// The server's CPU, 100 for one full core.
     pub server_cpu_percent: Option<f64>,
     /// The server's resident memory at its end.

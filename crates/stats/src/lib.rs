@@ -6,6 +6,7 @@
 pub mod accounting;
 pub mod capacity;
 pub mod compare;
+pub mod density;
 pub mod errors;
 pub mod fit;
 pub mod histogram;

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use serde::Serialize;
-use tempfile::TempDir;
+use serde::{Deserialize, Serialize};
+use store::Store;
 use tokio::sync::watch;
 
 use crate::Options;
@@ -35,7 +35,7 @@ pub(crate) struct Job {
 /// What is known of a run.
 #[derive(Default)]
 pub(crate) struct Log {
-    /// JSON, a second or a step each.
+    /// What `throng --stream` writes: JSON, a second or a step each.
     pub(crate) lines: Vec<String>,
     pub(crate) end: Option<End>,
     remarks: VecDeque<String>,
@@ -93,11 +93,8 @@ impl Drop for Jobs {
 
 impl Job {
     fn start(number: usize, options: &Options, words: &[String], command: String) -> io::Result<Arc<Job>> {
-        // The run leaves its file here too, which says what its id is.
-        let left = tempfile::tempdir()?;
         let mut process = Command::new(&options.program);
-        process.args(words).args(["--stream", "-", "--no-report"]);
-        process.arg("--out").arg(left.path()).arg("--store").arg(&options.store);
+        process.args(words).args(["--stream", "-", "--no-report", "--store"]).arg(&options.store);
         process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = net::signals::end_with_parent(&mut process).spawn()?;
         let stdout = child.stdout.take().expect("piped");
@@ -112,10 +109,11 @@ impl Job {
         let told = job.clone();
         let remarks = thread::spawn(move || told.read(stderr, Log::remark));
         let told = job.clone();
+        let store = options.store.clone();
         thread::spawn(move || {
             told.read(stdout, Log::row);
             let _ = remarks.join();
-            told.finish(left);
+            told.finish(store);
         });
         Ok(job)
     }
@@ -151,12 +149,12 @@ impl Job {
     }
 
     /// Its output has ended, so that it has, or is about to.
-    fn finish(&self, left: TempDir) {
+    fn finish(&self, store: PathBuf) {
         let status = locked(&self.child).take().and_then(|mut child| child.wait().ok());
         let mut log = self.log();
         let said = Vec::from(std::mem::take(&mut log.remarks)).join("\n");
-        log.end =
-            Some(End { code: status.and_then(|status| status.code()), run: run_left_in(left.path()), said });
+        let run = log.lines.first().and_then(|line| kept_as(line, store));
+        log.end = Some(End { code: status.and_then(|status| status.code()), run, said });
         drop(log);
         self.changed.send_replace(());
     }
@@ -177,11 +175,14 @@ impl Log {
     }
 }
 
-/// The id of the run whose results file is there.
-fn run_left_in(directory: &Path) -> Option<String> {
-    let paths = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
-    let results = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-    results.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).next()
+/// The id that is in every line, if the store has that run.
+fn kept_as(line: &str, store: PathBuf) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Line {
+        run: String,
+    }
+    let Line { run } = serde_json::from_str(line).ok()?;
+    Store::open(&store).and_then(|store| store.find(&run)).ok()
 }
 
 /// A handler that panicked has left nothing half done here.

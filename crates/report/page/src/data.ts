@@ -37,6 +37,8 @@ export interface Step {
   figures: Partial<Record<FigureName, Figure>>;
   errors: Record<string, number>;
   server?: { cpu?: number; rss?: number; threads: Thread[] };
+  /** While clients connect; percentiles and density are of the handshake. */
+  connecting: Series;
   series: Series;
 }
 
@@ -76,6 +78,8 @@ export interface Series {
   p95: Column;
   p99: Column;
   max: Column;
+  /** By row: cell and samples, in turn. Cell k begins at 10^(k/8) µs. */
+  density?: number[][];
   server_cpu?: Column;
   server_rss?: Column;
   generator_cpu?: Column;

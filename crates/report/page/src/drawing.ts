@@ -57,18 +57,22 @@ export function line(k: number, name: string, data: (number | null)[][], colours
   };
 }
 
+/** Named rather than inherited: the text is measured before it is in the page. */
+const FONT = "system-ui, -apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", sans-serif";
+
 /** What all charts have in common. */
 export function base({ colours, narrow }: View, parts: Record<string, unknown>): EChartsCoreOption {
   return {
     animation: false,
-    textStyle: { fontFamily: "inherit", color: colours.text },
-    grid: { left: narrow ? 52 : 64, right: narrow ? 16 : 28, top: 44, bottom: 52 },
+    textStyle: { fontFamily: FONT, color: colours.text },
+    grid: { left: narrow ? 52 : 64, right: narrow ? 16 : 28, top: 58, bottom: 52 },
     legend: {
       type: "scroll",
       top: 4,
       left: 0,
       itemWidth: 22,
       itemHeight: 9,
+      itemGap: 16,
       textStyle: { color: colours.text },
       pageTextStyle: { color: colours.muted },
       pageIconColor: colours.text,
@@ -100,6 +104,15 @@ export function axis({ colours }: View, name: string, parts: Record<string, unkn
     axisLabel: { color: colours.muted, hideOverlap: true, ...(axisLabel as object) },
     ...rest,
   };
+}
+
+/** The run's own clock, from and to whole seconds. */
+export function clock(view: View): Record<string, unknown> {
+  return axis(view, "seconds from the start of the run", {
+    type: "value",
+    min: ({ min }: { min: number }) => Math.floor(min),
+    max: ({ max }: { max: number }) => Math.ceil(max),
+  });
 }
 
 /** A vertical axis; its name stands above it, where it can be read without turning the head. */

@@ -9,10 +9,11 @@ import { count, duration, percent, rate } from "./format";
 import { NARROW, follow } from "./report";
 import { colours } from "./theme";
 
-/** A line of `--stream -`: a second of the run, or a step that has ended. */
+/** A line of `--stream -`, of which only the seconds are drawn. */
 interface Row {
+  event: "start" | "second" | "step" | "end";
   t_s?: number;
-  clients?: number;
+  usable?: number;
   sent?: number;
   received?: number;
   errors?: number;
@@ -20,9 +21,9 @@ interface Row {
   p95_ms?: number;
   p99_ms?: number;
   max_ms?: number;
-  server_cpu?: number;
-  generator_cpu?: number;
-  step?: { clients: number; bottleneck?: string; marks?: string[] };
+  server_cpu_percent?: number;
+  server_rss_bytes?: number;
+  generator_cpu_percent?: number;
 }
 
 /** How the run ended. */
@@ -74,8 +75,9 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
   source.addEventListener("rows", (event) => {
     for (const line of (event as MessageEvent<string>).data.split("\n")) {
       const row = JSON.parse(line) as Row;
+      if (row.event !== "second") continue;
       add(run, row);
-      if (row.t_s !== undefined) now(place.querySelector<HTMLElement>("#now")!, row);
+      now(place.querySelector<HTMLElement>("#now")!, row);
     }
     changed();
   });
@@ -87,10 +89,9 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
 }
 
 function add(run: Run, row: Row): void {
-  if (row.t_s === undefined) return;
   const series = run.steps[0]!.series;
-  series.t.push(row.t_s);
-  series.clients.push(row.clients ?? 0);
+  series.t.push(row.t_s ?? 0);
+  series.clients.push(row.usable ?? 0);
   series.sent.push(row.sent ?? 0);
   series.received.push(row.received ?? 0);
   series.errors.push(row.errors ?? 0);
@@ -98,22 +99,26 @@ function add(run: Run, row: Row): void {
   series.p95.push(row.p95_ms ?? null);
   series.p99.push(row.p99_ms ?? null);
   series.max.push(row.max_ms ?? null);
-  series.server_cpu!.push(row.server_cpu ?? null);
-  series.generator_cpu!.push(row.generator_cpu ?? null);
+  series.server_cpu!.push(row.server_cpu_percent ?? null);
+  series.server_rss!.push(row.server_rss_bytes ?? null);
+  series.generator_cpu!.push(row.generator_cpu_percent ?? null);
 }
+
+const said = (value: number | undefined, format: (value: number) => string) =>
+  value === undefined ? undefined : format(value);
 
 /** The last second in figures. */
 function now(list: HTMLElement, row: Row): void {
   const known: [string, string | undefined][] = [
-    ["time", row.t_s === undefined ? undefined : `${row.t_s.toFixed(0)}s`],
-    ["clients", row.clients === undefined ? undefined : count(row.clients)],
-    ["sent", row.sent === undefined ? undefined : rate(row.sent)],
-    ["received", row.received === undefined ? undefined : rate(row.received)],
-    ["p50", row.p50_ms === undefined ? undefined : duration(row.p50_ms)],
-    ["p99", row.p99_ms === undefined ? undefined : duration(row.p99_ms)],
-    ["errors", row.errors === undefined ? undefined : count(row.errors)],
-    ["server CPU", row.server_cpu === undefined ? undefined : percent(row.server_cpu)],
-    ["generator CPU", row.generator_cpu === undefined ? undefined : percent(row.generator_cpu)],
+    ["time", said(row.t_s, (seconds) => `${seconds.toFixed(0)}s`)],
+    ["clients", said(row.usable, count)],
+    ["sent", said(row.sent, rate)],
+    ["received", said(row.received, rate)],
+    ["p50", said(row.p50_ms, duration)],
+    ["p99", said(row.p99_ms, duration)],
+    ["errors", said(row.errors, count)],
+    ["server CPU", said(row.server_cpu_percent, percent)],
+    ["generator CPU", said(row.generator_cpu_percent, percent)],
   ];
   list.replaceChildren(
     ...known.flatMap(([label, value]) => {
@@ -139,10 +144,12 @@ function ended(place: HTMLElement, state: HTMLElement, end: End): void {
 }
 
 function emptyRun(): Run {
-  const series: Series = {
+  const series = (): Series => ({
     per_row: 1, t: [], clients: [], sent: [], received: [], errors: [], p50: [], p95: [], p99: [], max: [],
-    server_cpu: [], generator_cpu: [],
+    server_cpu: [], server_rss: [], generator_cpu: [],
+  });
+  const step: Step = {
+    clients: 0, start: 0, duration: 0, kept: true, figures: {}, errors: {}, connecting: series(), series: series(),
   };
-  const step: Step = { clients: 0, start: 0, duration: 0, kept: true, figures: {}, errors: {}, series };
   return { id: "", name: "this run", scenario: "", dialect: "", shown: 0, steps: [step], levels: [] };
 }

@@ -74,6 +74,7 @@ struct StepData {
     errors: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<ServerData>,
+    connecting: SeriesData,
     series: SeriesData,
 }
 
@@ -99,7 +100,8 @@ struct PublishedData {
 
 /// The page's data as JSON.
 pub(super) fn json(runs: &[Run], published: &[Published]) -> String {
-    let rows_max = rows_per_step(runs.iter().map(|run| run.steps.len()).sum());
+    // A step has two series: while clients connect, and under load.
+    let rows_max = rows_per_step(2 * runs.iter().map(|run| run.steps.len()).sum::<usize>());
     let names = view::names(runs);
     let page = PageData {
         runs: runs.iter().zip(names).map(|(run, name)| run_data(run, name, rows_max)).collect(),
@@ -171,6 +173,7 @@ fn step_data(step: &Step, rows_max: usize) -> StepData {
                 })
                 .collect(),
         }),
+        connecting: SeriesData::of(&step.connecting, rows_max),
         series: SeriesData::of(&step.series, rows_max),
     }
 }

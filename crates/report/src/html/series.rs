@@ -1,14 +1,16 @@
 //! A step's rows of a second each, as columns, and no more rows than a page has room for.
 
+use std::collections::BTreeMap;
+
 use results::Second;
 use serde::Serialize;
 
 use super::curve::{digits, ms};
 
-/// Rows on a whole page: with all columns some 90 bytes each.
-pub(super) const ROWS_PER_PAGE_MAX: usize = 6_000;
+/// Rows on a whole page: with all columns and a density some 250 bytes each.
+pub(super) const ROWS_PER_PAGE_MAX: usize = 3_000;
 /// However many steps there are, each keeps its course.
-const ROWS_PER_STEP_MIN: usize = 12;
+const ROWS_PER_STEP_MIN: usize = 6;
 
 /// Columns of the rows; a column that nobody measured is empty.
 #[derive(Default, Serialize)]
@@ -27,6 +29,9 @@ pub(super) struct SeriesData {
     p95: Vec<Option<f64>>,
     p99: Vec<Option<f64>>,
     max: Vec<Option<f64>>,
+    /// Cell and samples, in turn: see [`stats::density`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    density: Vec<Vec<u64>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     server_cpu: Vec<Option<f64>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -47,6 +52,9 @@ impl SeriesData {
         let mut data = SeriesData { per_row, ..SeriesData::default() };
         rows.chunks(per_row).for_each(|rows| data.add(rows));
         let nothing = |column: &[Option<f64>]| column.iter().all(Option::is_none);
+        if data.density.iter().all(Vec::is_empty) {
+            data.density.clear();
+        }
         if nothing(&data.server_cpu) {
             data.server_cpu.clear();
         }
@@ -78,10 +86,20 @@ impl SeriesData {
         self.p95.push(worst(|row| row.p95_ns));
         self.p99.push(worst(|row| row.p99_ns));
         self.max.push(worst(|row| row.max_ns));
+        self.density.push(density(rows));
         self.server_cpu.push(mean(|row| row.server_cpu_percent));
         self.server_rss.push(last.server_rss_bytes);
         self.generator_cpu.push(mean(|row| row.generator_cpu_percent));
     }
+}
+
+/// All samples of some rows by cell, flat.
+fn density(rows: &[Second]) -> Vec<u64> {
+    let mut cells = BTreeMap::new();
+    for (cell, samples) in rows.iter().flat_map(|row| &row.density) {
+        *cells.entry(u64::from(*cell)).or_insert(0) += samples;
+    }
+    cells.into_iter().flat_map(|(cell, samples)| [cell, samples]).collect()
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn nothing_is_fetched_from_anywhere() {
     for attribute in ["src=", "href=\"http", "url(", "@import"] {
         assert!(!words.contains(attribute), "{attribute}");
     }
-    assert!(page.contains("default-src 'none'"));
+    assert!(page.contains("default-src &#x27;none&#x27;"));
     assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
 }
 
@@ -92,9 +92,11 @@ fn twenty_targets_of_long_runs_stay_small() {
         server_cpu_percent: Some(97.123),
         server_rss_bytes: Some(123_456_789),
         generator_cpu_percent: Some(45.678),
+        density: (16..36).map(|cell| (cell, 1_234)).collect(),
         ..Second::default()
     };
     run.steps[0].series = (1..=600).map(second).collect();
+    run.steps[0].connecting = (1..=60).map(second).collect();
     run.steps = vec![run.steps[0].clone(); 5];
     let page = page_of(&vec![run; 20]);
     assert!(page.len() <= BYTES_MAX, "{} bytes", page.len());

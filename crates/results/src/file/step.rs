@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stats::errors::ErrorKind;
 use stats::{Counts, Errors, Histogram};
 
@@ -48,6 +49,8 @@ mirror!(FileSecond of Second {
     errors: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<String, f64>,
+    #[serde(default, with = "density", skip_serializing_if = "Vec::is_empty")]
+    density: Vec<(u8, u64)>,
     ; optional
     #[serde(rename = "p50_ms", with = "optional_ms")]
     p50_ns: u64,
@@ -62,6 +65,28 @@ mirror!(FileSecond of Second {
     server_cpu_percent,
     generator_cpu_percent,
 });
+
+/// `24:3 25:17`: on one line, for there is one a second.
+mod density {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(cells: &[(u8, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+        let cells: Vec<String> = cells.iter().map(|(cell, n)| format!("{cell}:{n}")).collect();
+        serializer.serialize_str(&cells.join(" "))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(u8, u64)>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let cell = |cell: &str| {
+            let (at, n) = cell.split_once(':')?;
+            Some((at.parse().ok()?, n.parse().ok()?))
+        };
+        let cells: Option<Vec<(u8, u64)>> = text.split_whitespace().map(cell).collect();
+        cells.ok_or_else(|| D::Error::custom("a density is cell:samples, with spaces between them"))
+    }
+}
 
 /// Counts and errors. Those of messages are left out where none was exchanged.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -175,6 +200,8 @@ pub(super) struct FileStep {
     #[serde(flatten)]
     bottleneck: FileBottleneck,
     marks: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    connecting: Vec<FileSecond>,
     series: Vec<FileSecond>,
 }
 
@@ -210,6 +237,7 @@ impl From<&Step> for FileStep {
             stop: step.stop.as_ref().map(FileLimit::from),
             bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
             marks: step.marks.clone(),
+            connecting: step.connecting.iter().map(FileSecond::from).collect(),
             series: step.series.iter().map(FileSecond::from).collect(),
         }
     }
@@ -243,6 +271,7 @@ impl From<FileStep> for Step {
             server: file.server.map(ServerUse::from),
             generator: file.generator.map(GeneratorUse::from),
             machine: file.machine.map(MachineUse::from),
+            connecting: file.connecting.into_iter().map(Second::from).collect(),
             series: file.series.into_iter().map(Second::from).collect(),
             limits: file.limits.into_iter().map(Into::into).collect(),
             stop: file.stop.map(Into::into),

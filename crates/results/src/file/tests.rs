@@ -89,6 +89,7 @@ fn full_step() -> Step {
     step.errors.add("reset", 4 * S, "connection reset by peer");
     step.errors.add("reset", 9 * S, "connection reset by peer");
     step.series = (1..=20).map(full_second).collect();
+    step.connecting = (1..=2).map(full_second).collect();
     step
 }
 
@@ -134,6 +135,7 @@ fn full_second(t: u64) -> Second {
         p95_ns: Some((250 + t) * MS),
         p99_ns: Some(252 * MS),
         max_ns: Some(253 * MS),
+        density: vec![(0, 1), (24, 99)],
         server_cpu_percent: Some(98.5),
         server_rss_bytes: Some(99 << 20),
         generator_cpu_percent: Some(60.25),
@@ -203,6 +205,7 @@ fn what_is_written_is_read() {
         assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
         for (read, step) in read.steps.iter().zip(&run.steps) {
             assert_eq!((read.counts, &read.errors, &read.series), (step.counts, &step.errors, &step.series));
+            assert_eq!(read.connecting, step.connecting);
             assert_eq!(
                 (&read.server, &read.machine, read.rates, &read.stop),
                 (&step.server, &step.machine, step.rates, &step.stop)
@@ -308,12 +311,13 @@ fn written_results_are_valid_by_the_schema() {
         assert!(errors.is_empty(), "{errors:#?}");
     }
     // It can also refuse: everything in it is looked at, and a field nobody described is found.
-    let damage: [(&str, serde_json::Value); 6] = [
+    let damage: [(&str, serde_json::Value); 7] = [
         ("/schema", 2.into()),
         ("/steps/0/rtt/p95_ms", (-1).into()),
         ("/steps/0/counts/errors/reset", 2.into()),
         ("/steps/0/bottleneck", "nobody".into()),
         ("/steps/0/series/0/t_s", serde_json::Value::Null),
+        ("/steps/0/series/0/density", "24".into()),
         ("/verdict/capacity", serde_json::json!({"clients": 1, "low": 1, "confidence": 0.95, "hgih": 2})),
     ];
     for (at, value) in damage {

@@ -2,7 +2,9 @@
 
 import type { Chart } from "../drawing";
 import { boxes } from "./boxes";
+import { density, handshakes } from "./density";
 import { errors } from "./errors";
+import { memory } from "./memory";
 import { percentiles } from "./percentiles";
 import { rates } from "./rates";
 import { resources } from "./resources";
@@ -12,8 +14,8 @@ import { threads } from "./threads";
 import { timeline } from "./timeline";
 
 export const charts: Chart[] = [
-  percentiles, steps, boxes, saturation, saturationReceived, errors, timeline, rates, resources,
-  threads,
+  percentiles, steps, boxes, saturation, saturationReceived, errors, timeline, density,
+  handshakes, rates, resources, memory, threads,
 ];
 
 /** Those that can be drawn while a run goes on. */

@@ -1,7 +1,7 @@
 // Messages over time, and what failed.
 
 import { column, has, rows } from "../course";
-import { type Chart, axis, base, line, upright } from "../drawing";
+import { type Chart, base, clock, line, upright } from "../drawing";
 import { count, rate, short } from "../format";
 
 const NAMES = ["sent", "received", "errors"] as const;
@@ -18,7 +18,7 @@ export const rates: Chart = {
     return {
       height: 280,
       option: base(view, {
-        xAxis: axis(view, "seconds from the start of the run", { type: "value", min: "dataMin", max: "dataMax" }),
+        xAxis: clock(view),
         yAxis: upright(view, "per second", { type: "value", min: 0, axisLabel: { formatter: short } }),
         tooltip: {
           ...(base(view, {}).tooltip as object),

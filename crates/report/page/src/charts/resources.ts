@@ -1,7 +1,7 @@
 // Who worked how hard, second by second: the server, its memory, and the generator.
 
 import { column, has, rows } from "../course";
-import { type Chart, axis, base, line, upright } from "../drawing";
+import { type Chart, base, clock, line, upright } from "../drawing";
 import { bytes, percent } from "../format";
 
 export const resources: Chart = {
@@ -20,8 +20,8 @@ export const resources: Chart = {
     });
     return {
       option: base(view, {
-        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 52 : 84, top: 44, bottom: 52 },
-        xAxis: axis(view, "seconds from the start of the run", { type: "value", min: "dataMin", max: "dataMax" }),
+        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 52 : 84, top: 58, bottom: 52 },
+        xAxis: clock(view),
         yAxis: [
           upright(view, "CPU", { type: "value", min: 0, axisLabel: { formatter: percent } }),
           upright(view, memory ? "server memory" : "", {

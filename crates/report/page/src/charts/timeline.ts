@@ -1,7 +1,7 @@
 // Latency over time, with the clients that were there.
 
 import { column, has, rows } from "../course";
-import { type Chart, axis, base, line, upright } from "../drawing";
+import { type Chart, base, clock, line, upright } from "../drawing";
 import { count, duration, short, tick } from "../format";
 
 const NAMES = ["p50", "p95", "p99", "max"] as const;
@@ -17,8 +17,8 @@ export const timeline: Chart = {
     const peak = Math.max(...column(run, "max").map(([, value]) => value ?? 0));
     return {
       option: base(view, {
-        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 40 : 64, top: 44, bottom: 52 },
-        xAxis: axis(view, "seconds from the start of the run", { type: "value", min: "dataMin", max: "dataMax" }),
+        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 40 : 64, top: 58, bottom: 52 },
+        xAxis: clock(view),
         yAxis: [
           upright(view, "latency", { type: "log", axisLabel: { formatter: tick } }),
           upright(view, "clients", {

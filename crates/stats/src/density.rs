@@ -1,0 +1,59 @@
+//! Where a histogram's samples lie, coarsely: a column of a picture of latency over time.
+//!
+//! Cells are logarithmic, [`CELLS_PER_DECADE`] to a factor of ten, from 1 µs: cell k holds what lies between
+//! 10^(k/8) µs and 10^((k+1)/8) µs; whatever is shorter is in cell 0.
+
+use crate::Histogram;
+
+/// Cells for each factor of ten: neighbours are a third apart, as much as an eye tells in a picture.
+pub const CELLS_PER_DECADE: f64 = 8.0;
+
+/// The cell of a duration.
+pub fn cell(value_ns: u64) -> u8 {
+    let us = value_ns as f64 / 1e3;
+    // A hair above, for log10 of a power of ten may come out below it.
+    if us < 1.0 { 0 } else { (us.log10() * CELLS_PER_DECADE + 1e-9) as u8 }
+}
+
+/// The cells that hold samples, from the shortest, and how many each holds.
+pub fn cells(histogram: &Histogram) -> Vec<(u8, u64)> {
+    let mut cells: Vec<(u8, u64)> = Vec::new();
+    for (value_ns, samples) in histogram.recorded() {
+        let at = cell(value_ns);
+        match cells.last_mut() {
+            Some((last, n)) if *last == at => *n += samples,
+            _ => cells.push((at, samples)),
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decade_has_eight_cells() {
+        for (ns, at) in [
+            (0, 0),
+            (999, 0),
+            (1_000, 0),
+            (10_000, 8),
+            (1_000_000, 24),
+            (1_400_000, 25),
+            (600_000_000_000, 70),
+        ] {
+            assert_eq!(cell(ns), at, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn every_sample_is_in_a_cell() {
+        let mut histogram = Histogram::new();
+        (1..=1_000u64).for_each(|i| histogram.record_ns(i * 1_000_000));
+        let cells = cells(&histogram);
+        assert_eq!(cells.iter().map(|(_, n)| n).sum::<u64>(), 1_000);
+        assert!(cells.is_sorted() && cells.len() == 25, "{cells:?}");
+        assert!(super::cells(&Histogram::new()).is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+// The pages of `throng ui` in a browser: node ui.js CHROMIUM URL. A run is started, watched from start to end with a
+// reload in between, found in the history, tagged, and compared.
+
+import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
+
+const [chromium, url] = process.argv.slice(2);
+const rowsDrawn = () => document.querySelectorAll("#rates svg path").length > 5;
+
+await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page, requests) => {
+  await page.goto(url);
+  await checkAccessible(page, "an empty history");
+  const first = await start(page, { clients: "20", duration: "4s", rate: "400" });
+  await watch(page, first);
+  await start(page, { clients: "10", duration: "1s", rate: "100" });
+  await wait(page, "the second run ends", () => document.querySelector("#to-report"));
+  await checkHistory(page);
+  await checkComparison(page);
+  const foreign = requests.filter((request) => !request.startsWith(url) && !request.startsWith("data:"));
+  check(foreign.length === 0, `requests: ${foreign.join(" ")}`);
+});
+console.log("ok");
+
+/** Fills in the form; the command line that it shows is what the live page says is running. */
+async function start(page, fields) {
+  await page.goto(`${url}new`);
+  check(await page.locator("input[name=levels]").isHidden(), "fields of another verb are shown");
+  await page.fill("input[name=duration]", "soon");
+  await wait(page, "a bad time is named", () => document.querySelector("#problem").textContent.includes("Duration"));
+  await checkAccessible(page, "the form");
+  for (const [name, value] of Object.entries(fields)) await page.fill(`input[name=${name}]`, value);
+  const last = `--duration=${fields.duration}`;
+  await wait(page, "the command line follows", (last) => document.querySelector("#command").textContent.endsWith(last), last);
+  const command = await page.textContent("#command");
+  await page.click("text=Start");
+  await page.waitForURL(/\/live\/\d+$/);
+  check((await page.textContent("main pre")) === command, "another command runs than was shown");
+  return command;
+}
+
+async function watch(page, command) {
+  await wait(page, "rows are drawn", rowsDrawn);
+  await checkAccessible(page, "a live run");
+  await page.reload();
+  await wait(page, "rows are drawn after a reload", rowsDrawn);
+  check((await page.textContent("#state")) === "running", "the run ended before it could be watched");
+  await wait(page, "the run ends", () => document.querySelector("#state").textContent === "ended");
+  await page.click("#to-report");
+  await page.waitForURL(/\/runs\//);
+  await wait(page, "the report is drawn", () => document.querySelectorAll("#percentiles svg path").length > 5);
+  check((await page.textContent("#how pre")).includes("echo"), `the report is not of ${command}`);
+  await page.click(".brand a");
+}
+
+async function checkHistory(page) {
+  await page.goto(url);
+  check((await page.locator("tbody tr").count()) === 2, "two runs were kept");
+  await page.locator("input[name=add]").first().fill("nightly");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("button.tag");
+  await checkAccessible(page, "the history");
+  await page.fill("input[name=tag]", "nightly");
+  await page.click("text=Search >> nth=-1");
+  await wait(page, "one has the tag", () => document.querySelectorAll("tbody tr").length === 1);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await checkFits(page, "the history on a phone");
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function checkComparison(page) {
+  await page.goto(url);
+  for (const box of await page.locator("input[type=checkbox]").all()) await box.check();
+  await page.click("text=Compare");
+  await wait(page, "both are in one chart", () => document.querySelectorAll("#percentiles svg path").length > 5);
+  check((await page.locator("table.answers tbody tr").count()) === 2, "both have an answer");
+}
