@@ -28,7 +28,7 @@ packages_of_missing() {
 }
 
 if ! command -v cargo >/dev/null; then
-    echo "tools: cargo is missing: install Rust 1.88 or later, see https://rustup.rs" >&2
+    echo "tools: cargo is missing: install Rust 1.89 or later, see https://rustup.rs" >&2
     exit 1
 fi
 

@@ -25,6 +25,8 @@ mod intro;
 mod job;
 mod link;
 mod offset;
+#[cfg(test)]
+mod simulation;
 
 pub use agent::{AgentOptions, serve};
 pub use bus::Nats;
