@@ -67,7 +67,7 @@ def main() -> int:
     parser.add_argument("--clients", type=run.positive, default=5000, help="default 5000")
     args = parser.parse_args()
     try:
-        run.build_missing()
+        run.build_throng()
     except Failed as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 2

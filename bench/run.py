@@ -212,10 +212,15 @@ def build(*package: str) -> str:
     return next(message["executable"] for message in reversed(messages) if message.get("executable"))
 
 
-def build_missing() -> None:
-    """Builds what is this checkout's own, unless a variable names another."""
+def build_throng() -> None:
+    """Builds this checkout's throng, unless a variable names another."""
     if "THRONG" not in os.environ:
         os.environ["THRONG"] = build("--package=throng")
+
+
+def build_missing() -> None:
+    """Builds all that is this checkout's own, unless a variable names another."""
+    build_throng()
     if "BARE_SENDS" not in os.environ:
         os.environ["BARE_SENDS"] = build("--package=throng-refserver", "--example=bare_sends")
 
