@@ -12,6 +12,7 @@ pub mod guard;
 pub mod manifest;
 pub mod measure;
 mod mistake;
+mod msacc;
 mod place;
 mod published;
 pub mod record;

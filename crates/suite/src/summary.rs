@@ -6,6 +6,7 @@ use results::{Bottleneck, Run};
 
 use crate::figure::Figure;
 use crate::manifest::REFERENCE_NAME;
+use crate::msacc;
 use crate::published;
 use crate::record::{Record, RecordError};
 use crate::standing::{Standing, standings};
@@ -25,6 +26,8 @@ pub struct Section {
     pub standings: Vec<Standing>,
     /// The same, with everything else.
     pub table: Table,
+    /// What the threads of Erlang's virtual machine did, for each target that tells: of its last round.
+    pub msacc: Vec<(String, Table)>,
     /// Why published figures are missing.
     pub remark: Option<String>,
 }
@@ -92,6 +95,10 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
         figure,
         standings,
         table,
+        msacc: runs
+            .iter()
+            .filter_map(|(name, runs)| Some(((*name).to_owned(), msacc::table(runs.last()?)?)))
+            .collect(),
         remark,
     })
 }
@@ -166,7 +173,7 @@ fn general(command: &[String]) -> String {
     let mut rest = command.iter();
     while let Some(word) = rest.next() {
         match word.as_str() {
-            "--server-pid" | "--seed" | "--format" | "--socket" => drop(rest.next()),
+            "--server-pid" | "--seed" | "--format" | "--socket" | "--scrape" => drop(rest.next()),
             "--quiet" | "--no-store" => {}
             word if word.contains("://") => words.push("URL".to_owned()),
             word if word.contains(' ') => words.push(format!("'{word}'")),
@@ -182,6 +189,9 @@ pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
     facts(record).iter().for_each(|fact| text.push_str(&format!("{fact}\n")));
     for section in sections {
         let _ = write!(text, "\n{}: {}\n{}", section.name, section.command, section.table.text());
+        for (target, table) in &section.msacc {
+            let _ = write!(text, "\nmsacc of {target}\n{}", table.text());
+        }
         section.remark.iter().for_each(|remark| text.push_str(&format!("no published figures: {remark}\n")));
     }
     let left_out = left_out(record);
@@ -199,6 +209,13 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
     for section in sections {
         let _ =
             write!(text, "\n## {}\n\n`{}`\n\n{}", section.name, section.command, section.table.markdown());
+        for (target, table) in &section.msacc {
+            let _ = write!(
+                text,
+                "\nWhat the virtual machine's threads did (`msacc`), {target}:\n\n{}",
+                table.markdown()
+            );
+        }
         section
             .remark
             .iter()

@@ -56,21 +56,22 @@ struct FilePublished {
 }
 
 /// Flags that are the shootout's own business.
-const OWN: [&str; 14] = [
+const OWN: &[&str] = &[
     "dialect",
     "socket",
     "server-pid",
+    "scrape",
     "seed",
     "pin",
     "format",
     "out",
     "store",
     "no-store",
+    "stream",
     "quiet",
     "strict",
     "github",
     "events",
-    "url",
 ];
 
 /// The suite of the text.

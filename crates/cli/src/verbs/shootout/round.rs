@@ -97,6 +97,7 @@ fn arguments(
     words.extend(flags::words(&scenario.flags));
     words.extend(cell.dialect.iter().flat_map(|_| flags::words(&target.flags)));
     words.extend(record.head.pin.iter().flat_map(|cpus| ["--pin".to_owned(), cpus.clone()]));
+    words.extend(server.metrics_url(target).into_iter().flat_map(|url| ["--scrape".to_owned(), url]));
     // The same choices for every target of a round.
     let seed = record.head.seed.wrapping_add(u64::from(cell.repeat));
     for word in ["--server-pid", &server.pid().to_string(), "--seed", &seed.to_string(), "--format", "json"] {
