@@ -151,6 +151,9 @@ pub(crate) struct RunArgs {
     /// Write no HTML report [default: into --out, or for a run that is kept into $XDG_DATA_HOME/throng/reports]
     #[arg(long, help_heading = "Output")]
     pub(crate) no_report: bool,
+    /// Show the run on the whole terminal while it is on
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub(crate) tui: bool,
     /// No progress, no remarks: only the result
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -21,6 +21,7 @@ mod rates;
 mod restarts;
 mod run;
 mod scrape;
+mod screen;
 mod sink;
 mod target;
 mod trial;

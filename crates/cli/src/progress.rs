@@ -13,6 +13,7 @@ use results::Run;
 use crate::exit::{Exit, Failure};
 use crate::exports::Exports;
 use crate::restarts::Restarts;
+use crate::screen::{self, Screen};
 
 /// How often a resting run looks whether it is interrupted.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -24,25 +25,30 @@ pub(crate) struct Live {
     stop: bool,
     restarts: Restarts,
     exports: Exports,
+    /// Instead of the line.
+    screen: Option<Screen>,
 }
 
 impl Live {
     /// Takes over SIGINT and SIGTERM: the first ends the run in good order, the second at once. Other programs are told
     /// through `exports`.
-    pub(crate) fn new(quiet: bool, exports: Exports) -> Result<Self, Failure> {
+    pub(crate) fn new(quiet: bool, exports: Exports, screen: Option<Screen>) -> Result<Self, Failure> {
         let interrupts = Interrupts::install().map_err(|e| Failure::could_not("handle signals", e))?;
-        let line = if quiet || !io::stderr().is_terminal() {
+        let line = if quiet || screen.is_some() || !io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
             ProgressBar::no_length()
         };
         line.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
-        Ok(Self { line, interrupts, stop: false, restarts: Restarts::default(), exports })
+        Ok(Self { line, interrupts, stop: false, restarts: Restarts::default(), exports, screen })
     }
 
     /// A step has ended and is the run's last.
     pub(crate) fn handle_step(&mut self, run: &Run) {
         self.exports.handle_step(run);
+        if let Some(screen) = &mut self.screen {
+            screen.handle_step(run);
+        }
     }
 
     /// The run has ended.
@@ -51,8 +57,11 @@ impl Live {
     }
 
     /// Takes the line away, so that something else can be printed.
-    pub(crate) fn clear(&self) {
+    pub(crate) fn clear(&mut self) {
         self.line.finish_and_clear();
+        if let Some(screen) = &mut self.screen {
+            screen.clear();
+        }
     }
 
     /// In the next step, servers are to be restarted.
@@ -91,6 +100,9 @@ impl Observer for Live {
 
     fn handle_progress(&mut self, progress: &Progress) {
         self.exports.handle_progress(progress);
+        if let Some(screen) = &mut self.screen {
+            return screen.handle_progress(progress);
+        }
         if self.line.is_finished() {
             self.line.reset();
         }
@@ -101,6 +113,9 @@ impl Observer for Live {
     fn is_interrupted(&self) -> bool {
         if self.interrupts.count() > 1 {
             // Asked twice: what the finished steps gave is in the file already.
+            if self.screen.is_some() {
+                screen::give_back();
+            }
             process::exit(Exit::Interrupted as i32);
         }
         self.stop || self.was_interrupted()

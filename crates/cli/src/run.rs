@@ -22,6 +22,7 @@ use crate::plan;
 use crate::progress::Live;
 use crate::restarts::Restarts;
 use crate::scrape;
+use crate::screen::Screen;
 use crate::sink::Sink;
 use crate::target::Target;
 use crate::verbs::child;
@@ -137,6 +138,7 @@ impl<'a> Desk<'a> {
             |flag, text: &str| Limit::parse(text, scenario).map_err(|error| Failure::usage(flag, error));
         let run = blank(request);
         let style = Style { percentile: request.percentile, ansi: wants_colour() };
+        let screen = args.tui.then(|| Screen::new(&run, allows_colour())).transpose()?;
         Ok(Self {
             args,
             limits: args.limits.iter().map(|text| limit("--limit", text)).collect::<Result<_, _>>()?,
@@ -148,7 +150,7 @@ impl<'a> Desk<'a> {
             calibration: Calibration::load(),
             sink: Sink::new(args, style)?,
             events: args.events.as_ref().map(|path| EventLog::create(path, &run)).transpose()?,
-            live: Live::new(args.quiet, Exports::new(args, &run)?)?,
+            live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
         })
     }
@@ -252,7 +254,11 @@ impl<'a> Desk<'a> {
 
 /// Colours on a terminal, unless the user has had enough of them (no-color.org).
 fn wants_colour() -> bool {
-    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stdout().is_terminal() && allows_colour()
+}
+
+fn allows_colour() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn as_warmup(step: &Step) -> Warmup {

@@ -1,0 +1,84 @@
+//! `--tui`: the run on the whole terminal while it is on.
+//!
+//! The screen is drawn on standard error, beside which standard output may go elsewhere. It is given back whenever
+//! something is to be printed, so that every step's lines end up where lines belong.
+
+use std::io::{self, IsTerminal, Stderr};
+use std::time::{Duration, Instant};
+
+use crew::Progress;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use results::Run;
+
+use crate::exit::Failure;
+
+mod view;
+
+use view::View;
+
+/// Drawing more often shows nothing more.
+const FRAME_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The whole terminal.
+pub(crate) struct Screen {
+    view: View,
+    /// While the screen is ours.
+    terminal: Option<Terminal<CrosstermBackend<Stderr>>>,
+    drawn: Option<Instant>,
+}
+
+impl Screen {
+    /// A screen for this run; it is taken when there is something to show.
+    pub(crate) fn new(run: &Run, has_colour: bool) -> Result<Self, Failure> {
+        if !io::stderr().is_terminal() {
+            return Err(Failure::usage("--tui", "standard error is no terminal"));
+        }
+        Ok(Self { view: View::new(run, has_colour), terminal: None, drawn: None })
+    }
+
+    /// Shows how it goes, if it is time. A terminal that is gone is no reason to stop.
+    pub(crate) fn handle_progress(&mut self, progress: &Progress) {
+        self.view.handle_progress(progress);
+        if self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME_INTERVAL) {
+            self.drawn = Some(Instant::now());
+            let _ = self.draw();
+        }
+    }
+
+    /// A step has ended: the next is another.
+    pub(crate) fn handle_step(&mut self, run: &Run) {
+        self.view.handle_step(run);
+    }
+
+    /// Gives the terminal back until there is more to show.
+    pub(crate) fn clear(&mut self) {
+        if self.terminal.take().is_some() {
+            give_back();
+        }
+        self.drawn = None;
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        if self.terminal.is_none() {
+            execute!(io::stderr(), EnterAlternateScreen, Hide)?;
+            self.terminal = Some(Terminal::new(CrosstermBackend::new(io::stderr()))?);
+        }
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        terminal.draw(|frame| self.view.render(frame)).map(drop)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Whoever ends the process in a hurry does this first.
+pub(crate) fn give_back() {
+    let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
+}
