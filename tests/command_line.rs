@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
 
 use support::cases::check_all;
 use support::process::Process;
-use support::throng::{Server, echo, finish, run, sum_of, throng};
+use support::throng::{Server, echo, finish, run, sum_of, throng, under};
 use support::{free_address, skip};
 
 /// A run of one second, with a second each to connect and to drain, on a busy machine.
@@ -163,6 +163,13 @@ fn results_that_cannot_be_kept() {
     assert_eq!(not_a_folder.code, COULD_NOT_RUN, "{not_a_folder}");
     assert!(not_a_folder.stderr.contains("a file"), "{not_a_folder}");
 
+    let limited = echo(&server.url(), 2, "1s");
+    let mut limited = under("prlimit", &["--fsize=4096", "--"], &limited);
+    let limited = run(limited.arg("--out").arg(folder.path()), RUN_MAX);
+    assert_eq!(limited.code, COULD_NOT_RUN, "{limited}");
+    assert!(limited.stderr.contains("File too large"), "{limited}");
+    assert!(sum_of(&limited.json(), "received") > 0, "what was measured is lost\n{limited}");
+
     let script = r#"mount -t tmpfs -o size=64k none "$0" && { cat /dev/zero >"$0/fill"; exec "$@"; }"#;
     let mut full = Command::new("unshare");
     full.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(folder.path());
@@ -175,6 +182,24 @@ fn results_that_cannot_be_kept() {
     assert_eq!(full.code, COULD_NOT_RUN, "{full}");
     assert!(full.stderr.contains("No space left"), "{full}");
     assert!(sum_of(&full.json(), "received") > 0, "what was measured is lost\n{full}");
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_named() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let whole = run(&mut echo(&server.url(), 2, "1s"), RUN_MAX).stdout;
+    let file = folder.path().join("cut.json");
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    for verb in [&["report"][..], &["runs", "import"]] {
+        let outcome = run(throng([]).args(verb).arg(&file), RUN_MAX);
+        assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
+        assert!(
+            outcome.stderr.contains("cut.json") && outcome.stderr.contains("ends too early"),
+            "{outcome}"
+        );
+        assert!(outcome.stdout.is_empty(), "{outcome}");
+    }
 }
 
 /// A listener that never accepts and whose queue is full: the kernel ignores further connects.

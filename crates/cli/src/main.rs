@@ -31,6 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::exit::Failure;
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
 use crate::verbs::report::Report;
@@ -91,6 +92,9 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    if let Err(error) = net::signals::survive_file_size_limit() {
+        return Failure::could_not("handle signals", error).report().into();
+    }
     let outcome = match Cli::parse().verb {
         Verb::Serve(serve) => serve.run(),
         Verb::Echo(echo) => echo.run(),

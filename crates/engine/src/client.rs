@@ -408,3 +408,17 @@ fn receive(socket: &net::socket::Socket, index: u32, buffer: &mut [u8]) -> io::R
 fn lag_since(stamped_ns: u64) -> Option<u64> {
     clock::realtime_ns().checked_sub(stamped_ns).filter(|&lag_ns| lag_ns < LAG_NS_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_clock_that_is_set_makes_no_lag() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let now_ns = clock::realtime_ns();
+        assert!(lag_since(now_ns - 1_000_000).is_some_and(|lag_ns| lag_ns >= 1_000_000));
+        assert_eq!(lag_since(now_ns + HOUR_NS), None, "set back by an hour since");
+        assert_eq!(lag_since(now_ns - HOUR_NS), None, "set forward by an hour since");
+    }
+}

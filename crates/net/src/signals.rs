@@ -70,6 +70,14 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
     sys::before_exec(command, die_with_parent)
 }
 
+/// Lets a write beyond the limit on file sizes (`ulimit -f`) fail, with an error that can be told, where SIGXFSZ would
+/// end the process. A handler that does nothing, because programs that this one starts do not inherit it.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    sys::install_handler(libc::SIGXFSZ, ignore)
+}
+
+extern "C" fn ignore(_: libc::c_int) {}
+
 /// Sends a child SIGTERM: the request to end in order that [`Child::kill`] is not.
 pub fn terminate(child: &Child) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), Signal::TERM)?)

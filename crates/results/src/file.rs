@@ -25,7 +25,13 @@ pub const SCHEMA: u64 = 1;
 pub enum FileError {
     /// Not JSON, not of the schema's shape, or with a damaged histogram.
     #[error("this is not a results file: {0}")]
-    Shape(#[from] serde_json::Error),
+    Shape(serde_json::Error),
+    /// Cut short, by whoever copied it or by a disk that was full.
+    #[error("this results file ends too early, at line {line}: what is missing cannot be made up for")]
+    Cut {
+        /// The last line there is.
+        line: usize,
+    },
     /// Written by a newer throng.
     #[error(
         "this results file has schema {found}; this throng reads up to {SCHEMA}: use the throng that wrote it, or newer"
@@ -34,6 +40,13 @@ pub enum FileError {
         /// The file's schema.
         found: u64,
     },
+}
+
+impl From<serde_json::Error> for FileError {
+    fn from(error: serde_json::Error) -> Self {
+        // An empty file was never one of ours.
+        if error.is_eof() && error.line() > 1 { Self::Cut { line: error.line() } } else { Self::Shape(error) }
+    }
 }
 
 /// The file's text for a run, indented, ending in a newline.

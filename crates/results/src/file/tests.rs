@@ -265,6 +265,11 @@ fn other_files_are_refused_plainly() {
         let error = read(text).unwrap_err().to_string();
         assert!(error.starts_with("this is not a results file: "), "{error}");
     }
+    let whole = write(&full());
+    for bytes in [30, whole.len() / 2, whole.len() - 2] {
+        let error = read(&whole[..bytes]).unwrap_err().to_string();
+        assert!(error.starts_with("this results file ends too early, at line "), "{error}");
+    }
     let damaged = write(&full()).replacen("HISTFAAA", "HISTXAAA", 1);
     let error = read(&damaged).unwrap_err().to_string();
     assert!(
