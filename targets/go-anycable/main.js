@@ -21,7 +21,7 @@ application.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () => {
       `--http_rpc_secret=${secret}`,
       '--broadcast_adapter=http',
       `--http_broadcast_port=${port}`,
-      `--http_broadcast_secret=${secret}`,
+      `--broadcast_key=${secret}`,
       '--max_message_size=16777216',
       // The application keeps nothing about clients, so it need not hear of those who leave.
       '--disconnect_mode=never',
