@@ -57,16 +57,7 @@ fn full_step() -> Step {
             send_lag: figure(0),
             recovery: figure(1_000),
         },
-        counts: Counts {
-            sent: 1_000,
-            expected: 1_000_000,
-            received: 999_510,
-            missing: 490,
-            left: 5,
-            slow: 3,
-            slow_received: 7,
-            ..Counts::default()
-        },
+        counts: full_counts(),
         server: Some(full_server()),
         generator: Some(full_generator()),
         machine: Some(MachineUse {
@@ -121,6 +112,19 @@ fn full_generator() -> GeneratorUse {
         ceiling_percent: Some(25.125),
         ceiling_at_least: Some(true),
         loop_lag: figure(0),
+    }
+}
+
+fn full_counts() -> Counts {
+    Counts {
+        sent: 1_000,
+        expected: 1_000_000,
+        received: 999_510,
+        missing: 490,
+        left: 5,
+        slow: 3,
+        slow_received: 7,
+        ..Counts::default()
     }
 }
 
