@@ -70,4 +70,4 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf targets/*/node_modules targets/*/build
+	rm -rf targets/*/node_modules targets/*/.venv targets/*/build
