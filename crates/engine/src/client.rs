@@ -371,6 +371,19 @@ impl Client {
         }
     }
 
+    /// Whether the server's kernel has given no sign of life: TCP is not connected, or believes so and has no answer to
+    /// what it sent, as with an accept queue that was full when the handshake's last packet came.
+    pub(crate) fn is_unanswered(&mut self) -> bool {
+        let socket = self.streams.get(0).and_then(|link| link.socket.as_ref());
+        match self.record.state {
+            State::Connecting => true,
+            State::Opening => {
+                socket.is_some_and(|socket| socket.unacknowledged_bytes().is_ok_and(|bytes| bytes > 0))
+            }
+            State::Vacant | State::Usable | State::Closing => false,
+        }
+    }
+
     /// Books an attempt that failed before the client was usable.
     pub(crate) fn fail(&mut self, index: u32, cause: Cause, now_ns: u64, meter: &mut Meter) {
         match cause {

@@ -216,8 +216,7 @@ impl Worker {
             if late.attempt != attempt || !matches!(late.record.state, State::Connecting | State::Opening) {
                 continue;
             }
-            let unanswered = late.record.state == State::Connecting;
-            if unanswered && growth.handle_unanswered(client, late.record.started_ns, now_ns) {
+            if late.is_unanswered() && growth.handle_unanswered(client, late.record.started_ns, now_ns) {
                 let why = || "TCP had no answer while others had: the server's accept queue was full".into();
                 self.ledger.meter.error("unaccepted", client, now_ns, why);
                 late.vacate();

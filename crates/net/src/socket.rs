@@ -122,6 +122,11 @@ impl Socket {
         sys::enable_timestamps(self.as_fd())
     }
 
+    /// Bytes sent over TCP that have not arrived at the peer's kernel, as far as is known here.
+    pub fn unacknowledged_bytes(&self) -> io::Result<u32> {
+        sys::unacknowledged_bytes(self.as_fd())
+    }
+
     /// Bounds the kernel's receive buffer, in bytes (the kernel doubles it for its own overhead).
     pub fn set_recv_buffer_bytes(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)

@@ -20,6 +20,14 @@ pub(crate) fn enable_timestamps(fd: BorrowedFd<'_>) -> io::Result<()> {
     set_int_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
 }
 
+/// `SIOCOUTQ`: bytes sent that the peer's kernel has not acknowledged (tcp(7)).
+pub(crate) fn unacknowledged_bytes(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one int, to `bytes`, which outlives it.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) } as isize)?;
+    Ok(bytes as u32)
+}
+
 fn set_int_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
     // SAFETY: `value` outlives the call, and its size is the size given.
     let rc = unsafe {

@@ -49,6 +49,17 @@ fn pair(addr: &Addr) -> (Socket, Socket) {
 }
 
 #[test]
+fn what_arrives_is_acknowledged() {
+    let any = Addr::Inet("127.0.0.1:0".parse().unwrap());
+    let listener = listen(&any, 8, false).unwrap();
+    let client = connect(&listener.local_addr().unwrap(), None).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    client.send(b"hello").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(client.unacknowledged_bytes().unwrap(), 0, "the kernel has it, accepted or not");
+}
+
+#[test]
 fn bytes_go_both_ways_over_every_family() {
     let dir = tempfile::tempdir().unwrap();
     for addr in [inet(LOOPBACK), inet("[::1]:0"), Addr::Unix(dir.path().join("s"))] {
