@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page test truth seeds targets bench bench-dialects autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
+.PHONY: build page screenshots test truth seeds targets bench bench-dialects autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -15,6 +15,10 @@ test: tools lint docs fuzz-check autobahn-quick
 # The script of the HTML report, from its TypeScript; it is committed, so that building throng needs no Node.js.
 page:
 	cd crates/report/page && npm ci --no-audit --no-fund && npm run build
+
+# The pictures in docs/images, of runs made for them in a real Chromium.
+screenshots: build
+	node tests/clients/pages/screenshots.js target/release/throng docs/images
 
 # Formatting, clippy, and the Python scripts' own tests.
 lint:

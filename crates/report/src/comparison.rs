@@ -25,8 +25,7 @@ const COLUMNS: &[Column] = &[
 
 /// The comparison in one format, ending in a newline. CSV has the table alone.
 pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat) -> String {
-    let mut table = Table::new(COLUMNS);
-    found.rows.iter().for_each(|row| table.add(cells(row)));
+    let table = table(found);
     let ids = |side: &[Run]| side.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
     match format {
         TableFormat::Csv => table.render(format),
@@ -52,6 +51,13 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
             )
         }
     }
+}
+
+/// A row for each figure at each level.
+pub(crate) fn table(found: &Comparison) -> Table {
+    let mut table = Table::new(COLUMNS);
+    found.rows.iter().for_each(|row| table.add(cells(row)));
+    table
 }
 
 fn side_line(name: &str, side: &[Run], format: TableFormat) -> String {

@@ -165,7 +165,13 @@ impl Table {
         lines.iter().map(line).collect()
     }
 
-    fn shown(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+    /// What people read above each column.
+    pub(crate) fn titles(&self) -> impl Iterator<Item = &'static str> {
+        self.columns.iter().map(|column| column.title)
+    }
+
+    /// What people read in each row.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = Vec<String>> + '_ {
         self.rows.iter().map(|row| row.iter().map(Cell::shown).collect())
     }
 

@@ -110,3 +110,12 @@ fn runs_of_one_name_are_told_apart() {
     assert_eq!(names(&[sample::broadcast_run(), other.clone()]), ["node-ws json", "node-ws phoenix"]);
     assert_eq!(names(&[other.clone(), other]), ["node-ws (1)", "node-ws (2)"]);
 }
+
+#[test]
+fn two_runs_say_whether_they_differ() {
+    let page = page_of(&[sample::broadcast_run(), sample::broadcast_run()]);
+    let words = words_of(&page);
+    assert!(words.contains("Is B really different?") && words.contains("rtt.p99"), "{words}");
+    let unlike = page_of(&[sample::broadcast_run(), sample::echo_run()]);
+    assert!(!words_of(&unlike).contains("Is B really different?"));
+}

@@ -1,5 +1,7 @@
 //! What the page says in words: the same sentences as every other format, laid out to be understood at a glance.
 
+use std::slice;
+
 use results::{Bottleneck, LimitOutcome, Run, Step};
 use serde::Serialize;
 use stats::Histogram;
@@ -15,7 +17,16 @@ pub(super) struct View {
     lead: String,
     /// More than one run.
     compares: bool,
+    comparison: Option<ComparisonView>,
     runs: Vec<RunView>,
+}
+
+/// Whether the second of two runs is really different.
+#[derive(Serialize)]
+struct ComparisonView {
+    columns: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -91,8 +102,21 @@ pub(super) fn view(runs: &[Run]) -> View {
         lead: if compares { names.join(" · ") } else { lead(&runs[0]) },
         title,
         compares,
+        comparison: comparison(runs),
         runs: runs.iter().zip(names).map(|(run, name)| run_view(run, name)).collect(),
     }
+}
+
+/// Of two runs of one scenario, as `throng compare` has it.
+fn comparison(runs: &[Run]) -> Option<ComparisonView> {
+    let [a, b] = runs else { return None };
+    if a.scenario != b.scenario {
+        return None;
+    }
+    let found = results::compare::compare(slice::from_ref(a), slice::from_ref(b));
+    let table = crate::comparison::table(&found);
+    let (columns, rows) = (table.titles().collect(), table.shown().collect());
+    Some(ComparisonView { columns, rows, notes: found.notes })
 }
 
 /// A name for each run that no other has.

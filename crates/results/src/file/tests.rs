@@ -20,7 +20,7 @@ fn figure(ms: u64) -> stats::Histogram {
 fn full_step() -> Step {
     let outcome =
         LimitOutcome { limit: "p95<250ms".into(), passed: false, actual: Some(252.469), unit: Unit::Ms };
-    let mut step = Step {
+    Step {
         clients: 1_000,
         usable: Some(990),
         agents: 2,
@@ -76,12 +76,7 @@ fn full_step() -> Step {
         }),
         marks: vec!["490 of 1,000,000 deliveries are missing".into()],
         ..Step::default()
-    };
-    step.errors.add("reset", 4 * S, "connection reset by peer");
-    step.errors.add("reset", 9 * S, "connection reset by peer");
-    step.series = (1..=20).map(full_second).collect();
-    step.connecting = (1..=2).map(full_second).collect();
-    step
+    }
 }
 
 fn full_server() -> ServerUse {
@@ -149,7 +144,11 @@ fn full_second(t: u64) -> Second {
 
 /// A run with every field filled.
 fn full() -> Run {
-    let step = full_step();
+    let mut step = full_step();
+    step.errors.add("reset", 4 * S, "connection reset by peer");
+    step.errors.add("reset", 9 * S, "connection reset by peer");
+    step.series = (1..=20).map(full_second).collect();
+    step.connecting = (1..=2).map(full_second).collect();
     let verdict = Verdict {
         capacity: Some(Capacity { clients: 900, low: 850, high: 960, confidence: 0.95, at_least: false }),
         knee: Some(Knee { load: 40.0, latency: 30.0 * MS as f64 }),

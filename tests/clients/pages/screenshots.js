@@ -1,0 +1,35 @@
+// Makes the pictures of docs/images: node screenshots.js THRONG DIRECTORY. Runs throng against its own server.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [throng, directory] = process.argv.slice(2).map((path) => resolve(path));
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+const work = mkdtempSync(join(tmpdir(), "throng-pictures-"));
+const quiet = ["--quiet", "--no-store", "--out", work];
+try {
+  execFileSync(throng, [
+    "broadcast", "--step-size", "200", "--total-steps", "6", "-c", "4", "--duration", "3s", "--limit-rtt", "2s", ...quiet,
+  ]);
+  const results = readdirSync(work).find((name) => name.endsWith(".json"));
+  const page = join(work, "report.html");
+  execFileSync(throng, ["report", join(work, results), "--html", page]);
+  await picture(page, "report.png", { width: 1200, height: 1180 }, "light");
+  await picture(page, "report-phone-dark.png", { width: 390, height: 844 }, "dark");
+} finally {
+  rmSync(work, { recursive: true });
+}
+
+async function picture(page, name, viewport, colorScheme) {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  const tab = await browser.newPage({ viewport, colorScheme });
+  await tab.goto(pathToFileURL(page).href);
+  await tab.waitForSelector("#percentiles svg path");
+  await tab.screenshot({ path: join(directory, name) });
+  await browser.close();
+}
