@@ -1,5 +1,6 @@
 //! The tables of a shootout: who is ahead in each scenario, by how much, and whether that can be believed.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use results::{Bottleneck, Run};
@@ -28,6 +29,8 @@ pub struct Section {
     pub table: Table,
     /// What the threads of Erlang's virtual machine did, for each target that tells: of its last round.
     pub msacc: Vec<(String, Table)>,
+    /// What was published of each target, in the figure's unit; empty when nothing was.
+    pub then: BTreeMap<String, f64>,
     /// Why published figures are missing.
     pub remark: Option<String>,
 }
@@ -99,6 +102,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
             .iter()
             .filter_map(|(name, runs)| Some(((*name).to_owned(), msacc::table(runs.last()?)?)))
             .collect(),
+        then: then.unwrap_or_default(),
         remark,
     })
 }

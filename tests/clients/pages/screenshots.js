@@ -29,7 +29,7 @@ async function picture(page, name, viewport, colorScheme) {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
   const tab = await browser.newPage({ viewport, colorScheme });
   await tab.goto(pathToFileURL(page).href);
-  await tab.waitForSelector("#percentiles svg path");
+  await tab.waitForSelector("#percentiles svg path", { state: "attached" });
   await tab.screenshot({ path: join(directory, name) });
   await browser.close();
 }

@@ -2,6 +2,7 @@
 
 mod flags;
 mod gate;
+mod page;
 mod round;
 
 use std::env;
@@ -107,6 +108,10 @@ impl Shootout {
             Format::Json => as_json(&record, &sections),
         })?;
         eprintln!("\nKept in {}, with {} of the tables.", record.folder().display(), report.display());
+        let page = page::write(&record, &sections);
+        if let Some(page) = page.map_err(|error| Failure::could_not("write the report", error))? {
+            eprintln!("throng: report {}", page.display());
+        }
         if is_interrupted() {
             eprintln!("Interrupted: throng shootout --resume {} goes on.", record.folder().display());
             return Ok(Exit::Interrupted);

@@ -85,14 +85,14 @@ export interface Series {
   generator_cpu?: Column;
 }
 
+/** A figure that somebody published, beside what was measured of the same. */
 export interface Published {
-  source: string;
+  scenario: string;
   target: string;
-  now: string;
-  clients: number;
   figure: string;
-  quantile: number | null;
-  ms: number;
+  unit: "ms" | "%" | "/s" | "bytes" | "";
+  then: number;
+  now: number | null;
 }
 
 /** What a reader means by latency: the rtt, or what the run has instead of it. */

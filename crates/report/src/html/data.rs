@@ -89,13 +89,12 @@ struct ServerData {
 
 #[derive(Serialize)]
 struct PublishedData {
-    source: String,
+    scenario: String,
     target: String,
-    now: String,
-    clients: u64,
     figure: String,
-    quantile: Option<f64>,
-    ms: f64,
+    unit: &'static str,
+    then: f64,
+    now: Option<f64>,
 }
 
 /// The page's data as JSON.
@@ -194,6 +193,6 @@ fn errors(step: &Step) -> BTreeMap<String, u64> {
 }
 
 fn published_data(published: &Published) -> PublishedData {
-    let Published { source, target, now, clients, figure, quantile, ms } = published.clone();
-    PublishedData { source, target, now, clients, figure, quantile, ms }
+    let Published { scenario, target, figure, unit, then, now } = published.clone();
+    PublishedData { scenario, target, figure, unit: unit.name(), then: digits(then), now: now.map(digits) }
 }

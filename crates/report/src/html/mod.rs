@@ -8,6 +8,7 @@
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use results::Run;
+use results::limit::Unit;
 
 mod curve;
 mod data;
@@ -23,23 +24,21 @@ const SCRIPT_SHA256: &str = include_str!("../../page/dist/report.sha256");
 pub const STYLE: &str = include_str!("../../page/style.css");
 const TEMPLATE: &str = include_str!("page.html");
 
-/// A figure that somebody published, to stand beside what was measured.
+/// A figure that somebody published, beside what was measured of the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
-    /// Where it stood: `wsdemo 2012, ec2`.
-    pub source: String,
-    /// The server it was measured on.
+    /// The scenario it is of.
+    pub scenario: String,
+    /// The server.
     pub target: String,
-    /// The target of today that is held against it.
-    pub now: String,
-    /// Clients at the time.
-    pub clients: u64,
-    /// Which figure: `rtt`, `handshake`.
+    /// The figure's name: `rtt.p99`, `capacity`.
     pub figure: String,
-    /// Which of its quantiles, such as 0.95; `None` is the mean.
-    pub quantile: Option<f64>,
-    /// Milliseconds.
-    pub ms: f64,
+    /// What both are measured in.
+    pub unit: Unit,
+    /// As it was published.
+    pub then: f64,
+    /// As it was measured; `None` where that failed.
+    pub now: Option<f64>,
 }
 
 /// What a page is about.

@@ -119,3 +119,19 @@ fn two_runs_say_whether_they_differ() {
     let unlike = page_of(&[sample::broadcast_run(), sample::echo_run()]);
     assert!(!words_of(&unlike).contains("Is B really different?"));
 }
+
+#[test]
+fn then_stands_beside_now() {
+    let published = Published {
+        scenario: "10k".into(),
+        target: "node-ws".into(),
+        figure: "rtt.p95".into(),
+        unit: Unit::Ms,
+        then: 1_768.25,
+        now: Some(66.0),
+    };
+    let page = html(&Page { runs: &[sample::broadcast_run()], published: &[published], home: None });
+    let row = &data_of(&page)["published"][0];
+    assert_eq!((row["then"].as_f64(), row["now"].as_f64()), (Some(1_768.0), Some(66.0)));
+    assert_eq!(row["unit"], "ms");
+}

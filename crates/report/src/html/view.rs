@@ -257,8 +257,8 @@ fn facts(run: &Run) -> Vec<Fact> {
         let due = format!("of {} due", count(counts.expected));
         facts.push(fact("messages missing", count(counts.missing), &due));
     }
-    let connects = format!("of {} usable", count(counts.connects));
-    facts.push(fact("clients", count(counts.connected), &connects));
+    let usable = step.usable.unwrap_or(step.clients);
+    facts.push(fact("clients usable", count(usable), &format!("of {}", count(step.clients))));
     let server = step.server.as_ref();
     if let Some(cpu) = server.and_then(|server| server.cpu_percent_mean) {
         let cores = server.and_then(|server| server.cores).map(|cores| format!("of {:.0}%", cores * 100.0));

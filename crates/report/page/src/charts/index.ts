@@ -10,11 +10,12 @@ import { rates } from "./rates";
 import { resources } from "./resources";
 import { saturation, saturationReceived } from "./saturation";
 import { steps } from "./steps";
+import { then } from "./then";
 import { threads } from "./threads";
 import { timeline } from "./timeline";
 
 export const charts: Chart[] = [
-  percentiles, steps, boxes, saturation, saturationReceived, errors, timeline, density,
+  percentiles, steps, boxes, saturation, saturationReceived, then, errors, timeline, density,
   handshakes, rates, resources, memory, threads,
 ];
 

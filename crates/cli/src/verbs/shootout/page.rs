@@ -1,0 +1,53 @@
+//! A shootout as one page: a run of each target, and what was published of them.
+
+use std::io;
+use std::path::PathBuf;
+
+use report::{Page, Published};
+use results::Run;
+use suite::record::{Record, RecordError};
+use suite::summary::Section;
+
+use crate::sink;
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PageError {
+    /// A run cannot be read.
+    #[error(transparent)]
+    Read(#[from] RecordError),
+    /// The page cannot be written.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+}
+
+/// Writes it into the shootout's folder. `None`: nothing was measured.
+pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<PathBuf>, PageError> {
+    let mut runs: Vec<Run> = Vec::new();
+    for section in sections {
+        for standing in &section.standings {
+            // Of several repeats the first: the tables have the means.
+            runs.extend(record.runs(&section.name, &standing.target)?.into_iter().next());
+        }
+    }
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let published: Vec<Published> = sections.iter().flat_map(published).collect();
+    let path = record.folder().join("report.html");
+    sink::replace(&path, &report::html(&Page { runs: &runs, published: &published, home: None }))?;
+    Ok(Some(path))
+}
+
+fn published(section: &Section) -> impl Iterator<Item = Published> + '_ {
+    section.standings.iter().filter_map(|standing| {
+        Some(Published {
+            scenario: section.name.clone(),
+            target: standing.target.clone(),
+            figure: section.figure.name.clone(),
+            unit: section.figure.unit(),
+            then: *section.then.get(&standing.target)?,
+            now: standing.mean,
+        })
+    })
+}
