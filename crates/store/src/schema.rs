@@ -47,3 +47,47 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
     transaction.commit()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store as the schema of this number left it.
+    fn of_version(version: usize) -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        MIGRATIONS[..version].iter().for_each(|migration| connection.execute_batch(migration).unwrap());
+        if version > 0 {
+            connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+            connection.pragma_update(None, "user_version", version as i64).unwrap();
+        }
+        connection
+    }
+
+    fn tables(connection: &Connection) -> Vec<(String, Option<String>)> {
+        let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn every_earlier_schema_becomes_the_newest() {
+        let newest = MIGRATIONS.len();
+        for version in 0..=newest {
+            let mut connection = of_version(version);
+            migrate(&mut connection).unwrap();
+            assert_eq!(look(&connection).unwrap(), Found::Ours(newest as u32), "from {version}");
+            assert_eq!(tables(&connection), tables(&of_version(newest)), "from {version}");
+            migrate(&mut connection).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_database_of_somebody_else_is_known_as_such() {
+        let connection = Connection::open_in_memory().unwrap();
+        assert_eq!(look(&connection).unwrap(), Found::Empty);
+        connection.execute_batch("CREATE TABLE notes (text)").unwrap();
+        assert_eq!(look(&connection).unwrap(), Found::Foreign);
+        connection.pragma_update(None, "user_version", 3).unwrap();
+        assert_eq!(look(&connection).unwrap(), Found::Foreign);
+    }
+}

@@ -1,7 +1,5 @@
 //! `throng compare`: is B really slower than A?
 
-use std::io::{self, Write};
-
 use clap::Args;
 use results::Run;
 use results::compare::{self, Comparison, Rule};
@@ -9,6 +7,7 @@ use results::compare::{self, Comparison, Rule};
 use crate::archive::StoreArg;
 use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
+use crate::sink;
 
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
 ///
@@ -69,12 +68,7 @@ impl Compare {
             .collect::<Result<_, _>>()?;
         let found = compare::compare(&a, &b);
         let text = report::comparison(&found, &a, &b, self.format.into());
-        match io::stdout().write_all(text.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                return Err(Failure::could_not("write to standard output", error));
-            }
-            _ => {}
-        }
+        sink::print(&text)?;
         judge(&rules, &found)
     }
 }

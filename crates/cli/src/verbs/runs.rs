@@ -239,3 +239,46 @@ fn row(entry: Entry) -> Vec<Cell> {
         Cell::Words(entry.tags),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use report::TableFormat;
+
+    use super::*;
+
+    #[test]
+    fn a_list_has_a_row_for_each_run() {
+        let entry = Entry {
+            id: "20261120-183000-abcdef".into(),
+            started_unix_ns: 1_795_199_400_000_000_000,
+            scenario: "broadcast".into(),
+            dialect: "json".into(),
+            target: "node-ws".into(),
+            steps: 2,
+            clients: 2_000,
+            figure: "rtt",
+            p50_ns: Some(20_100_000),
+            p99_ns: Some(47_300_000),
+            missing: 12,
+            errors: 0,
+            bottleneck: Some("server".into()),
+            trusted: true,
+            tags: vec!["before".into(), "v2".into()],
+            ..Entry::default()
+        };
+        let bare = Entry { scenario: "idle".into(), figure: "handshake", ..Entry::default() };
+        let mut table = Table::new(COLUMNS);
+        [entry, bare].into_iter().for_each(|entry| table.add(row(entry)));
+        assert_snapshot!(table.render(TableFormat::Text), @r#"
+        id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  trusted  tags
+        20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      yes      before v2
+                                1970-01-01 00:00:00  idle                             0        0  handshake       –       –        0       0  –           no
+        "#);
+        assert_snapshot!(table.render(TableFormat::Csv), @r#"
+        id,started,scenario,dialect,target,steps,clients,figure,p50_ms,p99_ms,missing,errors,bottleneck,trusted,tags
+        20261120-183000-abcdef,2026-11-20 18:30:00,broadcast,json,node-ws,2,2000,rtt,20.1,47.3,12,0,server,true,before v2
+        ,1970-01-01 00:00:00,idle,,,0,0,handshake,,,0,0,,false,
+        "#);
+    }
+}
