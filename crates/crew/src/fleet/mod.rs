@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each link has
-//! a [courier](courier) at both ends. A coordinator sends a beat every [`BEAT_INTERVAL_NS`], which an agent answers with
+//! a courier at both ends. A coordinator sends a beat twice a second, which an agent answers with
 //! the time on its clock: that keeps the lease, acknowledges, and measures how far apart the clocks are
-//! ([`offset`]). Whoever hears nothing for [`LEASE_NS`] acts on its own: an agent drops its clients and is free again, a
+//! ([`Offset`]). Whoever hears nothing for three seconds acts on its own: an agent drops its clients and is free again, a
 //! coordinator goes on without the agent, or ends the run.
 //!
 //! Every agent works on the coordinator's clock: the offset is added where the clock is read, so that stamps, deltas
