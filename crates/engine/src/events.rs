@@ -1,7 +1,7 @@
 //! The event log at its source: what a worker notes of each event, and how that leaves the worker.
 //!
 //! Rules. A note goes into a buffer that is there already. A full buffer is handed on as a [`Batch`] and another taken
-//! from those that have come home; when [`BATCHES_MAX`] are out, the notes in hand are given up and counted as lost.
+//! from those that have come home; when `BATCHES_MAX` are out, the notes in hand are given up and counted as lost.
 //! So the hot path never waits and never allocates for an event, and memory is bounded.
 
 use std::sync::mpsc::{self, Receiver, Sender};
