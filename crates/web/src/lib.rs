@@ -1,7 +1,7 @@
 //! The pages of `throng ui`: what has been measured, run by run and side by side, and a run as it happens.
 //!
-//! One thread serves everything; it is for the person at this machine. Who may ask is [`guard`]'s business, what may be
-//! started is [`form`]'s: the pages start this very program with flags that have been checked one by one, and nothing
+//! One thread serves everything; it is for the person at this machine. Who may ask is `guard`'s business, what may be
+//! started is `form`'s: the pages start this very program with flags that have been checked one by one, and nothing
 //! else. A run under way belongs to the server and not to the page: reload it, or close it, and the run goes on.
 
 use std::io;

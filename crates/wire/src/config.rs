@@ -265,6 +265,10 @@ fn check(options: &Options) -> Result<(), BadOption> {
             return Err(BadOption::Subprotocol);
         }
     }
+    let has_transports = matches!(options.dialect, DialectId::Sockjs | DialectId::Socketio);
+    if options.of_dialect.transport.is_some() && !has_transports {
+        return Err(BadOption::OfDialect { option: "transport", expected: "the dialect sockjs or socketio" });
+    }
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::verbs::child;
 /// at a time; without a word from its coordinator for 3 s it drops all connections and is free again.
 #[derive(Args)]
 pub(crate) struct Agent {
-    /// NATS: nats://[USER:PASSWORD@]HOST:4222, or tls://…
+    /// NATS: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls://…
     #[arg(long, value_name = "URL")]
     nats: String,
     /// Its name among the agents [default: host and process]
