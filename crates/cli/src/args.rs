@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
 use crew::Source;
+use crew::fleet::Gathering;
 use results::units;
 
 use crate::dialect_args::DialectArgs;
+use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
 use crate::payload::{self, Sizes};
 use crate::scrape;
@@ -160,6 +162,26 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// The agents of a fleet that are to run this; `None`: it runs here.
+    pub(crate) fn gathering(&self, clients_max: Option<u64>) -> Result<Option<Gathering>, Failure> {
+        let Some(gathering) = self.fleet.gathering(self.threads, clients_max) else { return Ok(None) };
+        let own = "give a server that the agents can reach; throng's own would be on this machine";
+        let here = [
+            (self.url.is_none(), "URL", own),
+            (self.pin.is_some(), "--pin", "a fleet is pinned where it is: throng agent --pin"),
+            (
+                self.events.is_some(),
+                "--events",
+                "agents send no single events: leave it out, or run without --fleet",
+            ),
+            (self.processes.is_some(), "--processes", "agents start as many as they need"),
+        ];
+        match here.into_iter().find(|(wrong, ..)| *wrong) {
+            Some((_, flag, problem)) => Err(Failure::usage(flag, problem)),
+            None => Ok(Some(gathering)),
+        }
+    }
+
     /// All flags at their defaults.
     pub(crate) fn of_url(url: &str) -> Self {
         let command = Self::augment_args(clap::Command::new("throng"));

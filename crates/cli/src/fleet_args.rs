@@ -8,9 +8,6 @@ use crew::OnLoss;
 use crew::fleet::{Gathering, Nats, label};
 use results::units;
 
-use crate::args::RunArgs;
-use crate::exit::Failure;
-
 /// How to be let in by NATS.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct NatsArgs {
@@ -61,38 +58,16 @@ enum Loss {
 }
 
 impl FleetArgs {
-    /// The agents that a run is to have; `None`: it runs here.
-    pub(crate) fn gathering(
-        &self,
-        args: &RunArgs,
-        clients_max: Option<u64>,
-    ) -> Result<Option<Gathering>, Failure> {
-        let Some(url) = &self.fleet else { return Ok(None) };
-        let here = [
-            (
-                args.url.is_none(),
-                "URL",
-                "give a server that the agents can reach; throng's own would be on this machine",
-            ),
-            (args.pin.is_some(), "--pin", "a fleet is pinned where it is: throng agent --pin"),
-            (
-                args.events.is_some(),
-                "--events",
-                "agents do not send single events: leave it out, or run without --fleet",
-            ),
-            (args.processes.is_some(), "--processes", "agents start as many as they need"),
-        ];
-        if let Some((_, flag, problem)) = here.into_iter().find(|(wrong, ..)| *wrong) {
-            return Err(Failure::usage(flag, problem));
-        }
-        Ok(Some(Gathering {
-            nats: self.nats.at(url),
+    /// The agents that a run is to have, with so many threads each; `None`: it runs here.
+    pub(crate) fn gathering(&self, threads: Option<u16>, clients_max: Option<u64>) -> Option<Gathering> {
+        Some(Gathering {
+            nats: self.nats.at(self.fleet.as_ref()?),
             agents: self.agents.map(usize::from),
             labels: self.labels.iter().cloned().collect(),
             wait: Duration::from_nanos(self.fleet_wait),
-            threads: args.threads,
+            threads,
             clients_max,
-        }))
+        })
     }
 
     /// What becomes of the run if an agent is lost.

@@ -8,6 +8,7 @@ use results::Run;
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::output;
 
 /// Reports kept with the user's data: any can be made again with `throng report`.
 const KEPT_MAX: usize = 100;
@@ -62,7 +63,7 @@ impl Pages {
 
 /// Writes the page about some runs, whole or not at all.
 pub(crate) fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
-    crate::sink::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
+    output::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
 }
 
 fn to_file(path: &Path, run: &Run) -> io::Result<()> {

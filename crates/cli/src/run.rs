@@ -18,7 +18,7 @@ use crate::custom;
 use crate::event_log::EventLog;
 use crate::exit::{Exit, Failure};
 use crate::exports::Exports;
-use crate::plan;
+use crate::processes;
 use crate::progress::Live;
 use crate::restarts::Restarts;
 use crate::scrape;
@@ -72,7 +72,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 /// The same, while servers are restarted.
 pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     custom::check_messages(&request.plan, request.scenario)?;
-    let fleet = request.args.fleet.gathering(request.args, request.shape.clients_max)?;
+    let fleet = request.args.gathering(request.shape.clients_max)?;
     let mut desk = Desk::new(&request)?;
     desk.live.expect(restarts);
     let Request { args, plan, shape, mut course, server_pid, target, .. } = request;
@@ -144,7 +144,7 @@ impl<'a> Desk<'a> {
             limits: args.limits.iter().map(|text| limit("--limit", text)).collect::<Result<_, _>>()?,
             stop: request.stop.iter().map(|text| limit("--limit-rtt", text)).collect::<Result<_, _>>()?,
             quantile: request.percentile / 100.0,
-            clients_max: plan::clients_per_process()? * u64::from(request.shape.processes),
+            clients_max: processes::clients_per_process()? * u64::from(request.shape.processes),
             warmup: None,
             work: Work::of(&request.plan),
             calibration: Calibration::load(),

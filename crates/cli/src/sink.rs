@@ -3,15 +3,16 @@
 use std::env;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use report::Style;
 use results::Run;
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::exports;
+use crate::output;
 use crate::pages::Pages;
 
 /// Where a job of GitHub Actions puts what its page shows.
@@ -115,7 +116,7 @@ impl Sink {
     fn keep(&mut self, run: &Run) {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.json", run.id));
-        if let Err(error) = replace(&path, &results::file::write(run)) {
+        if let Err(error) = output::replace(&path, &results::file::write(run)) {
             let failure = Failure::could_not(format!("write {}", path.display()), error);
             self.unwritten.get_or_insert(failure);
         }
@@ -139,26 +140,4 @@ fn github_summary() -> Result<PathBuf, Failure> {
     let path = env::var_os(GITHUB_SUMMARY).filter(|path| !path.is_empty());
     let problem = format!("{GITHUB_SUMMARY} is not set: this is no job of GitHub Actions");
     path.map(PathBuf::from).ok_or_else(|| Failure::usage("--github", problem))
-}
-
-/// Prints what a verb was asked for. A reader who has seen enough (`| head`) is no failure.
-pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::could_not("write to standard output", error))
-        }
-        _ => Ok(Exit::Fine),
-    }
-}
-
-/// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.
-pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // Half a file is of no use to anybody; why it could not be written is what matters.
-        let _ = fs::remove_file(&beside);
-    }
-    written
 }

@@ -10,7 +10,7 @@ use url::{Host, Url};
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
-use crate::plan;
+use crate::processes;
 
 /// Time for finding out which of several addresses of a name answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -46,7 +46,7 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
             "a URL must go with it, for Host and path: ws://localhost/ws",
         ));
     }
-    let processes = plan::server_processes(clients_max.unwrap_or(1), plan::clients_per_process()?);
+    let processes = processes::server_processes(clients_max.unwrap_or(1), processes::clients_per_process()?);
     let built_in = BuiltIn::start(&["--processes", &processes.to_string()])?;
     let mut target = resolve(&built_in.url, None)?;
     // Dialects with paths of their own are not spoken at the usual one.

@@ -14,7 +14,7 @@ use net::socket::{self, Addr, Listener, Socket};
 
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
-use crate::plan::OTHER_FILES;
+use crate::processes::OTHER_FILES;
 use crate::trial::{Trial, measure};
 
 /// Enough for a growth of tens of MB, which the noise of a busy machine does not hide.

@@ -1,7 +1,7 @@
 //! Open files: a connection is one at each end.
 
 use super::{Ask, Facts, Mend, Place, Row, Verdict, limit, processes, server_processes};
-use crate::plan::OTHER_FILES;
+use crate::processes::OTHER_FILES;
 use report::count;
 
 /// `--processes` goes no further.

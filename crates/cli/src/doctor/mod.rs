@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::plan;
+use crate::processes;
 
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,13 +180,15 @@ pub(crate) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
 
 /// Processes that throng will use.
 pub(crate) fn processes(facts: &Facts, ask: &Ask) -> u64 {
-    ask.clients.div_ceil(plan::clients_with_files(facts.nofile_hard)).max(1)
+    ask.clients.div_ceil(processes::clients_with_files(facts.nofile_hard)).max(1)
 }
 
 /// Processes of throng's own server, if it is that one.
 fn server_processes(facts: &Facts, ask: &Ask) -> u64 {
     match ask.server {
-        Place::BuiltIn => plan::server_processes(ask.clients, plan::clients_with_files(facts.nofile_hard)),
+        Place::BuiltIn => {
+            processes::server_processes(ask.clients, processes::clients_with_files(facts.nofile_hard))
+        }
         Place::Here | Place::Elsewhere => 0,
     }
 }

@@ -6,7 +6,7 @@ use net::affinity;
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
-use crate::plan;
+use crate::processes;
 use crate::verbs::child;
 
 /// Joins a fleet: waits at NATS for runs, and carries its part of their load
@@ -54,7 +54,7 @@ impl Agent {
             labels: self.labels.into_iter().collect(),
             threads: self.threads.unwrap_or(cpus.len().clamp(1, 1_024) as u16),
             cpus: if self.pin.is_some() { cpus } else { Vec::new() },
-            clients_per_process: u32::try_from(plan::clients_per_process()?).unwrap_or(u32::MAX),
+            clients_per_process: u32::try_from(processes::clients_per_process()?).unwrap_or(u32::MAX),
             child: &child::command,
             is_interrupted: &|| interrupts.count() > 0,
             log: &|line| {

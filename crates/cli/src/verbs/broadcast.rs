@@ -6,6 +6,7 @@ use load::{Slow, Workload};
 use crate::args::RunArgs;
 use crate::crowd;
 use crate::exit::{Exit, Failure};
+use crate::processes;
 use crate::run::{self, Request};
 use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
@@ -55,7 +56,7 @@ impl Broadcast {
             args,
             scenario: "broadcast",
             plan,
-            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: stepping.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?),
             stop: if matches!(stepping, steps::Steps::Single) {
                 Vec::new()

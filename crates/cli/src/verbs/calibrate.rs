@@ -12,8 +12,9 @@ use results::{Step, units};
 use crate::builtin::BuiltIn;
 use crate::calibration::{Calibration, Ceiling, HTTP, Work};
 use crate::exit::{Exit, Failure};
+use crate::processes;
 use crate::trial::{Trial, measure};
-use crate::{plan, verbs::steps};
+use crate::verbs::steps;
 
 /// The best of so many: whatever else the machine does only makes a run slower.
 const REPEATS: u32 = 3;
@@ -58,7 +59,8 @@ impl Calibrate {
         let split = Split::new()?;
         say(&split.describe())?;
         let connects = self.duration / (1_000_000_000 / CONNECTS_PER_S);
-        let connects = connects.clamp(CONNECTS_MIN, CONNECTS_MAX).min(plan::clients_per_process()?) as u32;
+        let connects =
+            connects.clamp(CONNECTS_MIN, CONNECTS_MAX).min(processes::clients_per_process()?) as u32;
         let hold = Load::Hold { duration_ns: HOLD_NS };
         let until = Until::Elapsed { duration_ns: self.duration };
         let closed = |concurrency| Load::Closed { concurrency, per_client: 1, until };

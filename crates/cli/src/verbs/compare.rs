@@ -7,7 +7,7 @@ use results::compare::{self, Comparison, Rule};
 use crate::archive::StoreArg;
 use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
-use crate::sink;
+use crate::output;
 
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
 ///
@@ -68,7 +68,7 @@ impl Compare {
             .collect::<Result<_, _>>()?;
         let found = compare::compare(&a, &b);
         let text = report::comparison(&found, &a, &b, self.format.into());
-        sink::print(&text)?;
+        output::print(&text)?;
         judge(&rules, &found)
     }
 }

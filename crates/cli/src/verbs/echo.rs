@@ -6,6 +6,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::processes;
 use crate::run::{self, Request};
 use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
@@ -55,7 +56,7 @@ impl Echo {
             args,
             scenario: "echo",
             plan,
-            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: stepping.course(steps, CLIENTS, rule)?.with_warmup(steps::warmup(steps, CLIENTS, rule)?),
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile,

@@ -12,6 +12,7 @@ use wire::HttpOptions;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan;
+use crate::processes;
 use crate::rates::{self, Rates};
 use crate::run::{self, Request};
 use crate::target::{self, Target};
@@ -83,7 +84,7 @@ impl Http {
             args,
             scenario: "http",
             plan: self.plan(&target, host)?,
-            shape: plan::shape(args, Some(self.connections), server_pid.is_some())?,
+            shape: processes::shape(args, Some(self.connections), server_pid.is_some())?,
             course: Course::single(connections, rule).with_warmup(self.warmup(connections, rule)),
             stop: Vec::new(),
             percentile: PERCENTILE,

@@ -7,6 +7,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::processes;
 use crate::run::{self, Request};
 use crate::verbs::steps;
 use crate::{plan, target};
@@ -57,7 +58,7 @@ impl Idle {
             args,
             scenario: "idle",
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
-            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: Course::single(clients, rule),
             stop: Vec::new(),
             percentile: PERCENTILE,

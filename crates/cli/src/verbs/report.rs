@@ -9,8 +9,8 @@ use results::Run;
 
 use crate::archive::{self, StoreArg};
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::pages;
-use crate::sink;
 
 /// Finished runs as a page with charts, a table or data
 ///
@@ -67,7 +67,7 @@ impl Report {
                 eprintln!("throng: report {}", path.display());
                 Ok(Exit::Fine)
             }
-            None => sink::print(&self.format.text(&runs)),
+            None => output::print(&self.format.text(&runs)),
         }
     }
 }

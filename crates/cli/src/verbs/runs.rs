@@ -10,7 +10,7 @@ use store::{Entry, Query, Store};
 use crate::archive::{self, StoreArg};
 use crate::args::{Format, TableFormat};
 use crate::exit::{Exit, Failure};
-use crate::sink;
+use crate::output;
 
 /// The runs that are kept: list, show, tag, delete, export, import
 ///
@@ -124,14 +124,14 @@ impl List {
         let entries = store.list(&query).map_err(archive::failure)?;
         let mut table = Table::new(COLUMNS);
         entries.into_iter().for_each(|entry| table.add(row(entry)));
-        sink::print(&table.render(self.format.into()))
+        output::print(&table.render(self.format.into()))
     }
 }
 
 impl Show {
     fn run(self, store: &StoreArg) -> Result<Exit, Failure> {
         let run = store.run(&self.run)?;
-        sink::print(&report::render(&run, self.format.into(), &Style::PLAIN))
+        output::print(&report::render(&run, self.format.into(), &Style::PLAIN))
     }
 }
 
@@ -149,7 +149,7 @@ impl Tag {
             changed.map_err(archive::failure)?;
         }
         let tags = store.tags(&id).map_err(archive::failure)?;
-        sink::print(&tags.iter().map(|tag| format!("{tag}\n")).collect::<String>())
+        output::print(&tags.iter().map(|tag| format!("{tag}\n")).collect::<String>())
     }
 }
 
@@ -170,16 +170,16 @@ impl Export {
             let [id] = ids.as_slice() else {
                 return Err(Failure::usage("--out", "several runs need a directory to go to"));
             };
-            return sink::print(&store.results(id).map_err(archive::failure)?);
+            return output::print(&store.results(id).map_err(archive::failure)?);
         };
         fs::create_dir_all(&dir)
             .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
         for id in ids {
             let path = dir.join(format!("{id}.json"));
             let text = store.results(&id).map_err(archive::failure)?;
-            sink::replace(&path, &text)
+            output::replace(&path, &text)
                 .map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
-            sink::print(&format!("{}\n", path.display()))?;
+            output::print(&format!("{}\n", path.display()))?;
         }
         Ok(Exit::Fine)
     }
@@ -190,7 +190,7 @@ impl Import {
         for path in &self.files {
             let run = archive::read_file(path)?;
             store.save(&run).map_err(archive::failure)?;
-            sink::print(&format!("{}\n", run.id))?;
+            output::print(&format!("{}\n", run.id))?;
         }
         Ok(Exit::Fine)
     }

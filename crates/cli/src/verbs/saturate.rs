@@ -7,6 +7,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::processes;
 use crate::run::{self, Request};
 use crate::verbs::{broadcast, steps};
 use crate::{plan, target};
@@ -73,7 +74,7 @@ impl Saturate {
             args,
             scenario: "saturate",
             plan: plan::plan(args, &target, workload, dialect, clients_max)?,
-            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: Course::sweep(sweep, self.duration),
             stop: OVERLOAD.map(str::to_owned).to_vec(),
             percentile: PERCENTILE,

@@ -9,6 +9,7 @@ use stats::capacity::SearchConfig;
 use crate::crowd;
 use crate::exit::Failure;
 use crate::plan;
+use crate::processes;
 use crate::rates::{self, Rates};
 
 /// websocket-bench's step.
@@ -157,7 +158,7 @@ fn first_and_by(args: &StepArgs) -> (u64, u64) {
 
 /// As far as one process goes, unless told.
 fn search_max(args: &StepArgs) -> Result<u64, Failure> {
-    args.max_clients.map_or_else(plan::clients_per_process, Ok)
+    args.max_clients.map_or_else(processes::clients_per_process, Ok)
 }
 
 /// The closed loop of the flags, with websocket-bench's defaults.

@@ -7,6 +7,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::processes;
 use crate::restarts::Restarts;
 use crate::run::{self, Request};
 use crate::verbs::steps;
@@ -77,7 +78,7 @@ impl Storm {
             args,
             scenario: "storm",
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
-            shape: plan::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: Course::single(clients, LoadRule::Same(Load::Storm(storm))),
             stop: Vec::new(),
             percentile: PERCENTILE,

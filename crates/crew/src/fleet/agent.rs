@@ -49,7 +49,7 @@ pub struct AgentOptions<'a> {
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
 pub fn serve(options: &AgentOptions<'_>) -> Result<(), Error> {
-    let runtime = super::coordinator::runtime()?;
+    let runtime = super::bus::runtime()?;
     runtime.block_on(async {
         let bus = Bus::connect(&options.nats).await?;
         let id = intro::unique();

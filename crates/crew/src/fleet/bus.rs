@@ -7,6 +7,7 @@ use async_nats::connection::State;
 use async_nats::{Client, ConnectOptions, Message, Subscriber};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::Error;
@@ -30,6 +31,11 @@ pub struct Nats {
     pub creds: Option<PathBuf>,
     /// Trust the authorities in this PEM file besides the system's.
     pub ca: Option<PathBuf>,
+}
+
+/// A runtime for one connection.
+pub(super) fn runtime() -> Result<Runtime, Error> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| Error::Start(error.to_string()))
 }
 
 /// What goes between a coordinator and one agent, beside introductions.

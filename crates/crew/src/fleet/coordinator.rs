@@ -15,10 +15,9 @@ use engine::{Command, Report};
 use futures_util::StreamExt;
 use load::{Plan, Segment};
 use net::clock;
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::bus::{Bus, Content};
+use super::bus::{Bus, Content, runtime};
 use super::gather::{self, Gathering};
 use super::intro::{self, Hello};
 use super::link::{Incoming, Link};
@@ -61,11 +60,6 @@ pub struct AgentState {
 enum Order {
     Command(Command),
     Release,
-}
-
-/// A runtime for one connection.
-pub(super) fn runtime() -> Result<Runtime, Error> {
-    Builder::new_current_thread().enable_all().build().map_err(|error| Error::Start(error.to_string()))
 }
 
 impl Fleet {

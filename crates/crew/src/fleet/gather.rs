@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::bus::{Bus, Nats};
+use super::Error;
+use super::bus::{Bus, Nats, runtime};
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
-use super::{Error, coordinator};
 
 /// Agents that are there answer within this.
 const CALL_TIME: Duration = Duration::from_millis(700);
@@ -37,7 +37,7 @@ pub struct Gathering {
 /// # Errors
 /// NATS cannot be reached.
 pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
-    coordinator::runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Who).await })
+    runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Who).await })
 }
 
 /// Makes all agents leave the runs that they work for; these are then over. Gives everybody who is there.
@@ -45,7 +45,7 @@ pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
 /// # Errors
 /// NATS cannot be reached.
 pub fn stop(nats: &Nats) -> Result<Vec<Hello>, Error> {
-    coordinator::runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Stop).await })
+    runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Stop).await })
 }
 
 async fn call(bus: &Bus, call: Call) -> Result<Vec<Hello>, Error> {

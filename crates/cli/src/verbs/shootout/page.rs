@@ -8,7 +8,7 @@ use results::Run;
 use suite::record::{Record, RecordError};
 use suite::summary::Section;
 
-use crate::sink;
+use crate::output;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<Path
     }
     let published: Vec<Published> = sections.iter().flat_map(published).collect();
     let path = record.folder().join("report.html");
-    sink::replace(&path, &report::html(&Page { runs: &runs, published: &published, home: None }))?;
+    output::replace(&path, &report::html(&Page { runs: &runs, published: &published, home: None }))?;
     Ok(Some(path))
 }
 

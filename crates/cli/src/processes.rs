@@ -1,0 +1,55 @@
+//! How many processes and threads a run takes, at both ends.
+
+use crew::Shape;
+use net::{affinity, limits};
+
+use crate::args::RunArgs;
+use crate::exit::Failure;
+
+/// Files that a process needs besides its clients'.
+pub(crate) const OTHER_FILES: u64 = 64;
+
+/// How many clients one process may have.
+pub(crate) fn clients_per_process() -> Result<u64, Failure> {
+    let files = limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
+    Ok(clients_with_files(files))
+}
+
+/// How many clients a process may have that may have so many files open.
+pub(crate) fn clients_with_files(files: u64) -> u64 {
+    files.saturating_sub(OTHER_FILES).max(1)
+}
+
+/// Processes that throng's own server needs for so many clients. The kernel deals connections out among them at
+/// random: with a tenth to spare, none runs out of files before the others.
+pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
+    if clients <= per_process { 1 } else { (clients + clients / 10).div_ceil(per_process) }
+}
+
+/// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.
+pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: bool) -> Result<Shape, Failure> {
+    let cpus = match &args.pin {
+        Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
+        None => Vec::new(),
+    };
+    let available = affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?;
+    if let Some(cpu) = cpus.iter().find(|cpu| !available.contains(cpu)) {
+        return Err(Failure::usage("--pin", format!("there is no CPU {cpu} here; there are {available:?}")));
+    }
+    let needed = clients_max.unwrap_or(1).div_ceil(clients_per_process()?);
+    let needed =
+        u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
+    let processes = args.processes.unwrap_or(needed).max(1);
+    if processes < needed {
+        let problem =
+            format!("{} clients need {needed} processes here (ulimit -n)", clients_max.unwrap_or(0));
+        return Err(Failure::usage("--processes", problem));
+    }
+    let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
+    let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
+    let threads = args.threads.unwrap_or_else(|| (cores / usize::from(processes)).clamp(1, 1024) as u16);
+    if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
+        return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
+    }
+    Ok(Shape { processes, threads, cpus, clients_max })
+}
