@@ -1,4 +1,4 @@
-//! What the target says of itself: its own metrics endpoint, read once a second.
+//! What the target says of itself: its own metrics endpoint, read all the time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,8 @@ mod fetch;
 
 pub use fetch::Source;
 
-/// How often it is read.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is read: twice a second, so that every second of the timeline has a value of its own.
+const INTERVAL: Duration = Duration::from_millis(500);
 /// How often the thread looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// So many are kept: a histogram alone has dozens.
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Scrape {
-    /// Reads it for the first time, and from then on once a second. `only`: names must start with one of these; empty:
+    /// Reads it for the first time, and from then on twice a second. `only`: names must start with one of these; empty:
     /// all but the buckets of histograms.
     ///
     /// # Errors
