@@ -211,7 +211,7 @@ fn a_thousand_agents() {
     let nats = Nats { url, ..Nats::default() };
     let at = nats.clone();
     let agents = std::thread::Builder::new().name("agents".into()).spawn(move || {
-        super::coordinator::runtime().unwrap().block_on(async {
+        super::bus::runtime().unwrap().block_on(async {
             let mut agents = JoinSet::new();
             (0..number).for_each(|index| _ = agents.spawn(Simulated::run(at.clone(), index)));
             while agents.join_next().await.is_some() {}
