@@ -1,15 +1,35 @@
-//! The README's commands of the dialects, word for word but for the port, against `throng serve`.
+//! The README's commands: the first means this program, and those of the dialects run word for word but for the port,
+//! against `throng serve`.
 
 mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
+use serde_json::Value;
 use support::throng::{Server, run, sum_of, throng};
 
 /// What makes them short: a step of few clients.
 const SHORT: [&str; 6] = ["--initial-clients", "10", "--total-steps", "1", "--format", "json"];
+
+/// `cargo run --release -- …` in the root asks which program is meant if there are several.
+#[test]
+fn cargo_run_means_throng() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut cargo = Command::new(env!("CARGO"));
+    let metadata =
+        cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(root);
+    let metadata: Value = serde_json::from_slice(&metadata.output().unwrap().stdout).unwrap();
+    let of = |value: &Value, key: &str| value[key].as_array().expect(key).clone();
+    let run_by_default = of(&metadata, "workspace_default_members");
+    let packages =
+        of(&metadata, "packages").into_iter().filter(|package| run_by_default.contains(&package["id"]));
+    let targets = packages.flat_map(|package| of(&package, "targets"));
+    let programs = targets.filter(|target| of(target, "kind").contains(&"bin".into()));
+    assert_eq!(programs.map(|program| program["name"].clone()).collect::<Vec<_>>(), ["throng"]);
+}
 
 #[test]
 fn one_command_per_dialect_runs_as_printed() {
