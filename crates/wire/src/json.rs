@@ -2,6 +2,9 @@
 //!
 //! What a peer sent inside a message goes on to others as it stands, so it is checked to the last character. No
 //! recursion and no allocation, whatever the depth: the kinds of the open containers are the bits of one number.
+//! [`scan`] is for what is only looked at.
+
+pub(crate) mod scan;
 
 /// The deepest nesting accepted. Ruby's parser has the same `max_nesting`.
 pub(crate) const DEPTH_MAX: u32 = 100;

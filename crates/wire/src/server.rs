@@ -9,11 +9,12 @@
 //! done: input is discarded
 //! ```
 
-use crate::dialects::{self, DialectId, PlainAnswer, ServerDialectOptions, ServerLink, ServerState};
+mod http;
+
+use self::http::Http;
+use crate::dialects::{DialectId, ServerDialectOptions, ServerLink, ServerState};
 use crate::failure::Failure;
-use crate::http::body::{Body, Piece};
-use crate::http::head::{Expect, HeadReader};
-use crate::http::request::{self, Request};
+use crate::http::request::Request;
 use crate::io::{Io, StreamId};
 use crate::limits::{DeflateOptions, Limits};
 use crate::room::Room;
@@ -112,33 +113,7 @@ impl Default for State {
     }
 }
 
-/// Before an upgrade.
-#[derive(Debug, Default)]
-struct Http {
-    head: HeadReader,
-    /// A plain request whose body is still coming in.
-    pending: Option<Pending>,
-    /// A request that its session has to answer.
-    asked: Option<Asked>,
-}
-
-#[derive(Debug)]
-struct Pending {
-    body: Body,
-    answer: PlainAnswer,
-    /// The answer's field line on whether the connection lives on.
-    connection: &'static str,
-}
-
-#[derive(Debug)]
-struct Asked {
-    /// Until it is taken.
-    request: Option<Box<SessionRequest>>,
-    keep_alive: bool,
-    /// What came in since.
-    waiting: Vec<u8>,
-}
-
+/// After an upgrade.
 #[derive(Debug)]
 struct Session {
     receiver: Receiver,
@@ -197,8 +172,7 @@ impl Server {
         _on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         match &self.state {
-            // Who waits for the answer of a session may leave.
-            State::Http(http) if http.pending.is_none() && !http.head.is_partial() => Ok(()),
+            State::Http(http) if http.may_end() => Ok(()),
             State::Done => Ok(()),
             _ => Err(Failure::Eof),
         }
@@ -238,7 +212,7 @@ impl Server {
     /// The request that [`ServerEvent::Asked`] announced; once, and not if the connection has failed since.
     pub fn take_request(&mut self) -> Option<SessionRequest> {
         match &mut self.state {
-            State::Http(http) => http.asked.as_mut()?.request.take().map(|request| *request),
+            State::Http(http) => http.take_request(),
             State::Open(session) => session.dialect.take_request(),
             State::Done => None,
         }
@@ -262,7 +236,7 @@ impl Server {
             }
             State::Done => return Ok(()),
         };
-        let Some(Asked { keep_alive, waiting, .. }) = http.asked.take() else { return Ok(()) };
+        let Some((keep_alive, waiting)) = http.settle() else { return Ok(()) };
         on(ServerEvent::Requested { keep_alive });
         if !keep_alive {
             self.state = State::Done;
@@ -279,108 +253,6 @@ impl Server {
             }
             sender.close(io, code);
         }
-    }
-}
-
-impl Http {
-    /// Answers requests; the next state when this one is over, `None` when more bytes are needed.
-    fn handle_input(
-        &mut self,
-        cfg: &ServerConfig,
-        now_ns: u64,
-        input: &mut &[u8],
-        io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<Option<State>, Failure> {
-        let next = self.try_input(cfg, now_ns, input, io, on);
-        next.inspect_err(|&failure| {
-            // In the middle of another answer there is no place for one.
-            if self.asked.is_some() {
-                return;
-            }
-            let status = request::status_of(failure);
-            request::answer(io.out(0), status, &[upgrade::refusal_fields(status), request::CLOSE]);
-        })
-    }
-
-    fn try_input(
-        &mut self,
-        cfg: &ServerConfig,
-        now_ns: u64,
-        input: &mut &[u8],
-        io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<Option<State>, Failure> {
-        loop {
-            if let Some(asked) = &mut self.asked {
-                return asked.hold(cfg, input).map(|()| None);
-            }
-            if let Some(pending) = &mut self.pending {
-                if !pending.read_body(cfg, input)? {
-                    return Ok(None);
-                }
-                let Pending { answer, connection, .. } = self.pending.take().expect("looked at just now");
-                let keep_alive = connection != request::CLOSE;
-                match answer {
-                    PlainAnswer::Status(status) => {
-                        request::answer(io.out(0), status, &[upgrade::refusal_fields(status), connection]);
-                    }
-                    PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
-                    PlainAnswer::OfSession(request) => {
-                        let keep_alive = request.keep_alive;
-                        self.asked = Some(Asked { request: Some(request), keep_alive, waiting: Vec::new() });
-                        on(ServerEvent::Asked);
-                        continue;
-                    }
-                }
-                on(ServerEvent::Requested { keep_alive });
-                if !keep_alive {
-                    return Ok(Some(State::Done));
-                }
-            }
-            let Some((head, lines)) = self.head.read(Expect::Request, &cfg.limits, input)? else {
-                return Ok(None);
-            };
-            let request = Request::parse(head, lines)?;
-            if request.wants_websocket() {
-                let session = Session::open(&request, cfg, now_ns, io, on).map_err(Failure::Refused)?;
-                return Ok(Some(State::Open(session)));
-            }
-            if request.fields.has_member("expect", "100-continue") && request.minor >= 1 {
-                io.out(0).extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-            }
-            self.pending = Some(Pending {
-                body: Body::new(request.body),
-                connection: request.connection_field(),
-                answer: dialects::plain_answer(cfg, &request, io),
-            });
-        }
-    }
-}
-
-impl Pending {
-    /// Whether the body is whole. That of a session's request is kept.
-    fn read_body(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<bool, Failure> {
-        while let Some(piece) = self.body.read(&cfg.limits, input)? {
-            match (piece, &mut self.answer) {
-                (Piece::End, _) => return Ok(true),
-                (Piece::Data(data), PlainAnswer::OfSession(request)) => request.body.extend_from_slice(data),
-                (Piece::Data(_), _) => {}
-            }
-        }
-        Ok(false)
-    }
-}
-
-impl Asked {
-    /// Keeps what comes in before the answer is written: as much as one request may have.
-    fn hold(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<(), Failure> {
-        let room = cfg.limits.head_bytes_max as u64 + cfg.limits.body_bytes_max;
-        if (self.waiting.len() + input.len()) as u64 > room {
-            return Err(Failure::BodyTooLarge);
-        }
-        self.waiting.extend_from_slice(std::mem::take(input));
-        Ok(())
     }
 }
 

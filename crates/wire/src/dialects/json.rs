@@ -19,6 +19,7 @@ use crate::config::{BadOption, Options};
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::json::scan::Scan;
 use crate::stamp::{self, Found, Stamp};
 use crate::ws::receiver::Message;
 
@@ -92,18 +93,10 @@ impl ClientDialect for Client {
     }
 }
 
-pub(crate) fn extend_decimal(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0; TIME_DIGITS_MAX];
-    let mut at = TIME_DIGITS_MAX;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
+/// Appends a number in decimal.
+#[inline]
+pub(crate) fn extend_decimal(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// How the words of a message are written: as they are, or with every quotation mark escaped, in a JSON string.
@@ -251,7 +244,7 @@ pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
                 _ => return None,
             };
             let length = if kind == Kind::Echo { 4 } else { 9 };
-            return Some((kind, scan.at - 1 - length));
+            return Some((kind, scan.at() - 1 - length));
         }
         scan.skip_value()?;
         scan.token(b',')?;
@@ -262,76 +255,6 @@ pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
 pub(crate) const RESULT: &[u8] = b"broadcastResult";
 /// Bytes of the value it replaces.
 pub(crate) const BROADCAST_BYTES: usize = b"broadcast".len();
-
-/// A walk over JSON that understands strings and nesting, and nothing else.
-pub(crate) struct Scan<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Scan<'a> {
-    /// A walk from the start.
-    pub(crate) fn new(bytes: &'a [u8]) -> Scan<'a> {
-        Scan { bytes, at: 0 }
-    }
-
-    /// The byte after blanks; not consumed.
-    pub(crate) fn peek(&mut self) -> Option<u8> {
-        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
-        }
-        self.bytes.get(self.at).copied()
-    }
-
-    pub(crate) fn token(&mut self, token: u8) -> Option<()> {
-        (self.peek()? == token).then(|| self.at += 1)
-    }
-
-    /// A string, without its quotes and with its escapes as they are.
-    pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
-        self.token(b'"')?;
-        let start = self.at;
-        loop {
-            self.at += memchr::memchr2(b'"', b'\\', &self.bytes[self.at..])?;
-            if self.bytes[self.at] == b'"' {
-                self.at += 1;
-                return Some(&self.bytes[start..self.at - 1]);
-            }
-            self.at += 2;
-            if self.at > self.bytes.len() {
-                return None;
-            }
-        }
-    }
-
-    /// What is neither string, object nor array, up to whatever ends it: nothing, if none of that comes next.
-    pub(crate) fn word(&mut self) -> &'a [u8] {
-        let rest = &self.bytes[self.at..];
-        let is_end =
-            |b: &u8| matches!(b, b',' | b']' | b'}' | b'{' | b'[' | b'"' | b':') || b.is_ascii_whitespace();
-        let word = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
-        self.at += word.len();
-        word
-    }
-
-    /// Past one value: up to the comma or brace that ends it.
-    pub(crate) fn skip_value(&mut self) -> Option<()> {
-        let mut depth = 0usize;
-        loop {
-            match self.peek()? {
-                b'"' => {
-                    self.string()?;
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b',' if depth == 0 => return Some(()),
-                b'}' | b']' => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-            self.at += 1;
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -390,15 +313,6 @@ mod tests {
             (r#"{"payload":{},"type":"other"}"#, None),
         ] {
             assert_eq!(role::<Plain>(message.as_bytes()), expected, "{message}");
-        }
-    }
-
-    #[test]
-    fn decimals_are_what_the_formatter_prints() {
-        for value in [0, 9, 10, 1_478_000_000_123_456_789, u64::MAX] {
-            let mut out = Vec::new();
-            extend_decimal(&mut out, value);
-            assert_eq!(out, value.to_string().as_bytes());
         }
     }
 }

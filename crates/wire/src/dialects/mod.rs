@@ -5,6 +5,7 @@
 
 mod actioncable;
 mod binary;
+mod contract;
 pub mod custom;
 mod family;
 mod http;
@@ -20,7 +21,9 @@ mod token;
 pub use http::{HttpOptions, PIPELINING_MAX};
 pub use options::{DialectOptions, ServerDialectOptions, TokenPlace};
 
-use crate::config::{BadOption, Config, Options};
+pub(crate) use contract::{ClientDialect, Link, Parts, ServerDialect, ServerLink};
+
+use crate::config::{BadOption, Options};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::request::Request;
@@ -29,147 +32,6 @@ use crate::server::{ServerConfig, ServerEvent};
 use crate::session::{SessionRequest, Word};
 use crate::stamp::Stamp;
 use crate::ws::receiver::Message;
-use crate::ws::sender::Sender;
-
-/// What a dialect encodes once for all clients of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Parts {
-    /// What a client says to become usable or to stay so, message by message.
-    pub(crate) opening: Vec<Vec<u8>>,
-    /// What every message starts with.
-    pub(crate) start: Vec<u8>,
-    /// A message up to what varies: of an echo and of a broadcast.
-    pub(crate) heads: [Vec<u8>; 2],
-    /// What every message ends with, after its stamp.
-    pub(crate) tail: Vec<u8>,
-    /// What follows the stamp when a message comes back.
-    pub(crate) returned: Vec<u8>,
-    /// What a message usually starts with when it comes back.
-    pub(crate) usual: Vec<u8>,
-    /// The user's own dialect, ready for use.
-    pub(crate) custom: Option<Box<custom::Compiled>>,
-}
-
-impl Parts {
-    /// A message up to what varies.
-    #[inline]
-    pub(crate) fn head(&self, kind: Kind) -> &[u8] {
-        match kind {
-            Kind::Echo => &self.heads[0],
-            Kind::Broadcast => &self.heads[1],
-        }
-    }
-}
-
-/// What a client's dialect acts through.
-pub(crate) struct Link<'a, I> {
-    pub(crate) cfg: &'a Config,
-    /// For dialects with heartbeats and deadlines.
-    pub(crate) now_ns: u64,
-    /// Which client of the run this is, from 0.
-    pub(crate) client: u32,
-    pub(crate) sender: &'a mut Sender,
-    pub(crate) io: &'a mut I,
-}
-
-/// What a server's dialect acts through.
-pub(crate) struct ServerLink<'a, I> {
-    pub(crate) cfg: &'a ServerConfig,
-    /// For dialects with heartbeats and deadlines.
-    pub(crate) now_ns: u64,
-    pub(crate) sender: &'a mut Sender,
-    pub(crate) io: &'a mut I,
-}
-
-/// A dialect on the client's side of one connection.
-pub(crate) trait ClientDialect {
-    /// The upgrade is done. Says what the dialect says first, and [`Event::Usable`] if it is ready at once.
-    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, I>, on: &mut impl FnMut(Event));
-
-    /// A message came in.
-    fn handle_message<I: Io>(
-        &mut self,
-        link: &mut Link<'_, I>,
-        message: &Message<'_>,
-        on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure>;
-
-    /// Sends a stamped message.
-    fn send<I: Io>(&mut self, link: &mut Link<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp);
-
-    /// Whether messages may be sent.
-    fn is_usable(&self) -> bool {
-        true
-    }
-
-    /// When to be woken.
-    fn poll_timeout(&self) -> Option<u64> {
-        None
-    }
-
-    /// The time has come.
-    fn handle_timeout<I: Io>(
-        &mut self,
-        _link: &mut Link<'_, I>,
-        _on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
-/// A dialect on the server's side of one connection.
-pub(crate) trait ServerDialect: Default {
-    /// The state of a connection that asks for an upgrade and would be granted `subprotocol`; or the HTTP status
-    /// to refuse it with.
-    fn open(_request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Self, u16> {
-        Ok(Self::default())
-    }
-
-    /// The 101 is written. Says what the dialect says first.
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
-
-    /// A message came in. It lies at the end of the output as the payload of an unsealed frame that starts at
-    /// `start`, so that an echo needs no copy: seal it, or truncate the output and write something else.
-    fn handle_message<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        text: bool,
-        start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure>;
-
-    /// When to be woken.
-    fn poll_timeout(&self) -> Option<u64> {
-        None
-    }
-
-    /// The time has come.
-    fn handle_timeout<I: Io>(
-        &mut self,
-        _link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// What a session is asked, once [`ServerEvent::Asked`] has said that there is something.
-    fn take_request(&mut self) -> Option<SessionRequest> {
-        None
-    }
-
-    /// The session asked has answered; `None`: it has nothing to say to the connection, or there is no such session.
-    fn handle_answered<I: Io>(
-        &mut self,
-        _link: &mut ServerLink<'_, I>,
-        _word: Option<Word>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// The connection is about to be closed by this side. Says the dialect's last words.
-    fn handle_close<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
-}
 
 /// What a plain request gets.
 #[derive(Debug)]
@@ -419,8 +281,7 @@ impl DialectId {
     pub fn group(self) -> DialectId {
         match self {
             DialectId::Raw | DialectId::Json | DialectId::Binary | DialectId::Custom => family::GROUP,
-            DialectId::Sockjs => DialectId::Sockjs,
-            DialectId::Actioncable | DialectId::Phoenix | DialectId::Http | DialectId::Socketio => self,
+            _ => self,
         }
     }
 

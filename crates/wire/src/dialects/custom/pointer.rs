@@ -1,8 +1,8 @@
 //! Values in JSON by their pointer (RFC 6901), found by a scan: no tree, no recursion, whatever the depth.
 
-use super::super::json::Scan;
 use super::spec::JsonScalar;
 use crate::json;
+use crate::json::scan::Scan;
 
 /// The most keys in a pointer.
 pub const POINTER_DEPTH_MAX: usize = 16;

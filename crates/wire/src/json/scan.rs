@@ -1,0 +1,77 @@
+//! JSON looked into, not checked: for one word of a message that is ours anyway, at the price of the bytes before it.
+
+/// A walk over JSON that understands strings and nesting, and nothing else.
+pub(crate) struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// A walk from the start.
+    pub(crate) fn new(bytes: &'a [u8]) -> Scan<'a> {
+        Scan { bytes, at: 0 }
+    }
+
+    /// Where the walk stands: what lies before is consumed.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The byte after blanks; not consumed.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Past this one byte, which comes next but for blanks.
+    pub(crate) fn token(&mut self, token: u8) -> Option<()> {
+        (self.peek()? == token).then(|| self.at += 1)
+    }
+
+    /// A string, without its quotes and with its escapes as they are.
+    pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
+        self.token(b'"')?;
+        let start = self.at;
+        loop {
+            self.at += memchr::memchr2(b'"', b'\\', &self.bytes[self.at..])?;
+            if self.bytes[self.at] == b'"' {
+                self.at += 1;
+                return Some(&self.bytes[start..self.at - 1]);
+            }
+            self.at += 2;
+            if self.at > self.bytes.len() {
+                return None;
+            }
+        }
+    }
+
+    /// What is neither string, object nor array, up to whatever ends it: nothing, if none of that comes next.
+    pub(crate) fn word(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        let is_end =
+            |b: &u8| matches!(b, b',' | b']' | b'}' | b'{' | b'[' | b'"' | b':') || b.is_ascii_whitespace();
+        let word = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+        self.at += word.len();
+        word
+    }
+
+    /// Past one value: up to the comma or brace that ends it.
+    pub(crate) fn skip_value(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b',' if depth == 0 => return Some(()),
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+}

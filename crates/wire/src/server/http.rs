@@ -1,0 +1,155 @@
+//! A connection before its upgrade, if it ever has one: plain requests, and the one that asks.
+
+use super::{ServerConfig, ServerEvent, Session, State};
+use crate::dialects::{self, PlainAnswer};
+use crate::failure::Failure;
+use crate::http::body::{Body, Piece};
+use crate::http::head::{Expect, HeadReader};
+use crate::http::request::{self, Request};
+use crate::io::Io;
+use crate::session::SessionRequest;
+use crate::ws::upgrade;
+
+/// Before an upgrade.
+#[derive(Debug, Default)]
+pub(super) struct Http {
+    head: HeadReader,
+    pending: Option<Pending>,
+    asked: Option<Asked>,
+}
+
+/// A plain request whose body is still coming in.
+#[derive(Debug)]
+struct Pending {
+    body: Body,
+    answer: PlainAnswer,
+    /// The answer's field line on whether the connection lives on.
+    connection: &'static str,
+}
+
+/// A request that its session has to answer.
+#[derive(Debug)]
+struct Asked {
+    /// Until it is taken.
+    request: Option<Box<SessionRequest>>,
+    keep_alive: bool,
+    /// What came in since.
+    waiting: Vec<u8>,
+}
+
+impl Http {
+    /// Whether the peer may leave now: no request is half in. Who waits for the answer of a session may.
+    pub(super) fn may_end(&self) -> bool {
+        self.pending.is_none() && !self.head.is_partial()
+    }
+
+    /// What a session is asked; once.
+    pub(super) fn take_request(&mut self) -> Option<SessionRequest> {
+        self.asked.as_mut()?.request.take().map(|request| *request)
+    }
+
+    /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none was asked.
+    pub(super) fn settle(&mut self) -> Option<(bool, Vec<u8>)> {
+        self.asked.take().map(|Asked { keep_alive, waiting, .. }| (keep_alive, waiting))
+    }
+
+    /// Answers requests; the next state when this one is over, `None` when more bytes are needed.
+    pub(super) fn handle_input(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        input: &mut &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<Option<State>, Failure> {
+        let next = self.try_input(cfg, now_ns, input, io, on);
+        next.inspect_err(|&failure| {
+            // In the middle of another answer there is no place for one.
+            if self.asked.is_some() {
+                return;
+            }
+            let status = request::status_of(failure);
+            request::answer(io.out(0), status, &[upgrade::refusal_fields(status), request::CLOSE]);
+        })
+    }
+
+    fn try_input(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        input: &mut &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<Option<State>, Failure> {
+        loop {
+            if let Some(asked) = &mut self.asked {
+                return asked.hold(cfg, input).map(|()| None);
+            }
+            if let Some(pending) = &mut self.pending {
+                if !pending.read_body(cfg, input)? {
+                    return Ok(None);
+                }
+                let Pending { answer, connection, .. } = self.pending.take().expect("looked at just now");
+                let keep_alive = connection != request::CLOSE;
+                match answer {
+                    PlainAnswer::Status(status) => {
+                        request::answer(io.out(0), status, &[upgrade::refusal_fields(status), connection]);
+                    }
+                    PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
+                    PlainAnswer::OfSession(request) => {
+                        let keep_alive = request.keep_alive;
+                        self.asked = Some(Asked { request: Some(request), keep_alive, waiting: Vec::new() });
+                        on(ServerEvent::Asked);
+                        continue;
+                    }
+                }
+                on(ServerEvent::Requested { keep_alive });
+                if !keep_alive {
+                    return Ok(Some(State::Done));
+                }
+            }
+            let Some((head, lines)) = self.head.read(Expect::Request, &cfg.limits, input)? else {
+                return Ok(None);
+            };
+            let request = Request::parse(head, lines)?;
+            if request.wants_websocket() {
+                let session = Session::open(&request, cfg, now_ns, io, on).map_err(Failure::Refused)?;
+                return Ok(Some(State::Open(session)));
+            }
+            if request.fields.has_member("expect", "100-continue") && request.minor >= 1 {
+                io.out(0).extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            }
+            self.pending = Some(Pending {
+                body: Body::new(request.body),
+                connection: request.connection_field(),
+                answer: dialects::plain_answer(cfg, &request, io),
+            });
+        }
+    }
+}
+
+impl Pending {
+    /// Whether the body is whole. That of a session's request is kept.
+    fn read_body(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<bool, Failure> {
+        while let Some(piece) = self.body.read(&cfg.limits, input)? {
+            match (piece, &mut self.answer) {
+                (Piece::End, _) => return Ok(true),
+                (Piece::Data(data), PlainAnswer::OfSession(request)) => request.body.extend_from_slice(data),
+                (Piece::Data(_), _) => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Asked {
+    /// Keeps what comes in before the answer is written: as much as one request may have.
+    fn hold(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<(), Failure> {
+        let room = cfg.limits.head_bytes_max as u64 + cfg.limits.body_bytes_max;
+        if (self.waiting.len() + input.len()) as u64 > room {
+            return Err(Failure::BodyTooLarge);
+        }
+        self.waiting.extend_from_slice(std::mem::take(input));
+        Ok(())
+    }
+}
