@@ -130,12 +130,24 @@ impl ErrorKind {
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ErrorKind::Other(0) => f.write_str("other"),
-            ErrorKind::Other(errno) => write!(f, "{}", io::Error::from_raw_os_error(*errno)),
-            ErrorKind::Tls(error) => error.fmt(f),
-            kind => f.write_str(kind.name()),
-        }
+        f.write_str(match self {
+            ErrorKind::Refused => "connection refused",
+            ErrorKind::Reset => "connection reset",
+            ErrorKind::BrokenPipe => "the other end is gone",
+            ErrorKind::TimedOut => "connection timed out",
+            ErrorKind::Unreachable => "host or network unreachable",
+            ErrorKind::Aborted => "connection aborted",
+            ErrorKind::AddrNotAvailable => "no local port is free",
+            ErrorKind::AddrInUse => "address in use",
+            ErrorKind::TooManyFiles => "too many open files",
+            ErrorKind::NoBuffers => "no memory for buffers",
+            ErrorKind::Denied => "permission denied",
+            ErrorKind::NotFound => "no such file",
+            ErrorKind::WouldBlock => "not ready",
+            ErrorKind::Tls(error) => return error.fmt(f),
+            ErrorKind::Other(0) => "the system does not say why",
+            ErrorKind::Other(errno) => return write!(f, "{}", io::Error::from_raw_os_error(*errno)),
+        })
     }
 }
 

@@ -1,53 +1,48 @@
 //! Who listens there?
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use super::read::Reader;
 use crate::socket::Addr;
 
+/// Where a listener is looked for first: a server opens it before it has clients.
+const FIRST_FDS: usize = 256;
+
 /// The pid of a process that listens on `addr`: the lowest if several share the socket. `None` if nobody does,
 /// or if it is another user's process, whose descriptors are not ours to see.
 ///
 /// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it.
 pub fn pid_listening_on(addr: &Addr) -> io::Result<Option<u32>> {
-    let inodes = match addr {
+    let inodes: HashSet<u64> = match addr {
         Addr::Inet(wanted) => {
-            let mut inodes = tcp_inodes(&fs::read_to_string("/proc/net/tcp")?, wanted);
-            // Absent on machines without IPv6.
-            inodes.extend(tcp_inodes(&fs::read_to_string("/proc/net/tcp6").unwrap_or_default(), wanted));
-            inodes
+            let listeners = tcp_listeners()?.into_iter().filter(|(local, _)| covers(local, wanted));
+            listeners.map(|(_, inode)| inode).collect()
         }
         Addr::Unix(path) => unix_inodes(&fs::read_to_string("/proc/net/unix")?, path),
     };
     if inodes.is_empty() {
         return Ok(None);
     }
-    let links: HashSet<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
     let mut pids = super::pids()?;
     pids.sort_unstable();
-    Ok(pids.into_iter().find(|&pid| holds_one(pid, &links)))
+    // Each descriptor costs a system call, and clients' may be hundreds of thousands.
+    let holder = |fds_max| {
+        let holds = |pid: &u32| sockets_of(*pid, fds_max).any(|inode| inodes.contains(&inode));
+        pids.iter().copied().find(holds)
+    };
+    Ok(holder(FIRST_FDS).or_else(|| holder(usize::MAX)))
 }
 
 /// The TCP addresses on which a process, or one that descends from it, listens.
 pub fn ports_of_tree(root: u32) -> io::Result<Vec<SocketAddr>> {
-    let tables =
-        [fs::read_to_string("/proc/net/tcp")?, fs::read_to_string("/proc/net/tcp6").unwrap_or_default()];
-    let pids: Vec<u32> = super::tree_of(root)?;
-    let listening = |line: &str| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let inode: u64 = fields.get(9)?.parse().ok()?;
-        (*fields.get(3)? == "0A").then_some((parse_hex_addr(fields.get(1)?)?, inode))
-    };
-    let all = tables.iter().flat_map(|table| table.lines().skip(1).filter_map(listening));
-    let is_its = |inode: u64| {
-        let links = HashSet::from([format!("socket:[{inode}]")]);
-        pids.iter().any(|&pid| holds_one(pid, &links))
-    };
-    Ok(all.filter(|(_, inode)| is_its(*inode)).map(|(address, _)| address).collect())
+    let held: HashSet<u64> =
+        super::tree_of(root)?.into_iter().flat_map(|pid| sockets_of(pid, usize::MAX)).collect();
+    let its = tcp_listeners()?.into_iter().filter(|(_, inode)| held.contains(inode));
+    Ok(its.map(|(address, _)| address).collect())
 }
 
 /// The head of the server that `pid` is part of: servers of several processes (node's cluster, nginx, gunicorn) are
@@ -66,15 +61,25 @@ pub fn head_of(pid: u32) -> u32 {
     head
 }
 
+/// Every listening TCP socket: its address and its inode.
+fn tcp_listeners() -> io::Result<Vec<(SocketAddr, u64)>> {
+    let mut listeners = listed(BufReader::new(File::open("/proc/net/tcp")?));
+    // Absent on machines without IPv6.
+    listeners.extend(File::open("/proc/net/tcp6").into_iter().flat_map(|file| listed(BufReader::new(file))));
+    Ok(listeners)
+}
+
+/// The kernel lists who listens before who is connected (`tcp_seq_start`): with hundreds of thousands of connections,
+/// the rest would take a second to read.
+fn listed(table: impl BufRead) -> Vec<(SocketAddr, u64)> {
+    table.lines().skip(1).map_while(|line| listener(&line.ok()?)).collect()
+}
+
 /// Lines are `sl local_address rem_address st …`, the tenth field the inode; state `0A` is listening.
-fn tcp_inodes(table: &str, wanted: &SocketAddr) -> HashSet<u64> {
-    let inode = |line: &str| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let local = parse_hex_addr(fields.get(1)?)?;
-        let listening = *fields.get(3)? == "0A";
-        (listening && covers(&local, wanted)).then(|| fields.get(9)?.parse().ok()).flatten()
-    };
-    table.lines().skip(1).filter_map(inode).collect()
+fn listener(line: &str) -> Option<(SocketAddr, u64)> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let is_listening = *fields.get(3)? == "0A";
+    is_listening.then_some((parse_hex_addr(fields[1])?, fields.get(9)?.parse().ok()?))
 }
 
 fn covers(local: &SocketAddr, wanted: &SocketAddr) -> bool {
@@ -118,10 +123,12 @@ fn unix_inodes(table: &str, wanted: &Path) -> HashSet<u64> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-fn holds_one(pid: u32, links: &HashSet<String>) -> bool {
-    let Ok(fds) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-    fds.flatten().any(|fd| {
-        fs::read_link(fd.path()).is_ok_and(|link| link.to_str().is_some_and(|text| links.contains(text)))
+/// The inodes of the sockets among a process's first `fds_max` descriptors; of none if they are not ours to see.
+fn sockets_of(pid: u32, fds_max: usize) -> impl Iterator<Item = u64> {
+    let fds = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(fds_max);
+    fds.filter_map(|fd| {
+        let link = fs::read_link(fd.path()).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
     })
 }
 
@@ -168,8 +175,8 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
                      0: 0100007F:0D05 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 42 1\n\
                      1: 0100007F:0D05 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 43 1\n";
-        assert_eq!(tcp_inodes(table, &"127.0.0.1:3333".parse().unwrap()), HashSet::from([42]));
-        assert!(tcp_inodes(table, &"127.0.0.2:3333".parse().unwrap()).is_empty());
-        assert!(tcp_inodes("short\nline\n", &"127.0.0.1:1".parse().unwrap()).is_empty());
+        let listening = ("127.0.0.1:3333".parse().unwrap(), 42);
+        assert_eq!(listed(table.as_bytes()), [listening], "and not who is connected");
+        assert_eq!(listed(&b"short\nline\n"[..]), []);
     }
 }
