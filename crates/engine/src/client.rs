@@ -8,9 +8,10 @@ use net::poll::{Event, Interest};
 use net::tls::Tls;
 use wire::{Kind, Stamp, StreamId};
 
-use crate::books::{Books, Ledger, Record, Sent, State};
+use crate::books::Books;
 use crate::cause::Cause;
 use crate::events::{self, Entry};
+use crate::ledger::{Ledger, Record, Sent, State};
 use crate::link::cause_of;
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;

@@ -4,8 +4,9 @@ use load::StepOrder;
 use net::{clock, proc};
 use stats::{Counts, Errors};
 
-use crate::events::{Entry, Kind, Recorder};
+use crate::events::{Entry, Kind};
 use crate::messages::{Delta, Figures, Usage};
+use crate::recorder::Recorder;
 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {

@@ -4,7 +4,7 @@
 //! `Command::Settle` → `Report::Settled`. The worker never decides when a step ends: answers may still be under
 //! way at other workers, so that is the crew's to say.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::{cmp::Reverse, io};
@@ -13,30 +13,33 @@ use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
 use net::poll::{Event, Events, Interest, Waker};
 
-use crate::awaiting::Awaiting;
-use crate::books::{Ledger, State, Step};
 use crate::cause::Cause;
 use crate::client::Client;
-use crate::events::{Entry, Kind, Recorder};
-use crate::growth::Growth;
+use crate::events::{Entry, Kind};
+use crate::ledger::{Ledger, State, Step};
 use crate::messages::{Command, Report};
 use crate::meter::Meter;
 use crate::pace::{Next, Pace};
+use crate::recorder::Recorder;
 use crate::shared::{Shared, Token};
-use crate::slow::Sips;
+
+mod churn;
+mod growth;
+mod settle;
+mod slow;
+mod storm;
+
+use growth::{GROWTH_DELTA_INTERVAL_NS, Growth};
+use slow::Sips;
 
 /// How often a delta is reported, and how often while draining, when the crew waits for it.
 const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
 const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
-/// How often while connecting: the number of clients is held against the server's memory, sampled as often.
-const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
 /// How long servers have to answer our goodbye.
 pub(crate) const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
 /// The waker's token; clients have their index below and their attempt above.
 const WAKER_TOKEN: u64 = u64::MAX;
-/// More clients on one worker are more than its process can have files.
-const CLIENTS_MAX: u32 = 1 << 24;
 
 /// What the worker is at.
 pub(crate) enum Phase {
@@ -172,91 +175,6 @@ impl Worker {
         }
     }
 
-    fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
-        let share = self.segment.share(order.clients).min(CLIENTS_MAX);
-        self.ledger.meter.start_step(&order);
-        self.ledger.step = Step::new(order);
-        if self.clients.len() < share as usize {
-            self.clients.resize_with(share as usize, Client::default);
-        }
-        // From now on, not from the start of the load: another worker may hear of that first, and send.
-        self.ledger.step.broadcasts.reset(self.clients.len() as u32);
-        self.dismiss(share, now_ns);
-        for client in &mut self.clients {
-            client.record.echoes = Default::default();
-            client.record.awaiting = Awaiting::default();
-            client.record.copies = 0;
-        }
-        let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
-        let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
-        let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
-        self.phase = Phase::Growing(Box::new(growth));
-        self.next_delta_ns = now_ns + GROWTH_DELTA_INTERVAL_NS;
-        self.grow(now_ns);
-    }
-
-    /// Says goodbye to the clients that this step does without, and drops those that never answered theirs.
-    fn dismiss(&mut self, share: u32, now_ns: u64) {
-        for client in self.clients.iter_mut().filter(|c| c.record.state == State::Closing) {
-            client.vacate();
-        }
-        for (index, client) in self.clients.iter_mut().enumerate().skip(share as usize) {
-            if client.record.state == State::Usable {
-                self.ledger.handle_unusable(&client.record, now_ns);
-            }
-            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
-        }
-    }
-
-    /// Connects whoever may connect now, and ends the phase when nobody is left.
-    fn grow(&mut self, now_ns: u64) {
-        let Phase::Growing(growth) = &mut self.phase else { return };
-        while let Some((client, attempt)) = growth.poll_expired(now_ns) {
-            let late = &mut self.clients[client as usize];
-            if late.attempt != attempt || !matches!(late.record.state, State::Connecting | State::Opening) {
-                continue;
-            }
-            if late.is_unanswered() && growth.handle_unanswered(client, late.record.started_ns, now_ns) {
-                let why = || "TCP had no answer while others had: the server's accept queue was full".into();
-                self.ledger.meter.error("unaccepted", client, now_ns, why);
-                late.vacate();
-                continue;
-            }
-            late.fail(client, Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
-            growth.handle_end();
-        }
-        while let Some(index) = growth.poll_client(now_ns) {
-            let client = &mut self.clients[index as usize];
-            let first_tried_ns = growth.first_tried_ns(index);
-            match client.connect(index, clock::monotonic_ns(), &mut self.shared) {
-                Ok(()) => {
-                    client.record.started_ns = first_tried_ns.unwrap_or(client.record.started_ns);
-                    if first_tried_ns.is_none() {
-                        self.ledger.meter.handle_connect(index, now_ns);
-                    }
-                    growth.handle_begun(index, client.attempt, now_ns);
-                }
-                Err(Cause::Net(net::errors::ErrorKind::WouldBlock)) => {
-                    client.vacate();
-                    growth.handle_full(index, now_ns);
-                }
-                Err(cause) => {
-                    if first_tried_ns.is_none() {
-                        self.ledger.meter.handle_connect(index, now_ns);
-                    }
-                    client.fail(index, cause, now_ns, &mut self.ledger.meter);
-                    growth.handle_end();
-                }
-            }
-        }
-        if growth.is_over() {
-            self.phase = Phase::Idle;
-            self.report_delta(now_ns);
-            let Ledger { usable, slow, .. } = self.ledger;
-            self.report(Report::Grown { worker: self.segment.worker, usable, slow });
-        }
-    }
-
     fn start_loading(&mut self, at_ns: u64) {
         let sends = |&c: &u32| {
             let record = &self.clients[c as usize].record;
@@ -351,17 +269,6 @@ impl Worker {
             Err(cause) => self.lose(index, cause, now_ns),
         }
         self.pump(now_ns);
-    }
-
-    /// Ends the attempt of a client that was opening, if it is usable now.
-    fn handle_opened(&mut self, index: u32, now_ns: u64) {
-        if self.clients[index as usize].record.state == State::Usable {
-            if let Phase::Growing(growth) = &mut self.phase {
-                growth.handle_usable(now_ns);
-            }
-            self.handle_return(index, now_ns);
-            self.grow(now_ns);
-        }
     }
 
     /// Takes a client out whose connection is broken or over.
@@ -463,7 +370,7 @@ impl Worker {
         now_ns >= deadline_ns || self.clients.iter().all(|client| client.record.state == State::Vacant)
     }
 
-    fn report_delta(&mut self, now_ns: u64) {
+    pub(crate) fn report_delta(&mut self, now_ns: u64) {
         let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
         let interval_ns = match self.phase {
             Phase::Growing(_) => GROWTH_DELTA_INTERVAL_NS,

@@ -1,14 +1,29 @@
-//! Which client connects next, and which has taken too long.
+//! The clients of a step connect: which is next, and which has taken too long.
 //!
 //! Rules. At most `window` attempts are under way at once. A server whose accept queue is full lets handshakes go
 //! unanswered: an attempt that TCP has not even begun with when its time is up, while others got in, was never seen by
 //! the server. It goes back into the queue, and the window is halved, once in a while at most; whoever gets in widens
-//! it again by one over a whole window, as TCP does (RFC 5681 §3.1). A client is given up after [`TRIES_MAX`].
+//! it again by one over a whole window, as TCP does (RFC 5681 §3.1). A client is given up after [`TRIES_MAX`]. When nobody
+//! has got in for as long as an attempt may take, there is no server to be gentle with: the window opens, so that those who
+//! are left do not fail one after the other.
 
 use std::collections::{HashMap, VecDeque};
 
-use load::{Connecting, Pacer, Segment};
+use load::{Connecting, Pacer, Segment, StepOrder};
+use net::clock;
+use net::errors::ErrorKind;
 
+use super::{Phase, Worker};
+use crate::awaiting::Awaiting;
+use crate::cause::Cause;
+use crate::client::Client;
+use crate::ledger::{Ledger, State, Step};
+use crate::messages::Report;
+
+/// How often a delta is reported: the number of clients is held against the server's memory, sampled as often.
+pub(crate) const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
+/// More clients on one worker are more than its process can have files.
+const CLIENTS_MAX: u32 = 1 << 24;
 /// How long a full backlog is left alone.
 const FULL_PAUSE_NS: u64 = 1_000_000;
 /// The window is halved once in this time at most: TCP's first wait for an answer (RFC 6298 §2).
@@ -109,7 +124,7 @@ impl Growth {
     pub(crate) fn handle_unanswered(&mut self, client: u32, started_ns: u64, now_ns: u64) -> bool {
         let (tries, _) = self.unanswered.entry(client).or_insert((0, started_ns));
         *tries += 1;
-        if *tries >= TRIES_MAX || self.usable_ns <= now_ns.saturating_sub(self.timeout_ns) {
+        if *tries >= TRIES_MAX || self.is_hopeless(now_ns) {
             return false;
         }
         self.handle_end();
@@ -131,6 +146,9 @@ impl Growth {
     pub(crate) fn poll_expired(&mut self, now_ns: u64) -> Option<(u32, u32)> {
         let &(client, attempt, deadline_ns) = self.deadlines.front()?;
         (deadline_ns <= now_ns).then(|| self.deadlines.pop_front())?;
+        if self.is_hopeless(now_ns) {
+            self.window = self.under_way_max.into();
+        }
         Some((client, attempt))
     }
 
@@ -153,6 +171,11 @@ impl Growth {
         self.under_way + again as u32
     }
 
+    /// Whether nobody has got in for as long as an attempt may take.
+    fn is_hopeless(&self, now_ns: u64) -> bool {
+        self.usable_ns <= now_ns.saturating_sub(self.timeout_ns)
+    }
+
     fn window(&self) -> u32 {
         self.window as u32
     }
@@ -160,6 +183,105 @@ impl Growth {
     fn next_due_ns(&self) -> u64 {
         let due_ns = self.start_ns + self.pacer.map_or(0, |pacer| pacer.due_ns(self.begun));
         due_ns.max(self.not_before_ns)
+    }
+}
+
+impl Worker {
+    /// Begins to connect the clients that the step has more than there are.
+    pub(crate) fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
+        let share = self.segment.share(order.clients).min(CLIENTS_MAX);
+        self.ledger.meter.start_step(&order);
+        self.ledger.step = Step::new(order);
+        if self.clients.len() < share as usize {
+            self.clients.resize_with(share as usize, Client::default);
+        }
+        // From now on, not from the start of the load: another worker may hear of that first, and send.
+        self.ledger.step.broadcasts.reset(self.clients.len() as u32);
+        self.dismiss(share, now_ns);
+        for client in &mut self.clients {
+            client.record.echoes = Default::default();
+            client.record.awaiting = Awaiting::default();
+            client.record.copies = 0;
+        }
+        let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
+        let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
+        let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
+        self.phase = Phase::Growing(Box::new(growth));
+        self.next_delta_ns = now_ns + GROWTH_DELTA_INTERVAL_NS;
+        self.grow(now_ns);
+    }
+
+    /// Says goodbye to the clients that this step does without, and drops those that never answered theirs.
+    fn dismiss(&mut self, share: u32, now_ns: u64) {
+        for client in self.clients.iter_mut().filter(|c| c.record.state == State::Closing) {
+            client.vacate();
+        }
+        for (index, client) in self.clients.iter_mut().enumerate().skip(share as usize) {
+            if client.record.state == State::Usable {
+                self.ledger.handle_unusable(&client.record, now_ns);
+            }
+            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
+        }
+    }
+
+    /// Connects whoever may connect now, and ends the phase when nobody is left.
+    pub(crate) fn grow(&mut self, now_ns: u64) {
+        let Phase::Growing(growth) = &mut self.phase else { return };
+        while let Some((client, attempt)) = growth.poll_expired(now_ns) {
+            let late = &mut self.clients[client as usize];
+            if late.attempt != attempt || !matches!(late.record.state, State::Connecting | State::Opening) {
+                continue;
+            }
+            if late.is_unanswered() && growth.handle_unanswered(client, late.record.started_ns, now_ns) {
+                let why = || "TCP had no answer while others had: the server's accept queue was full".into();
+                self.ledger.meter.error("unaccepted", client, now_ns, why);
+                late.vacate();
+                continue;
+            }
+            late.fail(client, Cause::ConnectTimeout, now_ns, &mut self.ledger.meter);
+            growth.handle_end();
+        }
+        while let Some(index) = growth.poll_client(now_ns) {
+            let client = &mut self.clients[index as usize];
+            let first_tried_ns = growth.first_tried_ns(index);
+            match client.connect(index, clock::monotonic_ns(), &mut self.shared) {
+                Ok(()) => {
+                    client.record.started_ns = first_tried_ns.unwrap_or(client.record.started_ns);
+                    if first_tried_ns.is_none() {
+                        self.ledger.meter.handle_connect(index, now_ns);
+                    }
+                    growth.handle_begun(index, client.attempt, now_ns);
+                }
+                Err(Cause::Net(ErrorKind::WouldBlock)) => {
+                    client.vacate();
+                    growth.handle_full(index, now_ns);
+                }
+                Err(cause) => {
+                    if first_tried_ns.is_none() {
+                        self.ledger.meter.handle_connect(index, now_ns);
+                    }
+                    client.fail(index, cause, now_ns, &mut self.ledger.meter);
+                    growth.handle_end();
+                }
+            }
+        }
+        if growth.is_over() {
+            self.phase = Phase::Idle;
+            self.report_delta(now_ns);
+            let Ledger { usable, slow, .. } = self.ledger;
+            self.report(Report::Grown { worker: self.segment.worker, usable, slow });
+        }
+    }
+
+    /// Ends the attempt of a client that was opening, if it is usable now.
+    pub(crate) fn handle_opened(&mut self, index: u32, now_ns: u64) {
+        if self.clients[index as usize].record.state == State::Usable {
+            if let Phase::Growing(growth) = &mut self.phase {
+                growth.handle_usable(now_ns);
+            }
+            self.handle_return(index, now_ns);
+            self.grow(now_ns);
+        }
     }
 }
 
@@ -197,6 +319,9 @@ mod tests {
         assert_eq!(begin(&mut growth, 2_100), 1, "two at once, and one is under way");
         growth.handle_end();
         assert!(!growth.handle_unanswered(1, 2_100, 4_100), "nobody got in meanwhile: there is no server");
+        growth.handle_begun(1, 1, 2_100);
+        assert_eq!(growth.poll_expired(4_100), Some((1, 1)));
+        assert_eq!(growth.window(), 4, "those who are left fail together");
     }
 
     #[test]

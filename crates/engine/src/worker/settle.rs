@@ -1,10 +1,10 @@
 //! How a worker closes the books of a step.
 
-use crate::books::State;
+use super::{Phase, Worker};
 use crate::client::Client;
 use crate::events::{Entry, Kind};
+use crate::ledger::State;
 use crate::messages::{Report, SentBroadcast, Settled};
-use crate::worker::{Phase, Worker};
 
 impl Worker {
     /// Closes the books of the step.

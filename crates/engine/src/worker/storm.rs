@@ -2,18 +2,12 @@
 
 use load::Load;
 
-use crate::books::State;
+use super::Worker;
 use crate::cause::Cause;
 use crate::events::{Entry, Kind};
+use crate::ledger::State;
 use crate::returns::Returns;
-use crate::worker::Worker;
-
-/// The storm of a step at one worker.
-pub(crate) struct Weather {
-    storm: load::Storm,
-    /// When it begins; `None` once it has.
-    pub(crate) begins_ns: Option<u64>,
-}
+use crate::unrest::Weather;
 
 impl Worker {
     /// Prepares for the storm of a step, if it has one.

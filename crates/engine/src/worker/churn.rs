@@ -7,29 +7,11 @@
 use load::{Pacer, Schedule, Workload};
 use net::clock;
 
-use crate::books::State;
+use super::{CLOSE_TIMEOUT_NS, Phase, Worker};
+use crate::ledger::State;
 use crate::messages::Departure;
 use crate::returns::Returns;
-use crate::worker::{CLOSE_TIMEOUT_NS, Phase, Worker};
-
-/// The churn of a step at one worker.
-pub(crate) struct Churn {
-    pacer: Pacer,
-    start_ns: u64,
-    /// Departures that were due until now.
-    begun: u64,
-    /// Who leaves next, if usable.
-    next: u32,
-    /// Who left which broadcasts behind.
-    pub(crate) departures: Vec<Departure>,
-}
-
-impl Churn {
-    /// When the next client leaves.
-    pub(crate) fn poll_timeout(&self) -> u64 {
-        self.start_ns.saturating_add(self.pacer.due_ns(self.begun))
-    }
-}
+use crate::unrest::Churn;
 
 impl Worker {
     /// Prepares for the churn of a step, if the plan has any.

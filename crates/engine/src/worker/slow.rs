@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use net::poll::Event;
 
-use crate::books::State;
+use super::Worker;
+use crate::ledger::State;
 use crate::shared::Token;
-use crate::worker::Worker;
 
 /// The slow clients of a worker that wait before they read again.
 #[derive(Default)]
