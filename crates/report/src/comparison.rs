@@ -1,8 +1,8 @@
 //! A comparison of two sides, as text, Markdown, CSV and JSON.
 
 use results::Run;
+use results::Unit;
 use results::compare::{Comparison, Row};
-use results::limit::Unit;
 use serde_json::json;
 use stats::compare::{COMPARISON_CONFIDENCE, Change};
 

@@ -96,7 +96,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use results::limit::Unit;
+    use results::Unit;
 
     use super::*;
     use crate::sample;

@@ -1,6 +1,6 @@
 //! Runs for the golden tests.
 
-use results::limit::Unit;
+use results::Unit;
 use results::verdict::{conclude, judge, marks};
 use results::{
     Environment, Figures, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, ServerUse, Step, Target,

@@ -6,7 +6,8 @@
 use stats::compare::{self, Better, Change};
 use stats::{Capacity, Interval};
 
-use crate::limit::{Figure, Unit, main_figure};
+use crate::judgement::Unit;
+use crate::limit::{Figure, main_figure};
 use crate::run::Run;
 use crate::step::{Second, Step};
 

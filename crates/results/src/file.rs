@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::run::Run;
 
 mod figure;
+mod judgement;
 mod mirror;
 mod resources;
 mod run;

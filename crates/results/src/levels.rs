@@ -39,7 +39,7 @@ pub fn levels(steps: &[Step]) -> Vec<Level> {
 
 fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
     steps.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let is_overloaded = |step: &Step| step.broken().next().is_some();
+    let is_overloaded = |step: &Step| !step.has_passed();
     let overload_per_s = steps.iter().find(|(_, step)| is_overloaded(step)).map(|(rate, _)| *rate);
     let safe = steps.iter().take_while(|(_, step)| !is_overloaded(step)).last();
     let fatal = steps.iter().find(|(_, step)| step.figures.rtt.mean_ns() >= FATAL_MEAN_NS);
@@ -58,7 +58,7 @@ fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::{LimitOutcome, Unit};
+    use crate::judgement::{LimitOutcome, Unit};
     use crate::step::Rates;
 
     fn step(clients: u64, rate: f64, mean_ms: u64, passed: bool) -> Step {

@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod file;
+mod judgement;
 pub mod levels;
 pub mod limit;
 mod resources;
@@ -13,9 +14,9 @@ mod step;
 pub mod units;
 pub mod verdict;
 
+pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 pub use levels::Level;
-pub use limit::{Limit, LimitOutcome};
+pub use limit::Limit;
 pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
-pub use run::{Environment, Run, Target, TrustNote, Verdict};
+pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
 pub use step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
-pub use verdict::{Bottleneck, Finding};

@@ -8,6 +8,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::judgement::{LimitOutcome, Unit};
 use crate::step::Step;
 use crate::units::{self, UnitError};
 
@@ -61,47 +62,6 @@ impl StepFigure {
     /// Whether more of it is better: that is so for rates alone.
     pub fn more_is_better(&self) -> bool {
         matches!(self.figure, Figure::Rate(_))
-    }
-}
-
-/// A limit held against one step or run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LimitOutcome {
-    /// The limit as it was written.
-    pub limit: String,
-    /// Whether it held.
-    pub passed: bool,
-    /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
-    pub actual: Option<f64>,
-    /// The unit of `actual`.
-    pub unit: Unit,
-}
-
-/// What a figure is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Milliseconds.
-    Ms,
-    /// Percent.
-    Percent,
-    /// Per second.
-    PerSecond,
-    /// Bytes.
-    Bytes,
-    /// A plain number.
-    Count,
-}
-
-impl Unit {
-    /// The name in files and reports; empty for plain numbers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Ms => "ms",
-            Unit::Percent => "%",
-            Unit::PerSecond => "/s",
-            Unit::Bytes => "bytes",
-            Unit::Count => "",
-        }
     }
 }
 

@@ -4,10 +4,9 @@ use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
 
+use crate::judgement::{Finding, LimitOutcome};
 use crate::levels::Level;
-use crate::limit::LimitOutcome;
 use crate::step::Step;
-use crate::verdict::Finding;
 
 /// One execution of a scenario against one target.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,3 +100,25 @@ impl Verdict {
 /// One reason not to take the numbers at face value, as a plain sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustNote(pub String);
+
+/// Words on one line, as a shell reads them again. What needs no quotes has none: people read this first.
+pub fn command_line(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
+        let needs_none = !word.is_empty() && word.chars().all(is_plain);
+        if needs_none { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_what_was_given() {
+        let line = |words: &[&str]| command_line(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(line(&["throng", "echo", "ws://h:1/a", "--rate=5k"]), "throng echo ws://h:1/a --rate=5k");
+        assert_eq!(line(&["--limit", "p99<250ms", "", "it's"]), r"--limit 'p99<250ms' '' 'it'\''s'");
+    }
+}

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use stats::{Counts, Errors, Histogram, Interval};
 
-use crate::limit::LimitOutcome;
+use crate::judgement::{Finding, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
-use crate::verdict::Finding;
 
 /// One level of load, measured on its own. Times are from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +58,16 @@ impl Step {
     /// The limits that broke, the one that ends the walk included.
     pub fn broken(&self) -> impl Iterator<Item = &LimitOutcome> {
         self.limits.iter().chain(&self.stop).filter(|limit| !limit.passed)
+    }
+
+    /// How many of its clients were not there when the load began.
+    pub fn absent(&self) -> u64 {
+        self.usable.map_or(0, |usable| self.clients.saturating_sub(usable))
+    }
+
+    /// Whether so many clients were carried: all were there, and all limits kept.
+    pub fn has_passed(&self) -> bool {
+        self.absent() == 0 && self.broken().next().is_none()
     }
 
     /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when

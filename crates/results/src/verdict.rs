@@ -4,18 +4,18 @@
 //! 1. machine: one host for both, its CPUs all but idle, and the server using its part of them;
 //! 2. generator: a worker's CPU at its limit, loop lag or send lag that shows in the rtt, or messages not sent in
 //!    time while the server was idle;
-//! 3. server: its CPU or one of its threads at its limit, answers not given or only after the schedule's end, or
+//! 3. server: no client usable, its CPU or one of its threads at its limit, answers not given or only after the schedule's end, or
 //!    latency that grew faster than the load while the generator was idle;
 //! 4. network: a link at its limit, or segments sent again;
 //! 5. none.
 //!
 //! The generator comes before the server: in doubt the figures are not the server's.
 
-use std::fmt;
-
+use crate::judgement::{Bottleneck, Finding};
 use crate::step::Step;
 
 mod conclude;
+mod doubts;
 mod marks;
 
 pub use conclude::{conclude, limited_by_generator};
@@ -50,58 +50,6 @@ pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 pub const OTHERS_PERCENT_MAX: f64 = 25.0;
 /// How much faster than the load latency must grow to be a sign.
 pub const GROWTH_MIN: f64 = 1.5;
-
-/// What held a step back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bottleneck {
-    /// The server under test.
-    Server,
-    /// throng itself: the figures say nothing about the server's limit.
-    Generator,
-    /// The machine they share.
-    Machine,
-    /// The network between them.
-    Network,
-    /// Nothing: the load was carried with room to spare.
-    None,
-}
-
-impl Bottleneck {
-    /// All of them.
-    pub const ALL: [Bottleneck; 5] = [
-        Bottleneck::Server,
-        Bottleneck::Generator,
-        Bottleneck::Machine,
-        Bottleneck::Network,
-        Bottleneck::None,
-    ];
-
-    /// The name in files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Bottleneck::Server => "server",
-            Bottleneck::Generator => "generator",
-            Bottleneck::Machine => "machine",
-            Bottleneck::Network => "network",
-            Bottleneck::None => "none",
-        }
-    }
-}
-
-impl fmt::Display for Bottleneck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// A bottleneck and the sentence that gives the evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Who.
-    pub bottleneck: Bottleneck,
-    /// Why, with the figures: `its CPU was at 97% of 1 core`.
-    pub reason: String,
-}
 
 /// Judges a step by what was used during it; `previous` is the step before it: only a lighter
 /// one says anything.
@@ -164,6 +112,9 @@ fn is_complete(step: &Step) -> bool {
 }
 
 fn server(step: &Step, previous: Option<&Step>) -> Option<String> {
+    if step.counts.connects > 0 && step.counts.connected == 0 {
+        return Some(format!("it took none of {} clients", step.counts.connects));
+    }
     if let Some((cpu, cores)) = server_cpu_share(step).zip(server_cores(step))
         && cpu >= SERVER_CPU_PERCENT_MAX
     {
@@ -178,6 +129,7 @@ fn server(step: &Step, previous: Option<&Step>) -> Option<String> {
         return Some(format!("its thread {:?} was at {:.0}% of a core", thread.name, thread.cpu_percent()));
     }
     if let (Some(asked), Some(achieved)) = (step.rates.asked_per_s, step.rates.achieved_per_s)
+        && step.counts.connected > 0
         && achieved < asked * (1.0 - RATE_SHARE_MISSED)
     {
         return Some(format!("it completed {achieved:.0} of {asked:.0} messages/s"));
@@ -227,6 +179,9 @@ fn network(step: &Step) -> Option<String> {
 }
 
 fn nobody(step: &Step) -> String {
+    if step.counts.connects > 0 && step.counts.connected == 0 {
+        return "not one client got in".into();
+    }
     let parts = [
         server_cpu_share(step).map(|cpu| format!("server CPU {cpu:.0}%")),
         step.generator

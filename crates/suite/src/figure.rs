@@ -1,7 +1,8 @@
 //! The figures that a shootout compares: those that limits know, of one step, and those of a whole run.
 
 use results::Run;
-use results::limit::{StepFigure, Unit};
+use results::Unit;
+use results::limit::StepFigure;
 
 /// A figure, by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,9 +14,9 @@ pub struct Figure {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Of {
-    /// Of the last step that was within its limits, or the last one if none was.
+    /// Of the last step that passed, or the last one if none did.
     Step(StepFigure),
-    /// Clients of the last step within the limits, or what a search found.
+    /// Clients of the last step that passed, or what a search found.
     Capacity,
     /// Bytes of the server's memory for each connection.
     Memory,
@@ -41,8 +42,7 @@ impl Figure {
 
     /// Its value in a run, in its unit; `None` when it was not measured.
     pub fn read(&self, run: &Run) -> Option<f64> {
-        let is_kept = |step: &&results::Step| step.broken().next().is_none();
-        let kept = run.steps.iter().rev().find(is_kept);
+        let kept = run.steps.iter().rev().find(|step| step.has_passed());
         match &self.of {
             Of::Step(figure) => figure.read(kept.or(run.steps.last())?),
             Of::Capacity => match &run.verdict.capacity {
@@ -125,5 +125,12 @@ mod tests {
         assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&run), Some(2_000.0));
         let none = Run { steps: vec![step(1_000, 1)], ..Run::default() };
         assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&none), Some(0.0));
+        let partly = results::Step { usable: Some(2_999), ..step(3_000, 0) };
+        let run = Run { steps: vec![step(2_000, 0), partly], ..Run::default() };
+        assert_eq!(
+            Figure::parse("capacity", "broadcast").unwrap().read(&run),
+            Some(2_000.0),
+            "not all were there"
+        );
     }
 }

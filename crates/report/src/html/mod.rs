@@ -8,7 +8,7 @@
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use results::Run;
-use results::limit::Unit;
+use results::Unit;
 
 mod curve;
 mod data;

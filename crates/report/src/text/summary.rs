@@ -1,6 +1,6 @@
 //! The block that ends a run: how much, where does it break, can it be believed.
 
-use results::limit::Unit;
+use results::Unit;
 use results::{Bottleneck, Level, LimitOutcome, Run, Step, Verdict};
 use stats::{Capacity, Histogram, Summary};
 

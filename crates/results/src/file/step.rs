@@ -8,9 +8,9 @@ use stats::errors::ErrorKind;
 use stats::{Counts, Errors, Histogram};
 
 use super::figure;
+use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, seconds};
 use super::resources::{FileGenerator, FileMachine, FileServer};
-use super::run::{FileBottleneck, FileLimit};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
 

@@ -1,7 +1,7 @@
 use stats::{Capacity, Counts, fit::Line, knee::Knee};
 
 use super::*;
-use crate::limit::Unit;
+use crate::judgement::Unit;
 use crate::*;
 
 const MS: u64 = 1_000_000;

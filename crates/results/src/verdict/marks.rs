@@ -64,7 +64,7 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
 /// An open schedule goes on however few there are to carry it.
 fn unusable(step: &Step) -> Option<String> {
     let (connects, connected) = (step.counts.connects, step.counts.connected);
-    let rest = if step.rates.asked_per_s.is_some() && connected > 0 {
+    let rest = if step.rates.asked_per_s.is_some() && step.counts.sent > 0 {
         "; the others carried the whole rate"
     } else {
         ""

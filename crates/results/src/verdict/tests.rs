@@ -1,7 +1,7 @@
 use stats::Counts;
 
 use super::*;
-use crate::{GeneratorUse, LimitOutcome, MachineUse, ServerUse, ThreadUse, limit::Unit};
+use crate::{GeneratorUse, LimitOutcome, MachineUse, ServerUse, ThreadUse, Unit};
 
 const MS: u64 = 1_000_000;
 
@@ -129,6 +129,8 @@ fn messages_of_clients_that_failed_are_not_the_generators() {
         step.counts.connected = 800;
     });
     assert_eq!(who, Bottleneck::Server, "a fifth of the clients was refused");
+    let (who, why) = judged(|step| step.counts.connected = 0);
+    assert_eq!((who, &*why), (Bottleneck::Server, "it took none of 1000 clients"));
 }
 
 #[test]
@@ -228,6 +230,7 @@ fn marks_say_what_is_wrong() {
         step.counts.connected = 990;
         step.counts.connect_timeouts = 10;
         step.counts.disconnects = 3;
+        step.counts.sent = 1;
         step.counts.expected = 1;
     });
     wrong.bottleneck =

@@ -1,0 +1,97 @@
+//! What is made of figures: who held a step back, and which limits held. [`verdict`](crate::verdict) and
+//! [`limit`](crate::limit) say how.
+
+use std::fmt;
+
+/// What held a step back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bottleneck {
+    /// The server under test.
+    Server,
+    /// throng itself: the figures say nothing about the server's limit.
+    Generator,
+    /// The machine they share.
+    Machine,
+    /// The network between them.
+    Network,
+    /// Nothing: the load was carried with room to spare.
+    None,
+}
+
+impl Bottleneck {
+    /// All of them.
+    pub const ALL: [Bottleneck; 5] = [
+        Bottleneck::Server,
+        Bottleneck::Generator,
+        Bottleneck::Machine,
+        Bottleneck::Network,
+        Bottleneck::None,
+    ];
+
+    /// The name in files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bottleneck::Server => "server",
+            Bottleneck::Generator => "generator",
+            Bottleneck::Machine => "machine",
+            Bottleneck::Network => "network",
+            Bottleneck::None => "none",
+        }
+    }
+}
+
+impl fmt::Display for Bottleneck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A bottleneck and the sentence that gives the evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Who.
+    pub bottleneck: Bottleneck,
+    /// Why, with the figures: `its CPU was at 97% of 1 core`.
+    pub reason: String,
+}
+
+/// A limit held against one step or run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitOutcome {
+    /// The limit as it was written.
+    pub limit: String,
+    /// Whether it held.
+    pub passed: bool,
+    /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
+    pub actual: Option<f64>,
+    /// The unit of `actual`.
+    pub unit: Unit,
+}
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds.
+    Ms,
+    /// Percent.
+    Percent,
+    /// Per second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+    /// A plain number.
+    Count,
+}
+
+impl Unit {
+    /// The name in files and reports; empty for plain numbers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Ms => "ms",
+            Unit::Percent => "%",
+            Unit::PerSecond => "/s",
+            Unit::Bytes => "bytes",
+            Unit::Count => "",
+        }
+    }
+}
