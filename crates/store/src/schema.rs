@@ -51,6 +51,7 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Query, Store};
 
     /// A store as the schema of this number left it.
     fn of_version(version: usize) -> Connection {
@@ -78,6 +79,33 @@ mod tests {
             assert_eq!(look(&connection).unwrap(), Found::Ours(newest as u32), "from {version}");
             assert_eq!(tables(&connection), tables(&of_version(newest)), "from {version}");
             migrate(&mut connection).unwrap();
+        }
+    }
+
+    /// A store as each schema left it, with one run. A schema that users have is never edited: these would not open.
+    const KEPT: &[&str] = &[include_str!("schema/kept-1.sql")];
+
+    #[test]
+    fn what_every_earlier_version_kept_is_still_there() {
+        assert_eq!(KEPT.len(), MIGRATIONS.len(), "each schema needs a store that it left");
+        for (kept, version) in KEPT.iter().zip(1..) {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("runs.db");
+            let connection = Connection::open(&path).unwrap();
+            connection.execute_batch(kept).unwrap();
+            assert_eq!(look(&connection).unwrap(), Found::Ours(version));
+            drop(connection);
+
+            let store = Store::open(&path).unwrap();
+            let [entry] = &store.list(&Query::default()).unwrap()[..] else { panic!("one run was kept") };
+            assert_eq!(
+                (entry.scenario.as_str(), entry.clients, &entry.tags[..]),
+                ("echo", 2, &["first".to_owned()][..])
+            );
+            assert!(entry.p50_ns.is_some_and(|p50_ns| p50_ns > 100_000), "{entry:?}");
+            let run = store.load(&entry.id).unwrap();
+            assert_eq!((run.steps[0].counts.sent, run.steps[0].figures.rtt.count()), (20, 20));
+            assert_eq!(tables(&Connection::open(&path).unwrap()), tables(&of_version(MIGRATIONS.len())));
         }
     }
 
