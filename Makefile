@@ -18,6 +18,7 @@ page:
 
 # The pictures in docs/images, of runs made for them in a real Chromium.
 screenshots: build
+	cd tests/clients/pages && npm ci --no-audit --no-fund
 	node tests/clients/pages/screenshots.js target/release/throng docs/images
 
 # Formatting, clippy, and the Python scripts' own tests.

@@ -18,7 +18,7 @@ pub use comparison::{comparison, word};
 pub use csv::csv;
 pub use format::{bytes, count, duration, rate};
 pub use github::annotations;
-pub use html::{Page, Published, SCRIPT, STYLE, html, policy};
+pub use html::{Page, Published, SCRIPT, STYLE, html, middle_repeat, policy};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use style::{Colour, Style};
@@ -83,6 +83,26 @@ mod tests {
         breaks    no limit was set; nothing reached its limit
         trust     nothing speaks against these figures
     "#);
+    }
+
+    /// What others read, and scripts take apart, changes with intent or not at all.
+    #[test]
+    fn every_scenario_in_every_format() {
+        let runs = [
+            ("echo", sample::echo_run()),
+            ("broadcast", sample::broadcast_run()),
+            ("search", sample::search_run()),
+            ("saturate", sample::sweep_run()),
+            ("idle", sample::idle_run()),
+            ("storm", sample::storm_run()),
+            ("http", sample::http_run()),
+        ];
+        for (name, run) in runs {
+            for (extension, format) in [("txt", Format::Text), ("md", Format::Markdown), ("csv", Format::Csv)]
+            {
+                assert_snapshot!(format!("{name}.{extension}"), render(&run, format, &Style::PLAIN));
+            }
+        }
     }
 
     #[test]

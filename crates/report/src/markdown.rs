@@ -19,14 +19,13 @@ pub fn markdown(run: &Run) -> String {
 fn heading(run: &Run) -> String {
     let target = run.target.name.as_ref().unwrap_or(&run.target.url);
     let version = run.target.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let command = run.command.join(" ");
     format!(
         "## {}{}: {}, {}\n\n    {}\n",
         escape(target),
         escape(&version),
         run.scenario,
         run.dialect,
-        command.replace('\n', " ")
+        results::command_line(&run.command)
     )
 }
 
@@ -146,9 +145,9 @@ mod tests {
 
         i7-4790K, 8 cores, 16.0 GiB, server on another host, throng 0.1.0, run 20261120-183000-abcdef
 
-        | clients | rtt p50 | rtt p95 | rtt p99 | rtt max | rate | received | missing | errors | server CPU | server RSS | bottleneck |
+        | clients | asked | rtt p50 | rtt p95 | rtt p99 | rtt max | rate | received | missing | errors | server CPU | bottleneck |
         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-        | 10,000 | 1.20ms | 2.23ms | 2.32ms | 2.35ms | 10,000/s | 300,000 | 0 | 0 | 41% |  | none |
+        | 10,000 | 10,000/s | 1.20ms | 2.23ms | 2.32ms | 2.35ms | 10,000/s | 300,000 | 0 | 0 | 41% | none |
 
         | Clients | Handshake Time (mean) | Handshake Time (σ) | Handshake Time (median) | Handshake Time (95%) | Handshake Time (99%) | Handshake Time (99.9%) | Latency (mean) | Latency (σ) | Latency (median) | Latency (95%) | Latency (99%) | Latency (99.9%) | Connection Timeouts |
         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|

@@ -197,3 +197,52 @@ pub(crate) fn search_run() -> Run {
         Some(Line { slope: 33_000.5, intercept: 50e6, slope_se: 120.25, points: 80 });
     run
 }
+
+/// A sweep of rates at two numbers of clients; the smaller one is delivered more.
+pub(crate) fn sweep_run() -> Run {
+    let step = |clients: u64, per_s: f64, mean_ms: u64| {
+        let mut step = broadcast_step();
+        let passed = mean_ms <= 1_500;
+        let limit = LimitOutcome {
+            limit: "rtt.mean<=1.5s".into(),
+            passed,
+            actual: Some(mean_ms as f64),
+            unit: Unit::Ms,
+        };
+        step.clients = clients;
+        step.rates = Rates {
+            asked_per_s: Some(per_s),
+            achieved_per_s: Some(per_s),
+            sent_per_s: Some(per_s),
+            received_per_s: Some(per_s * clients as f64),
+            ..Rates::default()
+        };
+        step.figures.rtt = spread(MS, 2 * mean_ms * MS, 1_000);
+        step.stop = Some(limit);
+        step
+    };
+    let mut run = run(
+        "saturate",
+        vec![
+            step(50, 100.0, 2),
+            step(50, 200.0, 300),
+            step(50, 400.0, 2_000),
+            step(100, 80.0, 3),
+            step(100, 160.0, 3_000),
+        ],
+    );
+    run.verdict.levels = results::levels::levels(&run.steps);
+    run
+}
+
+/// Everybody reconnects at once.
+pub(crate) fn storm_run() -> Run {
+    let mut step = idle_step();
+    step.figures.recovery = spread(20 * MS, 900 * MS, 1_000);
+    run("storm", vec![step])
+}
+
+/// Requests over HTTP.
+pub(crate) fn http_run() -> Run {
+    run("http", vec![echo_step()])
+}

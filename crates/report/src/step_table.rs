@@ -13,16 +13,29 @@ pub(crate) struct StepTable {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// The steps of a run.
+/// The steps of a run, without the columns that no step has anything for.
 pub(crate) fn step_table(run: &Run) -> StepTable {
     let figures = shown(run);
-    let mut names = vec!["clients".to_string()];
+    let mut names = vec!["clients".to_string(), "asked".to_string()];
     for name in &figures {
         names.extend(["p50", "p95", "p99", "max"].map(|statistic| format!("{name} {statistic}")));
     }
     let rest = ["rate", "received", "missing", "errors", "server CPU", "server RSS", "bottleneck"];
     names.extend(rest.map(String::from));
-    StepTable { names, rows: run.steps.iter().map(|step| step_cells(step, &figures)).collect() }
+    StepTable::new(names, run.steps.iter().map(|step| step_cells(step, &figures)).collect())
+}
+
+impl StepTable {
+    /// Without the columns that are empty from top to bottom.
+    pub(crate) fn new(mut names: Vec<String>, mut rows: Vec<Vec<String>>) -> Self {
+        let is_used = |column: usize| rows.is_empty() || rows.iter().any(|row| !row[column].is_empty());
+        let used: Vec<bool> = (0..names.len()).map(is_used).collect();
+        for cells in rows.iter_mut().chain([&mut names]) {
+            let mut used = used.iter();
+            cells.retain(|_| *used.next().expect("a row has a cell for each column"));
+        }
+        StepTable { names, rows }
+    }
 }
 
 /// The timed figures that any step has, of those that belong in the table.
@@ -31,12 +44,13 @@ fn shown(run: &Run) -> Vec<&'static str> {
         let has = |step: &Step| step.figures.named().iter().any(|(known, h)| known == name && !h.is_empty());
         run.steps.iter().any(has)
     };
-    let exchanged: Vec<_> = ["rtt", "delivery", "completion"].into_iter().filter(any).collect();
+    let exchanged: Vec<_> = ["rtt", "delivery", "completion", "recovery"].into_iter().filter(any).collect();
     if exchanged.is_empty() { vec!["handshake"] } else { exchanged }
 }
 
 fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
-    let mut cells = vec![count(step.clients)];
+    let asked = step.rates.asked_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default();
+    let mut cells = vec![count(step.clients), asked];
     for (_, histogram) in step.figures.named().iter().filter(|(name, _)| figures.contains(name)) {
         cells.extend([0.5, 0.95, 0.99].map(|q| quantile(histogram, q)));
         cells.push(quantile(histogram, 1.0));

@@ -11,7 +11,8 @@ mod summary;
 pub use step::step_lines;
 pub use summary::summary;
 pub(crate) use summary::{
-    amount, breaks, broken, ceiling, heaviest_kept, how_much, value as limit_value, wsdemo_cells,
+    LEVEL_NAMES, amount, breaks, broken, ceiling, failings, heaviest_kept, how_much, level_cells,
+    lightest_broken, place, value as limit_value, wsdemo_cells,
 };
 
 /// The whole run: every step, and the summary.

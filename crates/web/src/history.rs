@@ -129,7 +129,9 @@ pub(crate) async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Re
 
 fn page(runs: &[Run]) -> Response {
     let page = report::html(&report::Page { runs, home: Some("/"), ..Default::default() });
-    ([(CONTENT_SECURITY_POLICY, report::policy())], Html(page)).into_response()
+    // What a page in a file cannot say of itself: nobody shows it inside a page of theirs.
+    let policy = report::policy() + "; frame-ancestors 'none'";
+    ([(CONTENT_SECURITY_POLICY, policy)], Html(page)).into_response()
 }
 
 /// Tags to add and to take away.

@@ -5,9 +5,12 @@ import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js"
 
 const [chromium, path, ...charts] = process.argv.slice(2);
 const url = pathToFileURL(path).href;
+const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
+/** CSS pixels between the margins of A4. */
+const PAPER_WIDTH = 718;
 
-await withPage(chromium, { viewport: { width: 1280, height: 900 }, colorScheme: "light" }, async (page, requests) => {
+await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (page, requests) => {
   await page.goto(url);
   for (const chart of charts) await checkChart(page, chart);
   const shown = await page.locator("figure:visible").evaluateAll((figures) => figures.map((figure) => figure.id));
@@ -22,8 +25,7 @@ await withPage(chromium, { viewport: { width: 1280, height: 900 }, colorScheme: 
   await checkAccessible(page, "phone");
   for (const chart of charts) await checkChart(page, chart);
   await checkKeyboard(page);
-  await page.emulateMedia({ media: "print" });
-  check(await page.locator("header.top").isHidden(), "the navigation is printed");
+  await checkPrint(page);
   check((await page.evaluate(() => window.pwned)) === undefined, "text from outside was run");
   check(requests.length === 1 && requests[0] === url, `requests: ${requests.join(" ")}`);
 });
@@ -61,6 +63,16 @@ async function checkTheme(page) {
   const dark = await looks();
   check(light[0] !== dark[0], `the ground stays ${light[0]}`);
   check(light[1] !== dark[1], `the charts' text stays ${light[1]}`);
+}
+
+/** From a window that is wider than paper. */
+async function checkPrint(page) {
+  await page.setViewportSize(DESKTOP);
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  check(await page.locator("header.top").isHidden(), "the navigation is printed");
+  const widths = await page.locator("figure:visible .canvas svg").evaluateAll((all) => all.map((svg) => svg.clientWidth));
+  check(Math.max(...widths) <= PAPER_WIDTH, `charts are printed ${Math.max(...widths)} px wide`);
 }
 
 /** A table opens without a mouse. */

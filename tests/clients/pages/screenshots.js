@@ -14,7 +14,7 @@ const work = mkdtempSync(join(tmpdir(), "throng-pictures-"));
 const quiet = ["--quiet", "--no-store", "--out", work];
 try {
   execFileSync(throng, [
-    "broadcast", "--step-size", "200", "--total-steps", "6", "-c", "4", "--duration", "3s", "--limit-rtt", "2s", ...quiet,
+    "broadcast", "--step-size", "500", "--total-steps", "6", "-c", "4", "--duration", "4s", "--limit-rtt", "200ms", ...quiet,
   ]);
   const results = readdirSync(work).find((name) => name.endsWith(".json"));
   const page = join(work, "report.html");

@@ -11,6 +11,7 @@ await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page
   await checkAccessible(page, "an empty history");
   const first = await start(page, { clients: "20", duration: "4s", rate: "400" });
   await watch(page, first);
+  await watchSteps(page);
   await start(page, { clients: "10", duration: "1s", rate: "100" });
   await wait(page, "the second run ends", () => document.querySelector("#to-report"));
   await checkHistory(page);
@@ -21,8 +22,9 @@ await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page
 console.log("ok");
 
 /** Fills in the form; the command line that it shows is what the live page says is running. */
-async function start(page, fields) {
+async function start(page, fields, verb = "echo") {
   await page.goto(`${url}new`);
+  await page.check(`input[value=${verb}]`);
   check(await page.locator("input[name=levels]").isHidden(), "fields of another verb are shown");
   await page.fill("input[name=duration]", "soon");
   await wait(page, "a bad time is named", () => document.querySelector("#problem").textContent.includes("Duration"));
@@ -51,9 +53,23 @@ async function watch(page, command) {
   await page.click(".brand a");
 }
 
+/** A run of several steps shows each when it has ended, the newest first, and as a curve. */
+async function watchSteps(page) {
+  await start(page, { "step-size": "5", "total-steps": "3", concurrent: "1", duration: "1s" }, "broadcast");
+  const shown = (n) => document.querySelectorAll("#steps-ended tbody tr").length === n;
+  await wait(page, "a step is shown while the run goes on", () =>
+    document.querySelectorAll("#steps-ended tbody tr").length > 0
+      && document.querySelector("#state").textContent === "running");
+  await wait(page, "all steps are shown", shown, 3);
+  check((await page.textContent("#steps-ended tbody th")) === "15", "the newest step is not the first");
+  check((await page.locator("#steps svg path").count()) >= 5, "the curve of the steps is not drawn");
+  await checkAccessible(page, "a run of several steps");
+  await wait(page, "the run of steps ends", () => document.querySelector("#to-report"));
+}
+
 async function checkHistory(page) {
   await page.goto(url);
-  check((await page.locator("tbody tr").count()) === 2, "two runs were kept");
+  check((await page.locator("tbody tr").count()) === 3, "three runs were kept");
   await page.locator("input[name=add]").first().fill("nightly");
   await page.keyboard.press("Enter");
   await page.waitForSelector("button.tag");
@@ -68,7 +84,7 @@ async function checkHistory(page) {
 
 async function checkComparison(page) {
   await page.goto(url);
-  for (const box of await page.locator("input[type=checkbox]").all()) await box.check();
+  for (const box of (await page.locator("input[type=checkbox]").all()).slice(0, 2)) await box.check();
   await page.click("text=Compare");
   await wait(page, "both are in one chart", () => document.querySelectorAll("#percentiles svg path").length > 5);
   check((await page.locator("table.answers tbody tr").count()) === 2, "both have an answer");

@@ -1,6 +1,8 @@
 // The page's data, as crates/report/src/html/data.rs writes it. Times are milliseconds, rates per second, CPU is 100
 // for one full core.
 
+import { count, short } from "./format";
+
 export interface Page {
   runs: Run[];
   published: Published[];
@@ -17,6 +19,8 @@ export interface Run {
   capacity?: { clients: number; low: number; high: number; at_least: boolean };
   memory?: { slope: number; intercept: number; half_width: number };
   levels: Level[];
+  /** Of a run that was repeated: the samples of all repeats together, and the median of each. */
+  repeats?: { all: Figure; medians: number[] };
 }
 
 export interface Level {
@@ -36,6 +40,8 @@ export interface Step {
   received?: number;
   figures: Partial<Record<FigureName, Figure>>;
   errors: Record<string, number>;
+  /** Who held it back, of a run under way. */
+  bottleneck?: string;
   server?: { cpu?: number; rss?: number; threads: Thread[] };
   /** While clients connect; percentiles and density are of the handshake. */
   connecting: Series;
@@ -102,6 +108,29 @@ export function mainFigure(step: Step): [FigureName, Figure] | undefined {
     if (figure) return [name, figure];
   }
   return undefined;
+}
+
+/** The latency that stands for the run: of all its repeats, where there are several. */
+export function runLatency(run: Run): Figure | undefined {
+  const step = shownStep(run);
+  return run.repeats?.all ?? (step && mainFigure(step)?.[1]);
+}
+
+/** Whether the number of clients does not tell the run's steps apart: they have a rate each. */
+export function hasRates(run: Run): boolean {
+  return new Set(run.steps.map((step) => step.clients)).size < run.steps.length
+    && run.steps.some((step) => step.asked !== undefined);
+}
+
+/** A step by what was asked of it. */
+export function stepName(run: Run, step: Step): string {
+  const clients = count(step.clients);
+  return hasRates(run) && step.asked !== undefined ? `${clients} × ${short(step.asked)}/s` : clients;
+}
+
+/** What `stepName` gives, as an axis has it. */
+export function stepUnits(run: Run): string {
+  return hasRates(run) ? "clients × messages per second" : "clients";
 }
 
 /** The step that stands for the run. */

@@ -2,6 +2,7 @@
 
 import type { EChartsCoreOption } from "echarts/core";
 import type { Page, Run } from "./data";
+import { bytesTick } from "./format";
 import type { Colours } from "./theme";
 
 /** What there is to draw from. */
@@ -40,21 +41,34 @@ export interface Chart {
 
 const SYMBOLS = ["circle", "triangle", "rect", "diamond", "roundRect", "arrow", "pin", "emptyCircle"];
 const DASHES = ["solid", [7, 4], [2, 3], [10, 3, 2, 3]] as const;
+/** With more points than that a line has no room for marks. */
+const MARKED_MAX = 24;
+/** A point between two gaps has no line to be seen by. */
+const LONELY_SIZE = 4;
+const BYTES_TICKS_MAX = 6;
 
 /** A line that is told from the others by colour, symbol and dash. */
 export function line(k: number, name: string, data: (number | null)[][], colours: Colours): Record<string, unknown> {
   const colour = colours.series[k % colours.series.length];
+  const lonely = data.length > MARKED_MAX ? lonelyPoints(data) : new Set();
+  const size = (_: unknown, { dataIndex }: { dataIndex: number }) => (lonely.has(dataIndex) ? LONELY_SIZE : 0);
   return {
     type: "line",
     name,
     data,
     symbol: SYMBOLS[k % SYMBOLS.length],
-    symbolSize: 7,
-    showSymbol: data.length <= 24,
+    symbolSize: lonely.size > 0 ? size : 7,
+    showSymbol: data.length <= MARKED_MAX || lonely.size > 0,
     itemStyle: { color: colour },
     lineStyle: { width: 2, color: colour, type: DASHES[Math.floor(k / 4) % DASHES.length] },
     emphasis: { focus: "series" },
   };
+}
+
+function lonelyPoints(data: (number | null)[][]): Set<number> {
+  const value = (at: number) => data[at]?.[1] ?? null;
+  const isLonely = (at: number) => value(at) !== null && value(at - 1) === null && value(at + 1) === null;
+  return new Set([...data.keys()].filter(isLonely));
 }
 
 /** Named rather than inherited: the text is measured before it is in the page. */
@@ -113,6 +127,18 @@ export function clock(view: View): Record<string, unknown> {
     min: ({ min }: { min: number }) => Math.floor(min),
     max: ({ max }: { max: number }) => Math.ceil(max),
   });
+}
+
+/** What an axis of bytes needs to have round numbers on it: powers of two apart. */
+export function bytesScale(values: number[], least = Math.min(...values)): Record<string, unknown> {
+  const most = Math.max(...values);
+  const interval = 2 ** Math.ceil(Math.log2(Math.max(most - least, 1024) / BYTES_TICKS_MAX));
+  return {
+    min: Math.floor(least / interval) * interval,
+    max: Math.ceil(most / interval) * interval,
+    interval,
+    axisLabel: { formatter: bytesTick },
+  };
 }
 
 /** A vertical axis; its name stands above it, where it can be read without turning the head. */

@@ -20,6 +20,12 @@ echarts.use([
 ]);
 
 const HEIGHT = 340;
+/** Of a figure on A4 or letter: how wide paper is cannot be asked before it is printed on. */
+const PAPER_WIDTH = 680;
+
+let isOnPaper = false;
+addEventListener("beforeprint", () => (isOnPaper = true));
+addEventListener("afterprint", () => (isOnPaper = false));
 
 /** A chart in the page. */
 export class Figure {
@@ -56,9 +62,11 @@ export class Figure {
 
   /** Takes the room there is. */
   resize(): void {
-    if (this.drawing && this.canvas.clientWidth > 0) {
-      this.instance.resize({ width: this.canvas.clientWidth, height: this.drawing.height ?? HEIGHT });
-    }
+    const width = isOnPaper ? PAPER_WIDTH : this.canvas.clientWidth;
+    if (!this.drawing || width === 0) return;
+    this.instance.resize({ width, height: this.drawing.height ?? HEIGHT });
+    // Nothing is drawn any more once the printer has the page.
+    if (isOnPaper) this.instance.getZr().flush();
   }
 
   /** A table of thousands of cells is made when somebody asks for it. */
@@ -72,7 +80,8 @@ export class Figure {
   }
 }
 
-function tableElement({ columns, rows }: Table): HTMLTableElement {
+/** A table whose first column names its rows. */
+export function tableElement({ columns, rows }: Table): HTMLTableElement {
   const table = make("table", {});
   const head = table.createTHead().insertRow();
   for (const name of columns) head.append(make("th", { scope: "col", textContent: name }));

@@ -39,6 +39,11 @@ export function bytes(value: number): string {
   return `${unit === 0 ? Math.round(value) : three(value)} ${units[unit]}`;
 }
 
+/** On an axis. */
+export function bytesTick(value: number): string {
+  return bytes(value).replace(/\.0+ | (?=B)/, " ").replace(/(\.\d*?)0+ /, "$1 ");
+}
+
 export function percent(value: number): string {
   return `${plain(value)}%`;
 }

@@ -1,17 +1,18 @@
-// A run as it happens: a row a second from the server, drawn as it comes. A page that is loaded again is told
-// everything from the start.
+// A run as it happens: a row a second from the server, and each step when it ends, drawn as they come. A page that is
+// loaded again is told everything from the start.
 
 import { liveCharts } from "./charts";
-import type { Run, Series, Step } from "./data";
+import { type Figure as Latency, type Run, type Series, type Step, mainFigure } from "./data";
 import type { View } from "./drawing";
-import { Figure, make } from "./figures";
+import { Figure, make, tableElement } from "./figures";
 import { count, duration, percent, rate } from "./format";
 import { NARROW, follow } from "./report";
 import { colours } from "./theme";
 
-/** A line of `--stream -`, of which only the seconds are drawn. */
+/** A line of `--stream -` (docs/EXPORTS.md). */
 interface Row {
   event: "start" | "second" | "step" | "end";
+  phase?: "connecting" | "loading" | "draining";
   t_s?: number;
   usable?: number;
   sent?: number;
@@ -24,6 +25,34 @@ interface Row {
   server_cpu_percent?: number;
   server_rss_bytes?: number;
   generator_cpu_percent?: number;
+  step?: Ended;
+}
+
+/** A step that has ended, as the results file has it: what is shown of it. */
+interface Ended {
+  clients: number;
+  counts: { missing: number; errors: Record<string, { count: number }> };
+  rates: { asked_per_s?: number; achieved_per_s?: number };
+  bottleneck?: string;
+  limits: { passed: boolean }[];
+  stop?: { passed: boolean };
+  rtt?: Summary;
+  delivery?: Summary;
+  completion?: Summary;
+  handshake?: Summary;
+  recovery?: Summary;
+}
+
+interface Summary {
+  count: number;
+  mean_ms: number;
+  min_ms: number;
+  max_ms: number;
+  p50_ms: number;
+  p90_ms: number;
+  p95_ms: number;
+  p99_ms: number;
+  p999_ms: number;
 }
 
 /** How the run ended. */
@@ -35,6 +64,7 @@ interface End {
 
 /** Enough for the eye, and little enough for a day's run. */
 const DRAW_INTERVAL_MS = 500;
+const FIGURES = ["rtt", "delivery", "completion", "handshake", "recovery"] as const;
 
 /** Watches a run. What it gives draws the charts anew. */
 export function live(place: HTMLElement): () => void {
@@ -43,6 +73,7 @@ export function live(place: HTMLElement): () => void {
   const charts = place.querySelector<HTMLElement>("#live-charts")!;
   charts.append(...figures.map((figure) => figure.element));
   const draw = () => {
+    showSteps(place.querySelector<HTMLElement>("#steps-ended")!, run);
     const view: View = { page: { runs: [run], published: [] }, run, colours: colours(), narrow: charts.clientWidth < NARROW };
     for (const figure of figures) {
       if (figure.draw(view)) figure.resize();
@@ -75,9 +106,12 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
   source.addEventListener("rows", (event) => {
     for (const line of (event as MessageEvent<string>).data.split("\n")) {
       const row = JSON.parse(line) as Row;
-      if (row.event !== "second") continue;
-      add(run, row);
-      now(place.querySelector<HTMLElement>("#now")!, row);
+      if (row.event === "second") {
+        addSecond(run, row);
+        now(place.querySelector<HTMLElement>("#now")!, row);
+      } else if (row.event === "step") {
+        endStep(run, row.step!);
+      }
     }
     changed();
   });
@@ -88,8 +122,10 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
   });
 }
 
-function add(run: Run, row: Row): void {
-  const series = run.steps[0]!.series;
+/** To the step under way, which is the last. */
+function addSecond(run: Run, row: Row): void {
+  const step = run.steps.at(-1)!;
+  const series = row.phase === "connecting" ? step.connecting : step.series;
   series.t.push(row.t_s ?? 0);
   series.clients.push(row.usable ?? 0);
   series.sent.push(row.sent ?? 0);
@@ -104,6 +140,48 @@ function add(run: Run, row: Row): void {
   series.generator_cpu!.push(row.generator_cpu_percent ?? null);
 }
 
+/** What the step under way came to; the next begins. */
+function endStep(run: Run, ended: Ended): void {
+  const errors = Object.entries(ended.counts.errors).map(([kind, error]) => [kind, error.count]);
+  Object.assign(run.steps.at(-1)!, {
+    clients: ended.clients,
+    kept: [...ended.limits, ended.stop].every((limit) => limit?.passed ?? true),
+    asked: ended.rates.asked_per_s,
+    sent: ended.rates.achieved_per_s,
+    figures: Object.fromEntries(FIGURES.flatMap((name) => (ended[name] ? [[name, latency(ended[name])]] : []))),
+    errors: Object.fromEntries([...errors, ...(ended.counts.missing > 0 ? [["missing", ended.counts.missing]] : [])]),
+    bottleneck: ended.bottleneck,
+  } satisfies Partial<Step>);
+  run.steps.push(emptyStep());
+}
+
+function latency(summary: Summary): Latency {
+  const { count, mean_ms: mean, min_ms: min, max_ms: max, p50_ms: p50, p90_ms: p90, p95_ms: p95, p99_ms: p99 } = summary;
+  return { count, mean, min, max, p50, p90, p95, p99, p999: summary.p999_ms, box: [min, p50, p50, p50, max], curve: [] };
+}
+
+/** Steps that have ended, the newest first. */
+function showSteps(place: HTMLElement, run: Run): void {
+  const steps = run.steps.slice(0, -1).reverse();
+  place.hidden = steps.length === 0;
+  const table = tableElement({
+    columns: ["clients", "rate", "p50", "p95", "p99", "max", "failures", "limits", "bottleneck"],
+    rows: steps.map((step) => {
+      const figure = mainFigure(step)?.[1];
+      return [
+        count(step.clients),
+        said(step.sent, rate) ?? "",
+        ...[figure?.p50, figure?.p95, figure?.p99, figure?.max].map((value) => said(value, duration) ?? ""),
+        count(Object.values(step.errors).reduce((sum, n) => sum + n, 0)),
+        step.kept ? "kept" : "broken",
+        step.bottleneck ?? "",
+      ];
+    }),
+  });
+  place.querySelector("table")?.remove();
+  place.querySelector(".scroll")!.append(table);
+}
+
 const said = (value: number | undefined, format: (value: number) => string) =>
   value === undefined ? undefined : format(value);
 
@@ -111,6 +189,7 @@ const said = (value: number | undefined, format: (value: number) => string) =>
 function now(list: HTMLElement, row: Row): void {
   const known: [string, string | undefined][] = [
     ["time", said(row.t_s, (seconds) => `${seconds.toFixed(0)}s`)],
+    ["phase", row.phase],
     ["clients", said(row.usable, count)],
     ["sent", said(row.sent, rate)],
     ["received", said(row.received, rate)],
@@ -144,12 +223,13 @@ function ended(place: HTMLElement, state: HTMLElement, end: End): void {
 }
 
 function emptyRun(): Run {
+  return { id: "", name: "this run", scenario: "", dialect: "", shown: 0, steps: [emptyStep()], levels: [] };
+}
+
+function emptyStep(): Step {
   const series = (): Series => ({
     per_row: 1, t: [], clients: [], sent: [], received: [], errors: [], p50: [], p95: [], p99: [], max: [],
     server_cpu: [], server_rss: [], generator_cpu: [],
   });
-  const step: Step = {
-    clients: 0, start: 0, duration: 0, kept: true, figures: {}, errors: {}, connecting: series(), series: series(),
-  };
-  return { id: "", name: "this run", scenario: "", dialect: "", shown: 0, steps: [step], levels: [] };
+  return { clients: 0, start: 0, duration: 0, kept: true, figures: {}, errors: {}, connecting: series(), series: series() };
 }

@@ -25,13 +25,13 @@ pub(super) struct FigureData {
     /// Whiskers and box: 1%, 25%, 50%, 75%, 99%.
     #[serde(rename = "box")]
     quartiles: [f64; 5],
-    /// 1/(1 − q) and the value there, from the median up, to the last sample.
+    /// 1/(1 − q) and the value there, up to the last sample; empty where no chart asks for it.
     curve: Vec<(f64, f64)>,
 }
 
 impl FigureData {
-    /// `None` for a figure that does not apply.
-    pub(super) fn of(histogram: &Histogram) -> Option<Self> {
+    /// `None` for a figure that does not apply. The curve is most of it.
+    pub(super) fn of(histogram: &Histogram, has_curve: bool) -> Option<Self> {
         let summary = histogram.summary()?;
         Some(FigureData {
             count: summary.count,
@@ -44,7 +44,7 @@ impl FigureData {
             p99: ms(summary.p99_ns as f64),
             p999: ms(summary.p999_ns as f64),
             quartiles: BOX.map(|q| ms(histogram.quantile_ns(q) as f64)),
-            curve: curve(histogram),
+            curve: if has_curve { curve(histogram) } else { Vec::new() },
         })
     }
 }

@@ -8,8 +8,9 @@ use serde::Serialize;
 use stats::fit::Line;
 
 use super::curve::{FigureData, digits, ms};
+use super::repeats::{Repeats, RepeatsData};
 use super::series::{SeriesData, rows_per_step};
-use super::{Published, view};
+use super::{Page, Published, view};
 
 #[derive(Serialize)]
 struct PageData {
@@ -31,6 +32,8 @@ struct RunData {
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<MemoryData>,
     levels: Vec<LevelData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats: Option<RepeatsData>,
 }
 
 #[derive(Serialize)]
@@ -98,19 +101,27 @@ struct PublishedData {
 }
 
 /// The page's data as JSON.
-pub(super) fn json(runs: &[Run], published: &[Published]) -> String {
+pub(super) fn json(page: &Page<'_>) -> String {
+    let &Page { runs, published, .. } = page;
     // A step has two series: while clients connect, and under load.
     let rows_max = rows_per_step(2 * runs.iter().map(|run| run.steps.len()).sum::<usize>());
     let names = view::names(runs);
+    let run = |((run, others), name)| RunData {
+        repeats: Repeats::of(run, others).and_then(|repeats| repeats.data()),
+        ..run_data(run, name, rows_max, runs.len() > 1)
+    };
     let page = PageData {
-        runs: runs.iter().zip(names).map(|(run, name)| run_data(run, name, rows_max)).collect(),
+        runs: page.with_repeats().zip(names).map(run).collect(),
         published: published.iter().map(published_data).collect(),
     };
     serde_json::to_string(&page).expect("the page's types are plain data")
 }
 
-fn run_data(run: &Run, name: String, rows_max: usize) -> RunData {
+/// Of one run among several, the curves are those of the step that stands for it.
+fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
+    let shown = view::shown(run);
+    let step = |(number, step)| step_data(step, rows_max, !is_one_of_several || number == shown);
     let memory = |line: Line| MemoryData {
         slope: digits(line.slope),
         intercept: digits(line.intercept),
@@ -121,8 +132,8 @@ fn run_data(run: &Run, name: String, rows_max: usize) -> RunData {
         name,
         scenario: run.scenario.clone(),
         dialect: run.dialect.clone(),
-        shown: view::shown(run),
-        steps: run.steps.iter().map(|step| step_data(step, rows_max)).collect(),
+        shown,
+        steps: run.steps.iter().enumerate().map(step).collect(),
         capacity: verdict.capacity.map(|capacity| CapacityData {
             clients: capacity.clients,
             low: capacity.low,
@@ -139,20 +150,23 @@ fn run_data(run: &Run, name: String, rows_max: usize) -> RunData {
                 knee: level.knee.map(|knee| knee.load),
             })
             .collect(),
+        repeats: None,
     }
 }
 
-fn step_data(step: &Step, rows_max: usize) -> StepData {
+fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
     let figures = step.figures.named().into_iter();
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,
         duration: ms(step.duration_ns as f64) / 1e3,
-        kept: step.broken().next().is_none(),
+        kept: step.has_passed(),
         asked: step.rates.asked_per_s.map(digits),
         sent: step.rates.sent_per_s.map(digits),
         received: step.rates.received_per_s.map(digits),
-        figures: figures.filter_map(|(name, figure)| Some((name, FigureData::of(figure)?))).collect(),
+        figures: figures
+            .filter_map(|(name, figure)| Some((name, FigureData::of(figure, has_curves)?)))
+            .collect(),
         errors: errors(step),
         server: step.server.as_ref().map(|server| ServerData {
             cpu: server.cpu_percent_mean.map(digits),

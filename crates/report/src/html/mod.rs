@@ -10,8 +10,10 @@ use minijinja::{AutoEscape, Environment, context};
 use results::Run;
 use results::Unit;
 
+mod answers;
 mod curve;
 mod data;
+mod repeats;
 mod series;
 mod view;
 
@@ -23,6 +25,8 @@ const SCRIPT_SHA256: &str = include_str!("../../page/dist/report.sha256");
 /// The style sheet of the report and of the pages of `throng ui`.
 pub const STYLE: &str = include_str!("../../page/style.css");
 const TEMPLATE: &str = include_str!("page.html");
+
+pub use repeats::middle_repeat;
 
 /// A figure that somebody published, beside what was measured of the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,10 +50,21 @@ pub struct Published {
 pub struct Page<'a> {
     /// At least one.
     pub runs: &'a [Run],
+    /// The other repeats of each run, in the order of the runs; what is not there has none.
+    pub repeats: &'a [Vec<Run>],
     /// What others have published of the same.
     pub published: &'a [Published],
     /// Where its readers came from, if there is a way back.
     pub home: Option<&'a str>,
+}
+
+impl<'a> Page<'a> {
+    /// Each run with its other repeats.
+    fn with_repeats(&self) -> impl Iterator<Item = (&'a Run, &'a [Run])> {
+        let none: &[Run] = &[];
+        let repeats = self.repeats.iter().map(Vec::as_slice).chain(std::iter::repeat(none));
+        self.runs.iter().zip(repeats)
+    }
 }
 
 /// One page about some runs.
@@ -57,14 +72,14 @@ pub struct Page<'a> {
 /// # Panics
 /// Without a run there is nothing to say.
 pub fn html(page: &Page<'_>) -> String {
-    let &Page { runs, published, home } = page;
+    let &Page { runs, home, .. } = page;
     assert!(!runs.is_empty(), "a report is about at least one run");
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let template = environment.template_from_str(TEMPLATE).expect("the template is a constant");
-    let data = in_script(&data::json(runs, published));
+    let data = in_script(&data::json(page));
     let page = context! {
-        view => Value::from(Serde(view::view(runs))),
+        view => Value::from(Serde(view::view(page))),
         data,
         home,
         style => STYLE,

@@ -130,8 +130,46 @@ fn then_stands_beside_now() {
         then: 1_768.25,
         now: Some(66.0),
     };
-    let page = html(&Page { runs: &[sample::broadcast_run()], published: &[published], home: None });
+    let page = html(&Page { runs: &[sample::broadcast_run()], published: &[published], ..Page::default() });
     let row = &data_of(&page)["published"][0];
     assert_eq!((row["then"].as_f64(), row["now"].as_f64()), (Some(1_768.0), Some(66.0)));
     assert_eq!(row["unit"], "ms");
+}
+
+#[test]
+fn a_sweep_is_answered_in_rates() {
+    let page = page_of(&[sample::sweep_run()]);
+    let words = words_of(&page);
+    for said in
+        ["10,000 deliveries/s", "safe: 200/s to 50, 80.0/s to 100 clients", "at 400 messages/s to 50 clients"]
+    {
+        assert!(words.contains(said), "{said}\n{words}");
+    }
+    let data = data_of(&page);
+    assert_eq!(data["runs"][0]["shown"], 1);
+    assert_eq!(data["runs"][0]["levels"][1]["safe"], 80.0);
+}
+
+#[test]
+fn repeats_are_shown_by_the_one_in_the_middle_and_their_spread() {
+    let repeat = |slower: u64| {
+        let mut run = sample::echo_run();
+        run.id = format!("run-{slower}");
+        run.steps[0].figures.rtt = Default::default();
+        (1..=100).for_each(|k| run.steps[0].figures.rtt.record_ns((k + slower) * 1_000_000));
+        run
+    };
+    let (run, others) = middle_repeat(vec![repeat(20), repeat(0), repeat(10)]).unwrap();
+    assert_eq!((run.id.as_str(), others.len()), ("run-10", 2));
+    let runs = [run, sample::broadcast_run()];
+    let page = html(&Page { runs: &runs, repeats: &[others], ..Page::default() });
+    assert!(words_of(&page).contains("50.0ms to 70.0ms in 3 repeats"), "{}", words_of(&page));
+    let data = data_of(&page);
+    let repeats = &data["runs"][0]["repeats"];
+    assert_eq!(repeats["all"]["count"], 300);
+    let medians =
+        repeats["medians"].as_array().unwrap().iter().map(|median| median.as_f64().unwrap().round());
+    assert_eq!(medians.collect::<Vec<_>>(), [60.0, 50.0, 70.0]);
+    assert!(data["runs"][1]["repeats"].is_null());
+    assert!(middle_repeat(Vec::new()).is_none());
 }

@@ -2,13 +2,16 @@
 
 use std::slice;
 
-use results::{Bottleneck, LimitOutcome, Run, Step};
+use results::{LimitOutcome, Run, Step};
 use serde::Serialize;
 use stats::Histogram;
 
+use super::Page;
+use super::answers::{Answer, believable, how_much, where_it_breaks};
+use super::repeats::Repeats;
 use crate::format::{bytes, count, duration, rate};
-use crate::step_table::{quantile, step_table};
-use crate::text::{amount, breaks, broken, ceiling, heaviest_kept, limit_value};
+use crate::step_table::{StepTable, quantile, step_table};
+use crate::text::{LEVEL_NAMES, ceiling, heaviest_kept, level_cells, limit_value};
 
 /// Everything the template asks for.
 #[derive(Serialize)]
@@ -38,22 +41,16 @@ struct RunView {
     facts: Vec<Fact>,
     latency: Latency,
     doubts: Vec<String>,
+    /// Of a sweep, what each number of clients could carry.
+    level_columns: [&'static str; LEVEL_NAMES.len()],
+    levels: Vec<[String; LEVEL_NAMES.len()]>,
     limits: Vec<LimitView>,
     columns: Vec<String>,
     rows: Vec<RowView>,
-    health: Vec<HealthView>,
+    health_columns: Vec<String>,
+    health: Vec<Vec<String>>,
     environment: Vec<(&'static str, String)>,
     command: String,
-}
-
-/// One of the three questions, answered.
-#[derive(Serialize)]
-struct Answer {
-    question: &'static str,
-    answer: String,
-    detail: String,
-    /// `good`, `bad`, `doubt` or `plain`; said in words as well.
-    tone: &'static str,
 }
 
 #[derive(Serialize)]
@@ -69,6 +66,9 @@ struct Latency {
     figure: &'static str,
     p50: String,
     p99: String,
+    /// Over the repeats; empty if there was one.
+    p50_range: String,
+    p99_range: String,
 }
 
 #[derive(Serialize)]
@@ -86,15 +86,9 @@ struct RowView {
     marks: Vec<String>,
 }
 
-/// One step of the generator's health.
-#[derive(Serialize)]
-struct HealthView {
-    clients: String,
-    cells: Vec<String>,
-}
-
 /// The view of some runs.
-pub(super) fn view(runs: &[Run]) -> View {
+pub(super) fn view(page: &Page<'_>) -> View {
+    let runs = page.runs;
     let names = names(runs);
     let compares = runs.len() > 1;
     let title = if compares { format!("{} runs compared", runs.len()) } else { names[0].clone() };
@@ -102,18 +96,22 @@ pub(super) fn view(runs: &[Run]) -> View {
         lead: if compares { names.join(" · ") } else { lead(&runs[0]) },
         title,
         compares,
-        comparison: comparison(runs),
-        runs: runs.iter().zip(names).map(|(run, name)| run_view(run, name)).collect(),
+        comparison: comparison(page),
+        runs: page.with_repeats().zip(names).map(|(run, name)| run_view(run, name)).collect(),
     }
 }
 
 /// Of two runs of one scenario, as `throng compare` has it.
-fn comparison(runs: &[Run]) -> Option<ComparisonView> {
-    let [a, b] = runs else { return None };
+fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
+    let [a, b] = page.runs else { return None };
     if a.scenario != b.scenario {
         return None;
     }
-    let found = results::compare::compare(slice::from_ref(a), slice::from_ref(b));
+    let sides: Vec<Vec<Run>> = page
+        .with_repeats()
+        .map(|(run, others)| slice::from_ref(run).iter().chain(others).cloned().collect())
+        .collect();
+    let found = results::compare::compare(&sides[0], &sides[1]);
     let table = crate::comparison::table(&found);
     let (columns, rows) = (table.titles().collect(), table.shown().collect());
     Some(ComparisonView { columns, rows, notes: found.notes })
@@ -149,8 +147,8 @@ pub(super) fn shown(run: &Run) -> usize {
     kept.unwrap_or(run.steps.len().saturating_sub(1))
 }
 
-fn run_view(run: &Run, name: String) -> RunView {
-    let steps = step_table(run);
+fn run_view((run, others): (&Run, &[Run]), name: String) -> RunView {
+    let (steps, health) = (step_table(run), health(run));
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
         cells,
         kept: step.broken().next().is_none(),
@@ -163,14 +161,17 @@ fn run_view(run: &Run, name: String) -> RunView {
         lead: lead(run),
         answers: [how_much(run), where_it_breaks(run), believable(run)],
         facts: facts(run),
-        latency: latency(run),
+        latency: latency(run, Repeats::of(run, others).as_ref()),
         doubts: run.verdict.trust.iter().map(|note| note.0.clone()).collect(),
+        level_columns: LEVEL_NAMES,
+        levels: run.verdict.levels.iter().map(level_cells).collect(),
         limits: limits(run),
         columns: steps.names,
         rows: steps.rows.into_iter().zip(&run.steps).map(row).collect(),
-        health: run.steps.iter().filter_map(health).collect(),
+        health_columns: health.names,
+        health: health.rows,
         environment: environment(run),
-        command: run.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        command: results::command_line(&run.command),
     }
 }
 
@@ -184,66 +185,14 @@ fn started(run: &Run) -> String {
     results::file::started(run.started_unix_ns) + " UTC"
 }
 
-fn how_much(run: &Run) -> Answer {
-    let (answer, mut detail) = amount(run);
-    if let Some(line) = run.verdict.memory_per_client.filter(|_| run.verdict.capacity.is_none()) {
-        detail = format!("{} of the server's memory for each client", bytes(line.slope));
-    }
-    let tone = if heaviest_kept(run).is_some() { "plain" } else { "bad" };
-    Answer { question: "How much does it hold?", answer, detail, tone }
-}
-
-fn where_it_breaks(run: &Run) -> Answer {
-    let question = "Where does it break?";
-    let first = run.steps.iter().find(|step| step.broken().next().is_some());
-    let reason = run.verdict.bottleneck.as_ref();
-    let because = reason.map(|finding| match finding.bottleneck {
-        Bottleneck::None => finding.reason.clone(),
-        who => format!("bottleneck {who}: {}", finding.reason),
-    });
-    let (answer, detail, tone) = match first {
-        Some(step) => {
-            let texts: Vec<_> = step.broken().map(broken).collect();
-            let held = because.map(|because| format!("; {because}")).unwrap_or_default();
-            (format!("at {} clients", count(step.clients)), texts.join(", ") + &held, "bad")
-        }
-        None if run.steps.is_empty() => ("nothing was measured".into(), String::new(), "doubt"),
-        None => {
-            let (answer, tone) = match reason.map(|finding| finding.bottleneck) {
-                None | Some(Bottleneck::None) => ("it did not break", "good"),
-                Some(Bottleneck::Server) => ("it was at its limit", "doubt"),
-                Some(Bottleneck::Generator) => ("unknown: the generator gave out first", "bad"),
-                Some(Bottleneck::Machine) => ("unknown: the machine was full", "doubt"),
-                Some(Bottleneck::Network) => ("unknown: the network was full", "doubt"),
-            };
-            (answer.into(), breaks(run), tone)
-        }
-    };
-    Answer { question, answer, detail, tone }
-}
-
-fn believable(run: &Run) -> Answer {
-    let question = "Can I believe it?";
-    let trust = &run.verdict.trust;
-    let limited = results::verdict::limited_by_generator(&run.steps);
-    let (answer, tone) = match trust.len() {
-        _ if limited => ("not as the server's limit".into(), "bad"),
-        0 => ("yes".into(), "good"),
-        1 => ("with one reservation".into(), "doubt"),
-        n => (format!("with {n} reservations"), "doubt"),
-    };
-    let detail = match trust.first() {
-        None => "nothing speaks against these figures".into(),
-        Some(note) if trust.len() == 1 => note.0.clone(),
-        Some(note) => format!("{}; and {} more below", note.0, trust.len() - 1),
-    };
-    Answer { question, answer, detail, tone }
-}
-
 /// The figures that everybody asks for, of the step that stands for the run.
 fn facts(run: &Run) -> Vec<Fact> {
     let Some(step) = run.steps.get(shown(run)) else { return Vec::new() };
-    let at = if run.steps.len() > 1 { format!("at {} clients", count(step.clients)) } else { String::new() };
+    let at = match step.rates.asked_per_s.filter(|_| !run.verdict.levels.is_empty()) {
+        Some(per_s) => format!("{} to {} clients", rate(per_s, ""), count(step.clients)),
+        None if run.steps.len() > 1 => format!("at {} clients", count(step.clients)),
+        None => String::new(),
+    };
     let fact =
         |label: &str, value: String, note: &str| Fact { label: label.into(), value, note: note.into() };
     let (name, histogram) = main_figure(step);
@@ -270,16 +219,23 @@ fn facts(run: &Run) -> Vec<Fact> {
     facts
 }
 
-fn latency(run: &Run) -> Latency {
+fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
     let Some(step) = run.steps.get(shown(run)) else { return Latency::default() };
     let (figure, histogram) = main_figure(step);
-    Latency { figure, p50: quantile(histogram, 0.5), p99: quantile(histogram, 0.99) }
+    let range = |q| repeats.map(|repeats| repeats.range(q)).unwrap_or_default();
+    Latency {
+        figure,
+        p50: quantile(histogram, 0.5),
+        p99: quantile(histogram, 0.99),
+        p50_range: range(0.5),
+        p99_range: range(0.99),
+    }
 }
 
 /// What a reader means by latency, where the run has it.
-fn main_figure(step: &Step) -> (&'static str, &Histogram) {
+pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
     let figures = &step.figures;
-    let candidates = [("rtt", &figures.rtt), ("recovery", &figures.recovery)];
+    let candidates = [("round trip", &figures.rtt), ("recovery", &figures.recovery)];
     candidates.into_iter().find(|(_, figure)| !figure.is_empty()).unwrap_or(("handshake", &figures.handshake))
 }
 
@@ -294,24 +250,39 @@ fn limits(run: &Run) -> Vec<LimitView> {
     run.verdict.limits.iter().chain(stop).map(view).collect()
 }
 
-/// CPU of all workers and of the busiest, loop lag, send lag, share of the ceiling, memory for each client.
-fn health(step: &Step) -> Option<HealthView> {
+/// What the generator did and how well, step by step.
+fn health(run: &Run) -> StepTable {
+    let names = [
+        "clients",
+        "asked",
+        "achieved",
+        "CPU",
+        "busiest worker",
+        "waiting for a CPU",
+        "loop lag p99",
+        "send lag p99",
+        "of its ceiling",
+        "memory per client",
+    ];
+    StepTable::new(names.map(String::from).to_vec(), run.steps.iter().filter_map(health_cells).collect())
+}
+
+fn health_cells(step: &Step) -> Option<Vec<String>> {
     let generator = step.generator.as_ref()?;
     let percent = |value: Option<f64>| value.map(|value| format!("{value:.0}%")).unwrap_or_default();
-    Some(HealthView {
-        clients: count(step.clients),
-        cells: vec![
-            percent(generator.cpu_percent_mean),
-            percent(generator.worker_cpu_percent_max),
-            percent(generator.waiting_percent),
-            quantile(&generator.loop_lag, 0.99),
-            quantile(&step.figures.send_lag, 0.99),
-            step.rates.asked_per_s.map(|asked| rate(asked, "")).unwrap_or_default(),
-            step.rates.achieved_per_s.map(|achieved| rate(achieved, "")).unwrap_or_default(),
-            percent(generator.ceiling_percent),
-            generator.bytes_per_client.map(bytes).unwrap_or_default(),
-        ],
-    })
+    let per_s = |value: Option<f64>| value.map(|value| rate(value, "")).unwrap_or_default();
+    Some(vec![
+        count(step.clients),
+        per_s(step.rates.asked_per_s),
+        per_s(step.rates.achieved_per_s),
+        percent(generator.cpu_percent_mean),
+        percent(generator.worker_cpu_percent_max),
+        percent(generator.waiting_percent),
+        quantile(&generator.loop_lag, 0.99),
+        quantile(&step.figures.send_lag, 0.99),
+        percent(generator.ceiling_percent),
+        generator.bytes_per_client.map(bytes).unwrap_or_default(),
+    ])
 }
 
 fn environment(run: &Run) -> Vec<(&'static str, String)> {
@@ -338,13 +309,4 @@ fn environment(run: &Run) -> Vec<(&'static str, String)> {
         ("Run", Some(run.id.clone())),
     ];
     facts.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
-}
-
-/// A word as a shell reads it again.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -1,7 +1,6 @@
 //! The block that ends a run: how much, where does it break, can it be believed.
 
-use results::Unit;
-use results::{Bottleneck, Level, LimitOutcome, Run, Step, Verdict};
+use results::{Bottleneck, Level, LimitOutcome, Rates, Run, Step, Unit, Verdict};
 use stats::{Capacity, Histogram, Summary};
 
 use crate::format::{bytes, count, duration, rate};
@@ -83,23 +82,30 @@ fn level_table(levels: &[Level]) -> Option<String> {
     if levels.is_empty() {
         return None;
     }
-    let per_s = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| rate(value, ""));
-    let line = |level: &Level| {
-        format!(
-            "{:>8} {:>12} {:>14} {:>12} {:>14} {:>12}\n",
-            count(level.clients),
-            per_s(level.safe_per_s),
-            per_s(level.received_per_s),
-            per_s(level.knee.map(|knee| knee.load)),
-            per_s(level.fatal_per_s),
-            per_s(level.overload_per_s),
-        )
+    let line = |[clients, safe, deliveries, knee, fatal, overload]: [&str; 6]| {
+        format!("{clients:>8} {safe:>12} {deliveries:>14} {knee:>12} {fatal:>14} {overload:>12}\n")
     };
-    let head = format!(
-        "{:>8} {:>12} {:>14} {:>12} {:>14} {:>12}\n",
-        "clients", "safe rate", "deliveries", "knee", "mean ≥ 200ms", "overload"
-    );
-    Some(head + &levels.iter().map(line).collect::<String>())
+    let cells = levels.iter().map(level_cells);
+    let lines =
+        cells.map(|cells| line(cells.each_ref().map(|cell| if cell.is_empty() { "-" } else { cell })));
+    Some(line(LEVEL_NAMES) + &lines.collect::<String>())
+}
+
+/// The columns of [`level_cells`].
+pub(crate) const LEVEL_NAMES: [&str; 6] =
+    ["clients", "safe rate", "deliveries", "knee", "mean ≥ 200ms", "overload"];
+
+/// A level as cells; what was not reached is empty.
+pub(crate) fn level_cells(level: &Level) -> [String; 6] {
+    let per_s = |value: Option<f64>| value.map(|value| rate(value, "")).unwrap_or_default();
+    [
+        count(level.clients),
+        per_s(level.safe_per_s),
+        per_s(level.received_per_s),
+        per_s(level.knee.map(|knee| knee.load)),
+        per_s(level.fatal_per_s),
+        per_s(level.overload_per_s),
+    ]
 }
 
 fn row(label: &str, text: &str) -> String {
@@ -140,21 +146,61 @@ pub(crate) fn amount(run: &Run) -> (String, String) {
         let nothing = if run.steps.is_empty() { "nothing was measured" } else { "no step kept its limits" };
         return (nothing.into(), String::new());
     };
-    let achieved = step.rates.achieved_per_s.map(|per_s| rate(per_s, "messages"));
-    let received = step.rates.received_per_s.map(|per_s| rate(per_s, "deliveries"));
-    let rates: Vec<String> = achieved.into_iter().chain(received).collect();
+    if let Some(level) = best_level(&run.verdict.levels) {
+        return level_text(level, &run.verdict.levels);
+    }
     let usable = step.usable.unwrap_or(step.clients);
     let clients = if usable < step.clients {
         format!("{} of {}", count(usable), count(step.clients))
     } else {
         count(usable)
     };
-    (format!("{clients} clients"), rates.join(", "))
+    (format!("{clients} clients"), work(run, step))
 }
 
-/// The step with the most clients of those that kept all limits.
+/// What a step's clients did, and how fast.
+fn work(run: &Run, step: &Step) -> String {
+    let &Rates { achieved_per_s: achieved, received_per_s: received, .. } = &step.rates;
+    let (sent, received) = match run.scenario.as_str() {
+        "http" => (achieved.map(|per_s| rate(per_s, "requests")), None),
+        "broadcast" => {
+            (achieved.map(|per_s| rate(per_s, "messages")), received.map(|per_s| rate(per_s, "deliveries")))
+        }
+        _ => (achieved.map(|per_s| rate(per_s, "messages")), None),
+    };
+    let recovery = &step.figures.recovery;
+    let back = (!recovery.is_empty()).then(|| format!("all back within {}", duration(recovery.max_ns())));
+    [back, sent, received].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The step that stands for the run: of those that kept all limits, the one with the most clients, if all of them were
+/// there; of a sweep of rates, the one that is the answer.
 pub(crate) fn heaviest_kept(run: &Run) -> Option<&Step> {
-    run.steps.iter().filter(|step| step.broken().next().is_none()).max_by_key(|step| step.clients)
+    let mut kept = run.steps.iter().filter(|step| step.broken().next().is_none());
+    match best_level(&run.verdict.levels) {
+        Some(level) => {
+            kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)
+        }
+        None => kept.max_by_key(|step| (step.has_passed(), step.clients)),
+    }
+}
+
+/// The level of a sweep at which most was delivered safely.
+pub(crate) fn best_level(levels: &[Level]) -> Option<&Level> {
+    let deliveries = |level: &Level| level.received_per_s.unwrap_or_default();
+    levels
+        .iter()
+        .filter(|level| level.safe_per_s.is_some())
+        .max_by(|a, b| deliveries(a).total_cmp(&deliveries(b)))
+}
+
+/// The deliveries of the best level, and the safe rate of each.
+fn level_text(best: &Level, levels: &[Level]) -> (String, String) {
+    let safe = levels
+        .iter()
+        .filter_map(|level| Some(format!("{} to {}", rate(level.safe_per_s?, ""), count(level.clients))));
+    let amount = rate(best.received_per_s.unwrap_or_default(), "deliveries");
+    (amount, format!("safe: {} clients", safe.collect::<Vec<_>>().join(", ")))
 }
 
 fn capacity_text(capacity: Capacity) -> (String, String) {
@@ -179,13 +225,37 @@ fn beside_the_server(run: &Run) -> String {
     }
 }
 
-/// The first level that broke a limit, and what held the run back.
+/// The step that broke first: of a sweep, the lowest rate that was too much where most was delivered.
+pub(crate) fn lightest_broken(run: &Run) -> Option<&Step> {
+    let mut broken = run.steps.iter().filter(|step| !step.has_passed());
+    match best_level(&run.verdict.levels) {
+        Some(level) => broken
+            .find(|step| step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s),
+        None => broken.next(),
+    }
+}
+
+/// A step by what was asked of it.
+pub(crate) fn place(run: &Run, step: &Step) -> String {
+    let rate = step.rates.asked_per_s.filter(|_| !run.verdict.levels.is_empty());
+    match rate {
+        Some(per_s) => format!("at {} to {} clients", self::rate(per_s, "messages"), count(step.clients)),
+        None => format!("at {} clients", count(step.clients)),
+    }
+}
+
+/// Why a step does not pass.
+pub(crate) fn failings(step: &Step) -> String {
+    let absent = Some(step.absent()).filter(|&absent| absent > 0);
+    let absent = absent.map(|absent| format!("{} did not become usable", count(absent)));
+    absent.into_iter().chain(step.broken().map(broken)).collect::<Vec<_>>().join(", ")
+}
+
+/// What broke a limit first, and what held the run back.
 pub(crate) fn breaks(run: &Run) -> String {
-    let first = run.steps.iter().find(|step| step.broken().next().is_some());
-    let limits = match first {
+    let limits = match lightest_broken(run) {
         Some(step) => {
-            let texts: Vec<_> = step.broken().map(broken).collect();
-            format!("at {} clients: {}", count(step.clients), texts.join(", "))
+            format!("{}: {}", place(run, step), failings(step))
         }
         None if run.steps.iter().all(|step| step.limits.is_empty() && step.stop.is_none()) => {
             "no limit was set".into()
@@ -273,6 +343,19 @@ mod tests {
         trust     20 of 4000 clients did not become usable (at 4000 clients)
                   p95 rests on 100 samples; 200 are needed (at 4000 clients)
     "#);
+    }
+
+    #[test]
+    fn a_sweep_ends_with_what_was_safe_at_each_level() {
+        assert_snapshot!(summary(&sample::sweep_run()), @r#"
+             clients    safe rate     deliveries         knee   mean ≥ 200ms     overload
+                  50        200/s       10,000/s            -          200/s        400/s
+                 100       80.0/s        8,000/s            -          160/s        160/s
+
+            how much  10,000 deliveries/s, safe: 200/s to 50, 80.0/s to 100 clients
+            breaks    at 400 messages/s to 50 clients: rtt.mean<=1.5s was 2.00s; nothing reached its limit: server CPU 62%, busiest worker 16%
+            trust     nothing speaks against these figures
+        "#);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A shootout as one page: a run of each target, and what was published of them.
+//! A shootout as one page: each target with all its repeats, and what was published of them.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,11 +23,14 @@ pub(crate) enum PageError {
 
 /// Writes it into the shootout's folder. `None`: nothing was measured.
 pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<PathBuf>, PageError> {
-    let mut runs: Vec<Run> = Vec::new();
+    let (mut runs, mut repeats): (Vec<Run>, Vec<Vec<Run>>) = Default::default();
     for section in sections {
         for standing in &section.standings {
-            // Of several repeats the first: the tables have the means.
-            runs.extend(record.runs(&section.name, &standing.target)?.into_iter().next());
+            if let Some((run, others)) = report::middle_repeat(record.runs(&section.name, &standing.target)?)
+            {
+                runs.push(run);
+                repeats.push(others);
+            }
         }
     }
     if runs.is_empty() {
@@ -35,7 +38,10 @@ pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<Path
     }
     let published: Vec<Published> = sections.iter().flat_map(published).collect();
     let path = record.folder().join("report.html");
-    output::replace(&path, &report::html(&Page { runs: &runs, published: &published, home: None }))?;
+    output::replace(
+        &path,
+        &report::html(&Page { runs: &runs, repeats: &repeats, published: &published, home: None }),
+    )?;
     Ok(Some(path))
 }
 

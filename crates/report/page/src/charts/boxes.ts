@@ -1,8 +1,19 @@
 // Latency as box plots: a run beside another, or a step beside another.
 
-import { type Figure, mainFigure, shownStep } from "../data";
+import { type Figure, mainFigure, runLatency, stepName, stepUnits } from "../data";
 import { type Chart, type View, axis, base, upright } from "../drawing";
-import { count, duration, tick } from "../format";
+import { duration, tick } from "../format";
+
+/** With more boxes their names stand aslant, with still more not all of them. */
+const LEVEL_NAMES_MAX = 8;
+const ALL_NAMES_MAX = 24;
+
+interface Box {
+  name: string;
+  figure: Figure;
+  /** The median of each repeat; empty if there was one. */
+  medians: number[];
+}
 
 export const boxes: Chart = {
   id: "boxes",
@@ -10,49 +21,63 @@ export const boxes: Chart = {
   lead: "Half of all messages lie in the box; the whiskers reach from 1% to 99%.",
   of: "all",
   draw(view) {
-    const entries = entriesOf(view);
-    if (entries.length < 2) return undefined;
-    const option = base(view, {
-      legend: undefined,
-      grid: { left: 64, right: 28, top: 44, bottom: view.narrow ? 90 : 64 },
-      xAxis: axis(view, "", {
-        type: "category",
-        data: entries.map(([name]) => name),
-        axisLabel: { interval: 0, width: 110, overflow: "truncate", rotate: view.narrow || entries.length > 8 ? 35 : 0 },
-      }),
-      yAxis: upright(view, "latency", { type: "log", axisLabel: { formatter: tick } }),
-      tooltip: { ...(base(view, {}).tooltip as object), trigger: "item", formatter: undefined, valueFormatter: duration },
-      series: [{
-        type: "boxplot",
-        name: "latency",
-        data: entries.map(([, figure]) => figure.box),
-        boxWidth: [8, 40],
-        itemStyle: { color: "transparent", borderColor: view.colours.series[0], borderWidth: 2 },
-      }],
-    });
+    const all = boxesOf(view);
+    if (all.length < 2) return undefined;
     return {
-      option,
-      says: `Box plots of latency: ${entries.map(([name, f]) => `${name} median ${duration(f.p50)}`).join(", ")}.`,
+      option: option(view, all),
+      says: `Box plots of latency: ${all.map(({ name, figure }) => `${name} median ${duration(figure.p50)}`).join(", ")}.`,
       table: () => ({
-        columns: ["", "1%", "25%", "50%", "75%", "99%"],
-        rows: entries.map(([name, figure]) => [name, ...figure.box.map(duration)]),
+        columns: ["", "1%", "25%", "50%", "75%", "99%", ...(hasRepeats(all) ? ["medians of the repeats"] : [])],
+        rows: all.map(({ name, figure, medians }) => [
+          name, ...figure.box.map(duration), ...(hasRepeats(all) ? [medians.map(duration).join(", ")] : []),
+        ]),
       }),
     };
   },
 };
 
-function entriesOf({ page, run }: View): [string, Figure][] {
-  if (page.runs.length > 1) {
-    return page.runs.flatMap((each) => {
-      const step = shownStep(each);
-      const main = step && mainFigure(step);
-      return main ? [[each.name, main[1]] as [string, Figure]] : [];
-    });
-  }
-  const asked = run.steps.some((step) => step.asked !== undefined && run.steps[0]!.clients === step.clients);
-  return run.steps.flatMap((step) => {
-    const main = mainFigure(step);
-    const name = asked && step.asked ? `${count(step.clients)} × ${count(step.asked)}/s` : count(step.clients);
-    return main ? [[name, main[1]] as [string, Figure]] : [];
+function option(view: View, all: Box[]) {
+  const { page, run, colours } = view;
+  const aslant = view.narrow || all.length > LEVEL_NAMES_MAX;
+  const units = page.runs.length > 1 ? "" : stepUnits(run);
+  return base(view, {
+    ...(hasRepeats(all) ? {} : { legend: undefined }),
+    grid: { left: view.narrow ? 52 : 64, right: 28, top: hasRepeats(all) ? 58 : 34, bottom: aslant ? 96 : 52 },
+    xAxis: axis(view, units, {
+      type: "category",
+      data: all.map(({ name }) => name),
+      nameGap: aslant ? 74 : 30,
+      axisLabel: { interval: all.length > ALL_NAMES_MAX ? "auto" : 0, width: 110, overflow: "truncate", rotate: aslant ? 35 : 0 },
+    }),
+    yAxis: upright(view, "latency", { type: "log", axisLabel: { formatter: tick } }),
+    tooltip: { ...(base(view, {}).tooltip as object), trigger: "item", formatter: undefined, valueFormatter: duration },
+    series: [
+      {
+        type: "boxplot",
+        name: "all samples",
+        data: all.map(({ figure }) => figure.box),
+        boxWidth: [8, 40],
+        itemStyle: { color: "transparent", borderColor: colours.series[0], borderWidth: 2 },
+      },
+      {
+        type: "scatter",
+        name: "median of a repeat",
+        data: all.flatMap(({ medians }, at) => medians.map((median) => [at, median])),
+        symbolSize: 7,
+        itemStyle: { color: colours.series[1] },
+      },
+    ],
   });
+}
+
+function hasRepeats(all: Box[]): boolean {
+  return all.some(({ medians }) => medians.length > 0);
+}
+
+function boxesOf({ page, run }: View): Box[] {
+  const box = (name: string, figure: Figure | undefined, medians: number[] = []): Box[] =>
+    figure ? [{ name, figure, medians }] : [];
+  return page.runs.length > 1
+    ? page.runs.flatMap((each) => box(each.name, runLatency(each), each.repeats?.medians))
+    : run.steps.flatMap((step) => box(stepName(run, step), mainFigure(step)?.[1]));
 }

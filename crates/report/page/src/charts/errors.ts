@@ -1,5 +1,6 @@
 // What went wrong, by kind: a bar for each step or run.
 
+import { stepName, stepUnits } from "../data";
 import { type Chart, axis, base, upright } from "../drawing";
 import { count, short } from "../format";
 
@@ -9,19 +10,17 @@ export const errors: Chart = {
   lead: "Failures by kind, and messages that did not come, came twice or came wrong.",
   of: "all",
   draw(view) {
-    const { page, colours } = view;
+    const { page, run, colours } = view;
     const several = page.runs.length > 1;
-    const bars = page.runs.flatMap((run) =>
-      several
-        ? [{ name: run.name, errors: total(run.steps.map((step) => step.errors)) }]
-        : run.steps.map((step) => ({ name: `${count(step.clients)} clients`, errors: step.errors }))
-    );
+    const bars = several
+      ? page.runs.map(({ name, steps }) => ({ name, errors: total(steps.map((step) => step.errors)) }))
+      : run.steps.map((step) => ({ name: stepName(run, step), errors: step.errors }));
     const kinds = [...new Set(bars.flatMap((bar) => Object.keys(bar.errors)))].sort();
     if (kinds.length === 0) return undefined;
     return {
       option: base(view, {
         aria: { enabled: true, decal: { show: true } },
-        xAxis: axis(view, "", { type: "category", data: bars.map((bar) => bar.name) }),
+        xAxis: axis(view, several ? "" : stepUnits(run), { type: "category", data: bars.map((bar) => bar.name) }),
         yAxis: upright(view, "count", { type: "value", minInterval: 1, axisLabel: { formatter: short } }),
         tooltip: { ...(base(view, {}).tooltip as object), valueFormatter: count },
         series: kinds.map((kind, k) => ({

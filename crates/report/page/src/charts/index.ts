@@ -15,9 +15,9 @@ import { threads } from "./threads";
 import { timeline } from "./timeline";
 
 export const charts: Chart[] = [
-  percentiles, steps, boxes, saturation, saturationReceived, then, errors, timeline, density,
+  percentiles, steps, saturation, saturationReceived, boxes, then, errors, timeline, density,
   handshakes, rates, resources, memory, threads,
 ];
 
 /** Those that can be drawn while a run goes on. */
-export const liveCharts: Chart[] = [timeline, rates, resources];
+export const liveCharts: Chart[] = [steps, timeline, rates, resources];

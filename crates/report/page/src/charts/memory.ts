@@ -1,7 +1,7 @@
 // The server's memory against open connections, and the line whose slope is what a connection costs.
 
 import type { Run } from "../data";
-import { type Chart, axis, base, line, upright } from "../drawing";
+import { type Chart, axis, base, bytesScale, line, upright } from "../drawing";
 import { bytes, count, short } from "../format";
 
 const POINTS_MIN = 3;
@@ -17,12 +17,12 @@ export const memory: Chart = {
     const fit = run.memory;
     if (!fit || points.length < POINTS_MIN) return undefined;
     const most = Math.max(...points.map(([clients]) => clients));
-    const ends = [0, most].map((clients) => [clients, fit.intercept + fit.slope * clients]);
+    const ends = [0, most].map((clients): [number, number] => [clients, fit.intercept + fit.slope * clients]);
     return {
       option: base(view, {
         grid: { left: view.narrow ? 72 : 84, right: 28, top: 58, bottom: 52 },
         xAxis: axis(view, "open connections", { type: "value", min: 0, axisLabel: { formatter: short } }),
-        yAxis: upright(view, "server memory", { type: "value", scale: true, axisLabel: { formatter: bytes } }),
+        yAxis: upright(view, "server memory", { type: "value", ...bytesScale([...points, ...ends].map(([, rss]) => rss)) }),
         tooltip: { ...(base(view, {}).tooltip as object), trigger: "item", valueFormatter: bytes },
         series: [
           { ...line(0, "measured", points, colours), type: "scatter", symbolSize: 9 },

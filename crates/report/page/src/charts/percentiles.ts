@@ -1,6 +1,8 @@
 // Latency by percentile: HdrHistogram's plot, on a logarithmic axis of what is left above.
 
-import { type Figure, type FigureName, type Run, mainFigure, shownStep } from "../data";
+import {
+  type Figure, type FigureName, type Run, type Step, hasRates, mainFigure, runLatency, shownStep, stepName,
+} from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
 import { count, duration, quantile, tick } from "../format";
 
@@ -71,18 +73,25 @@ function curvesOf({ page, run }: View): Curve[] {
 }
 
 function curveOfRun(run: Run): Curve[] {
-  const step = shownStep(run);
-  const main = step && mainFigure(step);
-  return main ? [{ name: `${run.name}, ${count(step.clients)} clients`, figure: main[1] }] : [];
+  const [step, figure] = [shownStep(run), runLatency(run)];
+  return step && figure ? [{ name: `${run.name}, ${count(step.clients)} clients`, figure }] : [];
 }
 
 function curvesOfSteps(run: Run): Curve[] {
-  const stride = Math.ceil(run.steps.length / STEPS_MAX);
-  const last = run.steps.length - 1;
-  return run.steps.flatMap((step, at) => {
+  const all = run.levels.length > 0 ? edges(run) : run.steps;
+  const stride = Math.ceil(all.length / STEPS_MAX);
+  const last = all.length - 1;
+  return all.flatMap((step, at) => {
     const main = mainFigure(step);
     if (!main || (last - at) % stride !== 0) return [];
-    const asked = step.asked === undefined ? "" : ` at ${count(step.asked)}/s`;
-    return [{ name: `${count(step.clients)} clients${asked}`, figure: main[1] }];
+    return [{ name: hasRates(run) ? stepName(run, step) : `${stepName(run, step)} clients`, figure: main[1] }];
+  });
+}
+
+/** Of a sweep: the highest rate that each number of clients kept up with, and the lowest that was too much. */
+function edges(run: Run): Step[] {
+  return run.levels.flatMap(({ clients }) => {
+    const steps = run.steps.filter((step) => step.clients === clients).sort((a, b) => (a.asked ?? 0) - (b.asked ?? 0));
+    return [steps.findLast((step) => step.kept), steps.find((step) => !step.kept)].filter((step) => step !== undefined);
   });
 }

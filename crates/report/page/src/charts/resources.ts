@@ -1,8 +1,11 @@
 // Who worked how hard, second by second: the server, its memory, and the generator.
 
 import { column, has, rows } from "../course";
-import { type Chart, base, clock, line, upright } from "../drawing";
+import { type Chart, base, bytesScale, clock, line, upright } from "../drawing";
 import { bytes, percent } from "../format";
+
+/** Percent: what is next to nothing looks like it. */
+const CPU_TOP_MIN = 10;
 
 export const resources: Chart = {
   id: "resources",
@@ -23,13 +26,13 @@ export const resources: Chart = {
         grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 52 : 84, top: 58, bottom: 52 },
         xAxis: clock(view),
         yAxis: [
-          upright(view, "CPU", { type: "value", min: 0, axisLabel: { formatter: percent } }),
+          upright(view, "CPU", { type: "value", min: 0, max: atLeast(CPU_TOP_MIN), axisLabel: { formatter: percent } }),
           upright(view, memory ? "server memory" : "", {
             type: "value",
             position: "right",
             nameTextStyle: { color: colours.muted, align: "right" },
             splitLine: { show: false },
-            axisLabel: { formatter: bytes },
+            ...(memory && bytesScale(column(run, "server_rss").flatMap(([, rss]) => rss ?? []), 0)),
           }),
         ],
         series: [
@@ -50,3 +53,8 @@ export const resources: Chart = {
     };
   },
 };
+
+/** An axis that reaches so far, or further if the values do. */
+function atLeast(top: number) {
+  return ({ max }: { max: number }) => (max < top ? top : null);
+}

@@ -1,6 +1,6 @@
 // The curves of the SockJS test: mean latency against the rate of messages, a line for each number of clients.
 
-import { type Step } from "../data";
+import type { Run, Step } from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
 import { count, duration, rate, short, tick } from "../format";
 
@@ -11,7 +11,7 @@ export const saturation: Chart = {
   id: "saturation",
   title: "Saturation, by messages sent",
   lead: "Where a line turns up, the server has begun to fall behind. Above 200 ms it is jammed.",
-  of: "one",
+  of: "all",
   draw: (view) => draw(view, "messages sent per second", (step) => step.sent ?? step.asked),
 };
 
@@ -19,20 +19,14 @@ export const saturationReceived: Chart = {
   id: "saturation-received",
   title: "Saturation, by messages received",
   lead: "The same against the copies that clients receive: what the server has to write.",
-  of: "one",
+  of: "all",
   draw: (view) => draw(view, "messages received per second", (step) => step.received),
 };
 
 function draw(view: View, name: string, x: (step: Step) => number | undefined) {
-  const { run, colours } = view;
-  if (run.levels.length === 0) return undefined;
-  const curves = run.levels.map((level) => ({
-    name: `${count(level.clients)} clients`,
-    points: run.steps
-      .filter((step) => step.clients === level.clients && x(step) !== undefined && step.figures.rtt)
-      .map((step): [number, number] => [x(step)!, step.figures.rtt!.mean])
-      .sort((a, b) => a[0] - b[0]),
-  }));
+  const { page, colours } = view;
+  const curves = page.runs.flatMap((run) => curvesOf(run, page.runs.length > 1, x));
+  if (curves.length === 0) return undefined;
   const fatal = {
     silent: true,
     symbol: "none",
@@ -51,12 +45,30 @@ function draw(view: View, name: string, x: (step: Step) => number | undefined) {
         markLine: k === 0 ? fatal : undefined,
       })),
     }),
-    says: run.levels.map((level) =>
-      `${count(level.clients)} clients: ${level.safe === undefined ? "no safe rate" : `safe up to ${rate(level.safe)}`}`
-    ).join("; "),
+    says: curves.map(({ name: of, safe }) => `${of}: ${safe === undefined ? "no safe rate" : `safe up to ${rate(safe)}`}`)
+      .join("; "),
     table: () => ({
       columns: ["", name, "mean rtt"],
       rows: curves.flatMap(({ name: of, points }) => points.map(([at, mean]) => [of, rate(at), duration(mean)])),
     }),
   };
+}
+
+interface Curve {
+  name: string;
+  /** Messages sent per second. */
+  safe?: number;
+  points: [number, number][];
+}
+
+/** A line for each number of clients, along the rates that were asked for: where the server falls behind, it bends back. */
+function curvesOf(run: Run, several: boolean, x: (step: Step) => number | undefined): Curve[] {
+  return run.levels.map(({ clients, safe }) => ({
+    name: `${several ? `${run.name}, ` : ""}${count(clients)} clients`,
+    safe,
+    points: run.steps
+      .filter((step) => step.clients === clients && x(step) && step.figures.rtt)
+      .sort((a, b) => (a.asked ?? 0) - (b.asked ?? 0))
+      .map((step): [number, number] => [x(step)!, step.figures.rtt!.mean]),
+  }));
 }

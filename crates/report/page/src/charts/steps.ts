@@ -13,7 +13,14 @@ const FIGURES: [FigureName, string][] = [
 
 interface Curve {
   name: string;
-  points: [number, number][];
+  points: Point[];
+}
+
+interface Point {
+  clients: number;
+  /** Milliseconds. */
+  p95: number;
+  kept: boolean;
 }
 
 export const steps: Chart = {
@@ -28,31 +35,31 @@ export const steps: Chart = {
       option: option(view, curves),
       says: curves.map(({ name, points }) => {
         const [first, last] = [points[0]!, points.at(-1)!];
-        return `${name}: ${duration(first[1])} at ${count(first[0])} clients, ${duration(last[1])} at ${count(last[0])}`;
+        return `${name}: ${duration(first.p95)} at ${count(first.clients)} clients, ${duration(last.p95)} at ${count(last.clients)}`;
       }).join("; "),
       table: () => ({
         columns: ["", "clients", "p95"],
-        rows: curves.flatMap(({ name, points }) => points.map(([x, y]) => [name, count(x), duration(y)])),
+        rows: curves.flatMap(({ name, points }) => points.map(({ clients, p95 }) => [name, count(clients), duration(p95)])),
       }),
     };
   },
 };
 
 function option(view: View, curves: Curve[]) {
-  const broken = new Set(
-    view.page.runs.flatMap((run) => run.steps.filter((step) => !step.kept).map((step) => step.clients)),
-  );
   const hollow = (colour: unknown) => ({ color: view.colours.surface, borderColor: colour, borderWidth: 2 });
   return base(view, {
     xAxis: axis(view, "clients", { type: "value", min: 0, axisLabel: { formatter: short } }),
     yAxis: upright(view, "p95", { type: "log", axisLabel: { formatter: tick } }),
     tooltip: { ...(base(view, {}).tooltip as object), valueFormatter: duration },
     series: curves.map(({ name, points }, k) => {
-      const series = line(k, name, points, view.colours);
+      const series = line(k, name, points.map(({ clients, p95 }) => [clients, p95]), view.colours);
       const colour = (series.itemStyle as { color: string }).color;
       return {
         ...series,
-        data: points.map((value) => ({ value, itemStyle: broken.has(value[0]) ? hollow(colour) : undefined })),
+        data: points.map(({ clients, p95, kept }) => ({
+          value: [clients, p95],
+          itemStyle: kept ? undefined : hollow(colour),
+        })),
         symbolSize: 9,
         showSymbol: true,
       };
@@ -76,7 +83,7 @@ function curvesOf(run: Run, several: boolean): Curve[] {
   }));
 }
 
-function point(step: Step, name: FigureName): [number, number][] {
+function point(step: Step, name: FigureName): Point[] {
   const figure = step.figures[name];
-  return figure ? [[step.clients, figure.p95]] : [];
+  return figure ? [{ clients: step.clients, p95: figure.p95, kept: step.kept }] : [];
 }

@@ -1,12 +1,16 @@
 // What was published years ago, beside what the same kind of server does here and now.
 
 import type { Published } from "../data";
-import { type Chart, axis, base, upright } from "../drawing";
+import { type Chart, type View, axis, base, upright } from "../drawing";
 import { bytes, count, duration, percent, rate } from "../format";
 
 const FORMATS: Record<Published["unit"], (value: number) => string> = {
   ms: duration, "%": percent, "/s": rate, bytes, "": count,
 };
+/** Pixels: a panel with its names, and what stands above the first. */
+const PANEL = 290;
+const TOP = 58;
+const NAMES = 96;
 
 export const then: Chart = {
   id: "then-and-now",
@@ -14,46 +18,63 @@ export const then: Chart = {
   lead: "As it was published, on the machine of the time; and as it was measured here.",
   of: "all",
   draw(view) {
-    const { page: { published }, colours } = view;
-    // One axis has one unit; the table has all.
-    const unit = published[0]?.unit;
-    if (unit === undefined) return undefined;
-    const shown = published.filter((row) => row.unit === unit);
-    const format = FORMATS[unit];
-    const several = new Set(shown.map((row) => row.scenario)).size > 1;
-    const bar = (name: string, k: number, of: (row: Published) => number | null) => ({
-      type: "bar",
-      name,
-      barMaxWidth: 28,
-      itemStyle: { color: colours.series[k] },
-      data: shown.map(of),
-    });
+    const { published } = view.page;
+    if (published.length === 0) return undefined;
+    const panels = panelsOf(published);
     return {
-      option: base(view, {
-        aria: { enabled: true, decal: { show: true } },
-        grid: { left: 72, right: 28, top: 58, bottom: 96 },
-        xAxis: axis(view, "", {
-          type: "category",
-          data: shown.map((row) => (several ? `${row.target}, ${row.scenario}` : row.target)),
-          axisLabel: { interval: 0, rotate: 35, width: 130, overflow: "truncate" },
-        }),
-        yAxis: upright(view, shown[0]!.figure, { type: "log", axisLabel: { formatter: format } }),
-        tooltip: {
-          ...(base(view, {}).tooltip as object),
-          valueFormatter: (value: number | null) => (value === null ? "not measured" : format(value)),
-        },
-        series: [bar("then", 6, (row) => row.then), bar("now", 0, (row) => row.now)],
-      }),
-      says: shown.map((row) =>
-        `${row.target}: ${format(row.then)} then, ${row.now === null ? "not measured" : format(row.now)} now`
+      height: PANEL * panels.length,
+      option: option(view, panels),
+      says: published.map((row) =>
+        `${row.target}, ${row.figure}: ${shown(row, row.then)} then, ${row.now === null ? "not measured" : shown(row, row.now)} now`
       ).join("; "),
       table: () => ({
         columns: ["scenario", "target", "figure", "then", "now"],
         rows: published.map((row) => [
-          row.scenario, row.target, row.figure, FORMATS[row.unit](row.then),
-          row.now === null ? "" : FORMATS[row.unit](row.now),
+          row.scenario, row.target, row.figure, shown(row, row.then), row.now === null ? "" : shown(row, row.now),
         ]),
       }),
     };
   },
 };
+
+function shown({ unit }: Published, value: number): string {
+  return FORMATS[unit](value);
+}
+
+/** Figures of one name in one unit have an axis of their own. */
+function panelsOf(published: Published[]): Published[][] {
+  return [...Map.groupBy(published, ({ figure, unit }) => `${figure} ${unit}`).values()];
+}
+
+function option(view: View, panels: Published[][]) {
+  const several = new Set(panels.flat().map((row) => row.scenario)).size > 1;
+  const bar = (name: string, at: number, colour: number, of: (row: Published) => number | null) => ({
+    type: "bar",
+    name,
+    xAxisIndex: at,
+    yAxisIndex: at,
+    barMaxWidth: 28,
+    itemStyle: { color: view.colours.series[colour] },
+    data: panels[at]!.map(of),
+    tooltip: {
+      valueFormatter: (value: number | null) => (value === null ? "not measured" : shown(panels[at]![0]!, value)),
+    },
+  });
+  return base(view, {
+    aria: { enabled: true, decal: { show: true } },
+    grid: panels.map((_, at) => ({ left: 72, right: 28, top: TOP + at * PANEL, height: PANEL - TOP - NAMES })),
+    xAxis: panels.map((rows, gridIndex) => axis(view, "", {
+      gridIndex,
+      type: "category",
+      data: rows.map((row) => (several ? `${row.target}, ${row.scenario}` : row.target)),
+      axisLabel: { interval: 0, rotate: 35, width: 130, overflow: "truncate" },
+    })),
+    yAxis: panels.map((rows, gridIndex) => upright(view, rows[0]!.figure, {
+      gridIndex, type: "log", axisLabel: { formatter: FORMATS[rows[0]!.unit] },
+    })),
+    series: panels.flatMap((_, at) => [
+      bar("then", at, 6, (row) => row.then),
+      bar("now", at, 0, (row) => row.now),
+    ]),
+  });
+}

@@ -25,6 +25,7 @@ export const timeline: Chart = {
             type: "value",
             position: "right",
             nameTextStyle: { color: colours.muted, align: "right" },
+            boundaryGap: [0, 0.1],
             splitLine: { show: false },
             axisLabel: { formatter: short },
           }),

@@ -1,0 +1,54 @@
+//! A run that was repeated: the one in the middle stands for all, and the others say how far it can be relied on.
+
+use results::{Run, Step};
+use serde::Serialize;
+use stats::Histogram;
+
+use super::curve::{FigureData, ms};
+use super::view::{main_figure, shown};
+use crate::format::duration;
+
+/// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
+/// any.
+pub fn middle_repeat(mut repeats: Vec<Run>) -> Option<(Run, Vec<Run>)> {
+    repeats.sort_by_key(|run| run.steps.get(shown(run)).map(|step| main_figure(step).1.quantile_ns(0.5)));
+    let at = repeats.len().checked_sub(1)? / 2;
+    Some((repeats.remove(at), repeats))
+}
+
+/// The latencies of a run and of its other repeats, at the load that stands for the run.
+pub(super) struct Repeats<'a>(Vec<&'a Histogram>);
+
+impl<'a> Repeats<'a> {
+    /// `None` without another repeat of the same load: a search ends at another number of clients each time.
+    pub(super) fn of(run: &'a Run, others: &'a [Run]) -> Option<Self> {
+        let load = |step: &Step| (step.clients, step.rates.asked_per_s);
+        let step = |run: &'a Run| run.steps.get(shown(run));
+        let stands = step(run)?;
+        let same = others.iter().filter_map(step).filter(|other| load(other) == load(stands));
+        let all: Vec<_> = [stands].into_iter().chain(same).map(|step| main_figure(step).1).collect();
+        (all.len() > 1 && all.iter().all(|one| !one.is_empty())).then_some(Repeats(all))
+    }
+
+    /// From the lowest to the highest that any repeat has.
+    pub(super) fn range(&self, q: f64) -> String {
+        let found = || self.0.iter().map(|one| one.quantile_ns(q));
+        let [low, high] = [found().min(), found().max()].map(|ns| duration(ns.unwrap_or_default()));
+        format!("{low} to {high} in {} repeats", self.0.len())
+    }
+
+    /// What charts show of them.
+    pub(super) fn data(&self) -> Option<RepeatsData> {
+        let mut all = Histogram::new();
+        self.0.iter().for_each(|one| all.merge(one));
+        let medians = self.0.iter().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
+        Some(RepeatsData { all: FigureData::of(&all, false)?, medians })
+    }
+}
+
+/// All samples together, and each repeat's median in milliseconds.
+#[derive(Serialize)]
+pub(super) struct RepeatsData {
+    all: FigureData,
+    medians: Vec<f64>,
+}
