@@ -127,11 +127,7 @@ fn check(field: &Field, value: &str, verb: &str) -> Result<(), String> {
 
 /// The command as it would be typed.
 pub(crate) fn shown(words: &[String]) -> String {
-    let quoted = words.iter().map(|word| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
-        if word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-    });
-    format!("throng {}", quoted.collect::<Vec<_>>().join(" "))
+    format!("throng {}", results::command_line(words))
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 //! (DNS rebinding) makes the answers readable to that page. Hence, in this order:
 //!
 //! 1. with a token: it must be presented, in a cookie, or once as `?token=`, which sets the cookie;
-//! 2. without: the Host must be a name of this machine's own;
+//! 2. without: the Host must be where we listen, or localhost;
 //! 3. a request that changes something must come from a page of ours: its Origin is its Host (Fetch Standard, "Origin").
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -26,21 +27,30 @@ const POLICY: &str = include_str!("policy.txt");
 
 /// Lets a request through, or says why not.
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if let Some(token) = &app.options.token {
-        match admit(token, &request) {
-            Admission::Known => {}
-            Admission::New(location) => return welcome(token, &location),
-            Admission::Refused => return refuse("open the address that throng ui printed, with its token"),
-        }
-    } else if !is_own_host(request.headers(), app.address.port()) {
-        return refuse("this server answers to 127.0.0.1 and localhost only");
-    }
-    if request.method() != Method::GET && !is_own_page(request.headers()) {
-        return refuse("this request did not come from a page of throng ui");
-    }
-    let mut response = next.run(request).await;
+    let mut response = match objection(&app, &request) {
+        Some(objection) => objection,
+        None => next.run(request).await,
+    };
     harden(response.headers_mut());
     response
+}
+
+/// What is answered in place of what was asked for; `None` if nothing speaks against it.
+fn objection(app: &App, request: &Request) -> Option<Response> {
+    if let Some(token) = &app.options.token {
+        match admit(token, request) {
+            Admission::Known => {}
+            Admission::New(location) => return Some(welcome(token, &location)),
+            Admission::Refused => {
+                return Some(refuse("open the address that throng ui printed, with its token"));
+            }
+        }
+    } else if !is_own_host(request.headers(), app.address) {
+        return Some(refuse("this server answers to the address that throng ui printed, and to localhost"));
+    }
+    let changes = request.method() != Method::GET && request.method() != Method::HEAD;
+    (changes && !is_own_page(request.headers()))
+        .then(|| refuse("this request did not come from a page of throng ui"))
 }
 
 enum Admission {
@@ -84,9 +94,15 @@ fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-fn is_own_host(headers: &HeaderMap, port: u16) -> bool {
-    let own = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
-    header(headers, HOST).is_some_and(|host| own.iter().any(|own| own.eq_ignore_ascii_case(host)))
+fn is_own_host(headers: &HeaderMap, address: SocketAddr) -> bool {
+    let port = address.port();
+    // A browser leaves the port out where it is the scheme's own.
+    let is_own = |host: &str| match host.strip_suffix(&format!(":{port}")).or((port == 80).then_some(host)) {
+        Some(name) if name.eq_ignore_ascii_case("localhost") => true,
+        Some(name) => name.trim_matches(['[', ']']).parse() == Ok(address.ip()),
+        None => false,
+    };
+    header(headers, HOST).is_some_and(is_own)
 }
 
 fn is_own_page(headers: &HeaderMap) -> bool {
@@ -116,19 +132,24 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_answered() {
-        for (host, own) in [
-            ("127.0.0.1:8000", true),
-            ("localhost:8000", true),
-            ("LOCALHOST:8000", true),
-            ("[::1]:8000", true),
-            ("127.0.0.1:8001", false),
-            ("127.0.0.1", false),
-            ("evil.example:8000", false),
-            ("localhost.evil.example:8000", false),
+        for (listens, host, own) in [
+            ("127.0.0.1:8000", "127.0.0.1:8000", true),
+            ("127.0.0.1:8000", "localhost:8000", true),
+            ("127.0.0.1:8000", "LOCALHOST:8000", true),
+            ("[::1]:8000", "[::1]:8000", true),
+            ("127.0.0.5:8000", "127.0.0.5:8000", true),
+            ("127.0.0.1:80", "127.0.0.1", true),
+            ("127.0.0.1:80", "evil.example", false),
+            ("127.0.0.1:8000", "127.0.0.1:8001", false),
+            ("127.0.0.1:8000", "127.0.0.1", false),
+            ("127.0.0.1:8000", "127.0.0.5:8000", false),
+            ("127.0.0.1:8000", "evil.example:8000", false),
+            ("127.0.0.1:8000", "localhost.evil.example:8000", false),
         ] {
-            assert_eq!(is_own_host(&headers(&[(HOST, host)]), 8000), own, "{host}");
+            let address = listens.parse().unwrap();
+            assert_eq!(is_own_host(&headers(&[(HOST, host)]), address), own, "{listens} {host}");
         }
-        assert!(!is_own_host(&HeaderMap::new(), 8000));
+        assert!(!is_own_host(&HeaderMap::new(), "127.0.0.1:8000".parse().unwrap()));
     }
 
     #[test]
