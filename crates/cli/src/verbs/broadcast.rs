@@ -7,7 +7,8 @@ use crate::args::RunArgs;
 use crate::crowd;
 use crate::exit::{Exit, Failure};
 use crate::processes;
-use crate::run::{self, Request};
+use crate::request::{self, Request};
+use crate::run;
 use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
 
@@ -48,7 +49,7 @@ impl Broadcast {
         };
         let clients_max = stepping.clients_max(steps, 0)?;
         let target = target::of(args, clients_max)?;
-        let server_pid = run::server_pid(args, &target)?;
+        let server_pid = request::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
         (plan.churn, plan.slow) = (steps.churn, *slow);
         check_slow(*slow, clients_max)?;

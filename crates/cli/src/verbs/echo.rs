@@ -7,7 +7,8 @@ use results::units;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::processes;
-use crate::run::{self, Request};
+use crate::request::{self, Request};
+use crate::run;
 use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
 
@@ -49,7 +50,7 @@ impl Echo {
         let dialect = args.dialect.as_deref().unwrap_or(if closed { "json" } else { "raw" });
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let target = target::of(args, clients_max)?;
-        let server_pid = run::server_pid(args, &target)?;
+        let server_pid = request::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Echo, dialect, clients_max)?;
         plan.churn = steps.churn;
         run::run(Request {

@@ -14,7 +14,8 @@ use crate::exit::{Exit, Failure};
 use crate::plan;
 use crate::processes;
 use crate::rates::{self, Rates};
-use crate::run::{self, Request};
+use crate::request::{self, Request};
+use crate::run;
 use crate::target::{self, Target};
 use crate::verbs::steps;
 
@@ -79,7 +80,7 @@ impl Http {
         let rule = self.rule(connections)?;
         let target = self.target()?;
         let args = &self.run;
-        let server_pid = run::server_pid(args, &target)?;
+        let server_pid = request::server_pid(args, &target)?;
         run::run(Request {
             args,
             scenario: "http",

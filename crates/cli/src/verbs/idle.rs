@@ -8,7 +8,8 @@ use results::units;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::processes;
-use crate::run::{self, Request};
+use crate::request::{self, Request};
+use crate::run;
 use crate::verbs::steps;
 use crate::{plan, target};
 
@@ -53,7 +54,7 @@ impl Idle {
         };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
         let target = target::of(args, clients_max)?;
-        let server_pid = run::server_pid(args, &target)?;
+        let server_pid = request::server_pid(args, &target)?;
         run::run(Request {
             args,
             scenario: "idle",

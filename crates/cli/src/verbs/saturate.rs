@@ -8,7 +8,8 @@ use results::units;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::processes;
-use crate::run::{self, Request};
+use crate::request::{self, Request};
+use crate::run;
 use crate::verbs::{broadcast, steps};
 use crate::{plan, target};
 
@@ -68,7 +69,7 @@ impl Saturate {
             broadcast::check(dialect)?;
         }
         let target = target::of(args, clients_max)?;
-        let server_pid = run::server_pid(args, &target)?;
+        let server_pid = request::server_pid(args, &target)?;
         let sweep = Sweep::new(levels, self.first_rate, self.max_rate, self.refine);
         run::run(Request {
             args,

@@ -9,7 +9,8 @@ use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::processes;
 use crate::restarts::Restarts;
-use crate::run::{self, Request};
+use crate::request::{self, Request};
+use crate::run;
 use crate::verbs::steps;
 use crate::{plan, target};
 
@@ -72,7 +73,7 @@ impl Storm {
         };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
         let target = target::of(args, clients_max)?;
-        let server_pid = run::server_pid(args, &target)?;
+        let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let request = Request {
             args,

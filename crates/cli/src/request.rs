@@ -1,0 +1,84 @@
+//! What a verb asks for.
+
+use std::env;
+
+use crew::{Course, Shape};
+use jiff::Timestamp;
+use load::Plan;
+use net::machine::Machine;
+use results::{Environment, Run};
+
+use crate::args::RunArgs;
+use crate::exit::Failure;
+use crate::target::Target;
+
+/// Everything a run needs to know.
+pub(crate) struct Request<'a> {
+    /// The flags, for what concerns output and limits.
+    pub(crate) args: &'a RunArgs,
+    /// The verb.
+    pub(crate) scenario: &'static str,
+    /// Its server.
+    pub(crate) target: Target,
+    /// What the workers do.
+    pub(crate) plan: Plan,
+    /// Processes and threads.
+    pub(crate) shape: Shape,
+    /// The levels of load.
+    pub(crate) course: Course,
+    /// Limits that end the course, or the level, but are no failure.
+    pub(crate) stop: Vec<String>,
+    /// The percentile that limits and the first line of a step look at.
+    pub(crate) percentile: f64,
+    /// The server's process, if it runs here.
+    pub(crate) server_pid: Option<u32>,
+}
+
+impl Request<'_> {
+    /// The run before its first step.
+    pub(crate) fn blank_run(&self) -> Run {
+        let Request { args, scenario, target, plan, server_pid, .. } = self;
+        let started_unix_ns = Timestamp::now().as_nanosecond().try_into().unwrap_or(0);
+        Run {
+            id: results::file::run_id(started_unix_ns, fastrand::u64(..)),
+            started_unix_ns,
+            throng: env!("CARGO_PKG_VERSION").into(),
+            command: env::args().collect(),
+            scenario: (*scenario).into(),
+            dialect: plan.speech.dialect_name(),
+            seed: Some(plan.seed),
+            target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
+            environment: environment(args, server_pid.is_some()),
+            ..Run::default()
+        }
+    }
+}
+
+fn environment(args: &RunArgs, same_host: bool) -> Environment {
+    let machine = Machine::read();
+    Environment {
+        cpu: machine.cpu_model,
+        cores: Some(machine.cores as u32),
+        memory_bytes: Some(machine.memory_bytes),
+        kernel: Some(machine.kernel),
+        fd_limit: Some(machine.fd_limit_soft),
+        generator_cpus: args.pin.clone(),
+        same_host: Some(same_host),
+        ..Environment::default()
+    }
+}
+
+/// Finds the server's process: as told, or by who listens at the address.
+pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<u32>, Failure> {
+    match args.server_pid {
+        Some(pid) if net::affinity::cpus_of(pid) == 0 => {
+            Err(Failure::usage("--server-pid", format!("there is no process {pid}")))
+        }
+        Some(pid) => Ok(Some(pid)),
+        None if target.built_in_pid().is_some() => Ok(target.built_in_pid()),
+        None => {
+            let listening = target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten());
+            Ok(listening.map(net::proc::head_of))
+        }
+    }
+}
