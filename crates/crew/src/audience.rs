@@ -24,8 +24,9 @@ pub(crate) struct Audience {
 type Name = (u16, u32);
 
 impl Audience {
-    /// Adds up the books that were closed at `now_ns`.
+    /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
     pub(crate) fn of(books: &[Settled], now_ns: u64) -> Self {
+        let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
         for tally in books.iter().flat_map(|settled| &settled.tallies) {
             let BroadcastTally { worker, number, received, last_ns } = *tally;
@@ -42,7 +43,7 @@ impl Audience {
                 let due: u32 = books.iter().map(|s| subscribed(&s.population, sent.sent_ns)).sum();
                 let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
                 let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
-                let end_ns = if received >= to_come && received > 0 { last_ns } else { now_ns };
+                let end_ns = if received >= to_come && received > 0 { last_ns } else { closed_ns };
                 audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
                 audience.due += u64::from(due);
             }
@@ -105,6 +106,14 @@ mod tests {
         assert_eq!(audience.completion.count(), 2);
         assert_eq!(audience.completion.min_ns(), 60, "the other worker's last copy");
         assert_eq!(audience.completion.max_ns(), 700, "incomplete: charged until the end");
+    }
+
+    #[test]
+    fn what_was_sent_before_the_books_were_closed_is_charged_until_then() {
+        let mut settled = books(0, &[(0, 2)], &[900, 1_200], &[]);
+        settled.delta.at_ns = 1_500;
+        let completion = Audience::of(&[settled], 1_000).completion;
+        assert_eq!((completion.min_ns(), completion.max_ns()), (300, 600));
     }
 
     #[test]
