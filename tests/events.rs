@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use support::fleet::Bus;
 use support::skip;
-use support::throng::{Outcome, Server, echo, run, throng};
+use support::throng::{Outcome, Server, echo, run, throng, under};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -131,6 +132,27 @@ fn the_log_of_broadcasts_adds_up_whoever_wrote_it() {
 }
 
 #[test]
+fn the_log_of_a_fleet_is_one_and_adds_up() {
+    let Some(bus) = Bus::start() else { return };
+    let _agents = ["a", "b"].map(|name| bus.agent(&["--name", name, "--threads", "2"]));
+    bus.await_agents(2);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(&["--threads", "1", "--fault", "drop=99%100,dup=124%250"]);
+    let mut command = throng(["broadcast", "--format", "json", "--drain-timeout", "5s", "--fleet", &bus.url]);
+    command.arg(server.url()).args(["--clients", "20", "-c", "4", "-s", "1500"]);
+    let (results, rows) = logged(&mut command, &dir.path().join("run.parquet"));
+    let step = &results["steps"][0];
+    assert_counts(step, &rows, 1);
+    assert_eq!((count(&rows, 1, "receive"), count(&rows, 1, "duplicate")), (29_700, 120), "{step}");
+    assert_figure(step, "delivery", &latencies(&rows, 1, &["receive"]));
+    let mut clients: Vec<_> = rows.iter().map(|row| row["client"].as_u64().unwrap()).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    assert_eq!(clients, (0..20).collect::<Vec<_>>(), "both agents' clients");
+    assert_eq!(rows.iter().filter(|row| row["kind"] == "close").count(), 20, "to the last event");
+}
+
+#[test]
 fn what_is_not_wanted_is_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.parquet");
@@ -188,29 +210,39 @@ fn a_full_disk_costs_the_log_and_not_the_run() {
         "$1" events "$0/run.parquet" >&2 || exit 99; exit $code; }"#;
     let mut full = Command::new("unshare");
     full.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(folder.path());
-    let mut echo =
-        throng(["echo", "--dialect", "json", "--format", "json", "--quiet", "--drain-timeout", "1s"]);
-    echo.arg(server.url()).args([
-        "--concurrent",
-        "50",
-        "--step-size",
-        "50",
-        "--sample-size",
-        "20k",
-        "--total-steps",
-        "1",
-    ]);
+    let echo = many_echoes(&server);
     full.arg(echo.get_program()).args(echo.get_args());
     let full = run(&mut full, RUN_MAX);
     if full.stderr.starts_with("unshare:") || full.stderr.starts_with("mount:") {
         return skip("a full disk", &full.stderr);
     }
-    assert_eq!(full.code, Some(0), "{full}");
-    assert!(
-        full.stderr.contains("the event log ends here") && full.stderr.contains("No space left"),
-        "{full}"
-    );
+    assert_log_ends_early(&full, "No space left");
     assert!(full.stderr.contains("time_ns,kind"), "what had been written does not read\n{full}");
-    let results = full.json();
-    assert_eq!(results["steps"][0]["counts"]["received"], 20_000);
+}
+
+#[test]
+fn a_limit_on_file_sizes_costs_the_log_and_not_the_run() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.parquet");
+    let mut limited = under("prlimit", &["--fsize=16384", "--"], &many_echoes(&server));
+    let limited = run(limited.arg("--events").arg(&file), RUN_MAX);
+    assert_log_ends_early(&limited, "File too large");
+    let read = run(throng(["events"]).arg(&file), RUN_MAX);
+    assert!(read.stdout.starts_with("time_ns,kind"), "what had been written does not read\n{read}");
+}
+
+/// More events than 16 KiB hold.
+fn many_echoes(server: &Server) -> Command {
+    let mut echo = throng(["echo", "--dialect", "json", "--format", "json", "--quiet", "--no-store"]);
+    echo.arg(server.url()).args("--drain-timeout 1s --total-steps 1".split(' '));
+    echo.args("--concurrent 50 --step-size 50 --sample-size 20k".split(' '));
+    echo
+}
+
+/// The run was measured in full, and says why its log was not.
+fn assert_log_ends_early(outcome: &Outcome, why: &str) {
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stderr.contains("the event log ends here") && outcome.stderr.contains(why), "{outcome}");
+    assert_eq!(outcome.json()["steps"][0]["counts"]["received"], 20_000);
 }

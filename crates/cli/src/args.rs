@@ -169,11 +169,6 @@ impl RunArgs {
         let here = [
             (self.url.is_none(), "URL", own),
             (self.pin.is_some(), "--pin", "a fleet is pinned where it is: throng agent --pin"),
-            (
-                self.events.is_some(),
-                "--events",
-                "agents send no single events: leave it out, or run without --fleet",
-            ),
             (self.processes.is_some(), "--processes", "agents start as many as they need"),
         ];
         match here.into_iter().find(|(wrong, ..)| *wrong) {

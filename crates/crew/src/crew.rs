@@ -366,7 +366,7 @@ impl Crew {
     }
 
     fn settle(&mut self, merge: &mut Merge, timeout_ns: u64) -> Result<(), Error> {
-        let deadline_ns = clock::monotonic_ns() + timeout_ns;
+        let mut deadline_ns = clock::monotonic_ns() + timeout_ns;
         let mut settled_workers = BTreeSet::new();
         while !self.workers.is_subset(&settled_workers) {
             let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
@@ -376,7 +376,11 @@ impl Crew {
                     merge.settle(*settled);
                 }
                 Ok(Report::Delta(delta)) => _ = merge.add(&delta),
-                Ok(Report::Events(batch)) => self.log(batch),
+                Ok(Report::Events(batch)) => {
+                    // Books come behind the events before them, which may have to cross a network.
+                    deadline_ns = clock::monotonic_ns() + timeout_ns;
+                    self.log(batch);
+                }
                 Ok(Report::Failed { worker, message }) => self.handle_failed(merge, worker, message)?,
                 Ok(_) => {}
                 Err(_) => return Err(Error::Stuck),

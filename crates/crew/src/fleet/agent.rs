@@ -81,7 +81,7 @@ impl Agent<'_> {
                 _ = ticks.tick() => self.handle_tick().await,
             }
             if let Some(job) = &mut self.job {
-                job.link.pump(&self.bus, clock::own_monotonic_ns()).await;
+                job.pump(&self.bus, clock::own_monotonic_ns()).await;
             }
         }
         self.leave("it was told to stop").await;

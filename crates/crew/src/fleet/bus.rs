@@ -55,6 +55,8 @@ pub(crate) enum Content {
     Beat { sent_ns: u64 },
     /// An agent's answer to that, with its own clock's time and its memory.
     Answer { sent_ns: u64, here_ns: u64, rss_bytes: u64 },
+    /// Nothing but what the packet acknowledges.
+    Ack,
     /// Part of a message.
     Part { number: u32, last: bool, bytes: Vec<u8> },
 }
@@ -87,6 +89,7 @@ impl Bus {
         };
         let mut options = ConnectOptions::new()
             .name("throng")
+            .no_echo() // nobody has to hear himself
             .connection_timeout(CONNECT_TIMEOUT)
             .reconnect_delay_callback(|_| RECONNECT_INTERVAL);
         if let Some(creds) = &nats.creds {
@@ -121,11 +124,18 @@ impl Bus {
         flushed.map_err(|error| Error::Lost(error.to_string()))
     }
 
-    /// Publishes, if the bus takes it soon: whoever has to be sure has a courier.
-    pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) {
-        if self.client.connection_state() == State::Connected {
-            let _ = timeout(PUBLISH_TIMEOUT, self.client.publish(subject.to_owned(), payload.into())).await;
+    /// Whether there is a server at the other end.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    /// Publishes, if the bus takes it soon, and says whether it did: whoever has to be sure has a courier.
+    pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) -> bool {
+        if !self.is_connected() {
+            return false;
         }
+        let taken = timeout(PUBLISH_TIMEOUT, self.client.publish(subject.to_owned(), payload.into())).await;
+        taken.is_ok_and(|published| published.is_ok())
     }
 
     /// Publishes a packet.

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use async_nats::Subscriber;
+use engine::events::{BATCH_ENTRIES, Batch, Entry};
 use engine::{Command, Report};
 use futures_util::StreamExt;
 use load::{Plan, Segment};
@@ -32,6 +33,8 @@ const EXCHANGES_MIN: usize = 8;
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long agents may take to hear that they are released; those that do not notice by their lease.
 const RELEASE_NS: u64 = 1_000_000_000;
+/// Words that a batch of events may use: there are fewer kinds of errors.
+const DETAILS_MAX: usize = 256;
 /// No agent's clock reading is further ahead than this.
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
 
@@ -128,6 +131,8 @@ struct Post {
     phase: Phase,
     exchanges: Exchanges,
     beat_ns: u64,
+    /// The last beat has not been answered yet.
+    awaits_answer: bool,
     segments: Vec<Segment>,
     processes: u16,
 }
@@ -258,6 +263,7 @@ impl Relay {
     fn handle_answer(&mut self, index: usize, content: &Content, now_ns: u64) {
         let &Content::Answer { sent_ns, here_ns, rss_bytes } = content else { return };
         let post = &mut self.posts[index];
+        post.awaits_answer = false;
         // Only what we have sent can be answered.
         if sent_ns <= now_ns && sent_ns >= post.beat_ns.saturating_sub(AHEAD_NS_MAX) {
             post.exchanges.add(sent_ns, here_ns, now_ns);
@@ -282,9 +288,10 @@ impl Relay {
                 post.link.send(&Down::Brief(Box::new(post.brief(&self.plan, now_ns))));
                 post.phase = Phase::Briefed;
             }
-            let knows_clock = post.exchanges.count() >= EXCHANGES_MIN;
-            if !knows_clock || now_ns.saturating_sub(post.beat_ns) >= BEAT_INTERVAL_NS {
-                post.beat_ns = now_ns;
+            // Thousands of agents are met at the pace at which they answer.
+            let is_next = post.exchanges.count() < EXCHANGES_MIN && !post.awaits_answer;
+            if is_next || now_ns.saturating_sub(post.beat_ns) >= BEAT_INTERVAL_NS {
+                (post.beat_ns, post.awaits_answer) = (now_ns, true);
                 post.link.put(&self.bus, Content::Beat { sent_ns: clock::monotonic_ns() }).await;
             }
             post.link.pump(&self.bus, now_ns).await;
@@ -326,6 +333,7 @@ impl Post {
             phase: Phase::Met,
             exchanges: Exchanges::default(),
             beat_ns: 0,
+            awaits_answer: false,
             segments,
             processes,
         }
@@ -346,13 +354,19 @@ impl Post {
         Brief { plan: plan.clone(), segments: self.segments.clone(), processes: self.processes, offset_ns }
     }
 
+    fn is_own(&self, worker: u16) -> bool {
+        self.segments.iter().any(|segment| segment.worker == worker)
+    }
+
     /// Whether a report can be this agent's: of its own workers, about workers of the run, not from the future.
     fn may_say(&self, report: &Report, workers: u16, now_ns: u64) -> bool {
-        let is_own = |worker: u16| self.segments.iter().any(|segment| segment.worker == worker);
         let sound = |delta: &engine::Delta| {
-            is_own(delta.worker) && delta.at_ns <= now_ns + AHEAD_NS_MAX && delta.counts.is_plausible()
+            self.is_own(delta.worker) && delta.at_ns <= now_ns + AHEAD_NS_MAX && delta.counts.is_plausible()
         };
-        report.worker().is_some_and(is_own)
+        if let Report::Events(batch) = report {
+            return self.may_have_noted(batch, workers);
+        }
+        report.worker().is_some_and(|worker| self.is_own(worker))
             && match report {
                 Report::Delta(delta) => sound(delta),
                 Report::Settled(settled) => {
@@ -360,5 +374,14 @@ impl Post {
                 }
                 _ => true,
             }
+    }
+
+    /// Whether events can be of this agent's clients.
+    fn may_have_noted(&self, batch: &Batch, workers: u16) -> bool {
+        let is_own = |entry: &Entry| self.is_own((entry.client() % u32::from(workers)) as u16);
+        batch.entries.len() <= BATCH_ENTRIES
+            && batch.entries.iter().all(is_own)
+            && batch.names.len() <= DETAILS_MAX
+            && batch.names.iter().all(|name| intro::name(name).is_ok())
     }
 }

@@ -100,6 +100,11 @@ impl Courier {
         self.expected
     }
 
+    /// Whether a message that can wait may go out: at most half of what may be under way is taken up.
+    pub(crate) fn has_room(&self) -> bool {
+        self.parts.len() < WINDOW_PARTS / 2
+    }
+
     /// Whether all has arrived that was to be carried.
     pub(crate) fn is_idle(&self) -> bool {
         self.parts.is_empty()

@@ -9,6 +9,8 @@ use std::thread;
 use engine::{Command, Delta, Report};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::backlog::Backlog;
+use super::bus::Bus;
 use super::link::Link;
 use super::{Brief, Up};
 use crate::local::Local;
@@ -27,13 +29,15 @@ pub(crate) struct Job {
     /// By worker.
     deltas: BTreeMap<u16, Delta>,
     bundled_ns: u64,
+    backlog: Backlog,
 }
 
 impl Job {
     /// The work is to come.
     pub(crate) fn new(run: String, link: Link) -> Self {
         let (sender, reports) = unbounded_channel();
-        Self { run, link, reports, sender, local: None, deltas: BTreeMap::new(), bundled_ns: 0 }
+        let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
+        Self { run, link, reports, sender, local: None, deltas, bundled_ns: 0, backlog }
     }
 
     /// Starts the workers. Reports go by a thread of their own, so that a worker never waits for the network.
@@ -66,7 +70,8 @@ impl Job {
         self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().unwrap_or(0), Local::rss_bytes)
     }
 
-    /// A worker reports: a delta waits a little for the next, anything else goes out after the deltas before it.
+    /// A worker reports: a delta waits a little for the next, events until the link has room, and anything else goes out
+    /// after what was reported before it.
     pub(crate) fn handle_report(&mut self, report: Report) {
         match report {
             Report::Delta(delta) => match self.deltas.get_mut(&delta.worker) {
@@ -80,10 +85,27 @@ impl Job {
                     }
                 }
             },
+            Report::Events(_) => _ = self.backlog.add(report),
             report => {
                 self.send_deltas();
-                self.link.send(&Up::Report(report));
+                if let Some(report) = self.backlog.add(report) {
+                    self.link.send(&Up::Report(report));
+                }
             }
+        }
+    }
+
+    /// Sends what is due.
+    pub(crate) async fn pump(&mut self, bus: &Bus, now_ns: u64) {
+        self.link.pump(bus, now_ns).await;
+        while self.link.has_room() {
+            let Some(report) = self.backlog.poll() else { return };
+            let up = Up::Report(report);
+            self.link.send(&up);
+            if let Up::Report(Report::Events(batch)) = up {
+                batch.go_home();
+            }
+            self.link.pump(bus, now_ns).await;
         }
     }
 

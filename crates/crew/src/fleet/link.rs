@@ -7,12 +7,17 @@ use super::LEASE_NS;
 use super::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
 use super::courier::{Courier, Nonsense, Part};
 
+/// So many parts are acknowledged at once, without waiting for the next beat: whoever sends much is not to wait for it.
+const ACK_PARTS: u32 = 8;
+
 /// One end of a link.
 pub(crate) struct Link {
     /// Where the other end hears us.
     subject: String,
     session: u64,
     courier: Courier,
+    /// The part that the other end was last told to be expected.
+    told: u32,
     heard_ns: u64,
 }
 
@@ -30,7 +35,7 @@ impl Link {
     /// A link whose other end has just been heard.
     pub(crate) fn new(bus: &Bus, subject: String, session: u64, now_ns: u64) -> Self {
         let courier = Courier::new(bus.payload_bytes_max(), PACKET_OVERHEAD);
-        Self { subject, session, courier, heard_ns: now_ns }
+        Self { subject, session, courier, told: 0, heard_ns: now_ns }
     }
 
     /// A message for the other end: goes out with the next [`pump`](Self::pump).
@@ -43,11 +48,15 @@ impl Link {
         while let Some(part) = self.courier.poll_part(now_ns) {
             self.put(bus, part.into()).await;
         }
+        if self.courier.expected() - self.told >= ACK_PARTS {
+            self.put(bus, Content::Ack).await;
+        }
     }
 
     /// Sends this at once, and with it what has arrived here.
-    pub(crate) async fn put(&self, bus: &Bus, content: Content) {
-        let packet = Packet { session: self.session, ack: self.courier.expected(), content };
+    pub(crate) async fn put(&mut self, bus: &Bus, content: Content) {
+        self.told = self.courier.expected();
+        let packet = Packet { session: self.session, ack: self.told, content };
         bus.send(&self.subject, &packet).await;
     }
 
@@ -65,13 +74,19 @@ impl Link {
                 let message = self.courier.handle_part(&Part { number, last, bytes })?;
                 Ok(message.map_or(Incoming::Nothing, Incoming::Message))
             }
-            beat => Ok(Incoming::Beat(beat)),
+            Content::Ack => Ok(Incoming::Nothing),
+            beat @ (Content::Beat { .. } | Content::Answer { .. }) => Ok(Incoming::Beat(beat)),
         }
     }
 
     /// Whether the other end has been silent for longer than the lease.
     pub(crate) fn is_lost(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS
+    }
+
+    /// Whether a message that can wait may go out.
+    pub(crate) fn has_room(&self) -> bool {
+        self.courier.has_room()
     }
 
     /// Whether everything has arrived there.

@@ -17,6 +17,7 @@
 //! and books mean the same everywhere.
 
 mod agent;
+mod backlog;
 mod bus;
 mod coordinator;
 mod courier;

@@ -1,7 +1,13 @@
-//! A thousand agents in one process, who load nothing but report as if they did: what a fleet costs its coordinator.
+//! A thousand agents who load nothing but report as if they did: what a fleet costs its coordinator.
 //!
-//! Ignored by default; docs/FLEET.md says how it is run, and what came of it.
+//! The agents are played by processes of their own, so that what this one takes is the coordinator's. Ignored by
+//! default; docs/FLEET.md says how it is run, and what came of it.
 
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use async_nats::Subscriber;
@@ -9,6 +15,7 @@ use engine::{Command, Delta, Report, Settled};
 use futures_util::StreamExt;
 use load::{Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Workload};
 use net::clock;
+use net::proc::ProcessTree;
 use tokio::task::JoinSet;
 
 use super::bus::{Bus, Content};
@@ -16,14 +23,29 @@ use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::{Incoming, Link};
 use super::{Down, Gathering, Nats, Up};
 use crate::crew::{Crew, Observer, Progress};
-use crate::{OnLoss, ServerWatch};
+use crate::{OnLoss, ServerWatch, Source};
 
 /// Length of the simulated step.
 const STEP_NS: u64 = 10_000_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
 /// Echoes that an agent reports each second: enough for every bucket that matters.
 const SAMPLES_PER_S: u64 = 1_000;
+/// Processes that play the agents.
+const PROCESSES: usize = 4;
+/// What they are told: where NATS is, and which agents are theirs.
+const NATS: &str = "THRONG_SIMULATION_NATS";
+const AGENTS: &str = "THRONG_SIMULATION_AGENTS";
+const FIRST: &str = "THRONG_SIMULATION_FIRST";
+
+/// What all agents of a process have in common.
+struct Stage {
+    nats: Nats,
+    /// What each reports every second, but for who and when.
+    second: Delta,
+}
 
 struct Simulated {
+    stage: Arc<Stage>,
     bus: Bus,
     id: String,
     link: Option<Link>,
@@ -34,13 +56,13 @@ struct Simulated {
 }
 
 impl Simulated {
-    async fn run(nats: Nats, index: usize) {
-        let bus = Bus::connect(&nats).await.expect("NATS is there");
+    async fn run(stage: Arc<Stage>, index: usize) {
+        let bus = Bus::connect(&stage.nats).await.expect("NATS is there");
         let id = intro::unique();
         let calls = bus.subscribe(CALL.to_owned()).await.expect("subscribed");
         let claims = bus.subscribe(intro::claim_subject(&id)).await.expect("subscribed");
         let downs = bus.subscribe(intro::down_subject(&id)).await.expect("subscribed");
-        let agent = Self { bus, id, link: None, worker: 0, step: 0, loading: None };
+        let agent = Self { stage, bus, id, link: None, worker: 0, step: 0, loading: None };
         agent.serve(index, calls, claims, downs).await;
     }
 
@@ -51,7 +73,6 @@ impl Simulated {
         mut claims: Subscriber,
         mut downs: Subscriber,
     ) {
-        let mut ticks = tokio::time::interval(Duration::from_millis(100));
         loop {
             tokio::select! {
                 Some(call) = calls.next() => {
@@ -73,7 +94,7 @@ impl Simulated {
                     self.bus.answer(&message, intro::write(&ClaimAnswer::default())).await;
                 }
                 Some(down) = downs.next() => if self.handle_down(&down.payload).await { return },
-                _ = ticks.tick() => self.handle_tick(),
+                () = until(self.loading) => self.handle_due(),
             }
             if let Some(link) = &mut self.link {
                 link.pump(&self.bus, clock::monotonic_ns()).await;
@@ -83,8 +104,8 @@ impl Simulated {
 
     /// True: released.
     async fn handle_down(&mut self, payload: &[u8]) -> bool {
-        let Some(link) = &mut self.link else { return false };
         let worker = self.worker;
+        let Some(link) = &mut self.link else { return false };
         match link.handle::<Down>(payload, clock::monotonic_ns()).expect("sense") {
             Incoming::Beat(Content::Beat { sent_ns }) => {
                 let answer = Content::Answer { sent_ns, here_ns: clock::monotonic_ns(), rss_bytes: 1 << 20 };
@@ -99,13 +120,11 @@ impl Simulated {
                     self.step = order.index;
                     link.send(&Up::Report(Report::Grown { worker, usable: 10, slow: 0 }));
                 }
-                Command::Go { at_ns } => self.loading = Some((at_ns + 1_000_000_000, at_ns + STEP_NS)),
+                Command::Go { at_ns } => self.loading = Some((at_ns + NS_PER_S, at_ns + STEP_NS)),
                 Command::Settle => {
-                    let settled = Settled { worker, delta: self.delta(0), ..Settled::default() };
-                    self.link
-                        .as_mut()
-                        .expect("just used")
-                        .send(&Up::Report(Report::Settled(Box::new(settled))));
+                    let settled =
+                        Settled { worker, delta: self.dated(Delta::default()), ..Settled::default() };
+                    self.report(Report::Settled(Box::new(settled)));
                 }
                 Command::Finish => link.send(&Up::Report(Report::Finished { worker })),
                 Command::Clock { .. } => {}
@@ -116,39 +135,120 @@ impl Simulated {
         false
     }
 
-    fn handle_tick(&mut self) {
-        let now_ns = clock::monotonic_ns();
-        let Some((due_ns, end_ns)) = self.loading.filter(|(due_ns, _)| now_ns >= *due_ns) else { return };
-        let delta = Report::Delta(Box::new(self.delta(SAMPLES_PER_S)));
-        let link = self.link.as_mut().expect("claimed");
-        link.send(&Up::Report(delta));
-        self.loading = (due_ns < end_ns).then_some((due_ns + 1_000_000_000, end_ns));
+    /// A second of the load is over.
+    fn handle_due(&mut self) {
+        let Some((due_ns, end_ns)) = self.loading else { return };
+        self.report(Report::Delta(Box::new(self.dated(self.stage.second.clone()))));
+        self.loading = (due_ns < end_ns).then_some((due_ns + NS_PER_S, end_ns));
         if self.loading.is_none() {
-            let sent = STEP_NS / 1_000_000_000 * SAMPLES_PER_S;
-            link.send(&Up::Report(Report::Loaded { worker: self.worker, sent }));
+            let sent = STEP_NS / NS_PER_S * SAMPLES_PER_S;
+            self.report(Report::Loaded { worker: self.worker, sent });
         }
     }
 
-    fn delta(&self, samples: u64) -> Delta {
-        let mut delta = Delta {
+    fn report(&mut self, report: Report) {
+        self.link.as_mut().expect("claimed").send(&Up::Report(report));
+    }
+
+    fn dated(&self, delta: Delta) -> Delta {
+        let now_ns = clock::monotonic_ns();
+        Delta {
             worker: self.worker,
             step: self.step,
-            at_ns: clock::monotonic_ns(),
+            at_ns: now_ns,
             usable: 10,
-            last_arrival_ns: clock::monotonic_ns(),
-            ..Delta::default()
-        };
-        let mut rng = fastrand::Rng::with_seed(self.worker.into());
-        for _ in 0..samples {
-            // A tail as of a real server: from 100 µs up to 100 ms.
-            let ns = (100_000.0 / (1.0 - rng.f64()).max(0.001)) as u64;
-            delta.figures.rtt.record_ns(ns);
-            delta.figures.service.record_ns(ns);
-            delta.figures.send_lag.record_ns(ns / 100);
+            last_arrival_ns: now_ns,
+            ..delta
         }
-        (delta.counts.sent, delta.counts.received) = (samples, samples);
-        delta
     }
+}
+
+/// Until the first of these moments; for ever without them.
+async fn until(loading: Option<(u64, u64)>) {
+    match loading {
+        Some((due_ns, _)) => {
+            let left_ns = due_ns.saturating_sub(clock::monotonic_ns());
+            tokio::time::sleep(Duration::from_nanos(left_ns)).await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// A second of echoes with a tail as of a real server: from 100 µs up to 100 ms.
+fn second() -> Delta {
+    let mut delta = Delta::default();
+    let mut rng = fastrand::Rng::with_seed(1);
+    for _ in 0..SAMPLES_PER_S {
+        let ns = (100_000.0 / (1.0 - rng.f64()).max(0.001)) as u64;
+        delta.figures.rtt.record_ns(ns);
+        delta.figures.service.record_ns(ns);
+        delta.figures.send_lag.record_ns(ns / 100);
+    }
+    (delta.counts.sent, delta.counts.received) = (SAMPLES_PER_S, SAMPLES_PER_S);
+    delta
+}
+
+fn number(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
+}
+
+/// One of the processes that play agents: plays its part until they are released.
+#[test]
+#[ignore = "started by a_thousand_agents"]
+fn some_of_the_agents() {
+    let (Ok(url), Some(first), Some(agents)) = (std::env::var(NATS), number(FIRST), number(AGENTS)) else {
+        return;
+    };
+    let nats = Nats { url, ..Nats::default() };
+    let stage = Arc::new(Stage { nats, second: second() });
+    super::bus::runtime().unwrap().block_on(async {
+        let mut played = JoinSet::new();
+        (first..first + agents).for_each(|index| _ = played.spawn(Simulated::run(Arc::clone(&stage), index)));
+        while played.join_next().await.is_some() {}
+    });
+}
+
+/// A process of the simulation, killed if the test ends before it.
+struct Part(Child);
+
+impl Part {
+    /// A part of the agents, played by this program.
+    fn players(nats: &str, agents: Range<usize>) -> Self {
+        let mut process = Process::new(std::env::current_exe().unwrap());
+        process.args(["--ignored", "--exact", "fleet::simulation::some_of_the_agents"]);
+        process.env(NATS, nats).env(FIRST, agents.start.to_string()).env(AGENTS, agents.len().to_string());
+        Self(process.stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// NATS, and where it tells how it fares.
+    fn nats(port: u16, told_at: u16) -> Self {
+        let mut process = Process::new("nats-server");
+        process.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-m", &told_at.to_string()]);
+        Self(process.stderr(Stdio::null()).spawn().expect("nats-server is installed"))
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        let usage = ProcessTree::new(self.0.id()).sample().expect("it runs");
+        usage.user_ns + usage.system_ns
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// Bytes that NATS has taken in so far; `None` while it is not up.
+fn carried_bytes(told_at: u16) -> Option<u64> {
+    let source = Source { host: "127.0.0.1".into(), port: told_at, path: "/varz".into() };
+    let told: serde_json::Value = serde_json::from_str(&source.fetch().ok()?).ok()?;
+    told["in_bytes"].as_u64()
 }
 
 /// Never carried out.
@@ -197,53 +297,48 @@ impl Observer for Nobody {
 
 /// CPU time of this process' threads of that name.
 fn cpu_ns(name: &str) -> u64 {
-    let mut tree = net::proc::ProcessTree::new(std::process::id());
+    let mut tree = ProcessTree::new(std::process::id());
     tree.sample().expect("this process runs");
     let threads = tree.threads();
     threads.iter().filter(|thread| thread.name == name).map(|thread| thread.user_ns + thread.system_ns).sum()
 }
 
 #[test]
-#[ignore = "needs THRONG_SIMULATION_NATS, and a quiet machine: docs/FLEET.md"]
+#[ignore = "needs nats-server and a quiet machine: docs/FLEET.md"]
 fn a_thousand_agents() {
-    let Ok(url) = std::env::var("THRONG_SIMULATION_NATS") else { return };
-    let number: usize = std::env::var("THRONG_SIMULATION_AGENTS").map_or(1_000, |text| text.parse().unwrap());
+    let agents = number(AGENTS).unwrap_or(1_000);
+    let (port, told_at) = (free_port(), free_port());
+    let (server, url) = (Part::nats(port, told_at), format!("nats://127.0.0.1:{port}"));
+    while carried_bytes(told_at).is_none() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let part = |k: usize| k * agents / PROCESSES;
+    let _players: Vec<Part> = (0..PROCESSES).map(|k| Part::players(&url, part(k)..part(k + 1))).collect();
     let nats = Nats { url, ..Nats::default() };
-    let at = nats.clone();
-    let agents = std::thread::Builder::new().name("agents".into()).spawn(move || {
-        super::bus::runtime().unwrap().block_on(async {
-            let mut agents = JoinSet::new();
-            (0..number).for_each(|index| _ = agents.spawn(Simulated::run(at.clone(), index)));
-            while agents.join_next().await.is_some() {}
-        });
-    });
     let wanted =
-        Gathering { nats, agents: Some(number), wait: Duration::from_secs(30), ..Gathering::default() };
+        Gathering { nats, agents: Some(agents), wait: Duration::from_secs(30), ..Gathering::default() };
     let began = Instant::now();
-    let watch = ServerWatch::new(None);
-    let mut crew = Crew::of_fleet(&plan(), &wanted, OnLoss::Abort, watch).expect("a fleet");
+    let mut crew = Crew::of_fleet(&plan(), &wanted, OnLoss::Abort, ServerWatch::new(None)).expect("a fleet");
     let ready_s = began.elapsed().as_secs_f64();
-    let (fleet_ns, own_ns, began) = (cpu_ns("fleet"), clock::thread_cpu_ns(), Instant::now());
+    let spent_ns = || [cpu_ns("fleet"), clock::thread_cpu_ns(), server.cpu_ns()];
+    let (before_ns, carried, began) = (spent_ns(), carried_bytes(told_at).unwrap(), Instant::now());
     let load = Load::Hold { duration_ns: STEP_NS };
-    let order = StepOrder { index: 0, clients: 10 * number as u32, load, warmup: false };
+    let order = StepOrder { index: 0, clients: 10 * agents as u32, load, warmup: false };
     let step = crew.measure(order, &mut Nobody).map_err(|broken| broken.error).expect("a step");
     let elapsed_s = began.elapsed().as_secs_f64();
-    let share = |ns: u64| 100.0 * ns as f64 / 1e9 / elapsed_s;
-    let (link, merge) = (share(cpu_ns("fleet") - fleet_ns), share(clock::thread_cpu_ns() - own_ns));
-    assert_eq!(
-        step.counts.received,
-        number as u64 * STEP_NS / 1_000_000_000 * SAMPLES_PER_S,
-        "nothing is lost"
-    );
-    assert_eq!(step.figures.rtt.count(), step.counts.received);
-    let errors = step.fleet.iter().filter_map(|agent| agent.clock_error_ns).max();
-    let overhead_s = elapsed_s - STEP_NS as f64 / 1e9;
+    let after_ns = spent_ns();
+    let bytes = carried_bytes(told_at).unwrap() - carried;
+    let [links, merging, nats] =
+        [0, 1, 2].map(|k| 100.0 * (after_ns[k] - before_ns[k]) as f64 / 1e9 / elapsed_s);
+    let received = agents as u64 * STEP_NS / NS_PER_S * SAMPLES_PER_S;
+    assert_eq!((step.counts.received, step.figures.rtt.count()), (received, received), "nothing is lost");
+    let error_ns = step.fleet.iter().filter_map(|agent| agent.clock_error_ns).max().unwrap_or(0);
     println!(
-        "{number} agents: ready in {ready_s:.2} s; a step of 10 s took {overhead_s:.2} s more; coordinator {link:.1}% \
-         CPU for links, {merge:.1}% for merging; clocks within {:.3} ms; {} of memory",
-        errors.unwrap_or(0) as f64 / 1e6,
-        net::proc::self_rss_bytes().unwrap_or(0),
+        "| {agents} | {ready_s:.1} s | {links:.1}% | {merging:.1}% | {nats:.0}% | {:.1} s | ± {:.1} ms | {:.0} | {:.0} MB |",
+        elapsed_s - (STEP_NS / NS_PER_S) as f64,
+        error_ns as f64 / 1e6,
+        bytes as f64 / agents as f64 / elapsed_s,
+        net::proc::self_rss_bytes().unwrap_or(0) as f64 / 1e6,
     );
     crew.finish(&mut Nobody);
-    agents.unwrap().join().unwrap();
 }

@@ -22,7 +22,7 @@ pub struct Source {
 
 impl Source {
     /// The body of the answer.
-    pub(super) fn fetch(&self) -> Result<String, String> {
+    pub(crate) fn fetch(&self) -> Result<String, String> {
         let failed = |error: std::io::Error| error.to_string();
         let mut addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(failed)?;
         let address = addresses.next().ok_or("the name has no address")?;
