@@ -31,8 +31,18 @@ impl Bus {
 
     /// Ends it and starts it anew at the same address.
     pub fn restart(&mut self) {
+        self.stop();
+        self.start_again();
+    }
+
+    /// Ends it.
+    pub fn stop(&mut self) {
         self.process.signal(Signal::TERM);
         assert!(self.process.wait(Duration::from_secs(5)).is_some(), "nats-server does not stop");
+    }
+
+    /// Starts it anew at the same address, once it has ended.
+    pub fn start_again(&mut self) {
         self.process = server_at(self.address);
     }
 

@@ -20,6 +20,16 @@ use crate::scrape;
 pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
     pub(crate) url: Option<String>,
+    /// Further servers that share the URL's broadcasts: clients take all of them in turn
+    #[arg(
+        long,
+        value_name = "HOST:PORT,…",
+        value_delimiter = ',',
+        requires = "url",
+        conflicts_with = "socket",
+        help_heading = "Connections"
+    )]
+    pub(crate) also: Vec<String>,
 
     /// The protocol spoken: raw, json, binary, actioncable, phoenix, sockjs, socketio, or your own in FILE.toml
     #[arg(long, visible_alias = "server-type", value_name = "NAME", help_heading = "Messages")]

@@ -38,7 +38,11 @@ pub(crate) struct Target {
 /// The target of the flags: their URL, or the built-in server, in as many processes as `clients_max` clients need.
 pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
-        return resolve(url, args.socket.clone());
+        let mut target = resolve(url, args.socket.clone())?;
+        for other in &args.also {
+            target.endpoints.extend(at_host_and_port(other)?);
+        }
+        return Ok(target);
     }
     if args.socket.is_some() {
         return Err(Failure::usage(
@@ -86,6 +90,15 @@ pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failu
         tls_name: secure.then_some(name),
         userinfo: userinfo(&url),
     })
+}
+
+/// Where a further server is.
+fn at_host_and_port(text: &str) -> Result<impl Iterator<Item = Endpoint>, Failure> {
+    let parts = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let expected =
+        || Failure::usage("--also", format!("{text:?}: expected HOST:PORT, such as 10.0.0.2:9000"));
+    let (host, port) = parts.filter(|(host, port)| !host.is_empty() && *port > 0).ok_or_else(expected)?;
+    Ok(addresses(host, port)?.into_iter().map(Endpoint::Inet))
 }
 
 fn parse(text: &str) -> Result<Url, Failure> {
@@ -174,6 +187,15 @@ mod tests {
         let target = resolve("ws://[::1]:9000/", None).unwrap();
         assert_eq!(target.endpoints, [Endpoint::Inet("[::1]:9000".parse().unwrap())]);
         assert_eq!(target.host, "[::1]:9000");
+    }
+
+    #[test]
+    fn further_servers_have_a_host_and_a_port() {
+        let found: Vec<Endpoint> = at_host_and_port("[::1]:9001").unwrap().collect();
+        assert_eq!(found, [Endpoint::Inet("[::1]:9001".parse().unwrap())]);
+        for bad in ["127.0.0.1", ":9000", "127.0.0.1:0", "127.0.0.1:x", "ws://127.0.0.1:9000/"] {
+            assert!(at_host_and_port(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use slab::Slab;
 use wire::Room;
 
-use crate::mailbox::Parcel;
+use crate::parcel::Parcel;
 
 /// The members of one room on one worker, and what is to be sent to each of them at the end of the turn.
 struct Group {

@@ -12,6 +12,7 @@ mod link;
 mod mailbox;
 mod mesh;
 mod options;
+mod parcel;
 mod server;
 mod sessions;
 mod stats;

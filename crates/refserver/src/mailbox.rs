@@ -7,23 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use net::poll::Waker;
-use wire::Room;
 use wire::session::SessionRequest;
 
 use crate::connection::Connection;
+use crate::parcel::Parcel;
 
 /// Bytes that may wait for one worker or process. Who is this far behind loses broadcasts rather than memory.
 pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
-
-/// The broadcasts of one turn of one worker, for the members of all others.
-#[derive(Debug, Clone)]
-pub(crate) struct Parcel {
-    pub(crate) room: Room,
-    /// Frames in `frames`.
-    pub(crate) messages: u32,
-    /// Encoded frames, end to end.
-    pub(crate) frames: Arc<[u8]>,
-}
 
 /// A connection that has a request for a session of the worker it is sent to.
 pub(crate) struct Arrival {
@@ -118,6 +108,8 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use wire::Room;
+
     use super::*;
 
     fn parcel(bytes: usize) -> Parcel {

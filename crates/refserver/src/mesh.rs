@@ -1,7 +1,9 @@
-//! How broadcasts get from one process to its siblings: parcels over socket pairs, each with every other.
+//! How broadcasts get from one process to others: parcels over socket pairs, to each of its siblings, and to whoever
+//! carries them to servers elsewhere.
 //!
-//! A parcel is a header (bytes of frames, u32; messages, u32; topic, u64; dialect, u8; little-endian) and the
-//! frames. Parcels are never forwarded, so that none can come twice.
+//! A parcel is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8), all
+//! little-endian, and the frames. Parcels are never forwarded, so that none can come twice. One that makes no sense may have
+//! come over a network: it is left out, and counted.
 
 use std::io;
 
@@ -10,9 +12,14 @@ use net::socket::Socket;
 use wire::{DialectId, Room};
 
 use crate::link::Link;
-use crate::mailbox::{Parcel, QUEUED_BYTES_MAX};
+use crate::mailbox::QUEUED_BYTES_MAX;
+use crate::parcel::Parcel;
 
-const HEADER_BYTES: usize = 17;
+/// The number of bytes that follow.
+const LENGTH_BYTES: usize = 4;
+
+/// What follows, but the frames.
+const HEAD_BYTES: usize = 13;
 
 /// The first worker's links to the other processes; none in a server of one process.
 pub(crate) struct Mesh {
@@ -60,25 +67,28 @@ impl Mesh {
         refused
     }
 
-    /// Something happened to the sibling of that token: appends the parcels that are complete to `arrived`.
+    /// Something happened to the peer of that token: appends the parcels that are complete to `arrived`. How many made no
+    /// sense.
     pub(crate) fn handle_event(
         &mut self,
         event: Event,
         poller: &Poller,
         buffer: &mut [u8],
         arrived: &mut Vec<Parcel>,
-    ) {
+    ) -> u64 {
         let slot = &mut self.peers[(event.token - self.first_token) as usize];
-        let Some(peer) = slot else { return };
+        let Some(peer) = slot else { return 0 };
+        let mut refused = 0;
         let flushed = if event.writable { peer.link.flush(poller, event.token) } else { Ok(true) };
-        if flushed.and_then(|_| peer.read(buffer, arrived)).is_err() {
+        if flushed.and_then(|_| peer.read(buffer, arrived, &mut refused)).is_err() {
             *slot = None;
         }
+        refused
     }
 }
 
 impl Peer {
-    fn read(&mut self, buffer: &mut [u8], arrived: &mut Vec<Parcel>) -> io::Result<()> {
+    fn read(&mut self, buffer: &mut [u8], arrived: &mut Vec<Parcel>, refused: &mut u64) -> io::Result<()> {
         loop {
             match self.link.socket.recv(buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -87,8 +97,11 @@ impl Peer {
                 Err(error) => return Err(error),
             }
             let mut rest = &self.partial[..];
-            while let Some((parcel, behind)) = decode(rest)? {
-                arrived.push(parcel);
+            while let Some((bytes, behind)) = split(rest)? {
+                match decode(bytes) {
+                    Some(parcel) => arrived.push(parcel),
+                    None => *refused += 1,
+                }
                 rest = behind;
             }
             let done = self.partial.len() - rest.len();
@@ -98,8 +111,9 @@ impl Peer {
 }
 
 fn encode(parcel: &Parcel) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + parcel.frames.len());
-    bytes.extend((parcel.frames.len() as u32).to_le_bytes());
+    let length = HEAD_BYTES + parcel.frames.len();
+    let mut bytes = Vec::with_capacity(LENGTH_BYTES + length);
+    bytes.extend((length as u32).to_le_bytes());
     bytes.extend(parcel.messages.to_le_bytes());
     bytes.extend(parcel.room.topic.to_le_bytes());
     let dialect = DialectId::ALL.iter().position(|&dialect| dialect == parcel.room.dialect);
@@ -108,19 +122,24 @@ fn encode(parcel: &Parcel) -> Vec<u8> {
     bytes
 }
 
-/// The first parcel and what is behind it; `None` while it is incomplete. Fails on what no sibling sends.
-fn decode(bytes: &[u8]) -> io::Result<Option<(Parcel, &[u8])>> {
-    let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
-    let [l0, l1, l2, l3, m0, m1, m2, m3, topic @ .., dialect] = *header;
-    let len = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-    let dialect = *DialectId::ALL.get(usize::from(dialect)).ok_or(io::ErrorKind::InvalidData)?;
-    if len > QUEUED_BYTES_MAX {
+/// The first parcel's bytes and what is behind it; `None` while it is incomplete. Fails on a length that nobody sends.
+fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
+    let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > HEAD_BYTES + QUEUED_BYTES_MAX {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    let Some((frames, behind)) = rest.split_at_checked(len) else { return Ok(None) };
+    Ok(rest.split_at_checked(length))
+}
+
+/// A parcel from its bytes; `None`: that is none. A message has a byte at least.
+fn decode(bytes: &[u8]) -> Option<Parcel> {
+    let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+    let [m0, m1, m2, m3, topic @ .., dialect] = *head;
     let messages = u32::from_le_bytes([m0, m1, m2, m3]);
-    let room = Room { dialect, topic: u64::from_le_bytes(topic) };
-    Ok(Some((Parcel { room, messages, frames: frames.into() }, behind)))
+    let room = Room { dialect: *DialectId::ALL.get(usize::from(dialect))?, topic: u64::from_le_bytes(topic) };
+    let plausible = (1..=frames.len()).contains(&(messages as usize));
+    plausible.then(|| Parcel { room, messages, frames: frames.into() })
 }
 
 #[cfg(test)]
@@ -136,29 +155,42 @@ mod tests {
 
     #[test]
     fn parcels_survive_any_segmentation() {
-        let bytes = [encode(&parcel(b"one")), encode(&parcel(b""))].concat();
+        let bytes = [encode(&parcel(b"one")), encode(&parcel(b"another"))].concat();
         for step in 1..=bytes.len() {
             let (ours, theirs) = pair().unwrap();
             let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
-            let mut arrived = Vec::new();
+            let (mut arrived, mut refused) = (Vec::new(), 0);
             for part in bytes.chunks(step) {
                 ours.send(part).unwrap();
-                peer.read(&mut [0; 64], &mut arrived).unwrap();
+                peer.read(&mut [0; 64], &mut arrived, &mut refused).unwrap();
             }
             let frames: Vec<&[u8]> = arrived.iter().map(|parcel| &parcel.frames[..]).collect();
-            assert_eq!(frames, [&b"one"[..], b""], "in steps of {step}");
+            assert_eq!((frames, refused), (vec![&b"one"[..], b"another"], 0), "in steps of {step}");
             assert!(arrived.iter().all(|of| of.messages == 3 && of.room == parcel(b"").room));
             assert!(peer.partial.is_empty());
         }
     }
 
     #[test]
-    fn what_no_sibling_sends_is_an_error() {
-        assert!(decode(&[1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 99]).is_err(), "an unknown dialect");
-        assert!(
-            decode(&[0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).is_err(),
-            "an absurd length"
-        );
+    fn what_makes_no_sense_is_left_out_and_counted() {
+        let mut of_no_dialect = encode(&parcel(b"one"));
+        of_no_dialect[LENGTH_BYTES + HEAD_BYTES - 1] = 99;
+        let cases = [
+            of_no_dialect,
+            encode(&parcel(b"")),
+            encode(&Parcel { messages: 0, ..parcel(b"one") }),
+            encode(&Parcel { messages: 4, ..parcel(b"one") }),
+            vec![2, 0, 0, 0, 1, 1],
+        ];
+        for bytes in cases {
+            let (ours, theirs) = pair().unwrap();
+            let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
+            let (mut arrived, mut refused) = (Vec::new(), 0);
+            ours.send(&[bytes.clone(), encode(&parcel(b"two"))].concat()).unwrap();
+            peer.read(&mut [0; 64], &mut arrived, &mut refused).unwrap();
+            assert_eq!((arrived.len(), refused), (1, 1), "{bytes:?}");
+        }
+        assert!(split(&[0xff; 5]).is_err(), "an absurd length");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::thread;
 
 use net::affinity::pin_current_thread;
 use net::clock::{monotonic_ns, realtime_ns};
-use net::socket::{Addr, Listener, listen, reserve};
+use net::socket::{Addr, Listener, Socket, listen, reserve};
 
 use crate::family::Sibling;
 use crate::faults;
@@ -24,6 +24,8 @@ pub struct Server {
     /// The listeners of each worker.
     listeners: Vec<Vec<Arc<Listener>>>,
     sibling: Option<Sibling>,
+    /// To processes and servers that share its broadcasts.
+    peers: Vec<Socket>,
 }
 
 impl Server {
@@ -42,14 +44,21 @@ impl Server {
         Server::new(options, listeners, Some(sibling))
     }
 
-    fn new(options: Options, bound: Vec<Bound>, sibling: Option<Sibling>) -> io::Result<Server> {
+    fn new(options: Options, bound: Vec<Bound>, mut sibling: Option<Sibling>) -> io::Result<Server> {
         let local_addrs =
             bound.iter().map(|listeners| listeners[0].local_addr()).collect::<io::Result<_>>()?;
         let mut listeners = vec![Vec::new(); options.threads];
         for of_addr in bound {
             listeners.iter_mut().zip(of_addr).for_each(|(of_worker, listener)| of_worker.push(listener));
         }
-        Ok(Server { options, local_addrs, listeners, sibling })
+        let peers = sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
+        Ok(Server { options, local_addrs, listeners, sibling, peers })
+    }
+
+    /// Shares broadcasts with whoever is at the other end: what is broadcast here goes there, and what comes from there goes
+    /// to everybody here. Each is four bytes of length, little-endian, and so many bytes, which are to be carried as they are.
+    pub fn share_broadcasts(&mut self, peer: Socket) {
+        self.peers.push(peer);
     }
 
     /// The addresses in the order of the options, with the ports that the kernel chose.
@@ -64,8 +73,7 @@ impl Server {
         let options = Arc::new(self.options);
         let (inboxes, outboxes): (Vec<_>, Vec<_>) =
             (0..options.threads).map(|_| mailbox()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
-        let mut peers =
-            self.sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
+        let mut peers = self.peers;
         let shared = |faults| Arc::new(faults::Shared::new(faults, monotonic_ns()));
         let faults = options.faults.clone().map(shared);
         let mut workers = Vec::new();

@@ -24,6 +24,8 @@ pub struct Stats {
     pub copies_skipped: u64,
     /// Broadcasts that another worker or process did not take because its queue was full.
     pub handovers_dropped: u64,
+    /// What came as broadcasts from elsewhere and made no sense.
+    pub handovers_refused: u64,
     /// Failures by kind: those of [`wire::Failure::name`], of [`net::errors::ErrorKind::name`], and
     /// `handshake_timeout`.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
@@ -73,7 +75,7 @@ impl Stats {
         Some(stats)
     }
 
-    fn counters(&mut self) -> [(&'static str, &mut u64); 9] {
+    fn counters(&mut self) -> [(&'static str, &mut u64); 10] {
         [
             ("connections", &mut self.connections),
             ("upgrades", &mut self.upgrades),
@@ -84,6 +86,7 @@ impl Stats {
             ("slow_dropped", &mut self.slow_dropped),
             ("copies_skipped", &mut self.copies_skipped),
             ("handovers_dropped", &mut self.handovers_dropped),
+            ("handovers_refused", &mut self.handovers_refused),
         ]
     }
 }
@@ -114,7 +117,7 @@ mod tests {
     fn lines_say_the_same() {
         let lines = sample().to_lines();
         assert_eq!(Stats::from_lines(&lines), Some(sample()));
-        assert_eq!(lines.lines().count(), 9 + 2 + 1);
+        assert_eq!(lines.lines().count(), 10 + 2 + 1);
         assert_eq!(Stats::from_lines("copies x\n"), None);
         assert_eq!(Stats::from_lines("unheard_of 1\n"), None);
     }

@@ -24,9 +24,10 @@ use wire::session::SessionRequest;
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::faults::{self, Line};
 use crate::group::{Groups, Membership};
-use crate::mailbox::{Inbox, Outbox, Parcel};
+use crate::mailbox::{Inbox, Outbox};
 use crate::mesh::Mesh;
 use crate::options::Options;
+use crate::parcel::Parcel;
 use crate::sessions::Sessions;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
@@ -71,7 +72,7 @@ pub(crate) struct Worker {
     number: usize,
     others: Vec<Outbox>,
     mesh: Mesh,
-    /// Broadcasts of other processes, for this turn.
+    /// Broadcasts of other processes and servers, for this turn.
     arrived: Vec<Parcel>,
     stats: Stats,
     rng: fastrand::Rng,
@@ -96,7 +97,7 @@ pub(crate) struct Seat {
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) inbox: Inbox,
     pub(crate) others: Vec<Outbox>,
-    /// Sockets to other processes: the first worker's.
+    /// Sockets to other processes and servers: the first worker's.
     pub(crate) peers: Vec<Socket>,
     pub(crate) faults: Option<Arc<faults::Shared>>,
 }
@@ -207,7 +208,10 @@ impl Worker {
             }
             TOKEN_INTERRUPTS => {}
             token if token < TOKEN_PEERS => self.accept((token - TOKEN_LISTENERS) as usize)?,
-            _ => self.mesh.handle_event(event, &self.poller, &mut self.buffers.input, &mut self.arrived),
+            _ => {
+                let (input, arrived) = (&mut self.buffers.input, &mut self.arrived);
+                self.stats.handovers_refused += self.mesh.handle_event(event, &self.poller, input, arrived);
+            }
         }
         Ok(())
     }

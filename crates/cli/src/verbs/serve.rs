@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
+use crew::cluster::{Cluster, Lost};
 use net::affinity;
-use net::socket::Addr;
+use net::socket::{Addr, Socket};
 use net::tls::ServerTls;
 use refserver::faults::Faults;
 use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
@@ -18,6 +19,7 @@ use results::units;
 use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 use crate::fault;
+use crate::fleet_args::NatsArgs;
 
 /// A server to measure against: every dialect over WebSocket and over requests, and HTTP
 ///
@@ -80,6 +82,14 @@ pub(crate) struct Serve {
     /// Do this wrong on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
     #[arg(long, value_name = "FAULTS", value_parser = fault::parse)]
     fault: Option<Faults>,
+    /// Share broadcasts with all servers at this NATS that do, e.g. nats://10.0.0.1:4222: docs/FLEET.md
+    #[arg(long, value_name = "URL", help_heading = "Fleet")]
+    cluster: Option<String>,
+    /// Those servers alone that are given the same name
+    #[arg(long, value_name = "NAME", default_value = "default", requires = "cluster", value_parser = crew::fleet::name, help_heading = "Fleet")]
+    cluster_name: String,
+    #[command(flatten)]
+    access: NatsArgs,
     /// Say nothing
     #[arg(short, long)]
     quiet: bool,
@@ -106,21 +116,33 @@ impl Serve {
             server.run(&stop).map_err(going_on)?;
             return Ok(Exit::Fine);
         }
+        let (cluster, outside) = self.join_cluster()?;
         let stats = if self.processes > 1 {
             // Each child is this very command again; its environment tells it what it is.
-            let family = Family::start(&options, self.processes.into(), again);
+            let family = Family::start(&options, self.processes.into(), outside, again);
             let family = family.map_err(|error| self.cannot_listen(error))?;
             self.announce(family.local_addrs());
             family.run(&stop).map_err(going_on)?
         } else {
-            let server = Server::bind(options).map_err(|error| self.cannot_listen(error))?;
+            let mut server = Server::bind(options).map_err(|error| self.cannot_listen(error))?;
+            outside.into_iter().for_each(|peer| server.share_broadcasts(peer));
             self.announce(server.local_addrs());
             server.run(&stop).map_err(going_on)?
         };
+        let lost = cluster.map(Cluster::leave).unwrap_or_default();
         if !self.quiet {
-            report(&stats);
+            report(&stats, &lost);
         }
         Ok(Exit::Fine)
+    }
+
+    /// Our end of the cluster, and a socket to it for each process; nothing without `--cluster`.
+    fn join_cluster(&self) -> Result<(Option<Cluster>, Vec<Socket>), Failure> {
+        let Some(url) = &self.cluster else { return Ok((None, Vec::new())) };
+        let say = |line: &str| eprintln!("throng: {line}");
+        let joined = Cluster::join(&self.access.at(url), &self.cluster_name, self.processes.into(), say);
+        let (cluster, sockets) = joined.map_err(|error| Failure::could_not("join the cluster", error))?;
+        Ok((Some(cluster), sockets))
     }
 
     fn cannot_listen(&self, error: io::Error) -> Failure {
@@ -198,7 +220,7 @@ fn again() -> Command {
     command
 }
 
-fn report(stats: &Stats) {
+fn report(stats: &Stats, lost: &Lost) {
     say(format_args!(
         "served {} connections, {} echoes, {} broadcasts ({} copies), {} requests",
         stats.connections, stats.echoes, stats.broadcasts, stats.copies, stats.requests
@@ -207,6 +229,18 @@ fn report(stats: &Stats) {
         say(format_args!(
             "slow clients: {} dropped, {} copies skipped",
             stats.slow_dropped, stats.copies_skipped
+        ));
+    }
+    if stats.handovers_dropped > 0 {
+        say(format_args!(
+            "broadcasts not handed over, the others being too far behind: {}",
+            stats.handovers_dropped
+        ));
+    }
+    if *lost != Lost::default() || stats.handovers_refused > 0 {
+        say(format_args!(
+            "cluster, batches of broadcasts: {} not sent, {} not received, {} not taken here, {} made no sense",
+            lost.unsent, lost.unheard, lost.undelivered, stats.handovers_refused
         ));
     }
     for (kind, count) in &stats.errors {

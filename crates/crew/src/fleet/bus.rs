@@ -34,7 +34,7 @@ pub struct Nats {
 }
 
 /// A runtime for one connection.
-pub(super) fn runtime() -> Result<Runtime, Error> {
+pub(crate) fn runtime() -> Result<Runtime, Error> {
     Builder::new_current_thread().enable_all().build().map_err(|error| Error::Start(error.to_string()))
 }
 

@@ -18,7 +18,7 @@
 
 mod agent;
 mod backlog;
-mod bus;
+pub(crate) mod bus;
 mod coordinator;
 mod courier;
 mod gather;

@@ -6,8 +6,8 @@ use net::poll::Poller;
 use super::{Buffers, Worker, faulty, token};
 use crate::connection::{Connection, Phase};
 use crate::group::Delivery;
-use crate::mailbox::Parcel;
 use crate::options::SlowPolicy;
+use crate::parcel::Parcel;
 
 /// A batch this large is sent in mid-turn, so that no turn's broadcasts grow without bound.
 const BATCH_BYTES_MAX: usize = 256 << 10;

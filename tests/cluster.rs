@@ -1,0 +1,178 @@
+//! Several reference servers as one, over a real NATS: every copy exactly once, whoever sent it; and what becomes of it when
+//! NATS goes away.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use support::client::Client;
+use support::fleet::Bus;
+use support::throng::{Outcome, Server, run, throng};
+use support::wait_until;
+use support::websocket::{TEXT, masked};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+/// A broadcast that is to be heard is heard within this; one that is not, is not.
+const SOON: Duration = Duration::from_secs(10);
+
+fn server(bus: &Bus, flags: &[&str]) -> Server {
+    Server::start(&[&["--cluster", &bus.url], flags].concat())
+}
+
+/// A broadcast of every client to all, the clients spread over the servers; fails unless every copy came once.
+fn broadcast(servers: &[&Server], path: &str, flags: &str) -> Outcome {
+    let others: Vec<String> = servers[1..].iter().map(|server| server.address.to_string()).collect();
+    let scheme = if flags.contains("--transport") { "http" } else { "ws" };
+    let url = format!("{scheme}://{}{path}", servers[0].address);
+    let mut command = throng(["broadcast", &url, "--also", &others.join(","), "--format", "json"]);
+    command.args([
+        "--clients",
+        "12",
+        "-c",
+        "6",
+        "-s",
+        "60",
+        "--drain-timeout",
+        "10s",
+        "--connect-timeout",
+        "10s",
+    ]);
+    let outcome = run(command.args(flags.split_ascii_whitespace()), RUN_MAX);
+    let counts = &outcome.json()["steps"][0]["counts"];
+    let count = |name: &str| counts[name].as_u64().unwrap_or_else(|| panic!("no {name}\n{outcome}"));
+    let found = ["sent", "expected", "received", "missing", "duplicate", "reordered"].map(count);
+    assert_eq!(found, [60, 720, 720, 0, 0, 0], "{flags}\n{outcome}");
+    outcome
+}
+
+#[test]
+fn every_copy_comes_once_in_every_dialect() {
+    let Some(bus) = Bus::start() else { return };
+    let (one, other) = (server(&bus, &["--threads", "2"]), server(&bus, &["--processes", "2"]));
+    let cases = [
+        ("/ws", "--dialect json"),
+        ("/ws", "--dialect binary"),
+        ("/cable", "--dialect actioncable"),
+        ("/socket/websocket", "--dialect phoenix"),
+        ("/sockjs", "--dialect sockjs"),
+        ("/sockjs", "--dialect sockjs --transport xhr-streaming"),
+        ("/socket.io/", "--dialect socketio"),
+        ("/socket.io/", "--dialect socketio --transport polling"),
+    ];
+    // A session of plain requests belongs to one process, which only a balancer could know.
+    let third = server(&bus, &[]);
+    for (path, flags) in cases {
+        let second = if flags.contains("--transport") { &third } else { &other };
+        broadcast(&[&one, second], path, flags);
+    }
+}
+
+#[test]
+fn messages_larger_than_nats_takes_go_in_parts() {
+    let Some(bus) = Bus::start() else { return };
+    let servers = [server(&bus, &[]), server(&bus, &[])];
+    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    let large = "large ".repeat(500_000); // NATS takes 1 MiB at once, unless it is told otherwise
+    say(&mut clients[0], &large);
+    // Both read theirs: who lets so much wait is cut off.
+    assert!(hears(&mut clients[0], &large) && hears(&mut clients[1], &large));
+    say(&mut clients[1], "small");
+    assert!(hears(&mut clients[0], "small"));
+}
+
+#[test]
+fn clusters_of_other_names_are_not_heard() {
+    let Some(bus) = Bus::start() else { return };
+    let servers = [server(&bus, &["--cluster-name", "blue"]), server(&bus, &["--cluster-name", "green"])];
+    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    say(&mut clients[0], "in blue");
+    assert!(hears(&mut clients[0], "in blue"));
+    say(&mut clients[1], "in green");
+    assert_eq!(next(&mut clients[1]), broadcast_of("in green"), "nothing of the other cluster before it");
+}
+
+#[test]
+fn without_nats_every_server_goes_on_alone_and_finds_back() {
+    let Some(mut bus) = Bus::start() else { return };
+    let servers = [server(&bus, &[]), server(&bus, &[])];
+    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    say(&mut clients[0], "before");
+    assert!(hears(&mut clients[0], "before") && hears(&mut clients[1], "before"));
+    bus.stop();
+    say(&mut clients[0], "alone");
+    assert!(hears(&mut clients[0], "alone"));
+    std::thread::sleep(Duration::from_secs(1)); // long enough for both to notice
+    bus.start_again();
+    let is_back = |clients: &mut [Client; 2]| {
+        say(&mut clients[0], "again");
+        hears_within(&mut clients[1], "again", Duration::from_millis(300))
+    };
+    assert!(wait_until(SOON, || is_back(&mut clients)), "they do not find back");
+    drop(clients);
+    for server in servers {
+        server.process.signal(Signal::TERM);
+        let ended = support::throng::finish(server.process, RUN_MAX);
+        assert_eq!(ended.stderr.matches("lost NATS").count(), 1, "said once\n{ended}");
+        assert_eq!(ended.stderr.matches("back in the cluster").count(), 1, "{ended}");
+    }
+}
+
+#[test]
+fn noise_on_the_subject_reaches_nobody() {
+    let Some(bus) = Bus::start() else { return };
+    let servers = [server(&bus, &[]), server(&bus, &[])];
+    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    let mut rng = fastrand::Rng::with_seed(9);
+    for length in [0, 1, 17, 18, 40, 5_000] {
+        let mut noise: Vec<u8> = (0..length).map(|_| rng.u8(..)).collect();
+        bus.publish("throng.cluster.default", &noise);
+        if let [form, .., ends, _, _, _, _] = &mut noise[..] {
+            (*form, *ends) = (1, 3); // whole, as far as its head goes
+            bus.publish("throng.cluster.default", &noise);
+        }
+    }
+    say(&mut clients[0], "heard");
+    assert_eq!(next(&mut clients[1]), broadcast_of("heard"));
+}
+
+#[test]
+fn a_cluster_that_is_not_there_is_said_at_the_start() {
+    let refused = run(&mut throng(["serve", "--port", "0", "--cluster", "nats://127.0.0.1:1"]), RUN_MAX);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("cannot connect to NATS at nats://127.0.0.1:1"), "{refused}");
+}
+
+fn broadcast_of(text: &str) -> String {
+    format!(r#"{{"type":"broadcast","payload":"{text}"}}"#)
+}
+
+fn say(client: &mut Client, text: &str) {
+    client.send(&masked(TEXT, broadcast_of(text).as_bytes()));
+}
+
+/// The next broadcast that a client is sent.
+fn next(client: &mut Client) -> String {
+    loop {
+        let (_, payload) = client.frame().expect("a frame");
+        let text = String::from_utf8(payload).unwrap();
+        if !text.contains("Result") {
+            return text;
+        }
+    }
+}
+
+fn hears(client: &mut Client, text: &str) -> bool {
+    hears_within(client, text, SOON)
+}
+
+fn hears_within(client: &mut Client, text: &str, within: Duration) -> bool {
+    let start = Instant::now();
+    while let Some(left) = within.checked_sub(start.elapsed()) {
+        let Some((_, payload)) = client.frame_within(left) else { return false };
+        if payload == broadcast_of(text).as_bytes() {
+            return true;
+        }
+    }
+    false
+}
