@@ -66,6 +66,7 @@ fn wrong_usage_is_named() {
         ("broadcast ws://127.0.0.1:1/ --step-size 0", "--step-size"),
         ("broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s", "1% of 20 clients is nobody"),
         ("storm ws://127.0.0.1:1/ --share 120%", "from 0% to 100%"),
+        ("storm ws://127.0.0.1:1/ --clients 10 --share 5%", "5% of 10 clients is nobody"),
         ("storm ws://127.0.0.1:1/ --share 50% --restart-command true", "cannot be used with"),
         ("saturate ws://127.0.0.1:1/ --first-rate 100 --max-rate 10", "not above --max-rate"),
         ("echo ws://127.0.0.1:1/ --scrape https://127.0.0.1/metrics", "http://127.0.0.1:9100/metrics"),

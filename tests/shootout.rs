@@ -121,11 +121,26 @@ fn everything_is_measured_ranked_and_kept() {
     let report = fs::read_to_string(arena.path("kept/report.md")).unwrap();
     assert!(report.starts_with("# A tiny suite\n"), "{report}");
     assert!(
-        report.contains("Shortened: times and counts that the suite names, and its pauses, are 0.1 of"),
+        report.contains("Shortened to 0.1 of what the suite asks for")
+            && report.contains("Shortened: duration 200ms instead of 2s."),
         "{report}"
     );
     let row = report.lines().find(|line| line.contains("sh-copy")).expect("its row");
     assert!(row.contains("| 1,234 |"), "then stands beside now: {row}");
+
+    let recap = arena.shootout(&["--recap", ".", "--format", "md"]);
+    assert_eq!(recap.code, Some(0), "{recap}");
+    assert!(
+        recap.stdout.contains("| place | target | rtt.p50 ms | × throng | then (p50_ms) | remarks |"),
+        "{recap}"
+    );
+    let row = recap.stdout.lines().find(|line| line.contains("| sh-copy |")).expect("its row");
+    assert!(row.contains(" ±") && row.contains(" | 1,234 |"), "{row}");
+    let nothing = arena.shootout(&["--recap", "targets"]);
+    assert!(
+        nothing.code == Some(2) && nothing.stderr.contains("there is no shootout in targets"),
+        "{nothing}"
+    );
 
     let again = arena.shootout(&options);
     assert!(again.code == Some(1) && again.stderr.contains("has a shootout in it already"), "{again}");
@@ -160,6 +175,30 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     fs::write(arena.path("targets/sh-copy/version"), "2.0").unwrap();
     let other = arena.shootout(&["--resume", "kept"]);
     assert!(other.code == Some(2) && other.stderr.contains("sh-copy was 1.0 and is 2.0 now"), "{other}");
+}
+
+/// The processes whose working directory is in the arena, without the dead that nobody has asked about.
+fn running_in(arena: &Arena) -> usize {
+    let within = arena.0.path().canonicalize().unwrap();
+    let runs_there = |process: &PathBuf| {
+        fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&within))
+            && fs::read(process.join("cmdline")).is_ok_and(|line| !line.is_empty())
+    };
+    fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(runs_there).count()
+}
+
+#[test]
+fn nothing_outlives_a_shootout_that_is_killed() {
+    let arena = Arena::new(SERVE);
+    fs::write(arena.path("suites/tiny.toml"), SUITE.replace("\"2s\", drain", "\"60s\", drain")).unwrap();
+    let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);
+    let mut process = Process::start(command.current_dir(arena.0.path()));
+    let measures = || arena.path("kept/echo").is_dir() && running_in(&arena) >= 4;
+    // The shootout, the guard, the server and the generator.
+    assert!(wait_until(RUN_MAX, measures), "no measurement begins");
+    process.signal(Signal::KILL);
+    process.wait(RUN_MAX).expect("it ends");
+    assert!(wait_until(RUN_MAX, || running_in(&arena) == 0), "{} processes outlive it", running_in(&arena));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod exit;
 mod exports;
 mod fault;
 mod fleet_args;
+mod outlook;
 mod output;
 mod pages;
 mod payload;

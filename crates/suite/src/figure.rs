@@ -49,7 +49,12 @@ impl Figure {
                 Some(capacity) => Some(capacity.clients as f64),
                 None => Some(kept.map_or(0.0, |step| step.clients as f64)),
             },
-            Of::Memory => run.verdict.memory_per_client.map(|line| line.slope),
+            // Too few clients to tell a slope from none are no reason to say that they cost nothing.
+            Of::Memory => run
+                .verdict
+                .memory_per_client
+                .filter(|line| line.slope_interval().low > 0.0)
+                .map(|line| line.slope),
             Of::SafeRate => {
                 let rates = run.verdict.levels.iter().filter_map(|level| level.received_per_s);
                 rates.max_by(f64::total_cmp)
@@ -87,7 +92,7 @@ impl Figure {
 }
 
 /// `1234567` as `1,234,567`.
-fn grouped(value: f64) -> String {
+pub(crate) fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::from(if value < 0.0 { "-" } else { "" });
     for (at, digit) in digits.chars().enumerate() {
@@ -110,6 +115,17 @@ mod tests {
         assert!(!rtt.more_is_better() && Figure::parse("rate", "http").unwrap().more_is_better());
         assert_eq!(Figure::parse("capacity", "broadcast").unwrap().show(12_000.0), "12,000");
         assert!(Figure::parse("rtt.p95", "idle").unwrap_err().contains("memory_per_client"));
+    }
+
+    #[test]
+    fn memory_that_does_not_show_is_not_nothing() {
+        let of = |slope| {
+            let line = stats::fit::Line { slope, intercept: 25e6, slope_se: 100.0, points: 80 };
+            let mut run = Run::default();
+            run.verdict.memory_per_client = Some(line);
+            Figure::parse("memory_per_client", "idle").unwrap().read(&run)
+        };
+        assert_eq!((of(0.0), of(150.0), of(3_000.0)), (None, None, Some(3_000.0)));
     }
 
     #[test]

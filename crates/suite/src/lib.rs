@@ -4,7 +4,8 @@
 //! guard that lets nothing outlive it ([`guard`]), and checked before it is measured ([`mod@check`]).
 //!
 //! A [`suite`] says what is measured. Its [`schedule`] is a list of cells; each is one process of throng against one
-//! fresh server ([`measure`](mod@measure)), kept in a folder ([`record`]), ranked ([`standing`]) and printed ([`summary`]).
+//! fresh server ([`measure`](mod@measure)), kept in a folder ([`record`]), ranked ([`standing`], [`section`]) and printed
+//! ([`summary`]; several in short: [`recap`]).
 
 pub mod check;
 mod figure;
@@ -15,8 +16,10 @@ mod mistake;
 mod msacc;
 mod place;
 mod published;
+pub mod recap;
 pub mod record;
 pub mod schedule;
+pub mod section;
 mod server;
 pub mod setup;
 mod shelf;

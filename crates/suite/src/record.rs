@@ -170,6 +170,22 @@ impl Record {
         Ok(record)
     }
 
+    /// The folders of shootouts that this is or contains, in the order of their names.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    pub fn find(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
+        if folder.join(HEAD).is_file() {
+            return Ok(vec![folder.to_owned()]);
+        }
+        let entries = fs::read_dir(folder).map_err(|error| io_error(folder, error))?;
+        let mut below: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        below.retain(|path| path.is_dir());
+        below.sort();
+        let found: Result<Vec<_>, _> = below.iter().map(|path| Record::find(path)).collect();
+        Ok(found?.concat())
+    }
+
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -3,6 +3,7 @@
 //! The form is described in docs/SUITES.md.
 
 mod file;
+mod shorten;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use wire::DialectId;
 use crate::figure::Figure;
 use crate::manifest::{Ability, Target};
 use crate::mistake::Mistake;
+
+pub use shorten::Shortened;
 
 /// The suite that runs when none is named.
 pub const QUICK: &str = include_str!("../../../suites/quick.toml");
@@ -52,6 +55,8 @@ pub struct Scenario {
     pub unix: bool,
     /// The verb's long flags, without dashes; a flag without a value has an empty one.
     pub flags: Vec<(String, String)>,
+    /// Which of them are not as the suite asks for them.
+    pub shortened: Vec<Shortened>,
     /// What is shown, the figure that servers are ranked by first.
     pub figures: Vec<Figure>,
     /// What was published before.

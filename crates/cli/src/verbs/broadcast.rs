@@ -1,11 +1,13 @@
 //! `throng broadcast`: every message goes to every client.
 
 use clap::Args;
+use crew::Course;
 use load::{Slow, Workload};
 
 use crate::args::RunArgs;
 use crate::crowd;
 use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -39,14 +41,7 @@ impl Broadcast {
         let Self { run: args, steps, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
-        let stepping = match steps::Steps::of(steps)? {
-            steps::Steps::Single if steps.clients.is_none() => steps::Steps::Walk,
-            asked => asked,
-        };
-        let rule = match steps.rate {
-            Some(rates) => steps::rate(rates, steps.duration, DURATION_NS)?,
-            None => steps::closed(steps, &SEED)?,
-        };
+        let stepping = self.stepping()?;
         let clients_max = stepping.clients_max(steps, 0)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
@@ -58,7 +53,7 @@ impl Broadcast {
             scenario: "broadcast",
             plan,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
-            course: stepping.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?),
+            course: self.course()?,
             stop: if matches!(stepping, steps::Steps::Single) {
                 Vec::new()
             } else {
@@ -67,6 +62,29 @@ impl Broadcast {
             percentile: steps.limit_percentile,
             server_pid,
             target,
+        })
+    }
+
+    /// The steps that it takes.
+    fn course(&self) -> Result<Course, Failure> {
+        let steps = &self.steps;
+        let rule = match steps.rate {
+            Some(rates) => steps::rate(rates, steps.duration, DURATION_NS)?,
+            None => steps::closed(steps, &SEED)?,
+        };
+        Ok(self.stepping()?.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?))
+    }
+
+    /// What can be said beforehand of how long it takes.
+    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+        let outlook = Outlook::new(self.course()?, Workload::Broadcast);
+        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt))
+    }
+
+    fn stepping(&self) -> Result<steps::Steps, Failure> {
+        Ok(match steps::Steps::of(&self.steps)? {
+            steps::Steps::Single if self.steps.clients.is_none() => steps::Steps::Walk,
+            asked => asked,
         })
     }
 }

@@ -1,11 +1,13 @@
 //! `throng echo`: every message comes back to its sender.
 
 use clap::Args;
+use crew::Course;
 use load::{LoadRule, Workload};
 use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -41,13 +43,7 @@ impl Echo {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { run: args, steps, .. } = &self;
         let stepping = steps::Steps::of(steps)?;
-        let closed = steps.concurrent.is_some() || steps.sample_size.is_some();
-        let rule = if closed || (stepping.is_walk() && steps.rate.is_none() && self.interval.is_none()) {
-            steps::closed(steps, &SEED)?
-        } else {
-            self.open()?
-        };
-        let dialect = args.dialect.as_deref().unwrap_or(if closed { "json" } else { "raw" });
+        let dialect = args.dialect.as_deref().unwrap_or(if self.is_closed() { "json" } else { "raw" });
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
@@ -58,12 +54,32 @@ impl Echo {
             scenario: "echo",
             plan,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
-            course: stepping.course(steps, CLIENTS, rule)?.with_warmup(steps::warmup(steps, CLIENTS, rule)?),
+            course: self.course()?,
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile,
             server_pid,
             target,
         })
+    }
+
+    /// The steps that it takes.
+    fn course(&self) -> Result<Course, Failure> {
+        let stepping = steps::Steps::of(&self.steps)?;
+        let paces_itself = stepping.is_walk() && self.steps.rate.is_none() && self.interval.is_none();
+        let rule =
+            if self.is_closed() || paces_itself { steps::closed(&self.steps, &SEED)? } else { self.open()? };
+        let warmup = steps::warmup(&self.steps, CLIENTS, rule)?;
+        Ok(stepping.course(&self.steps, CLIENTS, rule)?.with_warmup(warmup))
+    }
+
+    /// What can be said beforehand of how long it takes.
+    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+        let outlook = Outlook::new(self.course()?, Workload::Echo);
+        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.steps.concurrent.is_some() || self.steps.sample_size.is_some()
     }
 
     fn open(&self) -> Result<LoadRule, Failure> {

@@ -11,6 +11,7 @@ use wire::HttpOptions;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
 use crate::plan;
 use crate::processes;
 use crate::rates::{self, Rates};
@@ -75,9 +76,8 @@ impl Http {
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
         self.refuse_what_http_lacks()?;
-        let connections = plan::clients("--connections", self.connections)?;
+        let course = self.course()?;
         let host = self.take_headers_of_our_own();
-        let rule = self.rule(connections)?;
         let target = self.target()?;
         let args = &self.run;
         let server_pid = request::server_pid(args, &target)?;
@@ -86,7 +86,7 @@ impl Http {
             scenario: "http",
             plan: self.plan(&target, host)?,
             shape: processes::shape(args, Some(self.connections), server_pid.is_some())?,
-            course: Course::single(connections, rule).with_warmup(self.warmup(connections, rule)),
+            course,
             stop: Vec::new(),
             percentile: PERCENTILE,
             server_pid,
@@ -116,6 +116,18 @@ impl Http {
         let unreadable =
             |error| Failure::usage("--input", format!("could not read {}: {error}", path.display()));
         fs::read(path).map(Some).map_err(unreadable)
+    }
+
+    /// The one step that it takes.
+    fn course(&self) -> Result<Course, Failure> {
+        let connections = plan::clients("--connections", self.connections)?;
+        let rule = self.rule(connections)?;
+        Ok(Course::single(connections, rule).with_warmup(self.warmup(connections, rule)))
+    }
+
+    /// What can be said beforehand of how long it takes.
+    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+        Ok(Outlook::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
     }
 
     fn rule(&self, connections: u32) -> Result<LoadRule, Failure> {

@@ -7,6 +7,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -42,16 +43,10 @@ pub(crate) struct Idle {
 impl Idle {
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
-        steps::positive("--duration", self.duration)?;
         self.run.connect_rate.get_or_insert(CONNECT_RATE_PER_S);
         let args = &self.run;
-        let clients = plan::clients("--clients", self.clients)?;
+        let course = self.course()?;
         let clients_max = Some(self.clients);
-        let rule = if self.echo {
-            LoadRule::EachClient { interval_ns: self.duration, duration_ns: self.duration }
-        } else {
-            LoadRule::Same(Load::Hold { duration_ns: self.duration })
-        };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
@@ -60,11 +55,28 @@ impl Idle {
             scenario: "idle",
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
-            course: Course::single(clients, rule),
+            course,
             stop: Vec::new(),
             percentile: PERCENTILE,
             server_pid,
             target,
         })
+    }
+
+    /// The one step that it takes.
+    fn course(&self) -> Result<Course, Failure> {
+        steps::positive("--duration", self.duration)?;
+        let rule = if self.echo {
+            LoadRule::EachClient { interval_ns: self.duration, duration_ns: self.duration }
+        } else {
+            LoadRule::Same(Load::Hold { duration_ns: self.duration })
+        };
+        Ok(Course::single(plan::clients("--clients", self.clients)?, rule))
+    }
+
+    /// What can be said beforehand of how long it takes.
+    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+        let connect_rate = self.run.connect_rate.unwrap_or(CONNECT_RATE_PER_S);
+        Ok(Outlook::new(self.course()?, Workload::Echo).connecting(Some(connect_rate)))
     }
 }

@@ -7,6 +7,7 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -53,34 +54,51 @@ impl Saturate {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let args = &self.run;
-        steps::positive("--duration", self.duration)?;
-        if !(self.first_rate > 0.0 && self.first_rate <= self.max_rate && self.max_rate <= 1e9) {
-            return Err(Failure::usage("--first-rate", "above 0, and not above --max-rate"));
-        }
-        let mut levels = self.levels.clone();
-        levels.sort_unstable();
-        levels.dedup();
-        let clients_max = levels.last().copied();
-        let levels: Vec<u32> =
-            levels.into_iter().map(|clients| plan::clients("--levels", clients)).collect::<Result<_, _>>()?;
+        let course = self.course()?;
+        let clients_max = self.levels.iter().max().copied();
         let dialect = args.dialect.as_deref().unwrap_or("json");
-        let workload = if self.echo { Workload::Echo } else { Workload::Broadcast };
+        let workload = self.workload();
         if workload == Workload::Broadcast {
             broadcast::check(dialect)?;
         }
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let sweep = Sweep::new(levels, self.first_rate, self.max_rate, self.refine);
         run::run(Request {
             args,
             scenario: "saturate",
             plan: plan::plan(args, &target, workload, dialect, clients_max)?,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
-            course: Course::sweep(sweep, self.duration),
+            course,
             stop: OVERLOAD.map(str::to_owned).to_vec(),
             percentile: PERCENTILE,
             server_pid,
             target,
         })
+    }
+
+    /// The steps that it takes.
+    fn course(&self) -> Result<Course, Failure> {
+        steps::positive("--duration", self.duration)?;
+        if !(self.first_rate > 0.0 && self.first_rate <= self.max_rate && self.max_rate <= 1e9) {
+            return Err(Failure::usage("--first-rate", "above 0, and not above --max-rate"));
+        }
+        let mut levels: Vec<u32> = self
+            .levels
+            .iter()
+            .map(|&clients| plan::clients("--levels", clients))
+            .collect::<Result<_, _>>()?;
+        levels.sort_unstable();
+        levels.dedup();
+        let sweep = Sweep::new(levels, self.first_rate, self.max_rate, self.refine);
+        Ok(Course::sweep(sweep, self.duration))
+    }
+
+    /// What can be said beforehand of how long it takes.
+    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+        Ok(Outlook::new(self.course()?, self.workload()).connecting(self.run.connect_rate))
+    }
+
+    fn workload(&self) -> Workload {
+        if self.echo { Workload::Echo } else { Workload::Broadcast }
     }
 }

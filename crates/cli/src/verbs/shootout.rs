@@ -1,8 +1,10 @@
 //! `throng shootout`: a suite over all targets that can do it, end to end.
 
 mod flags;
+mod forecast;
 mod gate;
 mod page;
+mod recap;
 mod round;
 
 use std::env;
@@ -17,8 +19,9 @@ use net::signals::Interrupts;
 use serde_json::json;
 use suite::manifest::REFERENCE_NAME;
 use suite::record::{Head, SCHEMA};
+use suite::section::{self, Section};
 use suite::suite::QUICK;
-use suite::summary::{self, Section};
+use suite::summary;
 use suite::{Record, Shelf, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
@@ -64,6 +67,9 @@ pub(crate) struct Shootout {
     /// Go on with an interrupted shootout, as it was asked for
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
     resume: Option<PathBuf>,
+    /// Measure nothing: print the newest shootout of each suite in this directory again, in short
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
+    recap: Option<PathBuf>,
     /// The folder with the targets [default: targets, here or above]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
@@ -88,6 +94,10 @@ fn scale(text: &str) -> Result<f64, String> {
 impl Shootout {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if let Some(folder) = &self.recap {
+            print(&recap::tables(folder, self.format)?)?;
+            return Ok(Exit::Fine);
+        }
         let interrupts =
             Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
         let is_interrupted = || interrupts.count() > 0;
@@ -99,13 +109,15 @@ impl Shootout {
         if !is_interrupted() {
             round::run_all(&suite, &mut record, &selected, &tools)?;
         }
-        let sections = summary::sections(&suite, &record).map_err(could_not_read)?;
+        let sections = section::sections(&suite, &record).map_err(could_not_read)?;
         let report =
             record.write_report(&summary::markdown(&suite, &record, &sections)).map_err(could_not_keep)?;
         print(&match self.format {
             Format::Text => summary::text(&suite, &record, &sections),
             Format::Md => summary::markdown(&suite, &record, &sections),
-            Format::Json => as_json(&record, &sections),
+            Format::Json => {
+                serde_json::to_string_pretty(&as_json(&record, &sections)).expect("plain data") + "\n"
+            }
         })?;
         eprintln!("\nKept in {}, with {} of the tables.", record.folder().display(), report.display());
         let page = page::write(&record, &sections);
@@ -131,6 +143,8 @@ impl Shootout {
         }
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let wanted = wanted(&suite, &shelf, self.targets.as_deref())?;
+        let repeats = self.repeats.unwrap_or(suite.repeats);
+        forecast::tell(&suite, &wanted, repeats)?;
         let started = Timestamp::now();
         let folder = self.out.clone().unwrap_or_else(|| {
             let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
@@ -146,7 +160,7 @@ impl Shootout {
             text: suite.text.clone(),
             suites_folder: path.parent().unwrap_or(Path::new("")).to_owned(),
             scale,
-            repeats: self.repeats.unwrap_or(suite.repeats),
+            repeats,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
             pin: self.pin.clone(),
             server_pin: self.server_pin.clone(),
@@ -163,8 +177,7 @@ impl Shootout {
     fn resumed(&self, folder: &Path, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
         let record = Record::open(folder).map_err(|error| Failure::usage("--resume", error))?;
         let head = &record.head;
-        let path = head.suites_folder.join(format!("{}.toml", head.suite));
-        let suite = read_suite(&path, &head.text, head.scale)?;
+        let suite = read_suite(&suite_path(head), &head.text, head.scale)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
         let mut wanted = Vec::new();
@@ -214,6 +227,11 @@ fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, Failure> {
     Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))
 }
 
+/// Where the suite of a shootout was.
+fn suite_path(head: &Head) -> PathBuf {
+    head.suites_folder.join(format!("{}.toml", head.suite))
+}
+
 /// The targets to be measured, each once: those that were asked for, or that the suite names, or that can do any of its
 /// scenarios; and the reference server.
 fn wanted<'a>(suite: &Suite, shelf: &'a Shelf, asked: Option<&[String]>) -> Result<Vec<&'a Target>, Failure> {
@@ -251,7 +269,7 @@ fn machine() -> Vec<(String, String)> {
     facts
 }
 
-fn as_json(record: &Record, sections: &[Section]) -> String {
+fn as_json(record: &Record, sections: &[Section]) -> serde_json::Value {
     let sections = sections.iter().map(|section| {
         let standings = section.standings.iter().map(|standing| {
             json!({
@@ -270,8 +288,7 @@ fn as_json(record: &Record, sections: &[Section]) -> String {
             "standings": standings.collect::<Vec<_>>(),
         })
     });
-    let whole = json!({ "shootout": record.head, "cells": record.entries, "scenarios": sections.collect::<Vec<_>>() });
-    serde_json::to_string_pretty(&whole).expect("plain data") + "\n"
+    json!({ "shootout": record.head, "cells": record.entries, "scenarios": sections.collect::<Vec<_>>() })
 }
 
 fn could_not_keep(error: suite::record::RecordError) -> Failure {

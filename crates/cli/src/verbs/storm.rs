@@ -7,9 +7,10 @@ use results::units;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
 use crate::processes;
-use crate::restarts::Restarts;
 use crate::request::{self, Request};
+use crate::restarts::Restarts;
 use crate::run;
 use crate::verbs::steps;
 use crate::{plan, target};
@@ -54,23 +55,9 @@ pub(crate) struct Storm {
 impl Storm {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        steps::positive("--duration", self.duration)?;
-        steps::positive("--interval", self.interval)?;
-        if !(0.0..=1.0).contains(&self.share) {
-            return Err(Failure::usage("--share", "from 0% to 100%"));
-        }
         let args = &self.run;
-        let clients = plan::clients("--clients", self.clients)?;
+        let course = self.course()?;
         let clients_max = Some(self.clients);
-        let share = if self.restart_commands.is_empty() { self.share } else { 0.0 };
-        let stay = (f64::from(clients) * (1.0 - share)).max(1.0);
-        let storm = load::Storm {
-            rate_per_s: stay * 1e9 / self.interval as f64,
-            lead_ns: self.lead,
-            duration_ns: self.duration,
-            share,
-            window_ns: self.window,
-        };
         let dialect = args.dialect.as_deref().unwrap_or("raw");
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
@@ -80,12 +67,42 @@ impl Storm {
             scenario: "storm",
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
-            course: Course::single(clients, LoadRule::Same(Load::Storm(storm))),
+            course,
             stop: Vec::new(),
             percentile: PERCENTILE,
             server_pid,
             target,
         };
         run::run_restarting(request, restarts)
+    }
+
+    /// The one step that it takes.
+    fn course(&self) -> Result<Course, Failure> {
+        steps::positive("--duration", self.duration)?;
+        steps::positive("--interval", self.interval)?;
+        if !(0.0..=1.0).contains(&self.share) {
+            return Err(Failure::usage("--share", "from 0% to 100%"));
+        }
+        let clients = plan::clients("--clients", self.clients)?;
+        let share = if self.restart_commands.is_empty() { self.share } else { 0.0 };
+        if self.restart_commands.is_empty() && share * f64::from(clients) < 1.0 {
+            let problem =
+                format!("{}% of {clients} clients is nobody; ask for a larger share", 100.0 * share);
+            return Err(Failure::usage("--share", problem));
+        }
+        let stay = (f64::from(clients) * (1.0 - share)).max(1.0);
+        let storm = load::Storm {
+            rate_per_s: stay * 1e9 / self.interval as f64,
+            lead_ns: self.lead,
+            duration_ns: self.duration,
+            share,
+            window_ns: self.window,
+        };
+        Ok(Course::single(clients, LoadRule::Same(Load::Storm(storm))))
+    }
+
+    /// What can be said beforehand of how long it takes.
+    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+        Ok(Outlook::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
     }
 }

@@ -28,13 +28,17 @@ pub(super) fn check(url: &str, dialect: DialectId, target: &Target) -> Result<()
     }
     let route = Route { url, socket: None, dialect, options: &target.speech, payload: Payload::default() };
     if target.can(Ability::Broadcast) && dialect.can_broadcast() {
-        broadcast(&route).map_err(|why| format!("broadcast: {why}"))?;
+        broadcast(&route, target.can(Ability::Echo)).map_err(|why| format!("broadcast: {why}"))?;
     }
     Ok(())
 }
 
 fn echo(route: &Route<'_>) -> Result<(), String> {
-    let mut visitor = Visitor::arrive(route, 0, ANSWER_MAX)?;
+    Visitor::arrive(route, 0, ANSWER_MAX).and_then(|mut visitor| hear_echo(&mut visitor, route))
+}
+
+/// Sends one message and waits until it is back.
+fn hear_echo(visitor: &mut Visitor, route: &Route<'_>) -> Result<(), String> {
     visitor.send(Kind::Echo, 1);
     let deadline = Instant::now() + ANSWER_MAX;
     loop {
@@ -60,9 +64,14 @@ struct Heard {
 }
 
 /// Each client sends one message; each of them comes to every client exactly once, its result to the sender alone.
-fn broadcast(route: &Route<'_>) -> Result<(), String> {
+fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
     let arrive = |number| Visitor::arrive(route, number as u32, ANSWER_MAX);
     let mut visitors = (0..CLIENTS).map(arrive).collect::<Result<Vec<_>, _>>()?;
+    if can_echo {
+        // A server may take a client for one of all only after it has said that the connection is open. Who has answered
+        // a message knows its sender.
+        visitors.iter_mut().try_for_each(|visitor| hear_echo(visitor, route))?;
+    }
     let expected: Vec<Heard> = (0..CLIENTS)
         .map(|number| {
             let mut results = [0; CLIENTS];

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use results::Unit;
 use results::units;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::shorten::{Shortened, shorten};
 use super::{CheckFlags, Published, Scenario, Suite};
 use crate::figure::Figure;
 use crate::manifest::{Ability, dialect, flag_value};
@@ -50,7 +52,7 @@ struct FilePublished {
     file: String,
     #[serde(default)]
     rows: BTreeMap<String, String>,
-    column: String,
+    column: Spanned<String>,
     #[serde(default)]
     names: BTreeMap<String, String>,
 }
@@ -132,16 +134,16 @@ fn scenario(
             ));
         }
     }
-    let is_shortened = |name: &str| file.shortened.iter().any(|shortened| shortened.get_ref() == name);
-    let flags: Vec<(String, String)> = file
-        .flags
-        .iter()
-        .map(|(name, value)| {
-            let value = flag_value(value);
-            let value = if is_shortened(name.get_ref()) { shorten(&value, scale) } else { value };
-            (name.get_ref().clone(), value)
-        })
-        .collect();
+    let mut flags: Vec<(String, String)> =
+        file.flags.iter().map(|(name, value)| (name.get_ref().clone(), flag_value(value))).collect();
+    let mut shortened = Vec::new();
+    for (flag, value) in &mut flags {
+        let to = shorten(value, scale);
+        if to != *value && file.shortened.iter().any(|name| name.get_ref() == flag) {
+            let from = std::mem::replace(value, to.clone());
+            shortened.push(Shortened { flag: flag.clone(), from, to });
+        }
+    }
     check_flags(verb, &flags).map_err(|mistake| {
         let key = file.flags.keys().find(|name| mistake.flag.as_ref() == Some(name.get_ref()));
         let place = key.map_or(file.verb.span(), Spanned::span);
@@ -155,6 +157,9 @@ fn scenario(
         let help = Some("the first is what servers are ranked by, e.g. \"rtt.p95\"".to_owned());
         return Err(source.mistake(file.figures.span(), "there is no figure to show".to_owned(), help));
     }
+    if let Some(published) = &file.published {
+        check_unit(source, &published.column, &figures[0])?;
+    }
     Ok(Scenario {
         name: file.name.get_ref().clone(),
         verb: verb.clone(),
@@ -162,11 +167,12 @@ fn scenario(
         supports: file.supports.clone(),
         unix: file.supports.contains(&Ability::Unix),
         flags,
+        shortened,
         figures,
         published: file.published.as_ref().map(|published| Published {
             file: source.path.parent().unwrap_or(Path::new("")).join(&published.file),
             rows: published.rows.clone().into_iter().collect(),
-            column: published.column.clone(),
+            column: published.column.get_ref().clone(),
             names: published.names.clone().into_iter().collect(),
         }),
     })
@@ -188,23 +194,29 @@ fn figure(source: &Source<'_>, name: &Spanned<String>, verb: &str) -> Result<Fig
     })
 }
 
+/// "Then" and "now" stand side by side: the published column must be in the unit of the first figure, which the end of
+/// its name says.
+fn check_unit(source: &Source<'_>, column: &Spanned<String>, figure: &Figure) -> Result<(), Mistake> {
+    let endings = [
+        ("_ms", Unit::Ms),
+        ("_per_s", Unit::PerSecond),
+        ("_bytes", Unit::Bytes),
+        ("_percent", Unit::Percent),
+    ];
+    let ending = endings.iter().find(|(ending, _)| column.get_ref().ends_with(ending));
+    let unit = ending.map_or(Unit::Count, |(_, unit)| *unit);
+    if unit == figure.unit() {
+        return Ok(());
+    }
+    let wanted = endings.iter().find(|(_, unit)| *unit == figure.unit());
+    let wanted = wanted.map_or("no unit".to_owned(), |(ending, _)| ending.to_string());
+    let message = format!("{:?} is not in the unit of {}", column.get_ref(), figure.name);
+    Err(source.mistake(column.span(), message, Some(format!("its name would end with {wanted}"))))
+}
+
 fn time(source: &Source<'_>, text: &Spanned<String>) -> Result<Duration, Mistake> {
     let ns = units::duration_ns(text.get_ref());
     ns.map(Duration::from_nanos).map_err(|error| source.mistake(text.span(), error.to_string(), None))
-}
-
-/// A time or a number, as a flag writes it, multiplied. Nothing becomes 0.
-fn shorten(value: &str, scale: f64) -> String {
-    let shortened = |number: f64| ((number * scale).round() as u64).max(1);
-    // A bare number is a count, even 0; `5m` are minutes, and no millions.
-    if let Ok(count) = value.parse::<u64>() {
-        return shortened(count as f64).to_string();
-    }
-    match (units::duration_ns(value), units::count(value)) {
-        (Ok(ns), _) => format!("{}ms", shortened(ns as f64 / 1e6)),
-        (_, Ok(count)) => shortened(count as f64).to_string(),
-        _ => value.to_owned(), // the command line says what is wrong with it
-    }
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {

@@ -56,8 +56,14 @@ fn mistake(of: &str, to: &str) -> (String, String) {
 fn scale_shortens_what_the_suite_names() {
     let suite = parse(GOOD, 0.01).unwrap();
     assert_eq!((suite.name.as_str(), suite.cooldown), ("mine", Duration::from_millis(100)));
-    let flags = [("clients", "10"), ("duration", "3000ms"), ("interval", "1s"), ("text", "")];
+    let flags = [("clients", "10"), ("duration", "3s"), ("interval", "1s"), ("text", "")];
     assert_eq!(suite.scenarios[0].flags, flags.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let said: Vec<String> = suite.scenarios[0].shortened.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["clients 10 instead of 1000", "duration 3s instead of 5m"]);
+    assert!(
+        suite.scenarios[1].shortened.is_empty()
+            && parse(GOOD, 1.0).unwrap().scenarios[0].shortened.is_empty()
+    );
     let tiny = parse(GOOD, 0.0001).unwrap();
     assert_eq!(tiny.scenarios[0].flags[0].1, "1", "nothing becomes 0");
     assert!(!suite.scenarios[0].unix && suite.scenarios[1].unix);
@@ -78,6 +84,12 @@ fn mistakes_are_underlined() {
         ("\"10s\"", "10", "invalid type: integer `10`", "10"),
         ("name = \"http\"", "name = \"echo\"", "there are two scenarios \"echo\"", "\"echo\""),
         ("name = \"http\"", "name = \"../http\"", "\"../http\" is no name for a scenario", "\"../http\""),
+        (
+            "[[scenario]]\nname = \"http\"",
+            "[scenario.published]\nfile = \"then.csv\"\ncolumn = \"p95_s\"\n[[scenario]]\nname = \"http\"",
+            "\"p95_s\" is not in the unit of rtt.p95",
+            "\"p95_s\"",
+        ),
         ("title", "titel", "unknown field `titel`", "titel"),
     ] {
         let found = mistake(of, to);

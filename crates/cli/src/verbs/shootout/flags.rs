@@ -1,13 +1,31 @@
 //! A scenario's verb and flags, checked by the command line's own definition: there is no second one.
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Command, CommandFactory};
+use clap::{Command, CommandFactory, Parser};
+use suite::Scenario;
 use suite::suite::FlagMistake;
 
-use crate::Cli;
+use crate::exit::Failure;
+use crate::outlook::Outlook;
+use crate::{Cli, Verb};
 
 /// A flag that only those verbs have that load a server.
 const OF_LOAD_VERBS: &str = "server-pid";
+
+/// How long a scenario takes with one server, as far as its flags tell.
+pub(super) fn outlook(scenario: &Scenario) -> Result<Outlook, Failure> {
+    let cli =
+        Cli::try_parse_from(command_line(&scenario.verb, &scenario.flags)).expect("checked with the suite");
+    match cli.verb {
+        Verb::Echo(echo) => echo.outlook(),
+        Verb::Broadcast(broadcast) => broadcast.outlook(),
+        Verb::Saturate(saturate) => saturate.outlook(),
+        Verb::Http(http) => http.outlook(),
+        Verb::Idle(idle) => idle.outlook(),
+        Verb::Storm(storm) => storm.outlook(),
+        _ => unreachable!("the verbs of scenarios load a server"),
+    }
+}
 
 /// What a scenario's flags look like on a command line.
 pub(super) fn words(flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
@@ -38,11 +56,15 @@ pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMi
             help: Some(format!("its flags are {}", known.join(", "))),
         });
     }
-    let given = ["throng".to_owned(), verb.to_owned(), "ws://127.0.0.1:9/".to_owned()];
-    match cli.clone().try_get_matches_from(given.into_iter().chain(words(flags))) {
+    match cli.clone().try_get_matches_from(command_line(verb, flags)) {
         Ok(_) => Ok(()),
         Err(error) => Err(mistake(&error, flags)),
     }
+}
+
+/// The scenario as it would be typed, against a server that is not asked.
+fn command_line<'a>(verb: &str, flags: &'a [(String, String)]) -> impl Iterator<Item = String> + use<'a> {
+    ["throng".to_owned(), verb.to_owned(), "ws://127.0.0.1:9/".to_owned()].into_iter().chain(words(flags))
 }
 
 fn loads(command: &Command) -> bool {

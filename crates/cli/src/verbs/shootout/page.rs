@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use report::{Page, Published};
 use results::Run;
 use suite::record::{Record, RecordError};
-use suite::summary::Section;
+use suite::section::Section;
 
 use crate::output;
 

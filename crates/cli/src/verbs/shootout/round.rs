@@ -10,7 +10,7 @@ use results::Run;
 use suite::schedule::{self, Cell};
 use suite::{Figure, Record, Scenario, Server, Suite, Target, Tools, Trouble, measure};
 
-use super::{could_not_keep, flags};
+use super::{could_not_keep, flags, forecast};
 use crate::exit::Failure;
 
 /// How often the spinner turns, and a pause looks for an interruption.
@@ -111,7 +111,9 @@ fn arguments(
 fn told(figure: &Figure, outcome: &Result<Run, Trouble>) -> String {
     match outcome {
         Ok(run) => match figure.read(run) {
-            Some(value) => format!("{} {} {}", figure.name, figure.show(value), figure.unit().name()),
+            Some(value) => format!("{} {} {}", figure.name, figure.show(value), figure.unit().name())
+                .trim_end()
+                .to_owned(),
             None => format!("{} was not measured", figure.name),
         },
         Err(trouble) => trouble.to_string(),
@@ -142,9 +144,5 @@ fn time_left(elapsed: Duration, done: usize, all: usize) -> String {
     if done == 0 {
         return String::new();
     }
-    let left = elapsed.mul_f64((all - done) as f64 / done as f64);
-    match left.as_secs() {
-        seconds if seconds < 90 => format!(" · {seconds} s left"),
-        seconds => format!(" · {} min left", (seconds + 30) / 60),
-    }
+    format!(" · {} left", forecast::about(elapsed.mul_f64((all - done) as f64 / done as f64)))
 }

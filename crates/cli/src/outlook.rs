@@ -1,0 +1,121 @@
+//! How long a run will take, as far as it can be said beforehand.
+
+use std::time::Duration;
+
+use crew::Course;
+use load::{Load, Until, Workload};
+
+/// A forecast supposes a server that delivers so many messages a second, and is overloaded by more.
+const DELIVERIES_PER_S: f64 = 100_000.0;
+/// And that accepts so many connections a second.
+const CONNECTIONS_PER_S: f64 = 10_000.0;
+/// What a step takes besides its load: its clients are gathered before it, and what is under way after it.
+const STEP_S: f64 = 1.0;
+/// No course is longer; what is beyond it is not worth waiting for.
+const STEPS_MAX: usize = 10_000;
+
+/// What a verb is about to do.
+pub(crate) struct Outlook {
+    course: Course,
+    workload: Workload,
+    connections_per_s: f64,
+    /// A closed loop ends its walk when a round trip takes longer.
+    limit_s: f64,
+}
+
+impl Outlook {
+    /// These steps of that workload, connecting as fast as the server allows.
+    pub(crate) fn new(course: Course, workload: Workload) -> Self {
+        Self { course, workload, connections_per_s: CONNECTIONS_PER_S, limit_s: f64::INFINITY }
+    }
+
+    /// The same with a pace of connecting, if there is one.
+    pub(crate) fn connecting(self, per_s: Option<f64>) -> Self {
+        Self { connections_per_s: per_s.unwrap_or(self.connections_per_s), ..self }
+    }
+
+    /// The same with a limit of the round trip.
+    pub(crate) fn up_to(self, limit_ns: u64) -> Self {
+        Self { limit_s: limit_ns as f64 / 1e9, ..self }
+    }
+
+    /// How long it takes against the supposed server. A real one may be ten times as fast, or as slow.
+    pub(crate) fn forecast(mut self) -> Duration {
+        let (mut all_s, mut connected) = (0.0, 0);
+        for _ in 0..STEPS_MAX {
+            let Some(order) = self.course.poll() else { break };
+            let new = order.clients.saturating_sub(connected);
+            connected = order.clients;
+            let copies = if self.workload == Workload::Broadcast { f64::from(order.clients) } else { 1.0 };
+            let (load_s, passes) = self.load(order.load, copies);
+            all_s += f64::from(new) / self.connections_per_s + load_s + STEP_S;
+            self.course.handle(&order, passes);
+        }
+        Duration::from_secs_f64(all_s)
+    }
+
+    /// How long a load takes, and whether the supposed server bears it.
+    fn load(&self, load: Load, copies: f64) -> (f64, bool) {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        match load {
+            Load::Open { schedule, duration_ns } => {
+                let bears = schedule.mean_per_s(duration_ns) * copies <= DELIVERIES_PER_S;
+                (seconds(duration_ns), bears)
+            }
+            Load::Storm(storm) => (seconds(storm.lead_ns + storm.duration_ns), true),
+            Load::Hold { duration_ns } => (seconds(duration_ns), true),
+            Load::Closed { concurrency, until, .. } => {
+                let bears = f64::from(concurrency) * copies / DELIVERIES_PER_S <= self.limit_s;
+                let load_s = match until {
+                    Until::Samples(samples) => samples as f64 * copies / DELIVERIES_PER_S,
+                    Until::Elapsed { duration_ns } => seconds(duration_ns),
+                };
+                (load_s, bears)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crew::Sweep;
+    use load::LoadRule;
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn seconds(outlook: Outlook) -> f64 {
+        outlook.forecast().as_secs_f64()
+    }
+
+    #[test]
+    fn a_step_takes_its_time_and_its_clients_time_to_connect() {
+        let rule = LoadRule::Same(Load::Hold { duration_ns: 30 * S });
+        let course = || Course::single(20_000, rule);
+        assert_eq!(seconds(Outlook::new(course(), Workload::Echo)), 2.0 + 30.0 + STEP_S);
+        let paced = Outlook::new(course(), Workload::Echo).connecting(Some(200.0));
+        assert_eq!(seconds(paced), 100.0 + 30.0 + STEP_S);
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_limit() {
+        let load = Load::Closed { concurrency: 4, per_client: 1, until: Until::Samples(100) };
+        let walk =
+            || Outlook::new(Course::walk(1_000, 1_000, Some(40), LoadRule::Same(load)), Workload::Broadcast);
+        // Four copies to 13,000 clients are more than the server delivers in half a second.
+        let steps = 13.0;
+        let expected = steps * (0.1 + STEP_S) + steps * (steps + 1.0) / 2.0;
+        assert!((seconds(walk().up_to(S / 2)) - expected).abs() < 1e-6);
+        assert!(seconds(walk()) > 800.0, "without a limit it takes all its steps");
+    }
+
+    #[test]
+    fn a_sweep_ends_each_level_at_overload() {
+        let sweep = Sweep::new(vec![100], 250.0, 1e6, 1);
+        // 250, 500, 1,000 and 2,000 a second, of which the last is too much, and one between.
+        let expected = 0.01 + 5.0 * (2.0 + STEP_S);
+        let found = seconds(Outlook::new(Course::sweep(sweep, 2 * S), Workload::Broadcast));
+        assert!((found - expected).abs() < 1e-6, "{found}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Finished shootouts, printed again in short.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use suite::recap::{self, Finished};
+use suite::{Record, section};
+
+use super::{as_json, could_not_read, read_suite, suite_path};
+use crate::exit::Failure;
+use crate::verbs::targets::Format;
+
+/// The newest shootout of each suite in a folder, in the order of the suites' names.
+pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
+    let refused = |error| Failure::usage("--recap", error);
+    let mut newest: BTreeMap<String, Record> = BTreeMap::new();
+    for found in Record::find(folder).map_err(refused)? {
+        let record = Record::open(&found).map_err(refused)?;
+        let suite = record.head.suite.clone();
+        if newest.get(&suite).is_none_or(|known| known.head.started < record.head.started) {
+            newest.insert(suite, record);
+        }
+    }
+    if newest.is_empty() {
+        return Err(refused_empty(folder));
+    }
+    let finished = newest.into_values().map(finished).collect::<Result<Vec<_>, _>>()?;
+    Ok(match format {
+        Format::Text => recap::text(&finished),
+        Format::Md => {
+            let written_by = format!("throng shootout --recap {} --format md", folder.display());
+            recap::markdown(&finished, &written_by)
+        }
+        Format::Json => {
+            let all: Vec<_> = finished.iter().map(|one| as_json(&one.record, &one.sections)).collect();
+            serde_json::to_string_pretty(&all).expect("plain data") + "\n"
+        }
+    })
+}
+
+fn finished(record: Record) -> Result<Finished, Failure> {
+    let head = &record.head;
+    let suite = read_suite(&suite_path(head), &head.text, head.scale)?;
+    let sections = section::sections(&suite, &record).map_err(could_not_read)?;
+    Ok(Finished { suite, record, sections })
+}
+
+fn refused_empty(folder: &Path) -> Failure {
+    let problem =
+        format!("there is no shootout in {}: throng shootout --out makes such folders", folder.display());
+    Failure::usage("--recap", problem)
+}

@@ -1,0 +1,94 @@
+//! Finished shootouts in short, on one page: for each scenario one ranked table, "now" beside "then".
+
+use std::fmt::Write;
+
+use crate::manifest::REFERENCE_NAME;
+use crate::record::Record;
+use crate::section::{Section, main_figure, share, with_unit};
+use crate::suite::Suite;
+use crate::summary;
+use crate::table::Table;
+
+/// One finished shootout.
+pub struct Finished {
+    /// Its suite.
+    pub suite: Suite,
+    /// What it left.
+    pub record: Record,
+    /// The outcome of each of its scenarios.
+    pub sections: Vec<Section>,
+}
+
+/// The page in Markdown. `written_by`: the command line that wrote it.
+pub fn markdown(finished: &[Finished], written_by: &str) -> String {
+    let mut text = format!(
+        "# Results: then and now\n\nWritten by `{written_by}` from results files, each with its command line, its versions \
+         and its histograms. \"Now\" was measured as said below; \"then\" is what the benchmark that the suite is \
+         modelled on published, on its own machine: a change of order means something, a quotient of figures does not. \
+         `throng shootout SUITE` makes such tables anywhere.\n"
+    );
+    for Finished { suite, record, sections } in finished {
+        let _ = write!(text, "\n## {}\n\n", suite.title);
+        summary::facts(record).iter().for_each(|fact| text.push_str(&format!("- {fact}\n")));
+        let _ = writeln!(text, "- All figures: `{}`", record.folder().join("report.md").display());
+        for section in sections {
+            let _ = write!(text, "\n### {}: {}\n\n", suite.name, section.name);
+            summary::shortened(section).iter().for_each(|line| text.push_str(&format!("{line}\n\n")));
+            text.push_str(&table(section).markdown());
+        }
+        left_out(record).iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+    }
+    text
+}
+
+/// The same tables for a terminal.
+pub fn text(finished: &[Finished]) -> String {
+    let mut text = String::new();
+    for Finished { suite, record, sections } in finished {
+        let _ = writeln!(text, "{}: {}", suite.name, suite.title);
+        summary::facts(record).iter().for_each(|fact| text.push_str(&format!("{fact}\n")));
+        for section in sections {
+            let _ = write!(text, "\n{}\n{}", section.name, table(section).text());
+        }
+        left_out(record).iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+        text.push('\n');
+    }
+    text
+}
+
+fn table(section: &Section) -> Table {
+    let now = with_unit(&section.figure);
+    let then = section.then_column.as_ref().map(|column| format!("then ({column})"));
+    let mut head = vec!["place", "target", &now];
+    let multiple = format!("× {REFERENCE_NAME}");
+    head.push(&multiple);
+    head.extend(then.as_deref());
+    head.push("remarks");
+    let mut table = Table::new(&head, 2..head.len() - 1);
+    for (standing, remarks) in section.standings.iter().zip(&section.remarks) {
+        let mut row = vec![
+            standing.place.map_or(String::new(), |place| place.to_string()),
+            standing.target.clone(),
+            main_figure(&section.figure, standing),
+            share(standing),
+        ];
+        if then.is_some() {
+            let published = section.then.get(&standing.target);
+            row.push(published.map_or(String::new(), |value| section.figure.show(*value)));
+        }
+        row.push(remarks.clone());
+        table.row(row);
+    }
+    table
+}
+
+/// Who was not measured, in a line: why is in the record.
+fn left_out(record: &Record) -> Option<String> {
+    let named = record.head.receipts.iter().filter_map(|receipt| {
+        let trouble = receipt.trouble.as_ref()?;
+        Some(format!("{} ({})", receipt.target, trouble.stage.name()))
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty())
+        .then(|| format!("Not measured, and at which stage that was found: {}.", named.join(", ")))
+}

@@ -1,0 +1,233 @@
+//! The outcome of one scenario: who is ahead, by how much, and whether that can be believed.
+
+use std::collections::BTreeMap;
+
+use results::{Bottleneck, Run, Step};
+
+use crate::figure::{Figure, grouped};
+use crate::manifest::REFERENCE_NAME;
+use crate::msacc;
+use crate::published;
+use crate::record::{Record, RecordError};
+use crate::standing::{Standing, standings};
+use crate::suite::{Scenario, Shortened, Suite};
+use crate::table::Table;
+
+/// One scenario's outcome.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The scenario's name.
+    pub name: String,
+    /// A command line that measured it, with URL and process left out.
+    pub command: String,
+    /// Which of its flags are not as the suite asks for them.
+    pub shortened: Vec<Shortened>,
+    /// The figure that servers are ranked by.
+    pub figure: Figure,
+    /// Who is ahead.
+    pub standings: Vec<Standing>,
+    /// What speaks against each of their figures, or why there is none.
+    pub remarks: Vec<String>,
+    /// The same, with everything else.
+    pub table: Table,
+    /// What the threads of Erlang's virtual machine did, for each target that tells: of its last round.
+    pub msacc: Vec<(String, Table)>,
+    /// What was published of each target, in the figure's unit; empty when nothing was.
+    pub then: BTreeMap<String, f64>,
+    /// What the published figure is called where it was published.
+    pub then_column: Option<String>,
+    /// Why published figures are missing.
+    pub remark: Option<String>,
+}
+
+/// The outcome of every scenario so far.
+///
+/// # Errors
+/// A results file cannot be read.
+pub fn sections(suite: &Suite, record: &Record) -> Result<Vec<Section>, RecordError> {
+    suite.scenarios.iter().map(|scenario| section(scenario, record)).collect()
+}
+
+/// The rounds of each target, in the order of the targets' names.
+type Runs<'a> = [(&'a str, Vec<Run>)];
+
+fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError> {
+    let of_scenario = record.entries.iter().filter(|entry| entry.scenario == scenario.name);
+    let mut names: Vec<&str> = of_scenario.clone().map(|entry| entry.target.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let runs: Vec<(&str, Vec<Run>)> =
+        names.iter().map(|name| Ok((*name, record.runs(&scenario.name, name)?))).collect::<Result<_, _>>()?;
+    let figure = scenario.figures[0].clone();
+    let values: Vec<(String, Vec<f64>)> =
+        runs.iter().map(|(name, runs)| ((*name).to_owned(), each_round(&figure, runs))).collect();
+    let standings = standings(&figure, &values, REFERENCE_NAME);
+    let then = scenario.published.as_ref().map(|published| published::read(published, &names));
+    let (then, remark) = match then {
+        Some(Ok(then)) => (Some(then), None),
+        Some(Err(why)) => (None, Some(why)),
+        None => (None, None),
+    };
+    let remarks: Vec<String> =
+        standings.iter().map(|standing| remarks(scenario, standing, of(standing, &runs), record)).collect();
+    let last_round =
+        |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
+    Ok(Section {
+        name: scenario.name.clone(),
+        command: of_scenario.clone().next().map_or(String::new(), |entry| general(&entry.command)),
+        shortened: scenario.shortened.clone(),
+        table: table(scenario, record, &runs, &standings, then.as_ref(), &remarks),
+        figure,
+        standings,
+        remarks,
+        msacc: runs.iter().filter_map(last_round).collect(),
+        then_column: then.as_ref().and(scenario.published.as_ref()).map(|published| published.column.clone()),
+        then: then.unwrap_or_default(),
+        remark,
+    })
+}
+
+/// Every figure of every target, the best first.
+fn table(
+    scenario: &Scenario,
+    record: &Record,
+    runs: &Runs<'_>,
+    standings: &[Standing],
+    then: Option<&BTreeMap<String, f64>>,
+    remarks: &[String],
+) -> Table {
+    let (first, others) = scenario.figures.split_first().expect("a scenario has a figure");
+    let has_rounds = record.head.repeats > 1;
+    let mut head = vec!["place".to_owned(), "target".to_owned(), "version".to_owned(), with_unit(first)];
+    head.extend(has_rounds.then(|| "each round".to_owned()));
+    head.push(format!("× {REFERENCE_NAME}"));
+    head.extend(others.iter().map(with_unit));
+    head.extend(then.map(|_| "then".to_owned()));
+    head.push("remarks".to_owned());
+    let mut table = Table::new(&head.iter().map(String::as_str).collect::<Vec<_>>(), 3..head.len() - 1);
+    for (standing, remarks) in standings.iter().zip(remarks) {
+        let runs = of(standing, runs);
+        let receipt = record.head.receipts.iter().find(|receipt| receipt.target == standing.target);
+        let mut row = vec![
+            standing.place.map_or(String::new(), |place| place.to_string()),
+            standing.target.clone(),
+            receipt.and_then(|receipt| receipt.version.clone()).unwrap_or_default(),
+            main_figure(first, standing),
+        ];
+        let rounds = || each_round(first, runs).iter().map(|value| first.show(*value)).collect::<Vec<_>>();
+        row.extend(has_rounds.then(|| rounds().join(" ")));
+        row.push(share(standing));
+        row.extend(others.iter().map(|figure| mean_of(figure, &each_round(figure, runs))));
+        row.extend(
+            then.map(|then| then.get(&standing.target).map_or(String::new(), |value| first.show(*value))),
+        );
+        row.push(remarks.clone());
+        table.row(row);
+    }
+    table
+}
+
+fn of<'a>(standing: &Standing, runs: &'a Runs<'_>) -> &'a [Run] {
+    runs.iter().find(|(name, _)| *name == standing.target).map_or(&[], |(_, runs)| runs)
+}
+
+fn each_round(figure: &Figure, runs: &[Run]) -> Vec<f64> {
+    runs.iter().filter_map(|run| figure.read(run)).collect()
+}
+
+pub(crate) fn with_unit(figure: &Figure) -> String {
+    match figure.unit().name() {
+        "" => figure.name.clone(),
+        unit => format!("{} {unit}", figure.name),
+    }
+}
+
+/// The mean, and what the interval adds on both sides.
+pub(crate) fn main_figure(figure: &Figure, standing: &Standing) -> String {
+    let Some(mean) = standing.mean else { return String::new() };
+    match standing.interval {
+        Some(interval) => {
+            format!("{} ±{}", figure.show(mean), figure.show((interval.high - interval.low) / 2.0))
+        }
+        None => figure.show(mean),
+    }
+}
+
+/// The multiple of the reference's figure, as precisely as it can matter.
+pub(crate) fn share(standing: &Standing) -> String {
+    match standing.share {
+        None => String::new(),
+        Some(share) if share < 0.1 => format!("{share:.4}"),
+        Some(share) if share < 100.0 => format!("{share:.2}"),
+        Some(share) => grouped(share.round()),
+    }
+}
+
+fn mean_of(figure: &Figure, values: &[f64]) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    figure.show(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// What speaks against a row's figures, or why it has none.
+fn remarks(scenario: &Scenario, standing: &Standing, runs: &[Run], record: &Record) -> String {
+    let mut remarks = Vec::new();
+    let entries = record
+        .entries
+        .iter()
+        .filter(|entry| entry.scenario == scenario.name && entry.target == standing.target);
+    let troubles: Vec<String> =
+        entries.filter_map(|entry| entry.trouble.as_ref().map(ToString::to_string)).collect();
+    if let Some(first) = troubles.first() {
+        let all = troubles.len() + runs.len();
+        remarks.push(format!("{} of {all} failed: {first}", troubles.len()));
+    }
+    if standing.mean.is_none() && !runs.is_empty() {
+        remarks.push(format!("{} could not be told", scenario.figures[0].name));
+    }
+    let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
+    let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
+    let full =
+        |run: &Run| run.steps.iter().find(|step| !step.has_passed()).is_some_and(|step| step.absent() > 0);
+    for (times, words) in [
+        (rounds(&full), "it took no more clients"),
+        (rounds(&|run| bound(run, Bottleneck::Generator)), "limited by the generator"),
+        (rounds(&|run| bound(run, Bottleneck::Machine)), "the machine was full"),
+    ] {
+        match times {
+            0 => {}
+            times if times == runs.len() => remarks.push(words.to_owned()),
+            times => remarks.push(format!("{words} in {times} of {} rounds", runs.len())),
+        }
+    }
+    // A search for the limit oversteps it; what is lost there is what ends it.
+    let within = |run: &Run| run.steps.iter().any(Step::has_passed);
+    let steps = || {
+        let counted = |run: &Run, step: &Step| !within(run) || step.has_passed();
+        runs.iter().flat_map(move |run| run.steps.iter().filter(move |step| counted(run, step)))
+    };
+    let missing: u64 = steps().map(|step| step.counts.missing).sum();
+    let errors: u64 = steps().map(|step| step.errors.total()).sum();
+    for (count, what) in [(missing, "missing"), (errors, "errors")] {
+        if count > 0 {
+            remarks.push(format!("{} {what}", grouped(count as f64)));
+        }
+    }
+    remarks.join("; ")
+}
+
+/// The command line without what differs from target to target.
+fn general(command: &[String]) -> String {
+    let mut words = vec!["throng".to_owned()];
+    let mut rest = command.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--server-pid" | "--seed" | "--format" | "--socket" | "--scrape" => drop(rest.next()),
+            "--quiet" | "--no-store" => {}
+            word if word.contains("://") => words.push("URL".to_owned()),
+            word => words.push(word.to_owned()),
+        }
+    }
+    results::command_line(&words)
+}

@@ -1,0 +1,76 @@
+//! What `--scale` does to the value of a flag.
+
+use std::fmt;
+
+use results::units;
+
+/// A flag that is not as the suite asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortened {
+    /// Its name, without dashes.
+    pub flag: String,
+    /// Its value in the suite.
+    pub from: String,
+    /// Its value in this shootout.
+    pub to: String,
+}
+
+impl fmt::Display for Shortened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} instead of {}", self.flag, self.to, self.from)
+    }
+}
+
+/// A time or a number, as a flag writes it, multiplied; of a list, that share of its entries. Nothing becomes nothing.
+pub(super) fn shorten(value: &str, scale: f64) -> String {
+    if scale == 1.0 {
+        return value.to_owned();
+    }
+    if value.contains(',') {
+        return thin_out(value, scale);
+    }
+    let shortened = |number: f64| ((number * scale).round() as u64).max(1);
+    // A bare number is a count, even 0; `5m` are minutes, and no millions.
+    if let Ok(count) = value.parse::<u64>() {
+        return shortened(count as f64).to_string();
+    }
+    match (units::duration_ns(value), units::count(value)) {
+        (Ok(ns), _) => match shortened(ns as f64 / 1e6) {
+            ms if ms.is_multiple_of(1000) => format!("{}s", ms / 1000),
+            ms => format!("{ms}ms"),
+        },
+        (_, Ok(count)) => shortened(count as f64).to_string(),
+        _ => value.to_owned(), // the command line says what is wrong with it
+    }
+}
+
+/// That share of a list's entries, evenly spread, the last among them.
+fn thin_out(list: &str, scale: f64) -> String {
+    let entries: Vec<&str> = list.split(',').collect();
+    let kept = ((entries.len() as f64 * scale).round() as usize).clamp(1, entries.len());
+    let last_of_part = |part: usize| ((part + 1) * entries.len()).div_ceil(kept) - 1;
+    (0..kept).map(|part| entries[last_of_part(part)]).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_numbers_and_lists_are_shortened_alike() {
+        for (value, scale, expected) in [
+            ("5m", 0.1, "30s"),
+            ("5s", 0.3, "1500ms"),
+            ("1ms", 0.1, "1ms"),
+            ("20k", 0.1, "2000"),
+            ("3", 0.1, "1"),
+            ("5m", 1.0, "5m"),
+            ("25,50,100,200,500,1000,2000", 1.0, "25,50,100,200,500,1000,2000"),
+            ("25,50,100,200,500,1000,2000", 0.3, "200,2000"),
+            ("25,50,100,200,500,1000,2000", 0.01, "2000"),
+            ("soon", 0.1, "soon"),
+        ] {
+            assert_eq!(shorten(value, scale), expected, "{value} at {scale}");
+        }
+    }
+}
