@@ -3,14 +3,17 @@
 
 mod support;
 
+use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
+use support::arena::Arena;
 use support::networks::{Member, Networks};
 use support::process::Process;
 use support::throng::{Outcome, finish, run, sum_of};
+use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 const THRONG: &str = env!("CARGO_BIN_EXE_throng");
@@ -66,7 +69,9 @@ fn four_networks_count_as_one() {
     // Copy k = 20 m + c is lost if k % 100 = 99, and comes twice if k % 250 = 124.
     let Some(world) = World::new(&["--fault", "drop=99%100,dup=124%250", "--threads", "1"]) else { return };
     let flags = "--clients 20 -c 1 -s 1000 --agents 4 --drain-timeout 5s";
-    let outcome = run(&mut world.load("broadcast", flags), RUN_MAX);
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("run.parquet");
+    let outcome = run(world.load("broadcast", flags).arg("--events").arg(&log), RUN_MAX);
     let step = step(&outcome);
     let count = |name: &str| step["counts"][name].as_u64().unwrap();
     assert_eq!((count("sent"), count("expected")), (1_000, 20_000), "{outcome}");
@@ -74,6 +79,35 @@ fn four_networks_count_as_one() {
     assert_eq!((count("reordered"), count("unexpected"), count("corrupt")), (0, 0, 0), "{outcome}");
     assert_eq!(step["delivery"]["count"], count("received"), "{outcome}");
     assert_eq!((&step["agents"], &step["workers"]), (&4.into(), &4.into()), "{outcome}");
+    assert_is_sum_of_agents(&step["delivery"], &log);
+}
+
+/// The merged figure is made of what each agent noted of its own clients, sample for sample.
+fn assert_is_sum_of_agents(merged: &Value, log: &Path) {
+    let mut command = Command::new(THRONG);
+    command.args(["events", "--kind", "receive", "--step", "1", "--to", "json"]).arg(log);
+    let rows = run(&mut command, RUN_MAX).stdout;
+    let mut of_agents = [const { Vec::new() }; AGENTS.len()];
+    for row in rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        // Each agent has one worker, and worker k of n has the clients k, k + n, k + 2 n, …
+        let client = row["client"].as_u64().unwrap() as usize;
+        of_agents[client % AGENTS.len()].push(row["latency_ns"].as_u64().unwrap());
+    }
+    assert!(of_agents.iter().all(|samples| samples.len() > 4_000), "each has a quarter of the clients");
+    let mut all = of_agents.concat();
+    all.sort_unstable();
+    assert_eq!(merged["count"], all.len());
+    let mean_ns = all.iter().sum::<u64>() as f64 / all.len() as f64;
+    let exact = [("min_ms", all[0] as f64), ("mean_ms", mean_ns), ("max_ms", all[all.len() - 1] as f64)];
+    for (name, ns) in exact {
+        let is_ms = merged[name].as_f64().unwrap();
+        assert!((is_ms - ns / 1e6).abs() < 2e-6, "{name}: {is_ms} merged, {ns} ns by the agents");
+    }
+    for (name, share) in [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)] {
+        let sample_ms = all[(share * all.len() as f64).ceil() as usize - 1] as f64 / 1e6;
+        let is_ms = merged[name].as_f64().unwrap();
+        assert!((is_ms - sample_ms).abs() <= 0.001 * sample_ms + 0.001, "{name}: {is_ms}, {sample_ms}");
+    }
 }
 
 #[test]
@@ -100,4 +134,64 @@ fn a_link_cut_for_ten_seconds_costs_its_agent_alone() {
     let again =
         run(&mut world.load("echo", "--clients 40 --interval 100ms --duration 1s --agents 4"), RUN_MAX);
     assert_eq!((again.code, sum_of(&again.json(), "received")), (Some(0), 400), "{again}");
+}
+
+#[test]
+#[ignore = "make test-fleet"]
+fn a_shootout_drives_servers_of_another_network() {
+    let (Some(mut networks), arena) = (Networks::new(), Arena::new(6)) else { return };
+    let [bus, target, generator] = ["bus", "target", "load"].map(|name| networks.add(name));
+    let url = format!("nats://{}:4222", bus.address);
+    let _bus = Process::start(bus.command("nats-server").args(["-a", &bus.address, "-p", "4222"]));
+    sleep(Duration::from_secs(1));
+    let targets = arena.targets();
+    let flags = ["--role", "target", "--name", "rack", "--targets-dir", &targets];
+    let _agent = Process::start(target.command(THRONG).args(["agent", "--nats", &url]).args(flags));
+    let shootout = |out: &str| {
+        let mut command = generator.command(THRONG);
+        command.args(["shootout", "tiny", "--target-agent", "rack", "--nats", &url, "--out", out]);
+        command.current_dir(arena.folder());
+        command
+    };
+    let outcome = run(&mut shootout("kept"), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for name in ["throng", "sh-copy"] {
+        assert_eq!(arena.trouble("echo", name), Value::Null, "{outcome}");
+        let results = arena.kept(&format!("echo/{name}-1.json"));
+        let at = format!("ws://{}:", target.address);
+        assert!(
+            results["target"]["url"].as_str().unwrap().starts_with(&at),
+            "the address by its route: {results}"
+        );
+        let step = &results["steps"][0];
+        assert_eq!(step["counts"]["received"], 4 * 50 * 6, "{step}");
+        assert!(
+            step["server"]["cpu_percent_mean"].is_f64() && step["server"]["rss_bytes_peak"].is_u64(),
+            "{step}"
+        );
+        assert_eq!(
+            (&results["environment"]["same_host"], &step["machine"]["same_host"]),
+            (&false.into(), &false.into())
+        );
+    }
+
+    // Cut off in mid-measurement, the one that measures says so, and the other's server is gone by its lease.
+    std::fs::rename(arena.path("kept"), arena.path("whole")).unwrap();
+    let process = Process::start(&mut shootout("kept"));
+    let listeners = || {
+        let listed = target.command("ss").args(["-Htln"]).output().expect("ss");
+        String::from_utf8_lossy(&listed.stdout).lines().count()
+    };
+    let connected = || {
+        let listed = target.command("ss").args(["-Htn", "state", "established"]).output().expect("ss");
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        listed.lines().filter(|line| line.contains(&format!(" {}:", generator.address))).count()
+    };
+    assert!(wait_until(Duration::from_secs(40), || connected() >= 4), "no load");
+    networks.cut(&target);
+    assert!(wait_until(Duration::from_secs(15), || listeners() == 0), "the server is still there");
+    networks.mend(&target);
+    let outcome = finish(process, RUN_MAX);
+    let lost = ["throng", "sh-copy"].map(|name| arena.trouble("echo", name)["reason"].to_string());
+    assert!(lost[0].contains("was lost") || lost[1].contains("was lost"), "{lost:?}\n{outcome}");
 }

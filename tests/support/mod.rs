@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(unreachable_pub, reason = "nobody can reach into a test")]
 
+pub mod arena;
 pub mod cases;
 pub mod client;
 pub mod exact;

@@ -1,5 +1,6 @@
 //! A server of `targets/`, installed, started and stopped as `throng shootout` does it.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -23,7 +24,7 @@ pub struct Unavailable(pub String);
 /// The program under test, as the guard of what it starts.
 pub fn tools() -> Tools<'static> {
     let throng = PathBuf::from(env!("CARGO_BIN_EXE_throng"));
-    Tools { throng, guard_verb: "guard", is_interrupted: &|| false }
+    Tools { throng, guard_verb: "guard", host: Ipv4Addr::LOCALHOST, is_interrupted: &|| false }
 }
 
 impl Target {
@@ -53,7 +54,7 @@ impl Target {
 
     /// Where to load it.
     pub fn url(&self) -> String {
-        self.server.url(&self.target, self.target.dialects[0])
+        self.server.place().url(&self.target, self.target.dialects[0])
     }
 
     /// Sends the manifest's signal. Panics if the server outlives its grace, or leaves a process behind.

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use crew::OnLoss;
-use crew::fleet::{Gathering, Nats, label};
+use crew::fleet::{Gathering, Nats, label, name};
 use results::units;
+
+use crate::exit::Failure;
 
 /// How to be let in by NATS.
 #[derive(Args, Clone, Debug, Default)]
@@ -44,8 +46,14 @@ pub(crate) struct FleetArgs {
     /// What becomes of the run if an agent is lost
     #[arg(long, value_enum, default_value_t = Loss::Abort, help_heading = "Fleet")]
     on_agent_loss: Loss,
+    /// The server runs under this target agent, which tells what it uses: docs/FLEET.md
+    #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Fleet")]
+    pub(crate) target_agent: Option<String>,
+    /// Where the target agent is [default: as --fleet]
+    #[arg(long, value_name = "URL", requires = "target_agent", help_heading = "Fleet")]
+    nats: Option<String>,
     #[command(flatten)]
-    nats: NatsArgs,
+    access: NatsArgs,
 }
 
 /// What becomes of a run that loses an agent.
@@ -61,13 +69,46 @@ impl FleetArgs {
     /// The agents that a run is to have, with so many threads each; `None`: it runs here.
     pub(crate) fn gathering(&self, threads: Option<u16>, clients_max: Option<u64>) -> Option<Gathering> {
         Some(Gathering {
-            nats: self.nats.at(self.fleet.as_ref()?),
+            nats: self.access.at(self.fleet.as_ref()?),
             agents: self.agents.map(usize::from),
             labels: self.labels.iter().cloned().collect(),
             wait: Duration::from_nanos(self.fleet_wait),
             threads,
             clients_max,
         })
+    }
+
+    /// The target agent's name, and where it is; `None`: the server is not under one.
+    pub(crate) fn host(&self) -> Result<Option<(&str, Nats)>, Failure> {
+        let Some(agent) = &self.target_agent else { return Ok(None) };
+        let problem = "name the NATS at which the target agent is, e.g. nats://10.0.0.1:4222";
+        let url =
+            self.nats.as_ref().or(self.fleet.as_ref()).ok_or_else(|| Failure::usage("--nats", problem))?;
+        Ok(Some((agent, self.access.at(url))))
+    }
+
+    /// How long agents are waited for.
+    pub(crate) fn wait(&self) -> Duration {
+        Duration::from_nanos(self.fleet_wait)
+    }
+
+    /// The same on the command line of another run.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |flag: &str, value: String| words.push(format!("--{flag}={value}"));
+        if let Some(url) = &self.fleet {
+            add("fleet", url.clone());
+            add("fleet-wait", format!("{}ms", self.fleet_wait / 1_000_000));
+            let loss = self.on_agent_loss.to_possible_value().expect("none is hidden");
+            add("on-agent-loss", loss.get_name().to_owned());
+        }
+        self.agents.iter().for_each(|agents| add("agents", agents.to_string()));
+        self.labels.iter().for_each(|(key, value)| add("where", format!("{key}={value}")));
+        self.target_agent.iter().for_each(|agent| add("target-agent", agent.clone()));
+        self.nats.iter().for_each(|url| add("nats", url.clone()));
+        self.access.creds.iter().for_each(|path| add("creds", path.display().to_string()));
+        self.access.nats_ca.iter().for_each(|path| add("nats-ca", path.display().to_string()));
+        words
     }
 
     /// What becomes of the run if an agent is lost.

@@ -1,8 +1,10 @@
 //! A run from its first step to its exit code.
 
+use crew::fleet::FarEyes;
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use results::TrustNote;
 
+use crate::args::RunArgs;
 use crate::custom;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
@@ -23,7 +25,7 @@ pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result
     let mut desk = Desk::new(&request)?;
     desk.live.expect(restarts);
     let Request { args, plan, shape, mut course, server_pid, target, .. } = request;
-    let watch = ServerWatch::new(server_pid);
+    let watch = watch(args, server_pid)?;
     let crew = match &fleet {
         Some(wanted) => Crew::of_fleet(&plan, wanted, args.fleet.on_loss(), watch),
         None => Crew::start(&plan, &shape, watch, child::command),
@@ -58,4 +60,11 @@ pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result
     drop(target); // the built-in server may go now
     let exit = desk.finish(&course)?;
     broken.map_or(Ok(exit), Err)
+}
+
+/// What looks at the server: here, or through its target agent.
+fn watch(args: &RunArgs, server_pid: Option<u32>) -> Result<ServerWatch, Failure> {
+    let Some((agent, nats)) = args.fleet.host()? else { return Ok(ServerWatch::new(server_pid)) };
+    let eyes = FarEyes::open(&nats, agent).map_err(|error| Failure::could_not("watch the server", error))?;
+    Ok(ServerWatch::of_agent(eyes, server_pid.is_some()))
 }

@@ -19,6 +19,7 @@ mod crew;
 pub mod fleet;
 mod frame;
 mod local;
+mod look;
 mod merge;
 mod scrape;
 mod sweep;

@@ -1,18 +1,21 @@
 //! What the server and the machine use during a step, sampled four times a second.
 
 use net::clock;
-use net::proc::{MachineCpu, ProcessTree, ThreadTotals, Usage, machine_cpu};
+use net::proc::{MachineCpu, machine_cpu};
 use results::{MachineUse, ServerUse, ThreadUse};
+
+use crate::fleet::FarEyes;
+use crate::look::{Eyes, Look, ThreadLook, Whole};
 
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
 /// Threads listed in a result: the busiest.
 const THREADS_LISTED_MAX: usize = 16;
 
-/// Watches the server's process tree, if it runs here, and the machine.
+/// Watches the server's process tree, if it runs here or under a target agent, and this machine.
 pub struct ServerWatch {
-    tree: Option<ProcessTree>,
-    cores: f64,
+    server: Option<Sight>,
+    is_here: bool,
     next_ns: u64,
     first: Option<Sample>,
     last: Option<Sample>,
@@ -21,12 +24,18 @@ pub struct ServerWatch {
     growth: Vec<(f64, f64)>,
 }
 
+/// Where the server runs.
+enum Sight {
+    Here(Eyes),
+    There(FarEyes),
+}
+
 /// One reading.
+#[derive(Clone)]
 struct Sample {
     at_ns: u64,
-    usage: Option<Usage>,
+    server: Option<Look>,
     machine: Option<MachineCpu>,
-    threads: Vec<ThreadTotals>,
 }
 
 /// What the samples of a step came to.
@@ -42,10 +51,18 @@ struct Window {
 impl ServerWatch {
     /// Watches the process `pid` and its descendants; `None`: only the machine.
     pub fn new(pid: Option<u32>) -> Self {
-        let cores = pid.map_or(0, net::affinity::cpus_of).max(1) as f64;
+        Self::with(pid.map(|pid| Sight::Here(Eyes::on(pid))), pid.is_some())
+    }
+
+    /// Watches the server of a target agent, whose machine may be this one.
+    pub fn of_agent(eyes: FarEyes, is_here: bool) -> Self {
+        Self::with(Some(Sight::There(eyes)), is_here)
+    }
+
+    fn with(server: Option<Sight>, is_here: bool) -> Self {
         Self {
-            tree: pid.map(ProcessTree::new),
-            cores,
+            server,
+            is_here,
             next_ns: 0,
             first: None,
             last: None,
@@ -54,18 +71,12 @@ impl ServerWatch {
         }
     }
 
-    /// Whether the server's process is known.
-    pub fn sees_server(&self) -> bool {
-        self.tree.is_some()
-    }
-
     /// A step's window opens.
     pub(crate) fn start(&mut self) {
         self.window = Window::default();
-        let mut sample = self.sample();
-        sample.threads = self.tree.as_mut().map(ProcessTree::threads).unwrap_or_default();
+        let sample = self.sample(true);
         self.next_ns = sample.at_ns + SAMPLE_INTERVAL_NS;
-        self.last = Some(sample.summary());
+        self.last = Some(sample.clone());
         self.first = Some(sample);
     }
 
@@ -81,68 +92,78 @@ impl ServerWatch {
             return;
         }
         self.next_ns = now_ns + SAMPLE_INTERVAL_NS;
-        let sample = self.sample();
-        if let (Some(clients), Some(usage)) = (growing, &sample.usage) {
-            self.growth.push((clients as f64, usage.rss_bytes as f64));
+        let sample = self.sample(false);
+        if let (Some(clients), Some(look)) = (growing, &sample.server) {
+            self.growth.push((clients as f64, look.rss_bytes as f64));
         }
         self.add(sample);
     }
 
     /// The server's CPU over the last interval and its memory, for the live view.
     pub(crate) fn now(&self) -> (Option<f64>, Option<u64>) {
-        let rss = self.last.as_ref().and_then(|s| s.usage.as_ref()).map(|usage| usage.rss_bytes);
+        let rss = self.last.as_ref().and_then(|last| last.server.as_ref()).map(|look| look.rss_bytes);
         (self.window.cpu_percent_now, rss)
     }
 
     /// The window closes: what the server and the machine used in it.
     pub(crate) fn finish(&mut self) -> (Option<ServerUse>, MachineUse) {
-        let mut sample = self.sample();
-        sample.threads = self.tree.as_mut().map(ProcessTree::threads).unwrap_or_default();
-        let threads = std::mem::take(&mut sample.threads);
+        let sample = self.sample(true);
         self.add(sample);
         let (first, last) = (self.first.take().expect("started"), self.last.take().expect("started"));
-        (self.server_use(&first, &last, &threads), self.machine_use(&first, &last))
+        (self.server_use(&first, &last), self.machine_use(&first, &last))
     }
 
-    fn sample(&mut self) -> Sample {
-        let usage = self.tree.as_mut().and_then(|tree| tree.sample().ok());
-        Sample { at_ns: clock::monotonic_ns(), usage, machine: machine_cpu().ok(), threads: Vec::new() }
+    /// `whole` at the ends of a window.
+    fn sample(&mut self, whole: bool) -> Sample {
+        let server = match &mut self.server {
+            Some(Sight::Here(eyes)) => eyes.look(whole),
+            Some(Sight::There(eyes)) => eyes.look(whole),
+            None => None,
+        };
+        Sample { at_ns: clock::monotonic_ns(), server, machine: machine_cpu().ok() }
     }
 
     fn add(&mut self, sample: Sample) {
         let window = &mut self.window;
-        if let Some(usage) = &sample.usage {
-            window.rss_sum += u128::from(usage.rss_bytes);
+        if let Some(look) = &sample.server {
+            window.rss_sum += u128::from(look.rss_bytes);
             window.rss_samples += 1;
-            window.rss_bytes_peak = window.rss_bytes_peak.max(usage.rss_bytes);
+            window.rss_bytes_peak = window.rss_bytes_peak.max(look.rss_bytes);
         }
         let last = self.last.as_ref().expect("started");
+        let apart_ns = match (&last.server, &sample.server) {
+            (Some(was), Some(is)) => is.at_ns.saturating_sub(was.at_ns),
+            _ => 0,
+        };
         // Below half an interval the clock tick (10 ms) would be a large part of the figure.
-        if sample.at_ns - last.at_ns >= SAMPLE_INTERVAL_NS / 2 {
+        if apart_ns >= SAMPLE_INTERVAL_NS / 2 {
             window.cpu_percent_now = cpu_percent(last, &sample);
             window.cpu_percent_peak =
                 window.cpu_percent_now.into_iter().chain(window.cpu_percent_peak).reduce(f64::max);
+        } else if sample.server.is_none() {
+            window.cpu_percent_now = None;
         }
         self.last = Some(sample);
     }
 
-    fn server_use(&self, first: &Sample, last: &Sample, threads: &[ThreadTotals]) -> Option<ServerUse> {
-        let (was, is) = (first.usage.as_ref()?, last.usage.as_ref()?);
+    fn server_use(&self, first: &Sample, last: &Sample) -> Option<ServerUse> {
+        let (was, is) = (first.server.as_ref()?, last.server.as_ref()?);
         let window = &self.window;
         let mean = cpu_percent(first, last);
-        let switches = |usage: &Usage| usage.voluntary_switches + usage.involuntary_switches;
         Some(ServerUse {
             cpu_percent_mean: mean,
             cpu_percent_peak: window.cpu_percent_peak.or(mean),
-            cores: Some(self.cores),
+            cores: Some(is.cores.into()),
             rss_bytes_mean: window.rss_sum.checked_div(window.rss_samples.into()).map(|mean| mean as u64),
             rss_bytes_peak: Some(window.rss_bytes_peak),
-            pss_bytes_peak: self.tree.as_ref().and_then(ProcessTree::pss_bytes),
+            pss_bytes_peak: is.whole.as_ref().and_then(|whole| whole.pss_bytes),
             processes: Some(is.processes.into()),
             threads: Some(is.threads.into()),
             fds: is.fds.map(u64::from),
-            context_switches: Some(switches(is).saturating_sub(switches(was))),
-            thread_use: thread_use(first, last, threads),
+            context_switches: Some(is.switches.saturating_sub(was.switches)),
+            thread_use: was.whole.as_ref().zip(is.whole.as_ref()).map_or_else(Vec::new, |(before, after)| {
+                thread_use(before, after, is.at_ns.saturating_sub(was.at_ns))
+            }),
         })
     }
 
@@ -154,32 +175,23 @@ impl ServerWatch {
         MachineUse {
             cores: net::affinity::available_cpus().ok().map(|cpus| cpus.len() as u32),
             idle_percent_mean,
-            same_host: Some(self.sees_server()),
+            same_host: Some(self.is_here),
             ..MachineUse::default()
         }
     }
 }
 
-impl Sample {
-    /// The reading without its threads, which are only wanted at the ends.
-    fn summary(&self) -> Sample {
-        Sample { at_ns: self.at_ns, usage: self.usage.clone(), machine: self.machine, threads: Vec::new() }
-    }
-}
-
 fn cpu_percent(was: &Sample, is: &Sample) -> Option<f64> {
-    let cpu_ns = |sample: &Sample| sample.usage.as_ref().map(|usage| usage.user_ns + usage.system_ns);
-    let used = cpu_ns(is)?.saturating_sub(cpu_ns(was)?);
+    let (was, is) = (was.server.as_ref()?, is.server.as_ref()?);
     let wall_ns = is.at_ns.saturating_sub(was.at_ns);
-    (wall_ns > 0).then(|| 100.0 * used as f64 / wall_ns as f64)
+    (wall_ns > 0).then(|| 100.0 * is.cpu_ns.saturating_sub(was.cpu_ns) as f64 / wall_ns as f64)
 }
 
 /// How the threads that were there at both ends spent the window, the busiest first.
-fn thread_use(first: &Sample, last: &Sample, threads: &[ThreadTotals]) -> Vec<ThreadUse> {
-    let wall_ns = last.at_ns.saturating_sub(first.at_ns).max(1) as f64;
-    let percent = |now: u64, then: u64| 100.0 * now.saturating_sub(then) as f64 / wall_ns;
-    let of = |now: &ThreadTotals| {
-        let then = first.threads.iter().find(|then| then.tid == now.tid && then.pid == now.pid)?;
+fn thread_use(before: &Whole, after: &Whole, wall_ns: u64) -> Vec<ThreadUse> {
+    let percent = |now: u64, then: u64| 100.0 * now.saturating_sub(then) as f64 / wall_ns.max(1) as f64;
+    let of = |now: &ThreadLook| {
+        let then = before.threads.iter().find(|then| then.tid == now.tid && then.pid == now.pid)?;
         let user_percent = percent(now.user_ns, then.user_ns);
         let system_percent = percent(now.system_ns, then.system_ns);
         let waiting_percent = percent(now.run_queue_wait_ns, then.run_queue_wait_ns);
@@ -192,7 +204,7 @@ fn thread_use(first: &Sample, last: &Sample, threads: &[ThreadTotals]) -> Vec<Th
             asleep_percent,
         })
     };
-    let mut uses: Vec<ThreadUse> = threads.iter().filter_map(of).collect();
+    let mut uses: Vec<ThreadUse> = after.threads.iter().filter_map(of).collect();
     uses.sort_by(|a, b| b.cpu_percent().total_cmp(&a.cpu_percent()));
     uses.truncate(THREADS_LISTED_MAX);
     uses

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use net::signals;
 use results::Run;
 
-use crate::server::Server;
 use crate::setup::{self, Stage, Tools, Trouble};
 
 /// How often server, generator and user are looked at: a death is to be noticed within a second.
@@ -21,11 +20,16 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Exit codes with which there is a result: fine, a limit broken, not trustworthy.
 const MEASURED: [i32; 3] = [0, 3, 4];
 
-/// Runs throng with these arguments, which make it print its results file, until it ends or the server does.
+/// Runs throng with these arguments, which make it print its results file, until it ends or the server does:
+/// `poll_death` says how it did.
 ///
 /// # Errors
 /// The server dies, the generator fails, or the user has had enough.
-pub fn measure(arguments: &[String], server: &mut Server, tools: &Tools<'_>) -> Result<Run, Trouble> {
+pub fn measure(
+    arguments: &[String],
+    mut poll_death: impl FnMut() -> Option<String>,
+    tools: &Tools<'_>,
+) -> Result<Run, Trouble> {
     let trouble = |reason: String| Trouble::new(Stage::Measure, reason);
     let mut command = Command::new(&tools.throng);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -35,7 +39,7 @@ pub fn measure(arguments: &[String], server: &mut Server, tools: &Tools<'_>) -> 
         signals::end_with_parent(&mut command).spawn().map_err(|error| trouble(error.to_string()))?;
     let stdout = collect(child.stdout.take().expect("piped"));
     let stderr = collect(child.stderr.take().expect("piped"));
-    let outcome = attend(&mut child, server, tools);
+    let outcome = attend(&mut child, &mut poll_death, tools);
     let (stdout, stderr) = (finish(stdout), finish(stderr));
     let status = outcome?;
     if status.code().is_some_and(|code| MEASURED.contains(&code)) {
@@ -46,13 +50,17 @@ pub fn measure(arguments: &[String], server: &mut Server, tools: &Tools<'_>) -> 
 }
 
 /// Waits for the generator, with an eye on the server.
-fn attend(child: &mut Child, server: &mut Server, tools: &Tools<'_>) -> Result<ExitStatus, Trouble> {
+fn attend(
+    child: &mut Child,
+    poll_death: &mut dyn FnMut() -> Option<String>,
+    tools: &Tools<'_>,
+) -> Result<ExitStatus, Trouble> {
     loop {
         let why = match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
             Err(error) => Some(error.to_string()),
             Ok(None) if (tools.is_interrupted)() => Some("interrupted".to_owned()),
-            Ok(None) => server.poll_death(),
+            Ok(None) => poll_death(),
         };
         if let Some(why) = why {
             end(child);

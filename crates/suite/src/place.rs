@@ -5,6 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use wire::DialectId;
+
+use crate::manifest::Target;
+
 /// Every placeholder.
 pub(crate) const NAMES: [&str; 6] = ["{host}", "{port}", "{admin_port}", "{socket}", "{cores}", "{throng}"];
 
@@ -14,7 +18,7 @@ const PORT_MIN: u16 = 10_240;
 /// How many ports are tried.
 const TRIES_MAX: u32 = 1_000;
 
-/// A free place on this machine.
+/// Where a server is, or may be.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Where the server listens.
@@ -28,18 +32,34 @@ pub struct Place {
 }
 
 impl Place {
-    /// Free ports of the loopback address, and a path below `folder`.
+    /// Free ports of an address of this machine, and a path below `folder`.
     ///
     /// # Errors
-    /// No port is free.
-    pub fn find(folder: &Path, throng: &Path) -> io::Result<Place> {
-        let port = free_port(None)?;
+    /// No port is free, or the address is not this machine's.
+    pub fn find(host: Ipv4Addr, folder: &Path, throng: &Path) -> io::Result<Place> {
+        let port = free_port(host, None)?;
         Ok(Place {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-            admin_port: free_port(Some(port))?,
+            address: SocketAddr::from((host, port)),
+            admin_port: free_port(host, Some(port))?,
             socket: folder.join("server.sock"),
             throng: throng.to_owned(),
         })
+    }
+
+    /// On another machine, where it has no unix socket that could be reached.
+    pub fn elsewhere(host: Ipv4Addr, port: u16, admin_port: u16) -> Place {
+        let address = SocketAddr::from((host, port));
+        Place { address, admin_port, socket: PathBuf::new(), throng: PathBuf::new() }
+    }
+
+    /// The URL at which the target, being there, speaks a dialect.
+    pub fn url(&self, target: &Target, dialect: DialectId) -> String {
+        self.fill(target.endpoint(dialect))
+    }
+
+    /// Where the target, being there, tells about itself, if it does.
+    pub fn metrics_url(&self, target: &Target) -> Option<String> {
+        target.metrics.as_ref().map(|url| self.fill(url))
     }
 
     /// The text with the values for its placeholders.
@@ -59,15 +79,16 @@ impl Place {
 
 /// A port that nobody listens on, and that no outgoing connection will be given: those come from the ephemeral range,
 /// and a shootout opens them by the thousand.
-fn free_port(besides: Option<u16>) -> io::Result<u16> {
+fn free_port(host: Ipv4Addr, besides: Option<u16>) -> io::Result<u16> {
     let first_ephemeral = net::limits::port_range().map_or(32_768, |(first, _)| first);
     let ports =
         if first_ephemeral > PORT_MIN + 1_000 { PORT_MIN..first_ephemeral } else { PORT_MIN..u16::MAX };
     let candidates = (0..TRIES_MAX).map(|_| fastrand::u16(ports.clone()));
+    TcpListener::bind((host, 0)).map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?;
     let free = candidates
         .filter(|port| Some(*port) != besides)
-        .find(|&port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok());
-    free.ok_or_else(|| io::Error::new(io::ErrorKind::AddrInUse, "no port of 127.0.0.1 is free"))
+        .find(|&port| TcpListener::bind((host, port)).is_ok());
+    free.ok_or_else(|| io::Error::new(io::ErrorKind::AddrInUse, format!("no port of {host} is free")))
 }
 
 /// A word in braces that is no placeholder.
@@ -86,7 +107,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_and_others_are_found() {
-        let place = Place::find(Path::new("run"), Path::new("bin/throng")).unwrap();
+        let place = Place::find(Ipv4Addr::LOCALHOST, Path::new("run"), Path::new("bin/throng")).unwrap();
         assert_ne!(place.address.port(), place.admin_port);
         let port = place.address.port();
         assert_eq!(place.fill("ws://{host}:{port}/ws"), format!("ws://127.0.0.1:{port}/ws"));

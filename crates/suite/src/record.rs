@@ -46,6 +46,9 @@ pub struct Head {
     pub pin: Option<String>,
     /// The CPUs of the servers, if they were pinned.
     pub server_pin: Option<String>,
+    /// The target agent that ran the servers, if they did not run on this machine.
+    #[serde(default)]
+    pub target_agent: Option<String>,
     /// The version of throng.
     pub throng: String,
     /// When it started.

@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wire::DialectId;
-
 use crate::guard::{Brief, End, Guarded};
 use crate::manifest::{Probe, Target};
 use crate::place::Place;
@@ -38,7 +36,7 @@ impl Server {
     pub fn start(target: &Target, log: &Path, cpus: &[usize], tools: &Tools<'_>) -> Result<Server, Trouble> {
         let could_not = |error: io::Error| Trouble::new(Stage::Start, error.to_string());
         let folder = socket_folder().map_err(could_not)?;
-        let place = Place::find(&folder, &tools.throng).map_err(could_not)?;
+        let place = Place::find(tools.host, &folder, &tools.throng).map_err(could_not)?;
         let brief = Brief {
             command: target.start.command.iter().map(|word| place.fill(word)).collect(),
             env: target.start.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
@@ -114,24 +112,9 @@ impl Server {
         Some(format!("the server {how}{}", said.unwrap_or_default()))
     }
 
-    /// The URL at which it speaks a dialect.
-    pub fn url(&self, target: &Target, dialect: DialectId) -> String {
-        self.place.fill(target.endpoint(dialect))
-    }
-
-    /// Where it tells about itself, if it does.
-    pub fn metrics_url(&self, target: &Target) -> Option<String> {
-        target.metrics.as_ref().map(|url| self.place.fill(url))
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.place.address
-    }
-
-    /// Its unix socket, if it has one.
-    pub fn socket(&self) -> &Path {
-        &self.place.socket
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// Its main process.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -54,6 +55,24 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// All of them, in their order.
+    const ALL: [Stage; 9] = [
+        Stage::Requires,
+        Stage::Install,
+        Stage::Build,
+        Stage::Version,
+        Stage::Start,
+        Stage::Ready,
+        Stage::Check,
+        Stage::Measure,
+        Stage::Stop,
+    ];
+
+    /// The stage of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Stage::ALL.into_iter().find(|stage| stage.name() == name)
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -80,7 +99,8 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    pub(crate) fn new(stage: Stage, reason: impl Into<String>) -> Self {
+    /// What went wrong, in one line.
+    pub fn new(stage: Stage, reason: impl Into<String>) -> Self {
         Self { stage, reason: reason.into() }
     }
 
@@ -102,6 +122,8 @@ pub struct Tools<'a> {
     pub throng: PathBuf,
     /// The hidden verb that ends up in [`crate::guard::run`].
     pub guard_verb: &'static str,
+    /// Where servers listen: an address of this machine.
+    pub host: Ipv4Addr,
     /// Whether the user has asked for the end.
     pub is_interrupted: &'a (dyn Fn() -> bool + Sync),
 }
@@ -159,6 +181,15 @@ pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
     version(target, tools)
 }
 
+/// The version of what is installed already.
+///
+/// # Errors
+/// It is not. Why its version could not be told is nobody's concern then.
+pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+    let remedy = "not installed; throng targets install does it";
+    version(target, tools).map_err(|_| Trouble::new(Stage::Install, remedy))
+}
+
 /// The receipt: the version that the target's own command prints.
 ///
 /// # Errors
@@ -187,8 +218,8 @@ fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 /// Runs a step to its end.
 fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
-    let place =
-        Place::find(&target.folder, &tools.throng).map_err(|error| Trouble::new(stage, error.to_string()))?;
+    let place = Place::find(tools.host, &target.folder, &tools.throng)
+        .map_err(|error| Trouble::new(stage, error.to_string()))?;
     let brief = Brief {
         command: step.command.iter().map(|word| place.fill(word)).collect(),
         env: step.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),

@@ -82,7 +82,10 @@ pub(crate) fn facts(record: &Record) -> Vec<String> {
             format!("on CPUs {} and {}", cpus(pin), cpus(server_pin))
         }
     };
-    facts.push(format!("Generator and server share this machine, {pinned}"));
+    facts.push(match &head.target_agent {
+        Some(agent) => format!("Servers run under the target agent {agent}, {pinned}"),
+        None => format!("Generator and server share this machine, {pinned}"),
+    });
     facts.push(match head.repeats {
         1 => "One round: nothing is known of what varies from run to run, so places are by value alone".to_owned(),
         repeats => format!(

@@ -1,24 +1,41 @@
 //! `throng agent`: works for coordinators on other machines.
 
-use clap::Args;
-use crew::fleet::{self, AgentOptions, label, name};
+mod servers;
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use crew::fleet::host::{self, TargetAgentOptions};
+use crew::fleet::{self, AgentOptions, Labels, Nats, label, name};
 use net::affinity;
+use net::machine::Machine;
+use net::signals::Interrupts;
+use url::Url;
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
 use crate::processes;
-use crate::verbs::child;
+use crate::verbs::{child, targets};
+use servers::Servers;
 
-/// Joins a fleet: waits at NATS for runs, and carries its part of their load
+/// Joins a fleet: waits at NATS for runs, and carries its part of their load, or runs their servers
 ///
 /// On each machine: throng agent --nats nats://10.0.0.1:4222 --label zone=a. Then, from any machine that reaches the same
 /// NATS: throng echo ws://server/ws --clients 1M --fleet nats://10.0.0.1:4222 --where zone=a. An agent works for one run
 /// at a time; without a word from its coordinator for 3 s it drops all connections and is free again.
+///
+/// With --role target it installs, starts and stops the servers of its own folder of targets, for throng shootout
+/// --target-agent NAME on another machine.
 #[derive(Args)]
 pub(crate) struct Agent {
     /// NATS: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls://…
     #[arg(long, value_name = "URL")]
     nats: String,
+    /// What it does for the fleet
+    #[arg(long, value_enum, default_value_t = Role::Load)]
+    role: Role,
     /// Its name among the agents [default: host and process]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
@@ -31,6 +48,12 @@ pub(crate) struct Agent {
     /// Pin them to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS")]
     pin: Option<String>,
+    /// Role target: where its servers listen and are reached [default: the address that NATS is reached from]
+    #[arg(long, value_name = "IP")]
+    advertise: Option<Ipv4Addr>,
+    /// Role target: the folder with the targets [default: targets, here or above]
+    #[arg(long, value_name = "DIR")]
+    targets_dir: Option<PathBuf>,
     #[command(flatten)]
     access: NatsArgs,
     /// Say nothing
@@ -38,11 +61,32 @@ pub(crate) struct Agent {
     quiet: bool,
 }
 
+/// What an agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Role {
+    /// Loads servers
+    Load,
+    /// Runs servers
+    Target,
+}
+
 impl Agent {
     /// Runs it until it is told to stop.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let interrupts = net::signals::Interrupts::install();
-        let interrupts = interrupts.map_err(|error| Failure::could_not("handle signals", error))?;
+        let interrupts =
+            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        match self.role {
+            Role::Load => self.load(&|| interrupts.count() > 0),
+            Role::Target => self.host(&|| interrupts.count() > 0),
+        }
+    }
+
+    fn load(self, is_interrupted: &dyn Fn() -> bool) -> Result<Exit, Failure> {
+        let role_target =
+            [("--advertise", self.advertise.is_some()), ("--targets-dir", self.targets_dir.is_some())];
+        if let Some((flag, _)) = role_target.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(flag, "only with --role target"));
+        }
         let cpus = match &self.pin {
             Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
             None => affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?,
@@ -56,16 +100,80 @@ impl Agent {
             cpus: if self.pin.is_some() { cpus } else { Vec::new() },
             clients_per_process: u32::try_from(processes::clients_per_process()?).unwrap_or(u32::MAX),
             child: &child::command,
-            is_interrupted: &|| interrupts.count() > 0,
-            log: &|line| {
-                if !quiet {
-                    eprintln!("throng: {line}");
-                }
-            },
+            is_interrupted,
+            log: &|line| log(line, quiet),
         };
-        fleet::serve(&options).map_err(|error| Failure::could_not("join the fleet", error))?;
+        fleet::serve(&options).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
+
+    fn host(self, is_interrupted: &dyn Fn() -> bool) -> Result<Exit, Failure> {
+        let of_load = [("--threads", self.threads.is_some()), ("--pin", self.pin.is_some())];
+        if let Some((flag, _)) = of_load.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(
+                flag,
+                "only with --role load; throng shootout --server-pin pins servers",
+            ));
+        }
+        let shelf = Arc::new(targets::shelf(self.targets_dir.as_deref())?);
+        let nats = self.access.at(&self.nats);
+        let address = self.advertise.map_or_else(|| route_to(&nats), Ok)?;
+        let throng = targets::this_program()?;
+        let quiet = self.quiet;
+        let options = TargetAgentOptions {
+            nats,
+            name: self.name.unwrap_or_else(default_name),
+            labels: self.labels.into_iter().collect::<Labels>(),
+            address,
+            machine: machine(),
+            host: &|is_over| Box::new(Servers::new(Arc::clone(&shelf), throng.clone(), address, is_over)),
+            is_interrupted,
+            log: &|line| log(line, quiet),
+        };
+        host::serve(&options).map_err(could_not_join)?;
+        Ok(Exit::Fine)
+    }
+}
+
+fn log(line: &str, quiet: bool) {
+    if !quiet {
+        eprintln!("throng: {line}");
+    }
+}
+
+fn could_not_join(error: fleet::Error) -> Failure {
+    Failure::could_not("join the fleet", error)
+}
+
+/// The address of this machine from which NATS is reached, and so, most likely, everybody who reaches that.
+fn route_to(nats: &Nats) -> Result<Ipv4Addr, Failure> {
+    const PORT: u16 = 4222;
+    let find = || {
+        let url = Url::parse(&nats.url).map_err(std::io::Error::other)?;
+        let host = url.host_str().unwrap_or_default();
+        // Nothing is sent: a datagram socket that is connected has chosen its route.
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect((host, url.port().unwrap_or(PORT)))?;
+        socket.local_addr()
+    };
+    match find() {
+        Ok(std::net::SocketAddr::V4(address)) => Ok(*address.ip()),
+        Ok(_) => {
+            Err(Failure::usage("--advertise", "NATS has no IPv4 address: name where servers are reached"))
+        }
+        Err(error) => {
+            Err(Failure::could_not("find the route to NATS; name an address by --advertise", error))
+        }
+    }
+}
+
+/// What has to be known of this machine to compare servers on it with others.
+fn machine() -> String {
+    let Machine { cpu_model, cores, memory_bytes, kernel, .. } = Machine::read();
+    let gib = memory_bytes as f64 / f64::from(1 << 30);
+    let cpu = cpu_model.unwrap_or_else(|| "unknown CPU".to_owned());
+    let text = format!("{cpu}, {cores} cores, {gib:.0} GiB, {kernel}");
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 /// Host and process; what a host's name may have and an agent's may not becomes a dash.

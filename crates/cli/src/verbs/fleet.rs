@@ -84,10 +84,11 @@ fn list(agents: &[Hello]) -> String {
     let line = |agent: &Hello| {
         let labels: String = agent.labels.iter().map(|(key, value)| format!("  {key}={value}")).collect();
         let does = agent.run.as_ref().map_or("free".to_owned(), |run| format!("run {run}"));
-        format!(
-            "{:width$}  throng {}  {} threads  {does}{labels}\n",
-            agent.name, agent.version, agent.threads
-        )
+        let role = match &agent.host {
+            Some(host) => format!("servers at {}", host.address),
+            None => format!("{} threads", agent.threads),
+        };
+        format!("{:width$}  throng {}  {role}  {does}{labels}\n", agent.name, agent.version)
     };
     agents.iter().map(line).collect()
 }
@@ -136,6 +137,7 @@ mod tests {
             threads: 2,
             clients_per_process: 9,
             run: Some("77".into()),
+            host: None,
         };
         assert_eq!(list(&[agent]), "a  throng 0.1.0/1  2 threads  run 77  zone=b\n");
     }

@@ -3,6 +3,7 @@
 mod flags;
 mod forecast;
 mod gate;
+mod host;
 mod page;
 mod recap;
 mod round;
@@ -25,6 +26,8 @@ use suite::summary;
 use suite::{Record, Shelf, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
+use crate::fleet_args::FleetArgs;
+use crate::verbs::shootout::host::Host;
 use crate::verbs::targets::{self, Format, print};
 
 /// Where shootouts go when nothing is said.
@@ -73,6 +76,8 @@ pub(crate) struct Shootout {
     /// The folder with the targets [default: targets, here or above]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
+    #[command(flatten)]
+    fleet: FleetArgs,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -83,7 +88,8 @@ Examples:
   throng shootout                                       two or three servers, two minutes
   throng shootout wsdemo --scale 0.02                   wsdemo of 2012 over every server that echoes, for 6 s each
   throng shootout hashrocket --targets go-gorilla,node-ws --repeats 5
-  throng shootout --resume shootouts/wsdemo-20261120-2200";
+  throng shootout --resume shootouts/wsdemo-20261120-2200
+  throng shootout --target-agent rack-7 --nats nats://10.0.0.1:4222";
 
 /// A factor above 0, at most 1.
 fn scale(text: &str) -> Result<f64, String> {
@@ -102,13 +108,15 @@ impl Shootout {
             Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = targets::tools(&is_interrupted)?;
+        let mut host = Host::of(&self.fleet)?;
         let (suite, mut record, selected) = match &self.resume {
-            Some(folder) => self.resumed(folder, &tools)?,
-            None => self.begun(&tools)?,
+            Some(folder) => self.resumed(folder, &host, &tools)?,
+            None => self.begun(&host, &tools)?,
         };
         if !is_interrupted() {
-            round::run_all(&suite, &mut record, &selected, &tools)?;
+            round::run_all(&suite, &mut record, &selected, &mut host, &tools)?;
         }
+        drop(host); // and with it the claim
         let sections = section::sections(&suite, &record).map_err(could_not_read)?;
         let report =
             record.write_report(&summary::markdown(&suite, &record, &sections)).map_err(could_not_keep)?;
@@ -132,10 +140,13 @@ impl Shootout {
     }
 
     /// A new shootout: its suite, its folder, and the targets that have passed the gate.
-    fn begun(&self, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
+    fn begun(&self, host: &Host, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
         let (path, text) = self.suite_file()?;
         let scale = self.scale.unwrap_or(1.0);
         let suite = read_suite(&path, &text, scale)?;
+        if self.pin.is_some() && self.fleet.fleet.is_some() {
+            return Err(Failure::usage("--pin", "a fleet is pinned where it is: throng agent --pin"));
+        }
         for (flag, cpus) in [("--pin", &self.pin), ("--server-pin", &self.server_pin)] {
             cpus.iter().try_for_each(|cpus| {
                 affinity::parse_cpus(cpus).map(drop).map_err(|error| Failure::usage(flag, error))
@@ -150,7 +161,7 @@ impl Shootout {
             let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
             Path::new(FOLDER).join(format!("{}-{time}", suite.name))
         });
-        let (passed, receipts) = gate::pass(&wanted, self.no_install, tools);
+        let (passed, receipts) = gate::pass(&wanted, self.no_install, host, tools);
         if (tools.is_interrupted)() {
             return Err(Failure::interrupted());
         }
@@ -164,9 +175,10 @@ impl Shootout {
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
             pin: self.pin.clone(),
             server_pin: self.server_pin.clone(),
+            target_agent: self.fleet.target_agent.clone(),
             throng: env!("CARGO_PKG_VERSION").to_owned(),
             started: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            machine: machine(),
+            machine: machine().into_iter().chain(host.facts()).collect(),
             receipts,
         };
         let record = Record::create(&folder, head).map_err(could_not_keep)?;
@@ -174,9 +186,21 @@ impl Shootout {
     }
 
     /// An interrupted shootout, with the targets that were measured; they are checked anew, and must be the same.
-    fn resumed(&self, folder: &Path, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
+    fn resumed(
+        &self,
+        folder: &Path,
+        host: &Host,
+        tools: &Tools<'_>,
+    ) -> Result<(Suite, Record, Vec<Target>), Failure> {
         let record = Record::open(folder).map_err(|error| Failure::usage("--resume", error))?;
         let head = &record.head;
+        if head.target_agent != self.fleet.target_agent {
+            let at = |agent: &Option<String>| agent.clone().unwrap_or_else(|| "this machine".to_owned());
+            let (was, is) = (at(&head.target_agent), at(&self.fleet.target_agent));
+            let problem =
+                format!("the servers ran on {was}, and would run on {is} now: pass the same --target-agent");
+            return Err(Failure::usage("--resume", problem));
+        }
         let suite = read_suite(&suite_path(head), &head.text, head.scale)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
@@ -184,7 +208,7 @@ impl Shootout {
         for receipt in known.clone() {
             wanted.extend(targets::find(&shelf, &receipt.target)?);
         }
-        let (passed, receipts) = gate::pass(&wanted, false, tools);
+        let (passed, receipts) = gate::pass(&wanted, false, host, tools);
         for receipt in known {
             let now = receipts.iter().find(|now| now.target == receipt.target);
             if let Some(now) = now.filter(|now| now.trouble.is_none() && now.version != receipt.version) {

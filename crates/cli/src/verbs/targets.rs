@@ -4,6 +4,7 @@ pub(crate) mod rows;
 
 use std::env;
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -128,10 +129,14 @@ pub(crate) fn find<'a>(shelf: &'a Shelf, name: &str) -> Result<Vec<&'a Target>, 
     }
 }
 
+/// The path of this program.
+pub(crate) fn this_program() -> Result<PathBuf, Failure> {
+    env::current_exe().map_err(|error| Failure::could_not("find this program", error))
+}
+
 /// This program, and when it is to end.
 pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result<Tools<'a>, Failure> {
-    let throng = env::current_exe().map_err(|error| Failure::could_not("find this program", error))?;
-    Ok(Tools { throng, guard_verb: guard::NAME, is_interrupted })
+    Ok(Tools { throng: this_program()?, guard_verb: guard::NAME, host: Ipv4Addr::LOCALHOST, is_interrupted })
 }
 
 /// All targets of the folder that was named, or of the nearest `targets`.
@@ -157,8 +162,10 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
     let version = suite::setup::prepare(target, tools).map_err(failed)?;
     let log = rows::log_of(target);
     let mut server = Server::start(target, &log, &[], tools).map_err(failed)?;
-    let urls =
-        target.dialects.iter().map(|dialect| format!("{}: {}", dialect.name(), server.url(target, *dialect)));
+    let urls = target
+        .dialects
+        .iter()
+        .map(|dialect| format!("{}: {}", dialect.name(), server.place().url(target, *dialect)));
     let mut text = format!("{} ({version}), process {}\n", target.name, server.pid());
     urls.for_each(|line| text.push_str(&format!("  {line}\n")));
     text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", log.display()));

@@ -8,15 +8,16 @@
 use std::process::Command as Process;
 use std::time::Duration;
 
-use async_nats::{Message, Subscriber};
+use async_nats::Message;
 use engine::Report;
 use futures_util::StreamExt;
 use net::clock;
 
-use super::bus::{Bus, Content, Nats};
-use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
+use super::bus::{Content, Nats};
+use super::intro::{self, Call, Hello, Labels, VERSION};
 use super::job::Job;
-use super::link::{Incoming, Link};
+use super::link::Incoming;
+use super::reception::{Doors, Reception};
 use super::{Brief, Down, Error, Up};
 
 /// How often the agent looks around.
@@ -51,76 +52,65 @@ pub struct AgentOptions<'a> {
 pub fn serve(options: &AgentOptions<'_>) -> Result<(), Error> {
     let runtime = super::bus::runtime()?;
     runtime.block_on(async {
-        let bus = Bus::connect(&options.nats).await?;
-        let id = intro::unique();
-        let calls = bus.subscribe(CALL.to_owned()).await?;
-        let claims = bus.subscribe(intro::claim_subject(&id)).await?;
-        let downs = bus.subscribe(intro::down_subject(&id)).await?;
+        let hello = Hello {
+            version: VERSION.into(),
+            id: intro::unique(),
+            name: options.name.clone(),
+            labels: options.labels.clone(),
+            threads: options.threads,
+            clients_per_process: options.clients_per_process,
+            run: None,
+            host: None,
+        };
+        let (reception, doors) = Reception::open(&options.nats, hello).await?;
         (options.log)(&format!("agent {} waits for a run", options.name));
-        Agent { options, bus, id, job: None }.run(calls, claims, downs).await;
+        Agent { options, reception, job: None }.run(doors).await;
         Ok(())
     })
 }
 
 struct Agent<'a> {
     options: &'a AgentOptions<'a>,
-    bus: Bus,
-    id: String,
+    reception: Reception,
     job: Option<Job>,
 }
 
 impl Agent<'_> {
-    async fn run(mut self, mut calls: Subscriber, mut claims: Subscriber, mut downs: Subscriber) {
+    async fn run(mut self, mut doors: Doors) {
         let mut ticks = tokio::time::interval(TICK);
         while !(self.options.is_interrupted)() {
             tokio::select! {
-                Some(call) = calls.next() => self.handle_call(&call).await,
-                Some(claim) = claims.next() => self.handle_claim(&claim).await,
-                Some(down) = downs.next() => self.handle_down(&down.payload).await,
+                Some(call) = doors.calls.next() => self.handle_call(&call).await,
+                Some(claim) = doors.claims.next() => self.handle_claim(&claim).await,
+                Some(down) = doors.downs.next() => self.handle_down(&down.payload).await,
                 Some(report) = next_report(&mut self.job) => self.handle_report(report),
                 _ = ticks.tick() => self.handle_tick().await,
             }
             if let Some(job) = &mut self.job {
-                job.pump(&self.bus, clock::own_monotonic_ns()).await;
+                job.pump(&self.reception.bus, clock::own_monotonic_ns()).await;
             }
         }
         self.leave("it was told to stop").await;
     }
 
     async fn handle_call(&mut self, message: &Message) {
-        match intro::read::<Call>(&message.payload) {
+        match Reception::read_call(message) {
             Some(Call::Who) => {}
             Some(Call::Stop) => self.leave("`throng fleet stop`").await,
             None => return,
         }
-        let hello = Hello {
-            version: VERSION.into(),
-            id: self.id.clone(),
-            name: self.options.name.clone(),
-            labels: self.options.labels.clone(),
-            threads: self.options.threads,
-            clients_per_process: self.options.clients_per_process,
-            run: self.job.as_ref().map(|job| job.run.clone()),
-        };
-        self.bus.answer(message, intro::write(&hello)).await;
+        self.reception.answer_call(message, self.run_name()).await;
     }
 
     async fn handle_claim(&mut self, message: &Message) {
-        let Some(claim) = intro::read::<Claim>(&message.payload) else { return };
-        let refused = match &self.job {
-            _ if claim.version != VERSION => Some(format!("it is throng {VERSION}")),
-            _ if intro::name(&claim.run).is_err() || claim.run.contains('.') => {
-                Some("bad name of a run".into())
-            }
-            Some(job) => Some(format!("it works for run {}", job.run)),
-            None => None,
-        };
-        if refused.is_none() {
-            let up = intro::up_subject(&claim.run, claim.index);
-            let link = Link::new(&self.bus, up, claim.session, clock::own_monotonic_ns());
-            self.job = Some(Job::new(claim.run, link));
+        let taken = self.reception.handle_claim(message, self.run_name()).await;
+        if let Some((run, link)) = taken {
+            self.job = Some(Job::new(run, link));
         }
-        self.bus.answer(message, intro::write(&ClaimAnswer { refused })).await;
+    }
+
+    fn run_name(&self) -> Option<&str> {
+        self.job.as_ref().map(|job| job.run.as_str())
     }
 
     async fn handle_down(&mut self, payload: &[u8]) {
@@ -131,7 +121,7 @@ impl Agent<'_> {
             Ok(Incoming::Beat(Content::Beat { sent_ns })) => {
                 let here_ns = clock::own_monotonic_ns();
                 let answer = Content::Answer { sent_ns, here_ns, rss_bytes: job.rss_bytes() };
-                job.link.put(&self.bus, answer).await;
+                job.link.put(&self.reception.bus, answer).await;
             }
             Ok(Incoming::Beat(_)) => {}
             Ok(Incoming::Message(Down::Brief(brief))) => self.start(&brief),
@@ -174,8 +164,8 @@ impl Agent<'_> {
     async fn leave(&mut self, why: &str) {
         if let Some(job) = &mut self.job {
             job.link.send(&Up::Leaving(why.to_owned()));
-            job.link.pump(&self.bus, clock::own_monotonic_ns()).await;
-            let _ = self.bus.flush().await;
+            job.link.pump(&self.reception.bus, clock::own_monotonic_ns()).await;
+            let _ = self.reception.bus.flush().await;
             self.free(why);
         }
     }

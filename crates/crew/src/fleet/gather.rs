@@ -85,6 +85,54 @@ pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Er
     }
 }
 
+/// The target agent of that name, waiting for it as long as allowed: until it is there, and free if that is waited for.
+pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
+    let until = Instant::now() + wait;
+    let why = loop {
+        let found = call(bus, Call::Who).await?;
+        let mut named = found.iter().filter(|hello| hello.name == agent);
+        let why = match (named.next(), named.next()) {
+            (Some(_), Some(_)) => {
+                format!("two agents are called {agent}: start one of them with another --name")
+            }
+            (Some(hello), None) if hello.host.is_none() => {
+                format!("{agent} loads servers, and runs none: throng agent --role target does")
+            }
+            (Some(hello), None) if hello.version != VERSION => {
+                format!(
+                    "{agent} is throng {}, this is {VERSION}: install the same version at both ends",
+                    hello.version
+                )
+            }
+            (Some(hello), None) if hello.run.is_none() || wait.is_zero() => return Ok(hello.clone()),
+            (Some(_), None) => {
+                format!(
+                    "{agent} works for another shootout: wait for its end, or end it with throng fleet stop"
+                )
+            }
+            (None, _) => {
+                let hosts: Vec<&str> = found
+                    .iter()
+                    .filter(|hello| hello.host.is_some())
+                    .map(|hello| hello.name.as_str())
+                    .collect();
+                let others = if hosts.is_empty() {
+                    "none is".to_owned()
+                } else {
+                    format!("there are {}", hosts.join(", "))
+                };
+                format!(
+                    "no target agent {agent} is there, {others}: start it with throng agent --role target --name {agent}"
+                )
+            }
+        };
+        if Instant::now() >= until {
+            break why;
+        }
+    };
+    Err(Error::Agents(why))
+}
+
 /// Why an agent cannot work for the run; `None`: it can.
 fn why_not(hello: &Hello, wanted: &Gathering) -> Option<String> {
     if hello.version != VERSION {
@@ -92,6 +140,9 @@ fn why_not(hello: &Hello, wanted: &Gathering) -> Option<String> {
             "is throng {}, this is {VERSION}: install the same version at both ends",
             hello.version
         ));
+    }
+    if hello.host.is_some() {
+        return Some("runs servers, and loads none".into());
     }
     if !hello.has(&wanted.labels) {
         return Some("does not have the labels of --where".into());
@@ -161,6 +212,7 @@ mod tests {
             threads: 1,
             clients_per_process: 1,
             run: None,
+            host: None,
         }
     }
 

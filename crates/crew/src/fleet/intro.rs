@@ -4,6 +4,7 @@
 //! [couriers](super::courier), in a form that both sides share.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ pub(crate) const CALL: &str = "throng.call";
 const INTRODUCTION_BYTES_MAX: usize = 16 << 10;
 /// The longest name or label.
 const NAME_BYTES_MAX: usize = 64;
+/// The longest description of a machine.
+const MACHINE_BYTES_MAX: usize = 256;
 /// The most labels.
 const LABELS_MAX: usize = 32;
 
@@ -78,6 +81,18 @@ pub struct Hello {
     /// The run that it works for.
     #[serde(default)]
     pub run: Option<String>,
+    /// What it is as a target agent; `None`: it loads servers.
+    #[serde(default)]
+    pub host: Option<HostHello>,
+}
+
+/// What a target agent says of its machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostHello {
+    /// Where its servers are reached.
+    pub address: Ipv4Addr,
+    /// CPU, cores, memory and kernel, in words.
+    pub machine: String,
 }
 
 impl Hello {
@@ -91,6 +106,9 @@ impl Hello {
             && !self.id.contains('.')
             && (1..=1_024).contains(&self.threads)
             && self.clients_per_process > 0
+            && self.host.iter().all(|host| {
+                host.machine.len() <= MACHINE_BYTES_MAX && !host.machine.contains(|c: char| c.is_control())
+            })
     }
 
     /// Whether it has all of these labels.
@@ -143,6 +161,11 @@ pub(crate) fn down_subject(id: &str) -> String {
     format!("throng.agent.{id}.down")
 }
 
+/// Where a target agent is asked what its server uses.
+pub(crate) fn look_subject(id: &str) -> String {
+    format!("throng.agent.{id}.look")
+}
+
 /// Where the coordinator of a run hears its agent number `index`.
 pub(crate) fn up_subject(run: &str, index: u16) -> String {
     format!("throng.run.{run}.{index}")
@@ -166,6 +189,7 @@ mod tests {
             threads: 2,
             clients_per_process: 19_936,
             run: None,
+            host: Some(HostHello { address: Ipv4Addr::LOCALHOST, machine: "2 cores".into() }),
         }
     }
 
@@ -200,6 +224,8 @@ mod tests {
             bad(|hello| hello.labels = (0..99).map(|k| (format!("k{k}"), "v".into())).collect()),
             bad(|hello| hello.labels = [("k".into(), "v".repeat(999))].into()),
             bad(|hello| hello.threads = 0),
+            bad(|hello| hello.host.as_mut().unwrap().machine = "\u{1b}[2J".into()),
+            bad(|hello| hello.host.as_mut().unwrap().machine = "x".repeat(999)),
             bad(|hello| hello.clients_per_process = 0),
             bad(|hello| hello.version = "9".repeat(1 << 15)),
             b"[".repeat(9_999),

@@ -5,6 +5,7 @@
 //! throng.agent.<id>.claim     coordinator → one agent      work for this run (JSON, answered)
 //! throng.agent.<id>.down      coordinator → one agent      packets: beats, parts of Brief and Command
 //! throng.run.<run>.<number>   agent → its coordinator      packets: answers, parts of Report
+//! throng.agent.<id>.look      anyone → one target agent    what does your server use? (answered)
 //! ```
 //!
 //! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each link has
@@ -12,6 +13,8 @@
 //! the time on its clock: that keeps the lease, acknowledges, and measures how far apart the clocks are
 //! ([`Offset`]). Whoever hears nothing for three seconds acts on its own: an agent drops its clients and is free again, a
 //! coordinator goes on without the agent, or ends the run.
+//!
+//! A target agent ([`host`]) is met, claimed and leased in the same way, but runs servers instead of loading them.
 //!
 //! Every agent works on the coordinator's clock: the offset is added where the clock is read, so that stamps, deltas
 //! and books mean the same everywhere.
@@ -22,18 +25,21 @@ pub(crate) mod bus;
 mod coordinator;
 mod courier;
 mod gather;
+pub mod host;
 mod intro;
 mod job;
 mod link;
 mod offset;
+mod reception;
 #[cfg(test)]
 mod simulation;
 
 pub use agent::{AgentOptions, serve};
-pub use bus::Nats;
+pub use bus::{Nats, without_secrets};
 pub use coordinator::{AgentState, Fleet};
 pub use gather::{Gathering, agents, stop};
-pub use intro::{Hello, Labels, label, name};
+pub use host::FarEyes;
+pub use intro::{Hello, HostHello, Labels, label, name};
 pub use offset::Offset;
 
 use engine::{Command, Report};

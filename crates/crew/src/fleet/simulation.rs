@@ -84,6 +84,7 @@ impl Simulated {
                         threads: 1,
                         clients_per_process: 10_000,
                         run: None,
+                        host: None,
                     };
                     self.bus.answer(&call, intro::write(&hello)).await;
                 }

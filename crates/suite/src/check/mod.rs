@@ -42,20 +42,21 @@ pub fn check(target: &Target, log: &Path, tools: &Tools<'_>) -> Result<(), Troub
 
 /// Everything that the manifest promises, one after the other.
 fn answers(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
-    let root = format!("http://{}/", server.address());
+    let place = server.place();
+    let root = format!("http://{}/", place.address);
     let wrong = |what: &str, why: String| Trouble::new(Stage::Check, format!("{what}: {why}"));
     if target.can(Ability::Http) {
         visit::get(&root, None, ANSWER_MAX).map_err(|why| wrong("GET /", why))?;
     }
     if target.can(Ability::Unix) {
-        visit::get(&root, Some(server.socket()), ANSWER_MAX)
+        visit::get(&root, Some(&place.socket), ANSWER_MAX)
             .map_err(|why| wrong("GET / at the unix socket", why))?;
     }
     for &dialect in target.dialects.iter().filter(|dialect| **dialect != DialectId::Http) {
         if (tools.is_interrupted)() {
             return Err(Trouble::new(Stage::Check, "interrupted"));
         }
-        let url = server.url(target, dialect);
+        let url = place.url(target, dialect);
         let wrong = |why| wrong(dialect.name(), why);
         if dialect == DialectId::Raw && target.can(Ability::Echo) {
             frames::check(&url).map_err(wrong)?;

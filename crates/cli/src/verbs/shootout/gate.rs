@@ -1,27 +1,45 @@
 //! Before any timing: every target is installed, built, asked for its version, and checked.
 
 use suite::record::Receipt;
-use suite::{Stage, Target, Tools, Trouble, check, setup};
+use suite::{Target, Tools, Trouble, check, setup};
 
+use super::host::Host;
 use crate::verbs::targets::rows;
 
+/// A target, and its version if it passed.
+type Checked<'a> = (&'a Target, Result<String, Trouble>);
+
 /// The targets that may be measured, and what is known of all.
-pub(super) fn pass(wanted: &[&Target], no_install: bool, tools: &Tools<'_>) -> (Vec<Target>, Vec<Receipt>) {
-    let prepared = if no_install {
-        wanted.iter().map(|target| (*target, setup::version(target, tools).map_err(not_installed))).collect()
+pub(super) fn pass(
+    wanted: &[&Target],
+    no_install: bool,
+    host: &Host,
+    tools: &Tools<'_>,
+) -> (Vec<Target>, Vec<Receipt>) {
+    let checked: Box<dyn Iterator<Item = Checked<'_>>> = if host.is_elsewhere() {
+        let check = |target: &&Target| {
+            eprintln!("{}: being installed and checked on its machine", target.name);
+            host.prepare(target, !no_install, tools)
+        };
+        Box::new(wanted.iter().map(move |target| (*target, check(target))))
     } else {
-        rows::prepare(wanted, tools)
+        let check = |target: &Target, version: String| {
+            eprintln!("checking {} ({version})", target.name);
+            check::check(target, &rows::log_of(target), tools).map(|()| version)
+        };
+        let prepared = prepared(wanted, no_install, tools).into_iter();
+        Box::new(
+            prepared
+                .map(move |(target, version)| (target, version.and_then(|version| check(target, version)))),
+        )
     };
     let mut passed = Vec::new();
     let mut receipts = Vec::new();
-    for (target, version) in prepared {
-        let checked = version.and_then(|version| {
-            eprintln!("checking {} ({version})", target.name);
-            check::check(target, &rows::log_of(target), tools).map(|()| version)
-        });
+    // What was being checked when the user had enough is not at fault.
+    for (target, checked) in checked.take_while(|_| !(tools.is_interrupted)()) {
         let trouble = checked.as_ref().err().cloned();
         if let Some(trouble) = &trouble {
-            eprintln!("  not measured: {trouble}");
+            eprintln!("{} is not measured: {trouble}", target.name);
         } else {
             passed.push(target.clone());
         }
@@ -30,7 +48,9 @@ pub(super) fn pass(wanted: &[&Target], no_install: bool, tools: &Tools<'_>) -> (
     (passed, receipts)
 }
 
-/// Whoever does not want anything installed is not to read why a version could not be told.
-fn not_installed(_: Trouble) -> Trouble {
-    Trouble { stage: Stage::Install, reason: "not installed; throng targets install does it".to_owned() }
+fn prepared<'a>(wanted: &[&'a Target], no_install: bool, tools: &Tools<'_>) -> Vec<Checked<'a>> {
+    if no_install {
+        return wanted.iter().map(|target| (*target, setup::installed(target, tools))).collect();
+    }
+    rows::prepare(wanted, tools)
 }

@@ -1,15 +1,18 @@
 //! One measurement after the other, each kept before the next begins.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crew::fleet::without_secrets;
 use indicatif::{ProgressBar, ProgressStyle};
 use net::affinity;
 use results::Run;
 use suite::schedule::{self, Cell};
-use suite::{Figure, Record, Scenario, Server, Suite, Target, Tools, Trouble, measure};
+use suite::{Figure, Record, Scenario, Stage, Suite, Target, Tools, Trouble, measure};
 
+use super::host::{Host, Running};
 use super::{could_not_keep, flags, forecast};
 use crate::exit::Failure;
 
@@ -21,6 +24,7 @@ pub(super) fn run_all(
     suite: &Suite,
     record: &mut Record,
     targets: &[Target],
+    host: &mut Host,
     tools: &Tools<'_>,
 ) -> Result<(), Failure> {
     let targets: Vec<&Target> = targets.iter().collect();
@@ -37,7 +41,8 @@ pub(super) fn run_all(
         bar.set_message(format!("{what}{}", time_left(start.elapsed(), done, left.len())));
         let log = record.log(cell).map_err(could_not_keep)?;
         let mut command = Vec::new();
-        let outcome = measure_cell(cell, scenario, target, record, &log, tools, &mut command);
+        let subject = Subject { cell, scenario, target, record };
+        let outcome = subject.measure(&log, host, tools, &mut command);
         if (tools.is_interrupted)() {
             break; // half a measurement is none
         }
@@ -50,61 +55,74 @@ pub(super) fn run_all(
     Ok(())
 }
 
-/// A fresh server, a fresh generator, and both gone afterwards.
-fn measure_cell(
-    cell: &Cell,
-    scenario: &Scenario,
-    target: &Target,
-    record: &Record,
-    log: &std::path::Path,
-    tools: &Tools<'_>,
-    command: &mut Vec<String>,
-) -> Result<Run, Trouble> {
-    let head = &record.head;
-    let cpus =
-        head.server_pin.as_deref().map(|cpus| affinity::parse_cpus(cpus).expect("checked with the flags"));
-    let mut server = Server::start(target, log, &cpus.unwrap_or_default(), tools)?;
-    *command = arguments(cell, scenario, target, &server, record);
-    let outcome = measure::measure(command, &mut server, tools);
-    server.stop();
-    outcome.map(|mut run| {
-        run.target.name = Some(target.name.clone());
-        let receipt = head.receipts.iter().find(|receipt| receipt.target == target.name);
-        run.target.version = receipt.and_then(|receipt| receipt.version.clone());
-        run.environment.server_cpus = head.server_pin.clone();
-        run.command = ["throng".to_owned()].into_iter().chain(command.iter().cloned()).collect();
-        run
-    })
+/// What is measured.
+struct Subject<'a> {
+    cell: &'a Cell,
+    scenario: &'a Scenario,
+    target: &'a Target,
+    record: &'a Record,
 }
 
-/// The command line of a measurement, without the program.
-fn arguments(
-    cell: &Cell,
-    scenario: &Scenario,
-    target: &Target,
-    server: &Server,
-    record: &Record,
-) -> Vec<String> {
-    let url = match cell.dialect {
-        Some(dialect) => server.url(target, dialect),
-        None => format!("http://{}/", server.address()),
-    };
-    let mut words = vec![scenario.verb.clone(), url];
-    words.extend(cell.dialect.iter().flat_map(|dialect| ["--dialect".to_owned(), dialect.name().to_owned()]));
-    if scenario.unix {
-        words.extend(["--socket".to_owned(), server.socket().display().to_string()]);
+impl Subject<'_> {
+    /// A fresh server, a fresh generator, and both gone afterwards. `command` is what was run.
+    fn measure(
+        &self,
+        log: &Path,
+        host: &mut Host,
+        tools: &Tools<'_>,
+        command: &mut Vec<String>,
+    ) -> Result<Run, Trouble> {
+        let (head, target) = (&self.record.head, self.target);
+        if self.scenario.unix && host.is_elsewhere() {
+            return Err(Trouble::new(Stage::Measure, "a unix socket does not reach another machine"));
+        }
+        let cpus = head
+            .server_pin
+            .as_deref()
+            .map(|cpus| affinity::parse_cpus(cpus).expect("checked with the flags"))
+            .unwrap_or_default();
+        let mut server = host.start(target, log, &cpus, tools)?;
+        let words = self.arguments(&server);
+        *command = words.iter().map(|word| without_secrets(word)).collect();
+        let outcome = measure::measure(&words, || server.poll_death(), tools);
+        server.stop()?;
+        outcome.map(|mut run| {
+            run.target.name = Some(target.name.clone());
+            let receipt = head.receipts.iter().find(|receipt| receipt.target == target.name);
+            run.target.version = receipt.and_then(|receipt| receipt.version.clone());
+            run.environment.server_cpus = head.server_pin.clone();
+            run.command = ["throng".to_owned()].into_iter().chain(command.iter().cloned()).collect();
+            run
+        })
     }
-    words.extend(flags::words(&scenario.flags));
-    words.extend(cell.dialect.iter().flat_map(|_| flags::words(&target.flags)));
-    words.extend(record.head.pin.iter().flat_map(|cpus| ["--pin".to_owned(), cpus.clone()]));
-    words.extend(server.metrics_url(target).into_iter().flat_map(|url| ["--scrape".to_owned(), url]));
-    // The same choices for every target of a round.
-    let seed = record.head.seed.wrapping_add(u64::from(cell.repeat));
-    for word in ["--server-pid", &server.pid().to_string(), "--seed", &seed.to_string(), "--format", "json"] {
-        words.push(word.to_owned());
+
+    /// The command line of a measurement, without the program.
+    fn arguments(&self, server: &Running<'_>) -> Vec<String> {
+        let Subject { cell, scenario, target, record } = self;
+        let place = server.place();
+        let url = match cell.dialect {
+            Some(dialect) => place.url(target, dialect),
+            None => format!("http://{}/", place.address),
+        };
+        let mut words = vec![scenario.verb.clone(), url];
+        words.extend(
+            cell.dialect.iter().flat_map(|dialect| ["--dialect".to_owned(), dialect.name().to_owned()]),
+        );
+        if scenario.unix {
+            words.extend(["--socket".to_owned(), place.socket.display().to_string()]);
+        }
+        words.extend(flags::words(&scenario.flags));
+        words.extend(cell.dialect.iter().flat_map(|_| flags::words(&target.flags)));
+        words.extend(record.head.pin.iter().flat_map(|cpus| ["--pin".to_owned(), cpus.clone()]));
+        words.extend(place.metrics_url(target).into_iter().flat_map(|url| ["--scrape".to_owned(), url]));
+        words.extend(server.words());
+        // The same choices for every target of a round.
+        let seed = record.head.seed.wrapping_add(u64::from(cell.repeat)).to_string();
+        for word in ["--seed", &seed, "--format", "json", "--no-store", "--quiet"] {
+            words.push(word.to_owned());
+        }
+        words
     }
-    words.extend(["--no-store".to_owned(), "--quiet".to_owned()]);
-    words
 }
 
 /// The main figure, or what went wrong.

@@ -1,0 +1,83 @@
+//! The servers of a target agent: those of its own folder of targets, started by their names and by nothing else.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crew::fleet::host::{Host, Running, Trouble};
+use suite::{Server, Shelf, Stage, Target, Tools, check, setup};
+
+use crate::verbs::guard;
+use crate::verbs::targets::rows;
+
+/// Runs one server at a time.
+pub(super) struct Servers {
+    shelf: Arc<Shelf>,
+    throng: PathBuf,
+    address: Ipv4Addr,
+    /// Nobody waits for what is being done any more.
+    is_over: Arc<AtomicBool>,
+    running: Option<Server>,
+}
+
+impl Servers {
+    pub(super) fn new(
+        shelf: Arc<Shelf>,
+        throng: PathBuf,
+        address: Ipv4Addr,
+        is_over: Arc<AtomicBool>,
+    ) -> Self {
+        Self { shelf, throng, address, is_over, running: None }
+    }
+
+    /// Does something with a target of the shelf.
+    fn with<T>(
+        &self,
+        name: &str,
+        act: impl FnOnce(&Target, &Tools<'_>) -> Result<T, suite::Trouble>,
+    ) -> Result<T, Trouble> {
+        let is_over = || self.is_over.load(Ordering::Relaxed);
+        let tools = Tools {
+            throng: self.throng.clone(),
+            guard_verb: guard::NAME,
+            host: self.address,
+            is_interrupted: &is_over,
+        };
+        let target = self.shelf.targets.iter().find(|target| target.name == name);
+        let unknown = || suite::Trouble::new(Stage::Requires, format!("the agent has no target {name}"));
+        let outcome = target.ok_or_else(unknown).and_then(|target| act(target, &tools));
+        outcome.map_err(|trouble| Trouble { stage: trouble.stage.name().to_owned(), reason: trouble.reason })
+    }
+}
+
+impl Host for Servers {
+    fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, Trouble> {
+        self.stop();
+        self.with(target, |target, tools| {
+            let version = if may_install { setup::prepare } else { setup::installed }(target, tools)?;
+            check::check(target, &rows::log_of(target), tools).map(|()| version)
+        })
+    }
+
+    fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, Trouble> {
+        self.stop();
+        let server =
+            self.with(target, |target, tools| Server::start(target, &rows::log_of(target), cpus, tools))?;
+        let place = server.place();
+        let (port, admin_port) = (place.address.port(), place.admin_port);
+        let running = Running { address: self.address, port, admin_port, pid: server.pid() };
+        self.running = Some(server);
+        Ok(running)
+    }
+
+    fn poll_death(&mut self) -> Option<String> {
+        self.running.as_mut()?.poll_death()
+    }
+
+    fn stop(&mut self) {
+        if let Some(server) = self.running.take() {
+            server.stop();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where the servers of a shootout run, and where their load comes from: this machine, or others.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crew::fleet::Nats;
+use crew::fleet::host::{self, Remote};
+use suite::{Place, Server, Stage, Target, Tools, Trouble};
+
+use crate::exit::Failure;
+use crate::fleet_args::FleetArgs;
+
+/// Where servers run.
+pub(super) struct Host {
+    /// `None`: here.
+    agent: Option<Agent>,
+    /// What each measurement is told of it, and of the fleet that loads.
+    words: Vec<String>,
+}
+
+/// A target agent.
+struct Agent {
+    nats: Nats,
+    remote: Remote,
+}
+
+/// A server that runs.
+pub(super) struct Running<'a> {
+    process: Process<'a>,
+    words: Vec<String>,
+}
+
+enum Process<'a> {
+    Here(Box<Server>),
+    There(&'a Remote, Place),
+}
+
+impl Host {
+    /// The target agent of the flags, claimed for as long as this lives; without one, this machine.
+    pub(super) fn of(args: &FleetArgs) -> Result<Self, Failure> {
+        let claim = |(name, nats): (&str, Nats)| {
+            let remote = Remote::claim(&nats, name, args.wait());
+            let remote =
+                remote.map_err(|error| Failure::could_not(format!("have {name} run the servers"), error))?;
+            Ok(Agent { nats, remote })
+        };
+        Ok(Self { agent: args.host()?.map(claim).transpose()?, words: args.words() })
+    }
+
+    /// Whether servers run on another machine.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    /// What has to be known of that machine.
+    pub(super) fn facts(&self) -> Option<(String, String)> {
+        let remote = &self.agent.as_ref()?.remote;
+        let facts = format!("{} at {}: {}", remote.name, remote.address(), remote.host.machine);
+        Some(("servers on".to_owned(), facts))
+    }
+
+    /// The target's version, once it is installed, if that is allowed, built and checked on the other machine.
+    pub(super) fn prepare(
+        &self,
+        target: &Target,
+        may_install: bool,
+        tools: &Tools<'_>,
+    ) -> Result<String, Trouble> {
+        let agent = self.agent.as_ref().expect("servers run on another machine");
+        agent.remote.prepare(&target.name, may_install, tools.is_interrupted).map_err(trouble)
+    }
+
+    /// Starts a server and waits until it is ready. An agent that was lost is looked for anew.
+    pub(super) fn start(
+        &mut self,
+        target: &Target,
+        log: &Path,
+        cpus: &[usize],
+        tools: &Tools<'_>,
+    ) -> Result<Running<'_>, Trouble> {
+        let words = self.words.clone();
+        let Some(agent) = &mut self.agent else {
+            let server = Server::start(target, log, cpus, tools)?;
+            return Ok(Running { process: Process::Here(Box::new(server)), words });
+        };
+        if let Some(lost) = agent.remote.lost() {
+            let again = Remote::claim(&agent.nats, &agent.remote.name, Duration::ZERO);
+            agent.remote = again.map_err(|why| Trouble::new(Stage::Start, format!("{lost}; {why}")))?;
+        }
+        let running = agent.remote.start(&target.name, cpus, tools.is_interrupted).map_err(trouble)?;
+        let place = Place::elsewhere(running.address, running.port, running.admin_port);
+        Ok(Running { process: Process::There(&agent.remote, place), words })
+    }
+}
+
+impl Running<'_> {
+    /// Where it is.
+    pub(super) fn place(&self) -> &Place {
+        match &self.process {
+            Process::Here(server) => server.place(),
+            Process::There(_, place) => place,
+        }
+    }
+
+    /// What a measurement is told, for it to see what the server uses.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = self.words.clone();
+        if let Process::Here(server) = &self.process {
+            words.extend(["--server-pid".to_owned(), server.pid().to_string()]);
+        }
+        words
+    }
+
+    /// How it died, if it has died.
+    pub(super) fn poll_death(&mut self) -> Option<String> {
+        match &mut self.process {
+            Process::Here(server) => server.poll_death(),
+            Process::There(remote, _) => remote.poll_death(),
+        }
+    }
+
+    /// Ends it. Fails if its agent was lost, and with it what was measured.
+    pub(super) fn stop(self) -> Result<(), Trouble> {
+        match self.process {
+            Process::Here(server) => {
+                server.stop();
+                Ok(())
+            }
+            Process::There(remote, _) => {
+                remote.stop().map_err(|lost| Trouble::new(Stage::Measure, lost.reason))
+            }
+        }
+    }
+}
+
+/// What a target agent says, as the suite says it.
+fn trouble(said: host::Trouble) -> Trouble {
+    Trouble::new(Stage::from_name(&said.stage).unwrap_or(Stage::Start), said.reason)
+}

@@ -1,0 +1,119 @@
+//! What a server on another machine uses, asked of its target agent.
+
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::super::bus::{self, Bus, Nats};
+use super::super::{Error, gather, intro};
+use crate::look::Look;
+
+/// An agent answers within this, or not at all.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Threads that are believed.
+const THREADS_MAX: usize = 65_536;
+
+/// Looks at the server that a target agent runs.
+pub struct FarEyes {
+    questions: UnboundedSender<bool>,
+    answers: Receiver<Option<Look>>,
+    latest: Option<Look>,
+}
+
+impl FarEyes {
+    /// Finds the agent.
+    ///
+    /// # Errors
+    /// NATS cannot be reached, or no target agent of that name is there.
+    pub fn open(nats: &Nats, agent: &str) -> Result<Self, Error> {
+        let runtime = bus::runtime()?;
+        let (bus, subject) = runtime.block_on(async {
+            let bus = Bus::connect(nats).await?;
+            let found = gather::find_host(&bus, agent, Duration::ZERO).await?;
+            Ok((bus, intro::look_subject(&found.id)))
+        })?;
+        let (questions, asked) = unbounded_channel();
+        let (answered, answers) = mpsc::channel();
+        let work = move || runtime.block_on(ask(&bus, &subject, asked, &answered));
+        let thread = thread::Builder::new().name("far-eyes".into()).spawn(work);
+        thread.map_err(|error| Error::Start(error.to_string()))?;
+        Ok(Self { questions, answers, latest: None })
+    }
+
+    /// A whole look is waited for, and as of now; any other is what the last question but this brought, so that nobody waits.
+    /// `None`: nothing runs there, or the agent does not answer.
+    pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
+        for answer in self.answers.try_iter() {
+            self.latest = answer;
+        }
+        let _ = self.questions.send(whole);
+        if whole {
+            let until = Instant::now() + 2 * ANSWER_TIME;
+            self.latest = None;
+            // Answers to earlier questions come first.
+            while self.latest.as_ref().is_none_or(|look| look.whole.is_none()) {
+                let left = until.saturating_duration_since(Instant::now());
+                self.latest = self.answers.recv_timeout(left).ok()?;
+            }
+        }
+        self.latest.clone()
+    }
+}
+
+/// Asks one question after the other, as long as somebody wants to know.
+async fn ask(
+    bus: &Bus,
+    subject: &str,
+    mut questions: UnboundedReceiver<bool>,
+    answers: &mpsc::Sender<Option<Look>>,
+) {
+    while let Some(whole) = questions.recv().await {
+        let mut look = None;
+        let heard = |bytes: &[u8]| {
+            look = postcard::from_bytes(bytes).ok().filter(is_sound);
+            true
+        };
+        let question = if whole { vec![1] } else { Vec::new() };
+        let _ = bus.ask(subject, question, ANSWER_TIME, heard).await;
+        if answers.send(look).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether a look can be true: it came over a network. Names of threads stand in tables.
+fn is_sound(look: &Look) -> bool {
+    let is_plain = |name: &str| name.len() <= 64 && !name.chars().any(char::is_control);
+    look.cores > 0
+        && look.whole.as_ref().is_none_or(|whole| {
+            whole.threads.len() <= THREADS_MAX && whole.threads.iter().all(|thread| is_plain(&thread.name))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::{ThreadLook, Whole};
+
+    #[test]
+    fn what_nobody_sees_is_not_believed() {
+        let thread = |name: &str| ThreadLook {
+            pid: 1,
+            tid: 1,
+            name: name.into(),
+            user_ns: 0,
+            system_ns: 0,
+            run_queue_wait_ns: 0,
+        };
+        let look = |name: &str| Look {
+            cores: 1,
+            whole: Some(Whole { pss_bytes: None, threads: vec![thread(name)] }),
+            ..Look::default()
+        };
+        assert!(is_sound(&look("worker-1")));
+        assert!(!is_sound(&look("\u{1b}[2J")) && !is_sound(&look(&"x".repeat(99))));
+        assert!(!is_sound(&Look::default()), "no cores");
+    }
+}

@@ -1,0 +1,246 @@
+//! The coordinator's end: claims a target agent, keeps the lease, and asks one thing at a time.
+
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use async_nats::Subscriber;
+use futures_util::StreamExt;
+use net::clock;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::super::bus::{self, Bus, Content, Nats};
+use super::super::link::{Incoming, Link};
+use super::super::{BEAT_INTERVAL_NS, Error, HostHello, gather, intro};
+use super::{Down, Running, Trouble, Up, plain};
+
+/// How often the coordinator looks around.
+const TICK: Duration = Duration::from_millis(20);
+/// How often somebody who waits looks around.
+const POLL: Duration = Duration::from_millis(50);
+/// How long an agent may take to hear that it is released; one that does not notices by its lease.
+const RELEASE_NS: u64 = 1_000_000_000;
+
+/// A target agent that works for us. Dropped, it is released.
+pub struct Remote {
+    /// Its name.
+    pub name: String,
+    /// What it says of its machine.
+    pub host: HostHello,
+    orders: UnboundedSender<Down>,
+    answers: Receiver<Up>,
+    fate: Arc<Mutex<Fate>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What has happened without being asked for.
+#[derive(Default)]
+struct Fate {
+    /// Why the agent is lost.
+    lost: Option<String>,
+    /// How the server that runs has ended.
+    died: Option<String>,
+}
+
+impl Remote {
+    /// Finds the agent, waiting for it as long as allowed, and claims it.
+    ///
+    /// # Errors
+    /// NATS cannot be reached; the agent is not there, is of another version, or works for somebody else.
+    pub fn claim(nats: &Nats, agent: &str, wait: Duration) -> Result<Self, Error> {
+        let runtime = bus::runtime()?;
+        let (relay, ups, hello) = runtime.block_on(Relay::begin(nats, agent, wait))?;
+        let host = hello.host.expect("a target agent");
+        let (orders, inbox) = unbounded_channel();
+        let (outbox, answers) = mpsc::channel();
+        let fate = Arc::new(Mutex::new(Fate::default()));
+        let shared = Arc::clone(&fate);
+        let work = move || runtime.block_on(relay.run(inbox, ups, &outbox, &shared));
+        let thread = thread::Builder::new().name("target-agent".into()).spawn(work);
+        let thread = Some(thread.map_err(|error| Error::Start(error.to_string()))?);
+        Ok(Self { name: hello.name, host, orders, answers, fate, thread })
+    }
+
+    /// Why the agent is lost, if it is.
+    pub fn lost(&self) -> Option<String> {
+        let fate = self.fate.lock().expect("nobody panics with it");
+        fate.lost.as_ref().map(|why| format!("target agent {} was lost: {why}", self.name))
+    }
+
+    /// Where a server listens that runs there.
+    pub fn address(&self) -> Ipv4Addr {
+        self.host.address
+    }
+
+    /// The target's version, once it is installed, if that is allowed, built and checked there.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn prepare(
+        &self,
+        target: &str,
+        may_install: bool,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<String, Trouble> {
+        let order = Down::Prepare { target: target.to_owned(), may_install };
+        match self.ask(order, "check", is_interrupted)? {
+            Up::Prepared(outcome) => outcome.map(|version| plain(&version)).map_err(Trouble::plain),
+            _ => Err(self.nonsense("check")),
+        }
+    }
+
+    /// Starts the target there.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn start(
+        &self,
+        target: &str,
+        cpus: &[usize],
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<Running, Trouble> {
+        self.fate.lock().expect("nobody panics with it").died = None;
+        let order = Down::Start { target: target.to_owned(), cpus: cpus.to_vec() };
+        match self.ask(order, "start", is_interrupted)? {
+            Up::Started(outcome) => outcome.map_err(Trouble::plain),
+            _ => Err(self.nonsense("start")),
+        }
+    }
+
+    /// How the server has ended, or the agent was lost, if either happened.
+    pub fn poll_death(&self) -> Option<String> {
+        self.lost().or_else(|| self.fate.lock().expect("nobody panics with it").died.clone())
+    }
+
+    /// Ends the server that runs there.
+    ///
+    /// # Errors
+    /// The agent is lost, and what it measured with it.
+    pub fn stop(&self) -> Result<(), Trouble> {
+        self.ask(Down::Stop, "stop", &|| false).map(drop)
+    }
+
+    fn ask(&self, order: Down, stage: &str, is_interrupted: &dyn Fn() -> bool) -> Result<Up, Trouble> {
+        let trouble = |reason: String| Trouble { stage: stage.to_owned(), reason };
+        // What was asked for by somebody who did not wait for it.
+        self.answers.try_iter().for_each(drop);
+        let _ = self.orders.send(order);
+        loop {
+            match self.answers.recv_timeout(POLL) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(trouble(self.lost().unwrap_or_else(|| "its link has ended".into())));
+                }
+                Err(RecvTimeoutError::Timeout) if is_interrupted() => {
+                    return Err(trouble("interrupted".into()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn nonsense(&self, stage: &str) -> Trouble {
+        Trouble { stage: stage.to_owned(), reason: format!("target agent {} talks nonsense", self.name) }
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Down::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's part: ends when the agent is lost or released, and with it the way that answers come.
+struct Relay {
+    bus: Bus,
+    link: Link,
+    beat_ns: u64,
+    /// When to end, once the agent is to be released.
+    until_ns: Option<u64>,
+}
+
+impl Relay {
+    async fn begin(
+        nats: &Nats,
+        agent: &str,
+        wait: Duration,
+    ) -> Result<(Self, Subscriber, intro::Hello), Error> {
+        let bus = Bus::connect(nats).await?;
+        let hello = gather::find_host(&bus, agent, wait).await?;
+        let run = intro::unique();
+        let ups = bus.subscribe(intro::up_subject(&run, 0)).await?;
+        let (sessions, refusal) = gather::claim(&bus, &run, std::slice::from_ref(&hello)).await;
+        if let Some(error) = refusal {
+            return Err(error);
+        }
+        let session = sessions[0].expect("it did not refuse");
+        let link = Link::new(&bus, intro::down_subject(&hello.id), session, clock::own_monotonic_ns());
+        Ok((Self { bus, link, beat_ns: 0, until_ns: None }, ups, hello))
+    }
+
+    async fn run(
+        mut self,
+        mut orders: UnboundedReceiver<Down>,
+        mut ups: Subscriber,
+        answers: &Sender<Up>,
+        fate: &Mutex<Fate>,
+    ) {
+        let mut ticks = tokio::time::interval(TICK);
+        let lost = loop {
+            let lost = tokio::select! {
+                order = orders.recv() => { self.handle_order(order.unwrap_or(Down::Release)); None }
+                Some(up) = ups.next() => self.handle_up(&up.payload, answers, fate),
+                _ = ticks.tick() => self.handle_tick().await,
+            };
+            if lost.is_some() {
+                break lost;
+            }
+            self.link.pump(&self.bus, clock::own_monotonic_ns()).await;
+            if self.until_ns.is_some_and(|ns| ns <= clock::own_monotonic_ns() || self.link.is_idle()) {
+                break None;
+            }
+        };
+        let _ = self.bus.flush().await;
+        fate.lock().expect("nobody panics with it").lost = lost;
+    }
+
+    fn handle_order(&mut self, order: Down) {
+        if let Down::Release = order {
+            self.until_ns.get_or_insert(clock::own_monotonic_ns() + RELEASE_NS);
+        }
+        self.link.send(&order);
+    }
+
+    /// What the agent says; why it is lost with that, if it is.
+    fn handle_up(&mut self, payload: &[u8], answers: &Sender<Up>, fate: &Mutex<Fate>) -> Option<String> {
+        match self.link.handle::<Up>(payload, clock::own_monotonic_ns()) {
+            Err(_) => return Some("it talks nonsense".into()),
+            Ok(Incoming::Nothing | Incoming::Beat(_)) => {}
+            Ok(Incoming::Message(Up::Leaving(why))) => return Some(format!("it left: {}", plain(&why))),
+            Ok(Incoming::Message(Up::Died(how))) => {
+                fate.lock().expect("nobody panics with it").died = Some(plain(&how));
+            }
+            Ok(Incoming::Message(answer)) => {
+                let _ = answers.send(answer);
+            }
+        }
+        None
+    }
+
+    async fn handle_tick(&mut self) -> Option<String> {
+        let now_ns = clock::own_monotonic_ns();
+        if self.link.is_lost(now_ns) {
+            return Some("no word from it for 3 s".into());
+        }
+        if now_ns.saturating_sub(self.beat_ns) >= BEAT_INTERVAL_NS {
+            self.beat_ns = now_ns;
+            self.link.put(&self.bus, Content::Beat { sent_ns: now_ns }).await;
+        }
+        None
+    }
+}

@@ -1,0 +1,81 @@
+//! One look at a server's process tree, on this machine or on another.
+
+use net::affinity;
+use net::clock;
+use net::proc::{ProcessTree, ThreadTotals};
+use serde::{Deserialize, Serialize};
+
+/// What a server has used so far, and has now. Times are totals that never go backwards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Look {
+    /// On the clock of the server's machine.
+    pub(crate) at_ns: u64,
+    /// Cores it may use.
+    pub(crate) cores: u32,
+    pub(crate) cpu_ns: u64,
+    pub(crate) switches: u64,
+    pub(crate) rss_bytes: u64,
+    pub(crate) processes: u32,
+    pub(crate) threads: u32,
+    pub(crate) fds: Option<u32>,
+    /// The rest only with a whole look, which costs more.
+    pub(crate) whole: Option<Whole>,
+}
+
+/// What is wanted at the ends of a window alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Whole {
+    /// The most proportional memory there has been.
+    pub(crate) pss_bytes: Option<u64>,
+    pub(crate) threads: Vec<ThreadLook>,
+}
+
+/// A live thread's totals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ThreadLook {
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) name: String,
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+    pub(crate) run_queue_wait_ns: u64,
+}
+
+/// Looks at a server of this machine.
+pub(crate) struct Eyes {
+    tree: ProcessTree,
+    cores: u32,
+}
+
+impl Eyes {
+    /// At the process and its descendants.
+    pub(crate) fn on(pid: u32) -> Self {
+        Self { tree: ProcessTree::new(pid), cores: affinity::cpus_of(pid).max(1) as u32 }
+    }
+
+    /// Looks; `None`: all of it has ended.
+    pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
+        let usage = self.tree.sample().ok()?;
+        Some(Look {
+            at_ns: clock::own_monotonic_ns(),
+            cores: self.cores,
+            cpu_ns: usage.user_ns + usage.system_ns,
+            switches: usage.voluntary_switches + usage.involuntary_switches,
+            rss_bytes: usage.rss_bytes,
+            processes: usage.processes,
+            threads: usage.threads,
+            fds: usage.fds,
+            whole: whole.then(|| Whole {
+                pss_bytes: self.tree.pss_bytes(),
+                threads: self.tree.threads().into_iter().map(ThreadLook::from).collect(),
+            }),
+        })
+    }
+}
+
+impl From<ThreadTotals> for ThreadLook {
+    fn from(totals: ThreadTotals) -> Self {
+        let ThreadTotals { pid, tid, name, user_ns, system_ns, run_queue_wait_ns } = totals;
+        Self { pid, tid, name, user_ns, system_ns, run_queue_wait_ns }
+    }
+}

@@ -1,0 +1,86 @@
+//! A folder with a tiny suite and a target that a script starts, for shootouts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const MANIFEST: &str = r#"
+language = "sh"
+library = "copy"
+dialects = ["raw"]
+supports = ["echo", "http"]
+endpoint = "ws://{host}:{port}/"
+version = { command = ["cat", "version"], regex = '(\d\S+)' }
+start = { command = ["sh", "serve.sh"], env = { AT = "{host}:{port}", THRONG = "{throng}" } }
+ready = { tcp = "{host}:{port}", timeout = "10s" }
+stop = { signal = "TERM", grace = "2s" }
+"#;
+
+/// The folder; it goes with the value.
+pub struct Arena(TempDir);
+
+impl Arena {
+    /// Clients that echo for so many seconds, and a scenario that needs a unix socket.
+    pub fn new(duration_s: u32) -> Arena {
+        let arena = Arena(tempfile::tempdir().unwrap());
+        let own = arena.path("targets/sh-copy");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("serve.sh"), "exec \"$THRONG\" serve --listen \"$AT\"").unwrap();
+        fs::write(own.join("target.toml"), MANIFEST).unwrap();
+        fs::write(own.join("version"), "1.0").unwrap();
+        fs::create_dir(arena.path("suites")).unwrap();
+        let suite = format!(
+            r#"
+title = "Two machines"
+repeats = 1
+cooldown = "10ms"
+
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = {{ clients = 4, interval = "20ms", duration = "{duration_s}s", drain-timeout = "1s" }}
+figures = ["rtt.p50", "rate"]
+
+[[scenario]]
+name = "unix"
+verb = "http"
+supports = ["http", "unix"]
+flags = {{ connections = 2, duration = "1s" }}
+figures = ["rate"]
+"#
+        );
+        fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
+        arena
+    }
+
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    pub fn targets(&self) -> String {
+        self.path("targets").display().to_string()
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A file of a shootout that was kept in `kept`.
+    pub fn kept(&self, below: &str) -> Value {
+        let path = self.path("kept").join(below);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// What became of a target's measurement: why there is none, if there is none.
+    pub fn trouble(&self, scenario: &str, target: &str) -> Value {
+        let text = fs::read_to_string(self.path("kept/cells.jsonl")).unwrap();
+        let cells = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut of_it = cells.filter(|cell| cell["scenario"] == scenario && cell["target"] == target);
+        of_it.next().unwrap_or_else(|| panic!("no cell {scenario}, {target} in\n{text}"))["trouble"].clone()
+    }
+}

@@ -1,0 +1,178 @@
+//! Servers of a shootout under a target agent, with NATS on a free port: here both are this machine, the agent's servers at a
+//! loopback address of their own. `fleet_networks.rs` has the same in two networks.
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use support::arena::Arena;
+use support::fleet::Bus;
+use support::process::Process;
+use support::throng::{finish, run, throng};
+use support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(90);
+/// What a lost coordinator or agent leaves behind is gone within this: its lease of 3 s, the server's grace of 2 s, and a
+/// machine that others use as well.
+const GONE_WITHIN: Duration = Duration::from_secs(15);
+
+/// A target agent at that address.
+fn agent(bus: &Bus, arena: &Arena, name: &str, address: &str) -> Process {
+    let flags =
+        ["--role", "target", "--name", name, "--advertise", address, "--targets-dir", &arena.targets()];
+    let agent = bus.agent(&flags);
+    let is_there = || bus.list().lines().any(|line| line.starts_with(name) && line.contains(" free"));
+    assert!(wait_until(Duration::from_secs(20), is_there), "{}", bus.list());
+    agent
+}
+
+/// A shootout that is kept in `kept`.
+fn shootout(bus: &Bus, arena: &Arena, agent: &str, flags: &[&str]) -> Command {
+    let mut command = throng(["shootout", "tiny", "--target-agent", agent, "--nats", &bus.url]);
+    if !flags.contains(&"--out") {
+        command.args(["--out", "kept"]);
+    }
+    command.args(flags).current_dir(arena.folder());
+    command
+}
+
+/// Connections that are open to servers at that address of the loopback network.
+fn connections_to(host: [u8; 4]) -> usize {
+    sockets("01", host, 2)
+}
+
+fn listeners_at(host: [u8; 4]) -> usize {
+    sockets("0A", host, 1)
+}
+
+/// `end`: 1 for our end of a socket, 2 for the other, as columns of the kernel's table.
+fn sockets(state: &str, host: [u8; 4], end: usize) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let host = format!("{:08X}:", u32::from_le_bytes(host));
+    let is_it = |line: &&str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        fields[3] == state && fields[end].starts_with(&host)
+    };
+    table.lines().filter(is_it).count()
+}
+
+fn assert_is_measured(results: &Value) {
+    let (step, server) = (&results["steps"][0], &results["steps"][0]["server"]);
+    assert_eq!(step["counts"]["missing"], 0, "{step}");
+    assert!(step["counts"]["received"].as_u64().unwrap() > 50, "{step}");
+    assert!(server["cpu_percent_mean"].is_f64(), "{server}");
+    assert!(server["rss_bytes_peak"].as_u64().unwrap() > 100_000, "{server}");
+    assert!(server["threads"].as_u64().unwrap() > 0, "{server}");
+    assert!(!server["thread_use"].as_array().unwrap().is_empty(), "{server}");
+}
+
+#[test]
+fn servers_under_an_agent_are_measured_like_local_ones() {
+    let (Some(bus), arena) = (Bus::start(), Arena::new(1)) else { return };
+    let _agent = agent(&bus, &arena, "rack", "127.0.0.21");
+    let outcome = run(&mut shootout(&bus, &arena, "rack", &["--format", "json"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let report = std::fs::read_to_string(arena.path("kept/report.md")).unwrap();
+    assert!(report.contains("Servers run under the target agent rack"), "{report}");
+    for target in ["throng", "sh-copy"] {
+        assert_eq!(arena.trouble("echo", target), Value::Null, "{outcome}");
+        let results = arena.kept(&format!("echo/{target}-1.json"));
+        assert_is_measured(&results);
+        assert_eq!(results["target"]["name"], target);
+        assert!(results["target"]["url"].as_str().unwrap().starts_with("ws://127.0.0.21:"), "{results}");
+    }
+    assert_eq!(arena.kept("echo/sh-copy-1.json")["target"]["version"], "1.0");
+    let reason = arena.trouble("unix", "throng")["reason"].to_string();
+    assert!(reason.contains("does not reach another machine"), "{reason}");
+    let head = arena.kept("shootout.json");
+    assert_eq!(head["target_agent"], "rack");
+    assert!(head["machine"].to_string().contains("rack at 127.0.0.21: "), "{head}");
+    assert_eq!(listeners_at([127, 0, 0, 21]), 0, "nothing is left");
+
+    let mut resumed = throng(["shootout", "--resume", "kept"]);
+    let elsewhere = run(resumed.current_dir(arena.folder()), RUN_MAX);
+    assert_eq!(elsewhere.code, Some(2), "{elsewhere}");
+    assert!(
+        elsewhere.stderr.contains("the servers ran on rack, and would run on this machine"),
+        "{elsewhere}"
+    );
+}
+
+#[test]
+fn load_may_come_from_the_fleet() {
+    let (Some(bus), arena) = (Bus::start(), Arena::new(1)) else { return };
+    let _loader = bus.agent(&["--name", "loader", "--threads", "1"]);
+    bus.await_agents(1);
+    let _agent = agent(&bus, &arena, "rack", "127.0.0.22");
+    let flags = ["--fleet", &bus.url, "--targets", "sh-copy"];
+    let outcome = run(&mut shootout(&bus, &arena, "rack", &flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(arena.trouble("echo", "sh-copy"), Value::Null, "{outcome}");
+    let results = arena.kept("echo/sh-copy-1.json");
+    assert_is_measured(&results);
+    assert_eq!(results["steps"][0]["fleet"][0]["name"], "loader", "{results}");
+}
+
+#[test]
+fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
+    let (Some(bus), arena) = (Bus::start(), Arena::new(20)) else { return };
+    let doomed = agent(&bus, &arena, "doomed", "127.0.0.23");
+    let flags = ["--targets", "throng"];
+    let process = Process::start(&mut shootout(&bus, &arena, "doomed", &flags));
+    assert!(wait_until(Duration::from_secs(30), || connections_to([127, 0, 0, 23]) >= 4), "no load");
+    doomed.signal(Signal::KILL);
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let trouble = arena.trouble("echo", "throng");
+    assert_eq!(trouble["stage"], "measure", "{trouble}");
+    let reason = trouble["reason"].as_str().unwrap();
+    assert!(reason.contains("target agent doomed was lost: no word from it for 3 s"), "{reason}");
+    assert!(outcome.stdout.contains("target agent doomed was lost"), "{outcome}");
+    assert!(wait_until(GONE_WITHIN, || listeners_at([127, 0, 0, 23]) == 0), "its server is still there");
+}
+
+#[test]
+fn a_coordinator_that_is_killed_leaves_no_server_and_a_free_agent() {
+    let (Some(bus), arena) = (Bus::start(), Arena::new(60)) else { return };
+    let _agent = agent(&bus, &arena, "rack", "127.0.0.24");
+    let flags = ["--targets", "throng"];
+    let coordinator = Process::start(&mut shootout(&bus, &arena, "rack", &flags));
+    assert!(wait_until(Duration::from_secs(30), || connections_to([127, 0, 0, 24]) >= 4), "no load");
+    assert!(bus.list().contains("servers at 127.0.0.24  run "), "{}", bus.list());
+    let second =
+        run(&mut shootout(&bus, &arena, "rack", &["--fleet-wait", "0s", "--out", "second"]), RUN_MAX);
+    assert_eq!(second.code, Some(1), "one at a time\n{second}");
+    coordinator.signal(Signal::KILL);
+    assert!(wait_until(GONE_WITHIN, || listeners_at([127, 0, 0, 24]) == 0), "its server is still there");
+    assert!(wait_until(GONE_WITHIN, || bus.list().contains(" free")), "{}", bus.list());
+}
+
+#[test]
+fn what_cannot_be_had_is_said() {
+    let (Some(bus), arena) = (Bus::start(), Arena::new(1)) else { return };
+    let elsewhere = Arena::new(1);
+    std::fs::remove_dir_all(elsewhere.path("targets/sh-copy")).unwrap();
+    let _agent = agent(&bus, &elsewhere, "bare", "127.0.0.25");
+    let lacking = run(&mut shootout(&bus, &arena, "bare", &["--targets", "sh-copy"]), RUN_MAX);
+    let receipts = arena.kept("shootout.json")["receipts"].to_string();
+    assert!(receipts.contains("the agent has no target sh-copy"), "{receipts}\n{lacking}");
+
+    let nobody = run(&mut shootout(&bus, &arena, "nobody", &["--fleet-wait", "0s"]), RUN_MAX);
+    assert_eq!(nobody.code, Some(1), "{nobody}");
+    assert!(nobody.stderr.contains("no target agent nobody is there, there are bare"), "{nobody}");
+
+    let nowhere = run(throng(["shootout", "--target-agent", "rack"]).current_dir(arena.folder()), RUN_MAX);
+    assert_eq!(nowhere.code, Some(2), "{nowhere}");
+    assert!(nowhere.stderr.contains("--nats"), "{nowhere}");
+
+    let loads =
+        run(&mut throng(["echo", "ws://127.0.0.1:9/", "--fleet", &bus.url, "--fleet-wait", "0s"]), RUN_MAX);
+    assert!(loads.stderr.contains("bare runs servers, and loads none"), "{loads}");
+
+    let pinned = run(&mut throng(["agent", "--nats", &bus.url, "--role", "target", "--pin", "0"]), RUN_MAX);
+    assert_eq!(pinned.code, Some(2), "{pinned}");
+}
