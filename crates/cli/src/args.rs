@@ -142,6 +142,9 @@ pub(crate) struct RunArgs {
     /// Leave the results file in this directory
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Go on after the last whole step of the run of this command line that was cut short in --out; without one, begin
+    #[arg(long, requires = "out", conflicts_with = "events", help_heading = "Output")]
+    pub(crate) resume: bool,
     /// Write every event into this Parquet file: docs/EVENTS.md, throng events
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
@@ -166,7 +169,7 @@ pub(crate) struct RunArgs {
     /// Show the run on the whole terminal while it is on
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub(crate) tui: bool,
-    /// No progress, no remarks: only the result
+    /// No progress, no remarks, no HTML report: only the result
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }

@@ -18,6 +18,7 @@ use crate::exports::Exports;
 use crate::processes;
 use crate::progress::Live;
 use crate::request::Request;
+use crate::resume;
 use crate::screen::Screen;
 use crate::sink::Sink;
 
@@ -37,6 +38,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) events: Option<EventLog>,
     pub(crate) live: Live,
     pub(crate) run: Run,
+    /// What the next step is marked with, if steps before it are of an earlier part.
+    resumed: Option<String>,
 }
 
 impl<'a> Desk<'a> {
@@ -60,15 +63,31 @@ impl<'a> Desk<'a> {
             events: args.events.as_ref().map(|path| EventLog::create(path, &run)).transpose()?,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
+            resumed: None,
         })
+    }
+
+    /// The run is an earlier one's second part.
+    pub(crate) fn go_on(&mut self, earlier: Option<Run>) {
+        let Some(earlier) = earlier else { return };
+        self.resumed = resume::mark(&earlier);
+        self.sink.print_steps(&earlier.steps);
+        self.run = Run { verdict: verdict::conclude(&earlier.steps), ..earlier };
     }
 
     /// The next step, unless something speaks against it.
     pub(crate) fn poll(&mut self, course: &mut Course) -> Option<StepOrder> {
-        let order = course.poll().filter(|_| !self.live.is_interrupted())?;
+        let Some(order) = course.poll() else {
+            self.run.resume_after = None;
+            return None;
+        };
+        if self.live.is_interrupted() {
+            return None;
+        }
         if u64::from(order.clients) <= self.clients_max {
             return Some(order);
         }
+        self.run.resume_after = None;
         self.run.verdict.trust.push(TrustNote(format!(
             "ended by the generator's limit of open files ({} clients), not by the server: pass {}",
             self.clients_max,
@@ -93,6 +112,9 @@ impl<'a> Desk<'a> {
         let step = self.judged(order, step);
         course.handle(order, step.has_passed());
         let reached = step.counts.connected > 0 || !self.run.steps.is_empty();
+        if reached && !self.live.was_interrupted() {
+            self.run.resume_after = Some(self.run.steps.len() as u32 + 1);
+        }
         self.keep(step);
         if reached { Ok(()) } else { Err(unreachable(&self.run)) }
     }
@@ -135,6 +157,7 @@ impl<'a> Desk<'a> {
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         step.bottleneck = Some(verdict::judge(&step, self.run.steps.last()));
         step.marks = verdict::marks(&step, self.quantile, self.live.was_interrupted());
+        step.marks.extend(self.resumed.take());
         step.marks.extend(self.live.finish_restarts());
         step.marks.extend(self.events.as_mut().and_then(EventLog::settle));
         step

@@ -24,6 +24,7 @@ mod progress;
 mod rates;
 mod request;
 mod restarts;
+mod resume;
 mod run;
 mod scrape;
 mod screen;

@@ -49,6 +49,7 @@ impl Request<'_> {
             seed: Some(plan.seed),
             target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
             environment: environment(args, server_pid.is_some()),
+            resume_after: Some(0),
             ..Run::default()
         }
     }

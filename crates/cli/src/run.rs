@@ -10,6 +10,7 @@ use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::request::Request;
 use crate::restarts::Restarts;
+use crate::resume;
 use crate::scrape;
 use crate::verbs::child;
 
@@ -19,10 +20,13 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 }
 
 /// The same, while servers are restarted.
-pub(crate) fn run_restarting(request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
+pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     custom::check_messages(&request.plan, request.scenario)?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
+    let _lock = resume::lock(request.args)?;
+    let earlier = resume::earlier(&mut request)?;
     let mut desk = Desk::new(&request)?;
+    desk.go_on(earlier);
     desk.live.expect(restarts);
     let Request { args, plan, shape, mut course, server_pid, target, .. } = request;
     let watch = watch(args, server_pid)?;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use report::Style;
-use results::Run;
+use results::{Run, Step, TrustNote};
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
@@ -65,10 +65,15 @@ impl Sink {
 
     /// A step has ended.
     pub(crate) fn step(&mut self, run: &Run) {
-        if let (Format::Text, Some(step)) = (self.format, run.steps.last()) {
-            self.print(&report::step_lines(step, &self.style));
+        self.print_steps(run.steps.last());
+        self.keep(&unended(run));
+    }
+
+    /// Prints steps where that is done as they end.
+    pub(crate) fn print_steps<'a>(&mut self, steps: impl IntoIterator<Item = &'a Step>) {
+        if self.format == Format::Text {
+            steps.into_iter().for_each(|step| self.print(&report::step_lines(step, &self.style)));
         }
-        self.keep(run);
     }
 
     /// The run has ended. It goes to the store last: whatever that says, the rest is done. Fails if a file could not be
@@ -133,6 +138,13 @@ impl Sink {
             self.unwritten.get_or_insert(failure);
         }
     }
+}
+
+/// The run as its file is to say it until it has ended: whatever kills this process leaves that.
+fn unended(run: &Run) -> Run {
+    let mut run = run.clone();
+    run.verdict.trust.push(TrustNote("the run had not ended when this was written; --resume goes on".into()));
+    run
 }
 
 /// The file that the job's environment names.

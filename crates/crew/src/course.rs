@@ -102,6 +102,23 @@ impl Course {
         }
     }
 
+    /// Takes earlier steps, each with its clients and whether it passed, for those that this course has measured. A
+    /// warm-up is still to come.
+    ///
+    /// # Errors
+    /// The number, from 0, of the first step that this course would not have asked for.
+    pub fn replay(&mut self, steps: impl IntoIterator<Item = (u64, bool)>) -> Result<(), usize> {
+        let warmup = self.warmup.take();
+        let mut steps = steps.into_iter().enumerate();
+        let outcome = steps.try_for_each(|(number, (clients, passed))| {
+            let order = self.poll().filter(|order| u64::from(order.clients) == clients).ok_or(number)?;
+            self.handle(&order, passed);
+            Ok(())
+        });
+        self.warmup = warmup;
+        outcome
+    }
+
     /// What a search has found.
     pub fn capacity(&self) -> Option<Capacity> {
         match &self.path {
@@ -144,6 +161,23 @@ mod tests {
     fn a_failed_warmup_does_not_end_the_course() {
         let warmup = Some(Warmup { clients: 1, rule: RULE });
         assert_eq!(run(Course::single(10, RULE).with_warmup(warmup), |_| false), [1, 10]);
+    }
+
+    #[test]
+    fn a_course_goes_on_after_the_steps_it_has_had() {
+        let warmup = Some(Warmup { clients: 1, rule: RULE });
+        let walk = || Course::walk(10, 10, Some(4), RULE).with_warmup(warmup);
+        let mut course = walk();
+        assert_eq!(course.replay([(10, true), (20, true)]), Ok(()));
+        let clients: Vec<u32> = std::iter::from_fn(|| {
+            let order = course.poll()?;
+            course.handle(&order, true);
+            Some(order.clients)
+        })
+        .collect();
+        assert_eq!(clients, [1, 30, 40], "the warm-up again, then the rest");
+        assert_eq!(walk().replay([(10, true), (15, true)]), Err(1));
+        assert_eq!(walk().replay([(10, false), (20, true)]), Err(1), "a walk ends with the step that fails");
     }
 
     #[test]

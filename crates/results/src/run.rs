@@ -31,6 +31,9 @@ pub struct Run {
     pub environment: Environment,
     /// One entry for each level of load, in the order they ran.
     pub steps: Vec<Step>,
+    /// How many of the steps are whole, if the run was cut short, or is still under way: it can go on after them.
+    /// `None`: it has come to its end.
+    pub resume_after: Option<u32>,
     /// What the steps say together.
     pub verdict: Verdict,
 }

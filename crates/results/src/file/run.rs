@@ -107,6 +107,8 @@ pub(super) struct FileRun {
     target: FileTarget,
     environment: FileEnvironment,
     steps: Vec<FileStep>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resume_after: Option<u32>,
     verdict: FileVerdict,
 }
 
@@ -124,6 +126,7 @@ impl From<&Run> for FileRun {
             target: FileTarget::from(&run.target),
             environment: FileEnvironment::from(&run.environment),
             steps: run.steps.iter().map(FileStep::from).collect(),
+            resume_after: run.resume_after,
             verdict: FileVerdict::from(&run.verdict),
         }
     }
@@ -142,6 +145,7 @@ impl From<FileRun> for Run {
             target: file.target.into(),
             environment: file.environment.into(),
             steps: file.steps.into_iter().map(Step::from).collect(),
+            resume_after: file.resume_after,
             verdict: file.verdict.into(),
         }
     }

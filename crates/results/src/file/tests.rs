@@ -189,6 +189,7 @@ fn full() -> Run {
             same_host: Some(false),
         },
         steps: vec![step],
+        resume_after: Some(1),
         verdict,
     }
 }
@@ -204,7 +205,7 @@ fn what_is_written_is_read() {
         let text = write(&run);
         let read = read(&text).unwrap();
         assert_eq!(write(&read), text, "writing again changes nothing");
-        assert_eq!(read.verdict, run.verdict);
+        assert_eq!((&read.verdict, read.resume_after), (&run.verdict, run.resume_after));
         assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
         for (read, step) in read.steps.iter().zip(&run.steps) {
             assert_eq!((read.counts, &read.errors, &read.series), (step.counts, &step.errors, &step.series));

@@ -1,0 +1,109 @@
+//! `--resume`: a run that was cut short goes on after its last whole step.
+//!
+//! Rules. Until a run has ended, the file that `--out` keeps says how many of its steps are whole. The same command line
+//! with `--resume` takes the newest such run of that directory, drops the step that was cut short, and goes on under the
+//! same id, on the same clock; where there is none, a run begins. So a command that is restarted as it is, whatever ended
+//! it, has every step once. Runs hold a lock on the directory: one that is still under way is nobody's to go on with.
+
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
+
+use net::clock;
+use results::Run;
+
+use crate::archive;
+use crate::args::RunArgs;
+use crate::exit::Failure;
+use crate::request::Request;
+
+/// The flag, which the command line of the first part need not have had.
+const FLAG: &str = "--resume";
+
+/// Holds the directory of `--out` for this run: shared, or alone for one that may go on with another.
+pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
+    // A directory that cannot be opened, or whose filesystem has no locks, says so when it is written to, or has none.
+    let Some(directory) = args.out.as_ref().and_then(|dir| File::open(dir).ok()) else { return Ok(None) };
+    if !args.resume {
+        let _ = directory.try_lock_shared();
+    } else if let Err(TryLockError::WouldBlock) = directory.try_lock() {
+        let problem = "another run is under way in this --out: wait for its end, or name another directory";
+        return Err(Failure::usage(FLAG, problem));
+    }
+    Ok(Some(directory))
+}
+
+/// The run to go on with, with its whole steps; the request is brought to where that ended.
+pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure> {
+    let Some(dir) = request.args.out.as_ref().filter(|_| request.args.resume) else { return Ok(None) };
+    let Some(mut run) = cut_short(dir) else { return Ok(None) };
+    if run.throng != env!("CARGO_PKG_VERSION") {
+        let problem = format!(
+            "run {} was begun by throng {}, this is {}; another --out begins anew",
+            run.id,
+            run.throng,
+            env!("CARGO_PKG_VERSION")
+        );
+        return Err(Failure::usage(FLAG, problem));
+    }
+    run.steps.truncate(run.resume_after.unwrap_or(0) as usize);
+    let had = run.steps.iter().map(|step| (step.clients, step.has_passed()));
+    request.course.replay(had).map_err(|step| {
+        let clients = run.steps[step].clients;
+        Failure::usage(FLAG, format!("step {} of run {} had {clients} clients: not these", step + 1, run.id))
+    })?;
+    let end_ns = run.steps.last().map_or(0, |step| step.start_ns + step.duration_ns);
+    request.plan.epoch_ns = clock::monotonic_ns().saturating_sub(end_ns);
+    request.plan.seed = run.seed.unwrap_or(request.plan.seed);
+    if !request.args.quiet {
+        eprintln!("throng: goes on with run {} after {} whole steps", run.id, run.steps.len());
+    }
+    Ok(Some(run))
+}
+
+/// What the first step after it is marked with.
+pub(crate) fn mark(earlier: &Run) -> Option<String> {
+    let whole = earlier.steps.len();
+    (whole > 0)
+        .then(|| format!("resumed: the run was cut short after step {whole}, and went on with this one"))
+}
+
+/// The newest run of this command line in `dir` that has not come to its end.
+fn cut_short(dir: &Path) -> Option<Run> {
+    // A directory that is not there has no runs.
+    let entries = fs::read_dir(dir).ok()?;
+    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    // What is no results file is somebody else's.
+    let open =
+        results.filter_map(|path| archive::read_file(&path).ok()).filter(|run| run.resume_after.is_some());
+    let own: Vec<String> = env::args().collect();
+    let (ours, others): (Vec<Run>, Vec<Run>) = open.partition(|run| is_same(&run.command, &own));
+    let newest = |runs: Vec<Run>| runs.into_iter().max_by(|a, b| a.id.cmp(&b.id));
+    if let (true, Some(other)) = (ours.is_empty(), newest(others)) {
+        let command = other.command.join(" ");
+        eprintln!("throng: begins anew: run {} was cut short, but its command line was {command}", other.id);
+    }
+    newest(ours)
+}
+
+/// Whether two command lines ask for the same, whichever program's path they begin with.
+fn is_same(one: &[String], other: &[String]) -> bool {
+    let asked = |command: &[String]| -> Vec<String> {
+        command.iter().skip(1).filter(|argument| *argument != FLAG).cloned().collect()
+    };
+    asked(one) == asked(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_the_same_with_and_without_the_flag() {
+        let line = |text: &str| -> Vec<String> { text.split(' ').map(Into::into).collect() };
+        assert!(is_same(&line("throng echo --out d"), &line("/usr/bin/throng echo --out d --resume")));
+        assert!(!is_same(&line("throng echo --out d"), &line("throng echo --out e")));
+        assert!(!is_same(&line("throng echo --out d"), &line("throng echo --out d --quiet")));
+    }
+}

@@ -1,0 +1,101 @@
+//! `--resume`: whatever ends a walk, the same command line goes on after its last whole step.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::process::Process;
+use support::throng::{Outcome, Server, finish, run, throng};
+use support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// Four steps of a second each, of 10, 20, 30 and 40 clients.
+fn walk(server: &Server, dir: &Path, more: &[&str]) -> Command {
+    let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
+    command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
+    command.arg(server.url()).arg("--out").arg(dir).args(more);
+    command
+}
+
+/// The results files of a directory.
+fn kept(dir: &Path) -> Vec<Value> {
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    results.map(|path| serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()).collect()
+}
+
+/// Starts a walk and ends it in its third step; what it has left.
+fn cut_short(server: &Server, dir: &Path, signal: Signal) -> Value {
+    let mut process = Process::start(&mut walk(server, dir, &[]));
+    let has_two = || kept(dir).first().is_some_and(|run| run["resume_after"] == 2);
+    assert!(wait_until(Duration::from_secs(30), has_two), "no second step");
+    std::thread::sleep(Duration::from_millis(300));
+    process.signal(signal);
+    assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
+    kept(dir).remove(0)
+}
+
+fn assert_whole(outcome: &Outcome, id: &Value) {
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let run = outcome.json();
+    assert_eq!(&run["id"], id, "{outcome}");
+    assert!(run.get("resume_after").is_none(), "it has ended\n{outcome}");
+    let steps = run["steps"].as_array().unwrap();
+    let of = |name: &str| -> Vec<Value> { steps.iter().map(|step| step[name].clone()).collect() };
+    assert_eq!(of("clients"), [10, 20, 30, 40], "{outcome}");
+    let sent: Vec<&Value> = steps.iter().map(|step| &step["counts"]["sent"]).collect();
+    assert_eq!(sent, [200, 400, 600, 800], "whole steps alone\n{outcome}");
+    let is_marked = |step: &Value| step["marks"].to_string().contains("resumed: the run was cut short");
+    assert_eq!(steps.iter().map(is_marked).collect::<Vec<_>>(), [false, false, true, false], "{outcome}");
+    let starts: Vec<f64> = of("start_s").iter().map(|start| start.as_f64().unwrap()).collect();
+    assert!(starts.is_sorted_by(|a, b| a + 1.0 <= *b), "one clock for both parts: {starts:?}");
+    assert!(!run["verdict"]["trust"].to_string().contains("had not ended"), "{outcome}");
+}
+
+#[test]
+fn a_walk_survives_whatever_ends_it() {
+    let server = Server::start(&["--threads", "1"]);
+    for signal in [Signal::KILL, Signal::TERM] {
+        let dir = tempfile::tempdir().unwrap();
+        let left = cut_short(&server, dir.path(), signal);
+        assert_eq!(left["resume_after"], 2, "{left}");
+        let outcome = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+        assert!(outcome.stderr.contains("after 2 whole steps"), "{outcome}");
+        assert_whole(&outcome, &left["id"]);
+        assert_eq!(kept(dir.path()).len(), 1, "one run, one file");
+    }
+}
+
+#[test]
+fn what_is_not_this_run_is_left_alone() {
+    let server = Server::start(&["--threads", "1"]);
+    let dir = tempfile::tempdir().unwrap();
+    // Nothing to go on with: it begins. It is under way: nobody else goes on with it.
+    let first = Process::start(&mut walk(&server, dir.path(), &["--resume"]));
+    assert!(wait_until(Duration::from_secs(30), || !kept(dir.path()).is_empty()), "no first step");
+    let second = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    assert_eq!(second.code, Some(2), "{second}");
+    assert!(second.stderr.contains("--resume: another run is under way"), "{second}");
+    let first = finish(first, RUN_MAX);
+    assert_eq!(first.code, Some(0), "{first}");
+    assert!(first.json().get("resume_after").is_none(), "{first}");
+
+    // One that has ended, and one of another command line, are not gone on with.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let left = cut_short(&server, elsewhere.path(), Signal::KILL);
+    fs::write(dir.path().join("other.json"), left.to_string()).unwrap();
+    let third = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    assert_eq!(third.code, Some(0), "{third}");
+    assert!(third.stderr.contains("begins anew: run ") && third.stderr.contains("echo"), "{third}");
+    let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
+    assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
+
+    let events = run(&mut walk(&server, dir.path(), &["--resume", "--events", "e.parquet"]), RUN_MAX);
+    assert_eq!(events.code, Some(2), "the log of the first part would be gone\n{events}");
+}
