@@ -14,7 +14,7 @@ use support::client::Client;
 use support::hostile::HostileServer;
 use support::process::Process;
 use support::skip;
-use support::throng::{Server, echo, errors_of, finish, run, sum_of, under};
+use support::throng::{Server, echo, errors_of, finish, run, sum_of, throng, under};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);
@@ -117,6 +117,30 @@ fn a_kernel_that_refuses() {
         assert_eq!(sum_of(&results, "connected"), 8, "{outcome}");
         assert_eq!(sum_of(&results, "missing"), 0, "{outcome}");
     }
+}
+
+#[test]
+fn a_kernel_that_gives_no_more_memory() {
+    let server = Server::start(&[]);
+    let limited = |mib: u64| {
+        let mut broadcast = throng(["broadcast", &server.url(), "--format", "json", "--quiet", "--no-store"]);
+        // More clients at each step, and each holds what it has got of a message.
+        broadcast.args("--dialect json --payload 1MiB --threads 1 --step-size 8 -c 1 -s 5".split(' '));
+        broadcast.args(["--total-steps", "20", "--limit-rtt", "1m"]);
+        run(&mut under("prlimit", &[&format!("--data={}", mib << 20), "--"], &broadcast), RUN_MAX)
+    };
+    let short = limited(48);
+    assert_eq!(short.code, COULD_NOT_RUN, "{short}");
+    assert!(short.stderr.contains("out of memory") && short.stderr.contains("ulimit"), "{short}");
+    let results = short.json();
+    assert!(sum_of(&results, "received") > 0, "what was measured is lost\n{short}");
+    let trust = results["verdict"]["trust"].to_string();
+    assert!(trust.contains("cut short: out of memory"), "{trust}");
+
+    // Not even what is kept for the end.
+    let none = limited(8);
+    assert_eq!(none.code, COULD_NOT_RUN, "{none}");
+    assert!(none.stderr.contains("memory") && none.stdout.is_empty(), "{none}");
 }
 
 #[test]

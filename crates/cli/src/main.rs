@@ -49,6 +49,10 @@ use crate::verbs::{
     serve, storm,
 };
 
+/// What was measured outlives the memory.
+#[global_allocator]
+static ALLOCATOR: net::reserve::Allocator = net::reserve::Allocator;
+
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
 #[command(name = "throng", version, arg_required_else_help = true, after_help = EXAMPLES)]

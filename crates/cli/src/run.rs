@@ -22,6 +22,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 /// The same, while servers are restarted.
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     custom::check_messages(&request.plan, request.scenario)?;
+    net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
     let _lock = resume::lock(request.args)?;
     let earlier = resume::earlier(&mut request)?;

@@ -55,7 +55,7 @@ impl Child {
         frame::write(&mut stdin, &brief)?;
         let mut stdout = BufReader::new(process.stdout.take().expect("piped"));
         let (reports, worker) = (reports.clone(), segments[0].worker);
-        let relay = thread::spawn(move || {
+        let relay = thread::Builder::new().name("relay".into()).spawn(move || {
             let mut finished = false;
             while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
                 finished |= matches!(report, Report::Finished { .. } | Report::Failed { .. });
@@ -67,7 +67,7 @@ impl Child {
                 let message = "its process ended before its time".to_owned();
                 let _ = reports.send(Report::Failed { worker, message });
             }
-        });
+        })?;
         Ok(Self { process, stdin: Some(stdin), relay: Some(relay) })
     }
 
@@ -107,7 +107,7 @@ pub fn run_child() -> io::Result<()> {
     let Some(brief) = frame::read::<Brief>(&mut stdin)? else { return Ok(()) };
     net::clock::set_offset_ns(brief.clock_offset_ns);
     let (reports, outbox) = mpsc::channel();
-    let writer = thread::spawn(move || {
+    let writer = thread::Builder::new().name("writer".into()).spawn(move || {
         let mut stdout = BufWriter::new(io::stdout().lock());
         outbox.iter().try_for_each(|report: Report| {
             let written = frame::write(&mut stdout, &report);
@@ -116,7 +116,7 @@ pub fn run_child() -> io::Result<()> {
             }
             written
         })
-    });
+    })?;
     match Threads::start(&brief.plan, &brief.segments, &brief.cpus, &reports) {
         Ok(mut workers) => {
             while let Some(command) = frame::read::<Command>(&mut stdin)? {

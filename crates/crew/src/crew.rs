@@ -1,8 +1,6 @@
 //! The coordinator: takes all workers through a step together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::io;
 use std::process::Command as Process;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::time::Duration;
@@ -10,11 +8,12 @@ use std::time::Duration;
 use engine::events::Batch;
 use engine::{Command, Report};
 use load::{Draining, Plan, Segment, StepOrder, Workload};
-use net::clock;
+use net::{clock, reserve};
 use results::Step;
 
 use crate::agents::{Agents, OnLoss};
-use crate::fleet::{self, Fleet, Gathering};
+use crate::error::{Broken, Error};
+use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
 use crate::merge::Merge;
 use crate::scrape::Scrape;
@@ -69,54 +68,6 @@ pub trait Observer {
     fn handle_progress(&mut self, progress: &Progress);
     /// Whether to stop: finish what is under way and report.
     fn is_interrupted(&self) -> bool;
-}
-
-/// Why no step could be measured.
-#[derive(Debug)]
-pub enum Error {
-    /// A worker could not be started.
-    Start(io::Error),
-    /// The agents of a fleet could not be had.
-    Fleet(fleet::Error),
-    /// An agent of a fleet is gone, and not to be done without.
-    Lost {
-        /// Its name.
-        agent: String,
-        /// Why.
-        why: String,
-    },
-    /// A worker gave up.
-    Worker {
-        /// Its number.
-        worker: u16,
-        /// What it said.
-        message: String,
-    },
-    /// A worker does not answer.
-    Stuck,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(error) => write!(f, "cannot start: {error}"),
-            Self::Fleet(error) => error.fmt(f),
-            Self::Lost { agent, why } => write!(f, "agent {agent} was lost: {why}"),
-            Self::Worker { worker, message } => write!(f, "worker {worker} gave up: {message}"),
-            Self::Stuck => f.write_str("a worker does not answer; is the machine overloaded or suspended?"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// A step that could not be measured to its end.
-#[derive(Debug)]
-pub struct Broken {
-    /// Why.
-    pub error: Error,
-    /// What had been measured until then, the last second of the lost workers excepted.
-    pub step: Box<Step>,
 }
 
 /// All workers of a run.
@@ -400,6 +351,9 @@ impl Crew {
         observer: &mut dyn Observer,
         phase: &'static str,
     ) -> Result<Option<Report>, Error> {
+        if reserve::is_given_up() {
+            return Err(Error::Memory);
+        }
         self.watch.poll((phase == GROWING).then(|| merge.usable()));
         match self.reports.recv_timeout(LOOK_INTERVAL) {
             Ok(Report::Delta(delta)) => {

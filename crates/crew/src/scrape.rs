@@ -62,11 +62,13 @@ impl Scrape {
         let state = Mutex::new(State { latest: read()?, reads: 1, ..State::default() });
         let shared = Arc::new(Shared { is_over: AtomicBool::new(false), state });
         let seen = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
+        let reading = move || {
             while seen.waits() {
                 seen.note(read());
             }
-        });
+        };
+        let thread =
+            thread::Builder::new().name("scrape".into()).spawn(reading).map_err(|e| e.to_string())?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

@@ -12,6 +12,7 @@ pub mod machine;
 pub mod memory;
 pub mod poll;
 pub mod proc;
+pub mod reserve;
 pub mod signals;
 pub mod socket;
 pub mod tls;

@@ -1,0 +1,118 @@
+//! Memory to end a run with.
+//!
+//! A kernel that gives no more memory (`ulimit -v`, `ulimit -d`, overcommit forbidden) makes a Rust program abort, and
+//! what it has measured would be lost. So some is [kept](keep) from the start: when an allocation fails it is given up,
+//! which leaves room to finish, and [`is_given_up`] says that it is time to. Only when that is gone, too, the program
+//! ends at once, with a word on why.
+//!
+//! Of what is kept nothing is touched: it costs address space, and no memory.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use crate::sys;
+
+/// Several times what it takes to merge the figures of a step and to write results and report.
+const BYTES: usize = 16 << 20;
+const LAYOUT: Layout = Layout::new::<[u8; BYTES]>();
+
+const LAST_WORDS: &[u8] =
+    b"throng: out of memory: the kernel gives this process no more. `ulimit -v` and `ulimit -d` show its \
+limits; throng doctor shows how much so many clients take\n";
+
+static KEPT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static IS_GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Keeps memory for the end; again, if it has been given up.
+///
+/// # Errors
+/// When there is not even so much.
+pub fn keep() -> std::io::Result<()> {
+    IS_GIVEN_UP.store(false, Ordering::Relaxed);
+    // SAFETY: the layout's size is not zero.
+    let block = unsafe { System.alloc(LAYOUT) };
+    if block.is_null() {
+        return Err(std::io::ErrorKind::OutOfMemory.into());
+    }
+    free(KEPT.swap(block, Ordering::AcqRel));
+    Ok(())
+}
+
+/// Whether memory has run out since it was kept: what can be written down now should be.
+pub fn is_given_up() -> bool {
+    IS_GIVEN_UP.load(Ordering::Relaxed)
+}
+
+/// The system's allocator, for a program's `#[global_allocator]`: never fails but by ending the process.
+pub struct Allocator;
+
+// SAFETY: every call is the system allocator's, with the caller's own arguments and so the caller's promises; trying
+// again after a failure is another such call, for a failed one leaves everything as it was.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        insist(|| unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        insist(|| unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        insist(|| unsafe { System.realloc(block, layout, size) })
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[inline]
+fn insist(allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    let block = allocate();
+    if block.is_null() { allocate_at_last(allocate) } else { block }
+}
+
+#[cold]
+fn allocate_at_last(allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    IS_GIVEN_UP.store(true, Ordering::Relaxed);
+    free(KEPT.swap(null_mut(), Ordering::AcqRel));
+    let block = allocate();
+    if block.is_null() {
+        sys::exit_saying(LAST_WORDS);
+    }
+    block
+}
+
+/// Frees what was kept, if it was.
+fn free(kept: *mut u8) {
+    if !kept.is_null() {
+        // SAFETY: allocated in `keep` with this layout, and swapped out of the only place that had it.
+        unsafe { System.dealloc(kept, LAYOUT) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_given_up_once() {
+        keep().unwrap();
+        assert!(!is_given_up());
+        let failures = std::cell::Cell::new(1);
+        let fails_once = || {
+            let fails = failures.replace(0) > 0;
+            if fails { null_mut() } else { std::ptr::dangling_mut() }
+        };
+        assert!(!insist(fails_once).is_null());
+        assert!(is_given_up() && KEPT.load(Ordering::Relaxed).is_null());
+        keep().unwrap();
+        assert!(!is_given_up());
+    }
+}
