@@ -11,10 +11,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use support::process::Process;
+use support::skip;
 use support::throng::{Outcome, run, throng};
 use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
+/// Package managers and the network may be slow.
+const INSTALL_MAX: Duration = Duration::from_secs(600);
 
 /// A manifest around a start command. The reference server stands in for servers of others.
 fn manifest(command: &str) -> String {
@@ -198,6 +201,32 @@ fn a_mistake_in_a_manifest_is_underlined() {
     }
     let listed = targets(&folder, &["list"]);
     assert!(listed.stdout.contains("line 5: unknown field `suports`"), "{listed}");
+}
+
+/// One of each family of servers, none of which takes long to install; `make targets` is all of them.
+#[test]
+fn servers_of_others_are_installed_and_pass() {
+    let names = [
+        "throng",
+        "node-ws",
+        "go-gorilla",
+        "python-tornado",
+        "sockjs-node",
+        "socketio-node",
+        "erlang-cowboy",
+    ];
+    let mut command = throng(["targets", "check", "--format", "json"]);
+    let outcome = run(command.args(names), INSTALL_MAX);
+    let rows = outcome.json();
+    let rows = rows.as_array().unwrap();
+    assert!(rows.len() >= names.len(), "{outcome}");
+    for row in rows {
+        let name = row["name"].as_str().unwrap();
+        match row["verdict"].as_str().unwrap() {
+            "unavailable" if name != "throng" => skip(name, row["reason"].as_str().unwrap()),
+            verdict => assert_eq!(verdict, "passes", "{name}: {outcome}"),
+        }
+    }
 }
 
 #[test]
