@@ -41,13 +41,16 @@ autobahn-quick:
 autobahn:
 	python3 tests/autobahn/run.py
 
-# throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
-truth:
-	$(CARGO) test --locked --release -p throng --test truth -- --ignored --nocapture
+# The program that the next two measure with: only its own code needs to be fast.
+truth seeds: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
-# Every command line of docs/SEEDS.md as printed, and what it said below it. An hour.
-seeds:
-	$(CARGO) test --locked --release -p throng --test seeds -- --ignored --nocapture
+# throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
+truth: build
+	$(CARGO) test --locked -p throng --test truth -- --ignored --nocapture
+
+# Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
+seeds: build
+	$(CARGO) test --locked -p throng --test seeds -- --ignored --nocapture
 
 # Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
 targets:

@@ -1,5 +1,6 @@
 //! The command lines of docs/SEEDS.md, which do what five published benchmarks did: all of them, in a short form, or as
-//! printed (`make seeds`, which puts what they say into the document).
+//! printed (`make seeds`, which puts what they say into the document; `make seeds ONLY=saturate`, or `ONLY=003:`, those
+//! that say so or stand under a heading that does).
 
 mod support;
 
@@ -18,6 +19,9 @@ const WHOLE_MAX: Duration = Duration::from_secs(3_600);
 /// Where the document says that the server is.
 const ADDRESS: &str = "127.0.0.1:9000";
 const SOCKET: &str = "/tmp/star.sock";
+
+/// What the document shows of a run with more.
+const STEPS_SHOWN_MAX: usize = 20;
 
 const BEFORE_LINE: &str = "```sh\nthrong ";
 const BEFORE_OUTPUT: &str = "\n```text\n";
@@ -68,17 +72,23 @@ fn every_line_runs_in_a_short_form() {
 }
 
 #[test]
-#[ignore = "takes an hour: make seeds"]
+#[ignore = "takes twenty minutes: make seeds"]
 fn every_line_as_printed() {
-    let mut serve = throng(["serve", "--listen", ADDRESS, "--socket", SOCKET, "--threads", "1", "--quiet"]);
+    let mut serve =
+        throng(["serve", "--listen", ADDRESS, "--socket", SOCKET, "--processes", "2", "--threads", "1"]);
     let _server = support::process::Process::start(&mut serve);
-    assert!(support::wait_until(Duration::from_secs(10), || Path::new(SOCKET).exists()));
+    let is_up = || Path::new(SOCKET).exists() && support::is_listening(ADDRESS.parse().unwrap());
+    assert!(support::wait_until(Duration::from_secs(10), is_up));
     let mut document = std::fs::read_to_string(DOCUMENT).unwrap();
-    for line in lines(&document).into_iter().map(str::to_owned).collect::<Vec<_>>() {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let chosen: Vec<String> = lines_about(&document, &only).map(str::to_owned).collect();
+    assert!(!chosen.is_empty(), "no line, and no heading, says {only:?}");
+    for line in chosen {
+        eprintln!("throng {line}");
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let outcome = run_line(&words, ADDRESS.parse().unwrap(), Path::new(SOCKET), WHOLE_MAX);
         assert_eq!(outcome.code, Some(0), "{line}\n{outcome}");
-        document = with_output(&document, &line, outcome.stdout.trim_end());
+        document = with_output(&document, &line, abridged(&outcome.stdout).trim_end());
         // What has been measured is kept, whatever becomes of the rest.
         std::fs::write(DOCUMENT, &document).unwrap();
     }
@@ -87,6 +97,15 @@ fn every_line_as_printed() {
 /// What stands behind `throng`, line by line.
 fn lines(document: &str) -> Vec<&str> {
     document.split(BEFORE_LINE).skip(1).filter_map(|rest| rest.lines().next()).collect()
+}
+
+/// Those that say `text`, or whose heading does.
+fn lines_about<'a>(document: &'a str, text: &str) -> impl Iterator<Item = &'a str> {
+    let sections = document.split("\n## ");
+    sections.flat_map(move |section| {
+        let is_meant = section.lines().next().is_some_and(|heading| heading.contains(text));
+        lines(section).into_iter().filter(move |line| is_meant || line.contains(text))
+    })
 }
 
 fn shortened(line: &str) -> Vec<String> {
@@ -107,6 +126,22 @@ fn run_line(words: &[String], address: SocketAddr, socket: &Path, within: Durati
     run(throng([]).args(words.iter().map(placed)), within)
 }
 
+/// Of several steps, the first line and the messages of each, or of twenty of them. Details are indented by two.
+fn abridged(output: &str) -> String {
+    let is_step = |line: &str| line.starts_with("clients:");
+    let steps = output.lines().filter(|line| is_step(line)).count();
+    let every = steps.div_ceil(STEPS_SHOWN_MAX).max(1);
+    let mut step = 0;
+    let is_shown = |line: &&str| {
+        step += usize::from(is_step(line));
+        let is_messages = line.starts_with("  messages");
+        let is_detail = line.starts_with("  ") && !line.starts_with("   ") && !is_messages;
+        let is_left_out = (is_step(line) || is_messages) && !step.is_multiple_of(every);
+        !(steps > 1 && is_detail || is_left_out)
+    };
+    output.lines().filter(is_shown).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// The document with this output behind the line, in place of the one that was there.
 fn with_output(document: &str, line: &str, output: &str) -> String {
     let block = format!("{BEFORE_LINE}{line}\n```\n");
@@ -116,6 +151,16 @@ fn with_output(document: &str, line: &str, output: &str) -> String {
         None => after,
     };
     format!("{before}{block}{BEFORE_OUTPUT}{output}\n```\n{rest}")
+}
+
+#[test]
+fn of_many_steps_the_details_are_left_out() {
+    let step = "clients:    25\n  rtt         p50 1ms\n  messages    5 sent\n";
+    let rest = "\nhow much  25 clients\ntrust     few samples\n          others\n";
+    assert_eq!(abridged(&[step, rest].concat()), [step, rest].concat());
+    let short = "clients:    25\n  messages    5 sent\n";
+    assert_eq!(abridged(&[step, step, rest].concat()), [short, short, rest].concat());
+    assert_eq!(abridged(&[&step.repeat(40), rest].concat()), [&short.repeat(20), rest].concat());
 }
 
 #[test]

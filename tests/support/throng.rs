@@ -1,5 +1,6 @@
 //! The `throng` binary under test, its outcome, and the reference server on a free port.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,9 +19,14 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
+/// The program under test: the build's own, or the one that `THRONG` names, as a release build where figures count.
+pub fn program() -> OsString {
+    std::env::var_os("THRONG").unwrap_or_else(|| env!("CARGO_BIN_EXE_throng").into())
+}
+
 /// The command, ready for more settings. What it keeps, it keeps among the build's own files.
 pub fn throng<const N: usize>(arguments: [&str; N]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
+    let mut command = Command::new(program());
     command.args(arguments).env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
