@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth seeds targets bench bench-dialects autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
+.PHONY: build page screenshots test truth seeds targets bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -68,6 +68,10 @@ bench:
 # The same broadcast over every WebSocket dialect: what a protocol costs.
 bench-dialects:
 	python3 bench/dialects.py
+
+# What it costs to spread a load over child processes, and over agents with NATS between.
+bench-fleet:
+	python3 bench/fleet.py
 
 # The fuzz targets compile; running them takes cargo-fuzz and a nightly Rust.
 fuzz-check:

@@ -81,9 +81,9 @@ def rows(yardstick: Server) -> list[Row]:
 
     broadcasts = [
         row
-        for count, (ours, theirs) in tools.BROADCASTS.items()
+        for count, (ours, *theirs) in tools.BROADCASTS.items()
         for row in (
-            Row(f"client: CPU per broadcast copy, {count:,} clients", "µs", CLIENT_CPU, clients(ours, theirs)),
+            Row(f"client: CPU per broadcast copy, {count:,} clients", "µs", CLIENT_CPU, clients(ours, *theirs)),
             Row(f"server: CPU per broadcast copy, {count:,} clients", "µs", SERVER_CPU, servers(ours)),
         )
     ]
@@ -221,8 +221,9 @@ def build_throng() -> None:
 def build_missing() -> None:
     """Builds all that is this checkout's own, unless a variable names another."""
     build_throng()
-    if "BARE_SENDS" not in os.environ:
-        os.environ["BARE_SENDS"] = build("--package=throng-refserver", "--example=bare_sends")
+    for example in ("bare_sends", "bare_receives"):
+        if example.upper() not in os.environ:
+            os.environ[example.upper()] = build("--package=throng-refserver", f"--example={example}")
 
 
 def figure(value: float) -> str:

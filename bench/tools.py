@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import tempfile
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -158,10 +157,21 @@ def websocket_bench_broadcast(clients: int, sizes: tuple[int, int]) -> Tool:
     )
 
 
+def bare_receives(clients: int, sizes: tuple[int, int]) -> Tool:
+    """What stamps and bins every copy, and does nothing else: what is left is the kernel."""
+    return Tool(
+        "bare receives", "BARE_RECEIVES", None, sizes,
+        argv=lambda program, url, size: [program, str(urlsplit(url).port), str(clients), str(size)],
+        count=lambda output, size: int(output.split()[0]),
+    )
+
+
 # Clients, and a broadcast of each.
 BROADCASTS = {
-    1000: (throng_broadcast(1000, (100, 1000)), websocket_bench_broadcast(1000, (40, 400))),
-    9000: (throng_broadcast(9000, (20, 120)), websocket_bench_broadcast(9000, (8, 48))),
+    clients: (
+        throng_broadcast(clients, sizes), bare_receives(clients, sizes), websocket_bench_broadcast(clients, theirs)
+    )
+    for clients, sizes, theirs in ((1000, (100, 1000), (40, 400)), (9000, (20, 120), (8, 48)))
 }
 # One at a time, with pauses, so that none waits for another.
 THRONG_SPACED = throng(
