@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth seeds targets bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
+.PHONY: build page screenshots test truth seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -56,6 +56,11 @@ seeds: build
 targets:
 	$(CARGO) run --locked --release -- targets check --all --format md > docs/TARGETS.md.part; \
 	    mv docs/TARGETS.md.part docs/TARGETS.md
+
+# The newest shootout of each suite in records, as ranked tables beside what was published, into docs/RESULTS.md.
+records:
+	$(CARGO) run --locked --release -- shootout --recap records --format md > docs/RESULTS.md.part
+	mv docs/RESULTS.md.part docs/RESULTS.md
 
 # Fleets over NATS: on the loopback interface, and with a network namespace for each member, as root. Two minutes.
 test-fleet: tools
