@@ -139,7 +139,7 @@ impl<'a> Desk<'a> {
         self.run.steps.push(step);
         self.run.verdict = verdict::conclude(&self.run.steps);
         self.live.handle_step(&self.run);
-        self.sink.step(&self.run);
+        self.sink.step(&mut self.run);
         if self.sink.is_closed() {
             self.live.stop();
         }

@@ -17,6 +17,7 @@ use crate::pages::Pages;
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+const UNENDED: &str = "the run had not ended when this was written; --resume goes on";
 
 /// Prints and keeps a run.
 pub(crate) struct Sink {
@@ -63,10 +64,12 @@ impl Sink {
         })
     }
 
-    /// A step has ended.
-    pub(crate) fn step(&mut self, run: &Run) {
+    /// A step has ended. The file says that the run has not: whatever kills this process leaves that.
+    pub(crate) fn step(&mut self, run: &mut Run) {
         self.print_steps(run.steps.last());
-        self.keep(&unended(run));
+        run.verdict.trust.push(TrustNote(UNENDED.into()));
+        self.keep(run);
+        run.verdict.trust.pop();
     }
 
     /// Prints steps where that is done as they end.
@@ -138,13 +141,6 @@ impl Sink {
             self.unwritten.get_or_insert(failure);
         }
     }
-}
-
-/// The run as its file is to say it until it has ended: whatever kills this process leaves that.
-fn unended(run: &Run) -> Run {
-    let mut run = run.clone();
-    run.verdict.trust.push(TrustNote("the run had not ended when this was written; --resume goes on".into()));
-    run
 }
 
 /// The file that the job's environment names.

@@ -397,6 +397,9 @@ impl Crew {
 
     /// A worker gave up. Of a fleet, its agent is lost; elsewhere there is nothing to go on with.
     fn handle_failed(&mut self, merge: &mut Merge, worker: u16, message: String) -> Result<(), Error> {
+        if reserve::is_given_up() {
+            return Err(Error::Memory);
+        }
         let Some((agent, workers, on_loss)) = self.agents.lose(worker, &message, self.epoch_ns) else {
             return Err(Error::Worker { worker, message });
         };

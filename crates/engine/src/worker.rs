@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::{cmp::Reverse, io};
 
 use load::{Load, Plan, Segment, StepOrder, Until};
-use net::clock;
 use net::poll::{Event, Events, Interest, Waker};
+use net::{clock, reserve};
 
 use crate::cause::Cause;
 use crate::client::Client;
@@ -120,11 +120,12 @@ impl Worker {
     /// Works until told to finish, or until nobody listens any more.
     ///
     /// # Errors
-    /// When the kernel refuses to wait for events; connections that fail are counted, not returned.
+    /// When the kernel refuses to wait for events, or has no more memory; connections that fail are counted, not
+    /// returned.
     pub fn run(mut self) -> io::Result<()> {
         net::poll::set_timer_slack_to_minimum()?;
         let mut events = Events::with_capacity(EVENTS_PER_WAIT);
-        loop {
+        while !reserve::is_given_up() {
             let now_ns = clock::monotonic_ns();
             let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
             self.shared.poller.wait(&mut events, wait_ns)?;
@@ -150,6 +151,7 @@ impl Worker {
                 return Ok(());
             }
         }
+        Err(io::ErrorKind::OutOfMemory.into())
     }
 
     /// `None`: the crew is gone.
@@ -210,6 +212,7 @@ impl Worker {
             let clients = &self.clients;
             let is_usable = |client: u32| clients[client as usize].record.state == State::Usable;
             match pace.poll(now_ns, is_usable) {
+                Next::Send { .. } if reserve::is_given_up() => return,
                 Next::Send { client, intended_ns } => self.send(client, intended_ns, now_ns),
                 Next::At(at_ns) => return self.next_send_ns = Some(at_ns),
                 Next::Wait => return,
@@ -241,6 +244,9 @@ impl Worker {
     }
 
     pub(crate) fn handle_ready(&mut self, event: Event) {
+        if reserve::is_given_up() {
+            return; // what is left is for writing down what has been measured
+        }
         let token = Token::unpack(event.token);
         let Token { client: index, attempt, .. } = token;
         let Some(client) = self.clients.get_mut(index as usize) else { return };

@@ -10,6 +10,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::sys;
@@ -23,6 +24,7 @@ const LAST_WORDS: &[u8] =
 limits; throng doctor shows how much so many clients take\n";
 
 static KEPT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static GIVING_UP: Mutex<()> = Mutex::new(());
 static IS_GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// Keeps memory for the end; again, if it has been given up.
@@ -80,13 +82,21 @@ fn insist(allocate: impl Fn() -> *mut u8) -> *mut u8 {
 
 #[cold]
 fn allocate_at_last(allocate: impl Fn() -> *mut u8) -> *mut u8 {
-    IS_GIVEN_UP.store(true, Ordering::Relaxed);
-    free(KEPT.swap(null_mut(), Ordering::AcqRel));
+    give_up();
     let block = allocate();
     if block.is_null() {
         sys::exit_saying(LAST_WORDS);
     }
     block
+}
+
+fn give_up() {
+    // One at a time: who comes second may try again only when the first has freed it.
+    let _turn = GIVING_UP.lock();
+    IS_GIVEN_UP.store(true, Ordering::Relaxed);
+    // Large blocks that a thread frees would stay with its arena, where whoever finishes the run cannot have them.
+    sys::map_large_blocks();
+    free(KEPT.swap(null_mut(), Ordering::AcqRel));
 }
 
 /// Frees what was kept, if it was.

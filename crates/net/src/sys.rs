@@ -118,6 +118,16 @@ pub(crate) fn thread_rusage() -> libc::rusage {
     }
 }
 
+/// Has large blocks mapped one by one from now on, and unmapped when they are freed. Left alone, glibc learns from each
+/// large block that is freed to take the next of its size from the arena of the thread.
+pub(crate) fn map_large_blocks() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: for any moment outside of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 64 << 10);
+    }
+}
+
 /// Ends the process at once with code 1 after these words on standard error. Allocates nothing and runs nothing else.
 pub(crate) fn exit_saying(words: &[u8]) -> ! {
     // SAFETY: `words` outlives the call, with its true size. `_exit` is for any moment.
