@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crew::fleet::host::{self, TargetAgentOptions};
-use crew::fleet::{self, AgentOptions, Labels, Nats, label, name};
+use crew::fleet::{self, AgentOptions, HostHello, Means, Nats, host, label, name};
 use net::affinity;
 use net::machine::Machine;
 use net::signals::Interrupts;
@@ -91,19 +90,14 @@ impl Agent {
             Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
             None => affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?,
         };
-        let quiet = self.quiet;
-        let options = AgentOptions {
-            nats: self.access.at(&self.nats),
-            name: self.name.unwrap_or_else(default_name),
-            labels: self.labels.into_iter().collect(),
+        let means = Means {
             threads: self.threads.unwrap_or(cpus.len().clamp(1, 1_024) as u16),
             cpus: if self.pin.is_some() { cpus } else { Vec::new() },
             clients_per_process: u32::try_from(processes::clients_per_process()?).unwrap_or(u32::MAX),
             child: &child::command,
-            is_interrupted,
-            log: &|line| log(line, quiet),
         };
-        fleet::serve(&options).map_err(could_not_join)?;
+        let log = self.log();
+        fleet::serve(&self.options(is_interrupted, &log), &means).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
 
@@ -116,28 +110,34 @@ impl Agent {
             ));
         }
         let shelf = Arc::new(targets::shelf(self.targets_dir.as_deref())?);
-        let nats = self.access.at(&self.nats);
-        let address = self.advertise.map_or_else(|| route_to(&nats), Ok)?;
+        let address = self.advertise.map_or_else(|| route_to(&self.access.at(&self.nats)), Ok)?;
         let throng = targets::this_program()?;
-        let quiet = self.quiet;
-        let options = TargetAgentOptions {
-            nats,
-            name: self.name.unwrap_or_else(default_name),
-            labels: self.labels.into_iter().collect::<Labels>(),
-            address,
-            machine: machine(),
-            host: &|is_over| Box::new(Servers::new(Arc::clone(&shelf), throng.clone(), address, is_over)),
-            is_interrupted,
-            log: &|line| log(line, quiet),
+        let servers = |is_over| -> Box<dyn host::Host> {
+            Box::new(Servers::new(Arc::clone(&shelf), throng.clone(), address, is_over))
         };
-        host::serve(&options).map_err(could_not_join)?;
+        let log = self.log();
+        let hello = HostHello { address, machine: machine() };
+        host::serve(&self.options(is_interrupted, &log), hello, &servers).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
-}
 
-fn log(line: &str, quiet: bool) {
-    if !quiet {
-        eprintln!("throng: {line}");
+    fn options<'a>(&self, is_interrupted: &'a dyn Fn() -> bool, log: &'a dyn Fn(&str)) -> AgentOptions<'a> {
+        AgentOptions {
+            nats: self.access.at(&self.nats),
+            name: self.name.clone().unwrap_or_else(default_name),
+            labels: self.labels.iter().cloned().collect(),
+            is_interrupted,
+            log,
+        }
+    }
+
+    fn log(&self) -> impl Fn(&str) + use<> {
+        let quiet = self.quiet;
+        move |line| {
+            if !quiet {
+                eprintln!("throng: {line}");
+            }
+        }
     }
 }
 

@@ -1,29 +1,33 @@
-//! The agent: waits for a coordinator, and works for one at a time.
+//! An agent, whatever it does: waits for a coordinator, and works for one at a time.
 //!
-//! Rules. Free: answers calls, takes the first claim of its own version. Claimed: refuses other claims; takes its brief,
-//! starts its workers, says so, and passes commands on to them and reports back. It is free again when it is released,
-//! when it is told to stop, when its coordinator has been silent for the lease, or when that talks nonsense; whichever
-//! it is, its clients are gone with its workers.
+//! Rules. Free: answers calls, takes the first claim of its own version. Claimed: refuses other claims, does what it is asked
+//! in order, and says what came of it. It is free again when it is released, when it is told to stop, when its coordinator has
+//! been silent for the lease, or when that talks nonsense; whichever it is, its [`Work`] has ended by then.
 
-use std::process::Command as Process;
+use std::io;
 use std::time::Duration;
 
 use async_nats::Message;
-use engine::Report;
 use futures_util::StreamExt;
 use net::clock;
+use serde::de::DeserializeOwned;
 
-use super::bus::{Content, Nats};
-use super::intro::{self, Call, Hello, Labels, VERSION};
-use super::job::Job;
-use super::link::Incoming;
+use super::Error;
+use super::bus::{self, Bus, Content, Nats};
+use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
+use super::link::{Incoming, Link};
 use super::reception::{Doors, Reception};
-use super::{Brief, Down, Error, Up};
+use crate::look::Look;
 
-/// How often the agent looks around.
+/// How often an agent looks around.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What an agent is.
+/// Why an agent is free whose coordinator asks for what cannot be meant.
+pub(super) const NONSENSE: &str = "its coordinator talks nonsense";
+/// Why an agent is free whose coordinator needs it no more.
+pub(super) const DONE: &str = "done";
+
+/// What every agent is.
 pub struct AgentOptions<'a> {
     /// Where NATS is.
     pub nats: Nats,
@@ -31,51 +35,98 @@ pub struct AgentOptions<'a> {
     pub name: String,
     /// What else is known of it.
     pub labels: Labels,
-    /// Worker threads.
-    pub threads: u16,
-    /// CPUs to pin them to; empty: not pinned.
-    pub cpus: Vec<usize>,
-    /// Clients that one process may have.
-    pub clients_per_process: u32,
-    /// The command of a child process that ends up in [`run_child`](crate::run_child).
-    pub child: &'a dyn Fn() -> Process,
     /// Whether to leave.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// Is told what happens, a line each.
     pub log: &'a dyn Fn(&str),
 }
 
-/// Serves until it is interrupted.
+/// What an agent does for one claim. Dropped, it ends, and waits for that.
+pub(super) trait Work {
+    /// What an agent of its kind waits for, and logs.
+    const WHOLE: &'static str;
+    /// What its coordinator asks for.
+    type Order: DeserializeOwned;
+    /// What it has to tell its coordinator.
+    type News;
+
+    /// The run that it is part of.
+    fn run(&self) -> &str;
+
+    /// The way to its coordinator.
+    fn link(&mut self) -> &mut Link;
+
+    /// Does what is asked.
+    ///
+    /// # Errors
+    /// Why there is no more to do.
+    fn handle_order(&mut self, order: Self::Order) -> Result<(), &'static str>;
+
+    /// Waits for what there is to tell.
+    async fn next_news(&mut self) -> Option<Self::News>;
+
+    /// Tells it.
+    fn handle_news(&mut self, news: Self::News);
+
+    /// Tells why the agent leaves.
+    fn handle_leaving(&mut self, why: &str);
+
+    /// Time has passed.
+    fn handle_tick(&mut self, _now_ns: u64) {}
+
+    /// Sends what is due.
+    async fn pump(&mut self, bus: &Bus, now_ns: u64) {
+        self.link().pump(bus, now_ns).await;
+    }
+
+    /// Memory of its processes that is load.
+    fn rss_bytes(&self) -> u64 {
+        0
+    }
+
+    /// What its server uses, if it has one: the whole, or what is quick to find out.
+    fn look(&mut self, _is_whole: bool) -> Option<Look> {
+        None
+    }
+}
+
+/// Serves until it is interrupted: one who has `threads` for so many clients each, or is a `host`, and begins its work
+/// with a run and a link.
 ///
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
-pub fn serve(options: &AgentOptions<'_>) -> Result<(), Error> {
-    let runtime = super::bus::runtime()?;
-    runtime.block_on(async {
+pub(super) fn serve<W: Work>(
+    options: &AgentOptions<'_>,
+    (threads, clients_per_process): (u16, u32),
+    host: Option<HostHello>,
+    begin: impl Fn(String, Link) -> io::Result<W>,
+) -> Result<(), Error> {
+    bus::runtime()?.block_on(async {
         let hello = Hello {
             version: VERSION.into(),
             id: intro::unique(),
             name: options.name.clone(),
             labels: options.labels.clone(),
-            threads: options.threads,
-            clients_per_process: options.clients_per_process,
+            threads,
+            clients_per_process,
             run: None,
-            host: None,
+            host,
         };
         let (reception, doors) = Reception::open(&options.nats, hello).await?;
-        (options.log)(&format!("agent {} waits for a run", options.name));
-        Agent { options, reception, job: None }.run(doors).await;
+        (options.log)(&format!("agent {} waits for a {}", options.name, W::WHOLE));
+        Agent { options, reception, begin, work: None }.run(doors).await;
         Ok(())
     })
 }
 
-struct Agent<'a> {
+struct Agent<'a, W, B> {
     options: &'a AgentOptions<'a>,
     reception: Reception,
-    job: Option<Job>,
+    begin: B,
+    work: Option<W>,
 }
 
-impl Agent<'_> {
+impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
     async fn run(mut self, mut doors: Doors) {
         let mut ticks = tokio::time::interval(TICK);
         while !(self.options.is_interrupted)() {
@@ -83,11 +134,12 @@ impl Agent<'_> {
                 Some(call) = doors.calls.next() => self.handle_call(&call).await,
                 Some(claim) = doors.claims.next() => self.handle_claim(&claim).await,
                 Some(down) = doors.downs.next() => self.handle_down(&down.payload).await,
-                Some(report) = next_report(&mut self.job) => self.handle_report(report),
-                _ = ticks.tick() => self.handle_tick().await,
+                Some(look) = doors.looks.next() => self.handle_look(&look).await,
+                Some(news) = next_news(&mut self.work) => self.handle_news(news),
+                _ = ticks.tick() => self.handle_tick(),
             }
-            if let Some(job) = &mut self.job {
-                job.pump(&self.reception.bus, clock::own_monotonic_ns()).await;
+            if let Some(work) = &mut self.work {
+                work.pump(&self.reception.bus, clock::own_monotonic_ns()).await;
             }
         }
         self.leave("it was told to stop").await;
@@ -99,100 +151,84 @@ impl Agent<'_> {
             Some(Call::Stop) => self.leave("`throng fleet stop`").await,
             None => return,
         }
-        self.reception.answer_call(message, self.run_name()).await;
+        self.reception.answer_call(message, self.work.as_ref().map(W::run)).await;
     }
 
     async fn handle_claim(&mut self, message: &Message) {
-        let taken = self.reception.handle_claim(message, self.run_name()).await;
-        if let Some((run, link)) = taken {
-            self.job = Some(Job::new(run, link));
+        let taken = self.reception.handle_claim(message, self.work.as_ref().map(W::run)).await;
+        let Some((run, link)) = taken else { return };
+        (self.options.log)(&format!("{} {run}: begins", W::WHOLE));
+        match (self.begin)(run, link) {
+            Ok(work) => self.work = Some(work),
+            // Its coordinator hears nothing, and gives up.
+            Err(error) => (self.options.log)(&format!("cannot begin: {error}")),
         }
-    }
-
-    fn run_name(&self) -> Option<&str> {
-        self.job.as_ref().map(|job| job.run.as_str())
     }
 
     async fn handle_down(&mut self, payload: &[u8]) {
-        let Some(job) = &mut self.job else { return };
-        match job.link.handle::<Down>(payload, clock::own_monotonic_ns()) {
-            Err(_) => self.free("its coordinator talks nonsense"),
+        let Some(work) = &mut self.work else { return };
+        match work.link().handle::<W::Order>(payload, clock::own_monotonic_ns()) {
             Ok(Incoming::Nothing) => {}
             Ok(Incoming::Beat(Content::Beat { sent_ns })) => {
                 let here_ns = clock::own_monotonic_ns();
-                let answer = Content::Answer { sent_ns, here_ns, rss_bytes: job.rss_bytes() };
-                job.link.put(&self.reception.bus, answer).await;
+                let answer = Content::Answer { sent_ns, here_ns, rss_bytes: work.rss_bytes() };
+                work.link().put(&self.reception.bus, answer).await;
             }
             Ok(Incoming::Beat(_)) => {}
-            Ok(Incoming::Message(Down::Brief(brief))) => self.start(&brief),
-            Ok(Incoming::Message(Down::Command(command))) => job.command(&command),
-            Ok(Incoming::Message(Down::Release)) => self.free("done"),
-        }
-    }
-
-    fn start(&mut self, brief: &Brief) {
-        let Some(job) = &mut self.job else { return };
-        let Some(first) = brief.segments.first().copied().filter(|_| is_sound(brief)) else {
-            return self.free("its coordinator talks nonsense");
-        };
-        (self.options.log)(&format!("run {}: {} workers", job.run, brief.segments.len()));
-        match job.start(brief, &self.options.cpus, self.options.child) {
-            Ok(()) => job.link.send(&Up::Ready),
-            Err(error) => {
-                let failed = Report::Failed { worker: first.worker, message: error.to_string() };
-                job.link.send(&Up::Report(failed));
+            Ok(Incoming::Message(order)) => {
+                if let Err(why) = work.handle_order(order) {
+                    self.free(why);
+                }
             }
+            Err(_) => self.free(NONSENSE),
         }
     }
 
-    fn handle_report(&mut self, report: Report) {
-        if let Some(job) = &mut self.job {
-            job.handle_report(report);
+    /// An empty question is for a quick look, any other for a whole one; the answer is empty when nothing runs.
+    async fn handle_look(&mut self, question: &Message) {
+        let look = self.work.as_mut().and_then(|work| work.look(!question.payload.is_empty()));
+        let bytes = look.map(|look| postcard::to_stdvec(&look).expect("our looks can be encoded"));
+        self.reception.bus.answer(question, bytes.unwrap_or_default()).await;
+    }
+
+    fn handle_news(&mut self, news: W::News) {
+        if let Some(work) = &mut self.work {
+            work.handle_news(news);
         }
     }
 
-    async fn handle_tick(&mut self) {
-        let Some(job) = &mut self.job else { return };
+    fn handle_tick(&mut self) {
+        let Some(work) = &mut self.work else { return };
         let now_ns = clock::own_monotonic_ns();
-        job.handle_tick(now_ns);
-        if job.link.is_lost(now_ns) {
+        work.handle_tick(now_ns);
+        if work.link().is_lost(now_ns) {
             self.free("no word from its coordinator for 3 s");
         }
     }
 
     /// Leaves the run, and says so to its coordinator.
     async fn leave(&mut self, why: &str) {
-        if let Some(job) = &mut self.job {
-            job.link.send(&Up::Leaving(why.to_owned()));
-            job.link.pump(&self.reception.bus, clock::own_monotonic_ns()).await;
+        if let Some(work) = &mut self.work {
+            work.handle_leaving(why);
+            work.link().pump(&self.reception.bus, clock::own_monotonic_ns()).await;
             let _ = self.reception.bus.flush().await;
             self.free(why);
         }
     }
 
     fn free(&mut self, why: &str) {
-        if let Some(job) = self.job.take() {
-            (self.options.log)(&format!("run {}: free again: {why}", job.run));
+        if let Some(work) = self.work.take() {
+            let run = work.run().to_owned();
+            drop(work);
+            (self.options.log)(&format!("{} {run}: free again: {why}", W::WHOLE));
         }
-        net::clock::set_offset_ns(0);
     }
 }
 
 /// Nothing, for ever, while there is no work.
-async fn next_report(job: &mut Option<Job>) -> Option<Report> {
-    match job {
-        Some(job) => job.reports.recv().await,
+async fn next_news<W: Work>(work: &mut Option<W>) -> Option<W::News> {
+    match work {
+        Some(work) => work.next_news().await,
         None => std::future::pending().await,
     }
-}
-
-/// Whether a brief can be meant: it came over a network.
-fn is_sound(brief: &Brief) -> bool {
-    let workers = brief.segments.first().map_or(0, |segment| segment.workers);
-    let sound = |segment: &load::Segment| segment.workers == workers && segment.worker < workers;
-    (1..=1_024).contains(&brief.segments.len())
-        && brief.segments.iter().all(sound)
-        && (1..=4_096).contains(&brief.processes)
-        && !brief.plan.endpoints.is_empty()
-        && brief.plan.connecting.rate_per_s.is_none_or(|rate| rate.is_finite() && rate > 0.0)
 }

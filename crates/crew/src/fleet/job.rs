@@ -1,4 +1,4 @@
-//! What an agent does for one run: its workers, and what they report, bundled.
+//! What an agent that loads does for one run: its workers, and what they report, bundled.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,24 +6,47 @@ use std::process::Command as Process;
 use std::sync::mpsc;
 use std::thread;
 
-use engine::{Command, Delta, Report};
+use engine::{Delta, Report};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
 use super::backlog::Backlog;
 use super::bus::Bus;
 use super::link::Link;
-use super::{Brief, Up};
+use super::{Brief, Down, Error, Up};
 use crate::local::Local;
 
 /// Deltas are held back this long, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
 
+/// What an agent that loads has to work with.
+pub struct Means<'a> {
+    /// Worker threads.
+    pub threads: u16,
+    /// CPUs to pin them to; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Clients that one process may have.
+    pub clients_per_process: u32,
+    /// The command of a child process that ends up in [`run_child`](crate::run_child).
+    pub child: &'a dyn Fn() -> Process,
+}
+
+/// Loads servers for one coordinator after the other, until it is interrupted.
+///
+/// # Errors
+/// NATS cannot be reached at first. When it is lost later, the agent waits for it.
+pub fn serve(options: &AgentOptions<'_>, means: &Means<'_>) -> Result<(), Error> {
+    let begin = |run, link| Ok(Job::new(means, options.log, run, link));
+    agent::serve(options, (means.threads, means.clients_per_process), None, begin)
+}
+
 /// One run's work.
-pub(crate) struct Job {
-    /// The run.
-    pub(crate) run: String,
-    pub(crate) link: Link,
-    pub(crate) reports: UnboundedReceiver<Report>,
+struct Job<'a> {
+    means: &'a Means<'a>,
+    log: &'a dyn Fn(&str),
+    run: String,
+    link: Link,
+    reports: UnboundedReceiver<Report>,
     sender: UnboundedSender<Report>,
     local: Option<Local>,
     /// By worker.
@@ -32,21 +55,29 @@ pub(crate) struct Job {
     backlog: Backlog,
 }
 
-impl Job {
+impl<'a> Job<'a> {
     /// The work is to come.
-    pub(crate) fn new(run: String, link: Link) -> Self {
+    fn new(means: &'a Means<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
         let (sender, reports) = unbounded_channel();
         let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
-        Self { run, link, reports, sender, local: None, deltas, bundled_ns: 0, backlog }
+        Self { means, log, run, link, reports, sender, local: None, deltas, bundled_ns: 0, backlog }
+    }
+
+    fn handle_brief(&mut self, brief: &Brief) -> Result<(), &'static str> {
+        let first = brief.segments.first().filter(|_| is_sound(brief)).ok_or(NONSENSE)?;
+        (self.log)(&format!("run {}: {} workers", self.run, brief.segments.len()));
+        match self.start(brief) {
+            Ok(()) => self.link.send(&Up::Ready),
+            Err(error) => {
+                let failed = Report::Failed { worker: first.worker, message: error.to_string() };
+                self.link.send(&Up::Report(failed));
+            }
+        }
+        Ok(())
     }
 
     /// Starts the workers. Reports go by a thread of their own, so that a worker never waits for the network.
-    pub(crate) fn start(
-        &mut self,
-        brief: &Brief,
-        cpus: &[usize],
-        child: &dyn Fn() -> Process,
-    ) -> io::Result<()> {
+    fn start(&mut self, brief: &Brief) -> io::Result<()> {
         net::clock::set_offset_ns(brief.offset_ns);
         let (reports, outbox) = mpsc::channel();
         let sender = self.sender.clone();
@@ -54,25 +85,51 @@ impl Job {
             .name("reports".into())
             .spawn(move || outbox.iter().try_for_each(|report| sender.send(report)))?;
         let Brief { plan, segments, processes, .. } = brief;
+        let Means { cpus, child, .. } = self.means;
         self.local = Some(Local::start(plan, segments, (*processes).into(), cpus, &reports, child)?);
         Ok(())
     }
 
-    /// Tells the workers.
-    pub(crate) fn command(&mut self, command: &Command) {
-        if let Some(local) = &mut self.local {
-            local.send(command);
+    fn send_deltas(&mut self) {
+        for delta in std::mem::take(&mut self.deltas).into_values() {
+            self.link.send(&Up::Report(Report::Delta(Box::new(delta))));
+        }
+    }
+}
+
+impl Work for Job<'_> {
+    const WHOLE: &'static str = "run";
+    type Order = Down;
+    type News = Report;
+
+    fn run(&self) -> &str {
+        &self.run
+    }
+
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn handle_order(&mut self, order: Down) -> Result<(), &'static str> {
+        match order {
+            Down::Brief(brief) => self.handle_brief(&brief),
+            Down::Command(command) => {
+                if let Some(local) = &mut self.local {
+                    local.send(&command);
+                }
+                Ok(())
+            }
+            Down::Release => Err(DONE),
         }
     }
 
-    /// Memory of the workers' processes, this one included.
-    pub(crate) fn rss_bytes(&self) -> u64 {
-        self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().unwrap_or(0), Local::rss_bytes)
+    async fn next_news(&mut self) -> Option<Report> {
+        self.reports.recv().await
     }
 
     /// A worker reports: a delta waits a little for the next, events until the link has room, and anything else goes out
     /// after what was reported before it.
-    pub(crate) fn handle_report(&mut self, report: Report) {
+    fn handle_news(&mut self, report: Report) {
         match report {
             Report::Delta(delta) => match self.deltas.get_mut(&delta.worker) {
                 Some(earlier) if earlier.step == delta.step => {
@@ -95,8 +152,11 @@ impl Job {
         }
     }
 
-    /// Sends what is due.
-    pub(crate) async fn pump(&mut self, bus: &Bus, now_ns: u64) {
+    fn handle_leaving(&mut self, why: &str) {
+        self.link.send(&Up::Leaving(why.to_owned()));
+    }
+
+    async fn pump(&mut self, bus: &Bus, now_ns: u64) {
         self.link.pump(bus, now_ns).await;
         while self.link.has_room() {
             let Some(report) = self.backlog.poll() else { return };
@@ -110,16 +170,34 @@ impl Job {
     }
 
     /// Sends the deltas that have waited long enough.
-    pub(crate) fn handle_tick(&mut self, now_ns: u64) {
+    fn handle_tick(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.bundled_ns) >= BUNDLE_NS {
             self.bundled_ns = now_ns;
             self.send_deltas();
         }
     }
 
-    fn send_deltas(&mut self) {
-        for delta in std::mem::take(&mut self.deltas).into_values() {
-            self.link.send(&Up::Report(Report::Delta(Box::new(delta))));
-        }
+    /// The workers' processes, this one included.
+    fn rss_bytes(&self) -> u64 {
+        self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().unwrap_or(0), Local::rss_bytes)
     }
+}
+
+impl Drop for Job<'_> {
+    /// The clock was its coordinator's.
+    fn drop(&mut self) {
+        self.local = None;
+        net::clock::set_offset_ns(0);
+    }
+}
+
+/// Whether a brief can be meant: it came over a network.
+fn is_sound(brief: &Brief) -> bool {
+    let workers = brief.segments.first().map_or(0, |segment| segment.workers);
+    let sound = |segment: &load::Segment| segment.workers == workers && segment.worker < workers;
+    (1..=1_024).contains(&brief.segments.len())
+        && brief.segments.iter().all(sound)
+        && (1..=4_096).contains(&brief.processes)
+        && !brief.plan.endpoints.is_empty()
+        && brief.plan.connecting.rate_per_s.is_none_or(|rate| rate.is_finite() && rate > 0.0)
 }

@@ -34,12 +34,13 @@ mod reception;
 #[cfg(test)]
 mod simulation;
 
-pub use agent::{AgentOptions, serve};
+pub use agent::AgentOptions;
 pub use bus::{Nats, without_secrets};
 pub use coordinator::{AgentState, Fleet};
 pub use gather::{Gathering, agents, stop};
 pub use host::FarEyes;
 pub use intro::{Hello, HostHello, Labels, label, name};
+pub use job::{Means, serve};
 pub use offset::Offset;
 
 use engine::{Command, Report};

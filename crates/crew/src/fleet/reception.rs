@@ -19,6 +19,7 @@ pub(super) struct Doors {
     pub(super) calls: Subscriber,
     pub(super) claims: Subscriber,
     pub(super) downs: Subscriber,
+    pub(super) looks: Subscriber,
 }
 
 impl Reception {
@@ -29,6 +30,7 @@ impl Reception {
             calls: bus.subscribe(CALL.to_owned()).await?,
             claims: bus.subscribe(intro::claim_subject(&hello.id)).await?,
             downs: bus.subscribe(intro::down_subject(&hello.id)).await?,
+            looks: bus.subscribe(intro::look_subject(&hello.id)).await?,
         };
         Ok((Self { bus, hello }, doors))
     }

@@ -6,14 +6,13 @@
 //!
 //! What comes over the wire names a target and CPUs, and nothing else: no command, no path.
 
-mod agent;
 mod far;
 mod remote;
 mod tenancy;
 
-pub use agent::{TargetAgentOptions, serve};
 pub use far::FarEyes;
 pub use remote::Remote;
+pub use tenancy::{Hosts, serve};
 
 use std::net::Ipv4Addr;
 

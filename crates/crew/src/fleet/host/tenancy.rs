@@ -1,5 +1,6 @@
 //! What a target agent does for one coordinator: a thread that its host works on, and looks at the server that runs.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -8,58 +9,103 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::super::Error;
+use super::super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
+use super::super::intro::{HostHello, name};
 use super::super::link::Link;
 use super::{Down, Host, Up};
-use crate::look::Eyes;
+use crate::look::{Eyes, Look};
 
 /// How often a server that runs is looked after.
 const POLL: Duration = Duration::from_millis(50);
 
+/// CPUs that a server may be pinned to.
+const CPUS_MAX: usize = 1_024;
+
+/// Makes what runs the servers of one claim; it gives up what it does once the flag is set.
+pub type Hosts<'a> = &'a dyn Fn(Arc<AtomicBool>) -> Box<dyn Host>;
+
+/// Runs servers for one coordinator after the other, until it is interrupted.
+///
+/// # Errors
+/// NATS cannot be reached at first. When it is lost later, the agent waits for it.
+pub fn serve(options: &AgentOptions<'_>, hello: HostHello, hosts: Hosts<'_>) -> Result<(), Error> {
+    (options.log)(&format!("its servers are at {}", hello.address));
+    agent::serve(options, (1, 1), Some(hello), |run, link| Tenancy::begin(run, link, hosts))
+}
+
 /// One coordinator's claim. Dropped, it ends whatever was begun, and waits for that.
-pub(super) struct Tenancy {
+struct Tenancy {
     /// The coordinator's run.
-    pub(super) run: String,
-    pub(super) link: Link,
-    pub(super) answers: UnboundedReceiver<Up>,
+    run: String,
+    link: Link,
+    answers: UnboundedReceiver<Up>,
     /// At the server that runs.
-    pub(super) eyes: Option<Eyes>,
+    eyes: Option<Eyes>,
     orders: Option<mpsc::Sender<Down>>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Tenancy {
-    /// Begins; `host` is given what tells it to give up.
-    pub(super) fn begin(
-        run: String,
-        link: Link,
-        host: &dyn Fn(Arc<AtomicBool>) -> Box<dyn Host>,
-    ) -> std::io::Result<Self> {
+    fn begin(run: String, link: Link, hosts: Hosts<'_>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel();
         let (outbox, answers) = unbounded_channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let host = host(Arc::clone(&is_over));
+        let host = hosts(Arc::clone(&is_over));
         let work = move || work(host, &inbox, &outbox);
         let thread = Some(thread::Builder::new().name("host".into()).spawn(work)?);
         Ok(Self { run, link, answers, eyes: None, orders: Some(orders), is_over, thread })
     }
+}
 
-    /// Has it done, after what was ordered before.
-    pub(super) fn order(&mut self, order: Down) {
+impl Work for Tenancy {
+    const WHOLE: &'static str = "shootout";
+    type Order = Down;
+    type News = Up;
+
+    fn run(&self) -> &str {
+        &self.run
+    }
+
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn handle_order(&mut self, order: Down) -> Result<(), &'static str> {
+        if let Down::Release = order {
+            return Err(DONE);
+        }
+        if !is_sound(&order) {
+            return Err(NONSENSE);
+        }
         if let Some(orders) = &self.orders {
             // A host that has ended hears nothing; its coordinator hears nothing either, and gives up.
             let _ = orders.send(order);
         }
+        Ok(())
+    }
+
+    async fn next_news(&mut self) -> Option<Up> {
+        self.answers.recv().await
     }
 
     /// Sends an answer; looks from now on at the server that it tells of.
-    pub(super) fn handle_answer(&mut self, answer: &Up) {
-        match answer {
+    fn handle_news(&mut self, answer: Up) {
+        match &answer {
             Up::Started(Ok(running)) => self.eyes = Some(Eyes::on(running.pid)),
             Up::Stopped | Up::Died(_) => self.eyes = None,
             _ => {}
         }
-        self.link.send(answer);
+        self.link.send(&answer);
+    }
+
+    fn handle_leaving(&mut self, why: &str) {
+        self.link.send(&Up::Leaving(why.to_owned()));
+    }
+
+    fn look(&mut self, is_whole: bool) -> Option<Look> {
+        self.eyes.as_mut()?.look(is_whole)
     }
 }
 
@@ -95,5 +141,33 @@ fn work(mut host: Box<dyn Host>, orders: &mpsc::Receiver<Down>, answers: &Unboun
         if answers.send(answer).is_err() {
             return;
         }
+    }
+}
+
+/// Whether an order can be meant: it came over a network.
+fn is_sound(order: &Down) -> bool {
+    match order {
+        Down::Prepare { target, .. } => name(target).is_ok(),
+        Down::Start { target, cpus } => {
+            name(target).is_ok() && cpus.len() <= CPUS_MAX && cpus.iter().all(|&cpu| cpu < CPUS_MAX)
+        }
+        Down::Stop | Down::Release => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_named_and_nothing_else() {
+        let start = |target: &str, cpus: Vec<usize>| Down::Start { target: target.into(), cpus };
+        assert!(is_sound(&start("node-ws", vec![0, 7])));
+        for bad in ["", "../up", "a b", "$(id)", "a;b", "a\n"] {
+            assert!(!is_sound(&start(bad, Vec::new())), "{bad:?}");
+            assert!(!is_sound(&Down::Prepare { target: bad.into(), may_install: true }), "{bad:?}");
+        }
+        assert!(!is_sound(&start("node-ws", vec![CPUS_MAX])));
+        assert!(!is_sound(&start("node-ws", vec![0; CPUS_MAX + 1])));
     }
 }
