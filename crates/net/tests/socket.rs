@@ -1,7 +1,7 @@
 //! Sockets over loopback and unix paths.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
 
 use net::clock::realtime_ns;
@@ -99,8 +99,9 @@ fn clients_spread_over_source_addresses() {
 
 #[test]
 fn refusal_and_reset_are_named() {
-    let free = TcpListener::bind(LOOPBACK).unwrap().local_addr().unwrap();
-    let refused = match connect(&Addr::Inet(free), None) {
+    // A port that is taken, so that nobody else can listen on it, and not listened on.
+    let reserved = reserve(&LOOPBACK.parse().unwrap()).unwrap();
+    let refused = match connect(&reserved.local_addr().unwrap(), None) {
         Ok(client) => {
             wait(&client, true);
             client.take_error().unwrap().unwrap()
