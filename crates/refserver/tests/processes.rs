@@ -175,12 +175,15 @@ fn out_of_descriptors_the_server_waits_and_recovers() {
         client.write_all(upgrade_request().as_bytes()).unwrap();
     }
     let mut tree = ProcessTree::new(server.0.id());
-    std::thread::sleep(Duration::from_millis(200));
-    let before = tree.sample().unwrap();
-    assert!(
-        before.fds >= Some(32),
-        "all descriptors are in use, and perhaps inherited ones above: {before:?}"
-    );
+    let before = loop {
+        let usage = tree.sample().unwrap();
+        // All descriptors are in use, and perhaps inherited ones above.
+        if usage.fds >= Some(32) {
+            break usage;
+        }
+        assert!(Instant::now() < deadline, "descriptors are left: {usage:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
     std::thread::sleep(Duration::from_millis(500));
     let after = tree.sample().unwrap();
     let cpu_ns = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
