@@ -8,10 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use support::node::Scripts;
-use support::process::Process;
+use support::skip;
 use support::target::{Target, Unavailable};
-use support::throng::{Server, errors_of, finish, run, sum_of, throng};
-use support::{skip, wait_until};
+use support::throng::{Server, errors_of, finish, run, start_measuring, sum_of, throng};
 
 const DIALECT: [&str; 2] = ["--dialect", "actioncable"];
 
@@ -94,16 +93,9 @@ fn the_server_against_the_official_clients() {
 #[test]
 fn a_server_that_restarts_says_so() {
     let server = Server::start(&[]);
-    let pid = server.process.pid().as_raw_nonzero();
-    let open_files = || std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
-    let before = open_files();
     let url = format!("ws://{}/cable", server.address);
-    let load = ["--clients", "5", "--duration", "10s", "--drain-timeout", "1s", "--connect-timeout", "10s"];
-    let process = Process::start(throng(["echo", &url, "--format", "json"]).args(DIALECT).args(load));
-    // One file may be that of the probe which found the server listening, and gone by now.
-    assert!(wait_until(Duration::from_secs(20), || open_files() >= before + 4), "nobody came");
-    // They have yet to subscribe, on a machine that may be busy.
-    std::thread::sleep(Duration::from_secs(3));
+    let load = ["--clients", "5", "--duration", "10s", "--drain-timeout", "1s"];
+    let process = start_measuring(throng(["echo", &url, "--format", "json"]).args(DIALECT).args(load));
     server.process.signal(Signal::TERM);
     let outcome = finish(process, Duration::from_secs(30));
     assert_eq!(errors_of(&outcome.json(), "disconnect_server_restart"), 5, "{outcome}");

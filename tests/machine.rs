@@ -12,9 +12,8 @@ use serde_json::Value;
 
 use support::client::Client;
 use support::hostile::HostileServer;
-use support::process::Process;
 use support::skip;
-use support::throng::{Server, echo, errors_of, finish, run, sum_of, throng, under};
+use support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of, throng, under};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);
@@ -28,8 +27,7 @@ const INTERRUPTED: Option<i32> = Some(130);
 fn one_interrupt_finishes_and_reports() {
     for signal in [Signal::INT, Signal::TERM] {
         let server = Server::start(&[]);
-        let process = Process::start(&mut echo(&server.url(), 10, "60s"));
-        thread::sleep(Duration::from_secs(2));
+        let process = start_measuring(&mut echo(&server.url(), 10, "60s"));
         assert!(process.signal(signal));
         let outcome = finish(process, RUN_MAX);
         assert_eq!(outcome.code, INTERRUPTED, "{signal:?}: {outcome}");
@@ -40,12 +38,13 @@ fn one_interrupt_finishes_and_reports() {
 #[test]
 fn two_interrupts_stop_at_once() {
     let server = HostileServer::start(|peer| peer.upgrade().hold());
-    let process = Process::start(&mut echo(&server.url(), 10, "60s"));
-    thread::sleep(Duration::from_secs(2));
+    let mut echo =
+        throng(["echo", &server.url(), "--clients", "10", "--interval", "100ms", "--duration", "60s"]);
+    let process = start_measuring(echo.args(["--drain-timeout", "60s"]));
     assert!(process.signal(Signal::INT));
     thread::sleep(Duration::from_millis(500));
     assert!(process.signal(Signal::INT), "ended although nothing has been answered");
-    let outcome = finish(process, Duration::from_secs(3));
+    let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
 }
 
@@ -85,7 +84,8 @@ fn more_clients_than_one_process_may_have_files() {
 fn too_few_ports() {
     let script = r#"
         ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range || exit 99
-        "$0" serve --quiet --listen 127.0.0.1:9000 & sleep 1; exec "$@""#;
+        "$0" serve --quiet --listen 127.0.0.1:9000 &
+        until ss -Htln | grep -q 127.0.0.1:9000; do sleep 0.1; done; exec "$@""#;
     let echo = echo("ws://127.0.0.1:9000/", 50, "1s");
     let throng = echo.get_program().to_str().unwrap();
     let flags = ["--map-root-user", "--net", "sh", "-c", script, throng];
@@ -146,7 +146,7 @@ fn a_kernel_that_gives_no_more_memory() {
 #[test]
 fn a_server_that_stands_still_is_measured() {
     let server = Server::start(&[]);
-    let process = Process::start(&mut echo(&server.url(), 10, "4s"));
+    let process = start_measuring(&mut echo(&server.url(), 10, "4s"));
     stand_still(server.process.pid());
     let outcome = finish(process, RUN_MAX);
     let step = &outcome.json()["steps"][0];
@@ -160,7 +160,7 @@ fn a_server_that_stands_still_is_measured() {
 #[test]
 fn a_generator_that_stands_still_blames_itself() {
     let server = Server::start(&[]);
-    let process = Process::start(&mut echo(&server.url(), 10, "4s"));
+    let process = start_measuring(&mut echo(&server.url(), 10, "4s"));
     stand_still(process.pid());
     let outcome = finish(process, RUN_MAX);
     let step = &outcome.json()["steps"][0];
@@ -171,8 +171,7 @@ fn a_generator_that_stands_still_blames_itself() {
 #[test]
 fn a_killed_process_of_ours_is_named() {
     let server = Server::start(&[]);
-    let process = Process::start(echo(&server.url(), 10, "60s").args(["--processes", "2"]));
-    thread::sleep(Duration::from_secs(2));
+    let process = start_measuring(echo(&server.url(), 10, "60s").args(["--processes", "2"]));
     let children = format!("/proc/{0}/task/{0}/children", process.pid().as_raw_nonzero());
     let children = std::fs::read_to_string(children).expect("the run goes on");
     let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
@@ -193,9 +192,8 @@ fn messages_above_the_servers_limit_are_counted() {
     assert_eq!(errors_of(&outcome.json(), "closed"), 2, "{outcome}");
 }
 
-/// Stops the process for a second, when it has worked for a while.
+/// Stops the process for a second.
 fn stand_still(process: Pid) {
-    thread::sleep(Duration::from_millis(1500));
     kill_process(process, Signal::STOP).unwrap();
     thread::sleep(Duration::from_secs(1));
     kill_process(process, Signal::CONT).unwrap();

@@ -31,12 +31,12 @@ pub fn throng<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// Every client sends ten JSON messages a second; half a second to connect, and one to drain. Compression is offered,
-/// so that a server may accept it.
+/// Every client sends ten JSON messages a second; five seconds to connect, and two to drain. Compression is offered, so
+/// that a server may accept it.
 pub fn echo(url: &str, clients: u64, duration: &str) -> Command {
     let mut command = throng(["echo", url, "--dialect", "json", "--format", "json", "--compress"]);
     command.args(["--clients", &clients.to_string(), "--interval", "100ms", "--duration", duration]);
-    command.args(["--connect-timeout", "500ms", "--drain-timeout", "1s"]);
+    command.args(["--connect-timeout", "5s", "--drain-timeout", "2s"]);
     command
 }
 
@@ -45,6 +45,21 @@ pub fn under(program: &str, arguments: &[&str], command: &Command) -> Command {
     let mut outer = Command::new(program);
     outer.args(arguments).arg(command.get_program()).args(command.get_args());
     outer
+}
+
+/// Starts the command, and waits until it has measured for a second, however long it took to get there.
+pub fn start_measuring(command: &mut Command) -> Process {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = folder.path().join("lines.json");
+    let mut process = Process::start(command.arg("--stream").arg(&lines));
+    let has_second =
+        || std::fs::read_to_string(&lines).is_ok_and(|text| text.contains(r#""event":"second""#));
+    let has_ended = |process: &mut Process| process.wait(Duration::ZERO).is_some();
+    if !wait_until(MEASURING_WITHIN, || has_second() || has_ended(&mut process)) || has_ended(&mut process) {
+        let (stdout, stderr) = process.into_output();
+        panic!("{command:?} does not measure\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
+    }
+    process
 }
 
 /// Runs the command to its end. Panics if it takes longer than that, or panics itself.
@@ -105,6 +120,9 @@ fn sum(results: &Value, count: impl Fn(&Value) -> Option<&Value>) -> u64 {
     let steps = results["steps"].as_array().expect("results have steps");
     steps.iter().filter_map(|step| count(&step["counts"])?.as_u64()).sum()
 }
+
+/// How long a run may take to connect its clients and to measure for a second.
+const MEASURING_WITHIN: Duration = Duration::from_secs(30);
 
 /// How many ports are tried for a server.
 const PORTS_TRIED_MAX: u32 = 5;
