@@ -38,7 +38,8 @@ fn a_stream_has_a_line_for_everything() {
     );
     let seconds: Vec<&Value> = lines.iter().filter(|line| line["event"] == "second").collect();
     assert!(seconds.len() >= 2, "{outcome}");
-    assert!(seconds.iter().all(|second| second["p99_ms"].as_f64() > Some(0.0)), "{outcome}");
+    let has_figures = |second: &&Value| second["received"] == 0 || second["p99_ms"].as_f64() > Some(0.0);
+    assert!(seconds.iter().all(has_figures), "{outcome}");
     let step = &lines[lines.len() - 2]["step"];
     let of_seconds: u64 = seconds.iter().map(|second| second["received"].as_u64().unwrap()).sum();
     let received = step["counts"]["received"].as_u64().unwrap();
@@ -52,7 +53,10 @@ fn a_stream_to_a_file_leaves_standard_output_alone() {
     let path = dir.path().join("lines.json");
     let outcome = run(echo(&server, "300ms").args(["--format", "json", "--stream"]).arg(&path), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 3, "start, step, end");
+    let lines = std::fs::read_to_string(path).unwrap();
+    // A run that is held up may last a second.
+    let lines: Vec<&str> = lines.lines().filter(|line| !line.contains(r#""event":"second""#)).collect();
+    assert_eq!(lines.len(), 3, "start, step, end: {lines:#?}");
     assert!(outcome.json()["steps"].is_array());
 }
 
