@@ -59,7 +59,7 @@ fn an_open_schedule_is_sent_whole_by_many_workers() {
 fn a_walk_has_as_many_steps_as_asked_and_shows_the_one_that_breaks() {
     let server = Server::start(&[]);
     let flags = ["--step-size", "20", "--initial-clients", "10", "--total-steps", "3", "--format", "json"];
-    let outcome = run(throng(["broadcast", &server.url()]).args(flags), RUN_MAX);
+    let outcome = run(throng(["broadcast", &server.url(), "--limit-rtt", "20s"]).args(flags), RUN_MAX);
     let results = outcome.json();
     let clients: Vec<_> =
         results["steps"].as_array().unwrap().iter().map(|step| step["clients"].as_u64()).collect();
@@ -99,7 +99,7 @@ fn idle_connections_are_held_and_weighed() {
 fn after_a_storm_everybody_is_back() {
     let server = Server::start(&[]);
     let flags =
-        ["--clients", "500", "--share", "40%", "--lead", "500ms", "--duration", "2s", "--format", "json"];
+        ["--clients", "500", "--share", "40%", "--lead", "500ms", "--duration", "5s", "--format", "json"];
     let flags = flags.iter().copied().chain(["--processes", "2", "--window", "500ms"]);
     let outcome = run(throng(["storm", &server.url()]).args(flags), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -108,7 +108,7 @@ fn after_a_storm_everybody_is_back() {
         step["recovery"]["count"], 200,
         "a sample for each client that lost its connection\n{outcome}"
     );
-    assert!(step["recovery"]["max_ms"].as_f64() < Some(2000.0), "{outcome}");
+    assert!(step["recovery"]["max_ms"].as_f64() < Some(5000.0), "{outcome}");
     assert_eq!((count(step, "connects"), count(step, "connected")), (700, 700), "{outcome}");
     assert_eq!(count(step, "missing"), 0, "those who stayed lost nothing\n{outcome}");
 }
