@@ -125,10 +125,10 @@ fn refused_logins_are_counted_by_kind() {
 /// The server throws out who does not answer its pings, and who does not say often enough that it is alive.
 #[test]
 fn pings_are_answered_and_heartbeats_sent() {
-    let Some(chat) = Chat::start(&[("PING_MS", "700"), ("IDLE_MS", "2500")]) else { return };
+    let Some(chat) = Chat::start(&[("PING_MS", "1500"), ("IDLE_MS", "4000")]) else { return };
     let idle = |change: &dyn Fn(String) -> String| {
         let (_folder, dialect) = changed(change, |users| users);
-        chat.results("idle", &dialect, &["--duration", "5s", "--connect-rate", "2000"])
+        chat.results("idle", &dialect, &["--duration", "7s", "--connect-rate", "2000"])
     };
     let often = |dialect: String| dialect.replace("every = \"10s\"", "every = \"500ms\"");
     let kept = idle(&often);
