@@ -21,6 +21,7 @@ use claims::{Claim, Slack, Truth};
 use rows::{Length, Meddling, Row, rows};
 use support::cases::check_all;
 use support::process::Process;
+use support::skip;
 use support::throng::{Outcome, Server, finish, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(120);
@@ -42,7 +43,13 @@ fn what_throng_reports_is_what_the_server_did() {
     let name = |row: &Row| row.lie.to_owned();
     check_all(&left_alone, name, |row| assert_true(row, &prove(row, BUSY_MS)));
     // These would disturb each other.
-    meddled.iter().for_each(|row| assert_true(row, &prove(row, BUSY_MS)));
+    for row in meddled {
+        if row.meddling == Meddling::CrowdGenerator && cpus().len() < 2 {
+            skip(row.lie, "the server needs a CPU of its own, and there is one");
+            continue;
+        }
+        assert_true(&row, &prove(&row, BUSY_MS));
+    }
 }
 
 #[test]
