@@ -86,28 +86,36 @@ fn ended(child: &mut Child) -> Option<i32> {
 mod tests {
     use super::*;
 
-    fn run_all(commands: &[&str], within: Duration) -> Vec<String> {
-        let mut restarts = Restarts::new(commands.iter().map(|&command| command.to_owned()).collect(), 0);
+    /// Runs them until the last has begun, and is still running; the problems, and what they wrote to `$LOG`.
+    fn run_up_to_the_last(commands: &[&str]) -> (Vec<String>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let whole = [commands, &["echo last >>$LOG; sleep 20"]].concat();
+        let whole = whole.iter().map(|command| command.replace("$LOG", log.to_str().unwrap())).collect();
+        let mut restarts = Restarts::new(whole, 0);
         restarts.begin(clock::monotonic_ns());
-        thread::sleep(within);
-        restarts.finish()
+        let written = || std::fs::read_to_string(&log).unwrap_or_default();
+        for _ in 0..2_000 {
+            if written().ends_with("last\n") {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        (restarts.finish(), written())
     }
 
     #[test]
     fn one_after_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("log");
-        let log = |word: &str| format!("sleep 0.1; echo {word} >>{}", file.display());
-        let problems = run_all(&[&log("first"), &log("second")], Duration::from_secs(2));
-        assert_eq!(problems, Vec::<String>::new());
-        assert_eq!(std::fs::read_to_string(file).unwrap(), "first\nsecond\n");
+        let (problems, written) = run_up_to_the_last(&["sleep 0.1; echo first >>$LOG", "echo second >>$LOG"]);
+        assert_eq!(written, "first\nsecond\nlast\n");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains("was still running when the step ended"), "{problems:?}");
     }
 
     #[test]
     fn what_goes_wrong_is_said() {
-        let problems = run_all(&["exit 3", "sleep 20"], Duration::from_secs(1));
-        assert_eq!(problems.len(), 2);
+        let (problems, _) = run_up_to_the_last(&["exit 3"]);
+        assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].contains("\"exit 3\" failed with code 3"), "{problems:?}");
-        assert!(problems[1].contains("still running"), "{problems:?}");
     }
 }
