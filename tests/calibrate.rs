@@ -27,7 +27,7 @@ fn ceilings_are_kept_and_quoted_on_this_machine_only() {
     let data = tempfile::tempdir().unwrap();
     assert!(generator(&echo(data.path()))["ceiling_per_s"].is_null(), "nothing has been calibrated");
 
-    let mut calibrate = throng(["calibrate", "--duration", "50ms"]);
+    let mut calibrate = throng(["calibrate", "--duration", "200ms"]);
     let outcome = run(calibrate.env("XDG_DATA_HOME", data.path()), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let file = data.path().join("throng/calibration.json");
