@@ -3,12 +3,19 @@
 mod support;
 
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use support::throng::{Outcome, Server, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
+
+/// One doctor at a time: each opens thousands of connections, and reads what the whole kernel holds.
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs the doctor with so many files allowed.
 fn doctor_with_files(files: u64, flags: &str) -> Outcome {
@@ -24,6 +31,7 @@ fn check<'a>(results: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
+    let _alone = alone();
     let outcome = run(&mut throng(["doctor", "--clients", "100", "--format", "json"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let results = outcome.json();
@@ -37,6 +45,7 @@ fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
 
 #[test]
 fn more_clients_than_files_are_spread_over_processes_at_both_ends() {
+    let _alone = alone();
     let outcome = doctor_with_files(1_064, "--clients 100000 --format json");
     let results = outcome.json();
     assert_eq!(results["processes"], 100, "{outcome}");
@@ -47,6 +56,7 @@ fn more_clients_than_files_are_spread_over_processes_at_both_ends() {
 
 #[test]
 fn a_server_here_is_found_by_its_address() {
+    let _alone = alone();
     let server = Server::start(&[]);
     let outcome = run(&mut throng(["doctor", &server.url(), "--clients", "10", "-f", "json"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -55,6 +65,7 @@ fn a_server_here_is_found_by_its_address() {
 
 #[test]
 fn text_ends_with_what_it_comes_to() {
+    let _alone = alone();
     let outcome = run(&mut throng(["doctor", "--clients", "10"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stdout.contains("\n10 clients, throng's own server\nneed 1 process, 1 source address, "));
