@@ -21,7 +21,7 @@ impl fmt::Display for Shortened {
     }
 }
 
-/// A time or a number, as a flag writes it, multiplied; of a list, that share of its entries. Nothing becomes nothing.
+/// A time or a number, as a flag writes it, multiplied; of a list, that share of its entries. What is something stays so.
 pub(super) fn shorten(value: &str, scale: f64) -> String {
     if scale == 1.0 {
         return value.to_owned();
@@ -29,7 +29,7 @@ pub(super) fn shorten(value: &str, scale: f64) -> String {
     if value.contains(',') {
         return thin_out(value, scale);
     }
-    let shortened = |number: f64| ((number * scale).round() as u64).max(1);
+    let shortened = |number: f64| ((number * scale).round() as u64).max(u64::from(number > 0.0));
     // A bare number is a count, even 0; `5m` are minutes, and no millions.
     if let Ok(count) = value.parse::<u64>() {
         return shortened(count as f64).to_string();
@@ -64,6 +64,8 @@ mod tests {
             ("1ms", 0.1, "1ms"),
             ("20k", 0.1, "2000"),
             ("3", 0.1, "1"),
+            ("0", 0.1, "0"),
+            ("0s", 0.1, "0s"),
             ("5m", 1.0, "5m"),
             ("25,50,100,200,500,1000,2000", 1.0, "25,50,100,200,500,1000,2000"),
             ("25,50,100,200,500,1000,2000", 0.3, "200,2000"),
