@@ -26,6 +26,12 @@ pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
     if clients <= per_process { 1 } else { (clients + clients / 10).div_ceil(per_process) }
 }
 
+/// Threads of each of its processes beside a generator: what [`shape`] leaves of the CPUs.
+pub(crate) fn server_threads(processes: u64) -> Result<u64, Failure> {
+    let available = affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?;
+    Ok((available.len() as u64 / 2 / processes).max(1))
+}
+
 /// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.
 pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: bool) -> Result<Shape, Failure> {
     let cpus = match &args.pin {
