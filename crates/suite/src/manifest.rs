@@ -3,6 +3,7 @@
 //! The form is described, key by key, in docs/TARGET-MANIFEST.md.
 
 mod file;
+mod placeholder;
 #[cfg(test)]
 mod tests;
 

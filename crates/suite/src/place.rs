@@ -9,9 +9,6 @@ use wire::DialectId;
 
 use crate::manifest::Target;
 
-/// Every placeholder.
-pub(crate) const NAMES: [&str; 6] = ["{host}", "{port}", "{admin_port}", "{socket}", "{cores}", "{throng}"];
-
 /// The first port that is tried; those below belong to well-known services.
 const PORT_MIN: u16 = 10_240;
 
@@ -91,28 +88,16 @@ fn free_port(host: Ipv4Addr, besides: Option<u16>) -> io::Result<u16> {
     free.ok_or_else(|| io::Error::new(io::ErrorKind::AddrInUse, format!("no port of {host} is free")))
 }
 
-/// A word in braces that is no placeholder.
-pub(crate) fn unknown_placeholder(text: &str) -> Option<&str> {
-    let known = |name: &&str| NAMES.contains(name);
-    let mut names = text.match_indices('{').filter_map(|(start, _)| {
-        let end = start + text[start..].find('}')?;
-        Some(&text[start..=end])
-    });
-    names.find(|name| !known(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_filled_and_others_are_found() {
+    fn placeholders_are_filled() {
         let place = Place::find(Ipv4Addr::LOCALHOST, Path::new("run"), Path::new("bin/throng")).unwrap();
         assert_ne!(place.address.port(), place.admin_port);
         let port = place.address.port();
         assert_eq!(place.fill("ws://{host}:{port}/ws"), format!("ws://127.0.0.1:{port}/ws"));
         assert_eq!(place.fill("{throng} serve {socket}"), "bin/throng serve run/server.sock");
-        assert_eq!(unknown_placeholder("ws://{host}:{port}/{room}"), Some("{room}"));
-        assert_eq!(unknown_placeholder("http://{host}:{admin_port}/"), None);
     }
 }

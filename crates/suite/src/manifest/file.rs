@@ -11,9 +11,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use wire::{DialectId, DialectOptions};
 
-use super::{Ability, Probe, ReadFlags, Ready, Requirement, Step, Stop, Target, Version};
+use super::{Ability, Probe, ReadFlags, Ready, Requirement, Step, Stop, Target, Version, placeholder};
 use crate::mistake::{Mistake, Source};
-use crate::place;
 
 /// A manifest. Unknown keys are mistakes, so that a misspelt one is not silently ignored.
 #[derive(Deserialize)]
@@ -270,10 +269,10 @@ fn url(source: &Source<'_>, text: &Spanned<String>, schemes: &[&str]) -> Result<
 }
 
 fn placeholders(source: &Source<'_>, text: &Spanned<String>) -> Result<String, Mistake> {
-    match place::unknown_placeholder(text.get_ref()) {
+    match placeholder::unknown(text.get_ref()) {
         None => Ok(text.get_ref().clone()),
         Some(name) => {
-            let help = Some(format!("there are {}", place::NAMES.join(" ")));
+            let help = Some(format!("there are {}", placeholder::NAMES.join(" ")));
             Err(source.mistake(text.span(), format!("there is no placeholder {name}"), help))
         }
     }
