@@ -10,7 +10,7 @@ use stats::fit::Line;
 use super::curve::{FigureData, digits, ms};
 use super::repeats::{Repeats, RepeatsData};
 use super::series::{SeriesData, rows_per_step};
-use super::{Page, Published, view};
+use super::{Page, Published, shown, view};
 
 #[derive(Serialize)]
 struct PageData {
@@ -120,7 +120,7 @@ pub(super) fn json(page: &Page<'_>) -> String {
 /// Of one run among several, the curves are those of the step that stands for it.
 fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
-    let shown = view::shown(run);
+    let shown = shown::shown(run);
     let step = |(number, step)| step_data(step, rows_max, !is_one_of_several || number == shown);
     let memory = |line: Line| MemoryData {
         slope: digits(line.slope),

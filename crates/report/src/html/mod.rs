@@ -15,6 +15,7 @@ mod curve;
 mod data;
 mod repeats;
 mod series;
+mod shown;
 mod view;
 
 /// The script, bundled with the chart library and its licences: `make page`. It draws whatever it finds in a page: a

@@ -5,7 +5,7 @@ use serde::Serialize;
 use stats::Histogram;
 
 use super::curve::{FigureData, ms};
-use super::view::{main_figure, shown};
+use super::shown::{main_figure, shown};
 use crate::format::duration;
 
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without

@@ -4,14 +4,14 @@ use std::slice;
 
 use results::{LimitOutcome, Run, Step};
 use serde::Serialize;
-use stats::Histogram;
 
 use super::Page;
 use super::answers::{Answer, believable, how_much, where_it_breaks};
 use super::repeats::Repeats;
+use super::shown::{main_figure, shown};
 use crate::format::{bytes, count, duration, rate};
 use crate::step_table::{StepTable, quantile, step_table};
-use crate::text::{LEVEL_NAMES, ceiling, heaviest_kept, level_cells, limit_value};
+use crate::text::{LEVEL_NAMES, ceiling, level_cells, limit_value};
 
 /// Everything the template asks for.
 #[derive(Serialize)]
@@ -141,12 +141,6 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
     named.iter().enumerate().map(unique).collect()
 }
 
-/// The step that stands for the run: the heaviest that kept its limits, or the last.
-pub(super) fn shown(run: &Run) -> usize {
-    let kept = heaviest_kept(run).and_then(|kept| run.steps.iter().position(|step| std::ptr::eq(step, kept)));
-    kept.unwrap_or(run.steps.len().saturating_sub(1))
-}
-
 fn run_view((run, others): (&Run, &[Run]), name: String) -> RunView {
     let (steps, health) = (step_table(run), health(run));
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
@@ -230,13 +224,6 @@ fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
         p50_range: range(0.5),
         p99_range: range(0.99),
     }
-}
-
-/// What a reader means by latency, where the run has it.
-pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
-    let figures = &step.figures;
-    let candidates = [("round trip", &figures.rtt), ("recovery", &figures.recovery)];
-    candidates.into_iter().find(|(_, figure)| !figure.is_empty()).unwrap_or(("handshake", &figures.handshake))
 }
 
 fn limits(run: &Run) -> Vec<LimitView> {
