@@ -16,6 +16,7 @@ use crate::error::{Broken, Error};
 use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
 use crate::merge::Merge;
+use crate::observer::{Observer, Progress};
 use crate::scrape::Scrape;
 use crate::watch::ServerWatch;
 
@@ -39,35 +40,6 @@ pub struct Shape {
     pub cpus: Vec<usize>,
     /// The most clients that a step will have, if that is known.
     pub clients_max: Option<u64>,
-}
-
-/// What is told while a step is under way.
-#[derive(Clone, Debug, Default)]
-pub struct Progress {
-    /// What is being done: `connecting`, `loading`, `draining`.
-    pub phase: &'static str,
-    /// Clients asked for.
-    pub clients: u32,
-    /// Clients usable.
-    pub usable: u64,
-    /// Messages sent so far in the step.
-    pub sent: u64,
-    /// Deliveries received so far.
-    pub received: u64,
-    /// Errors so far.
-    pub errors: u64,
-    /// Of the last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
-    pub second: Option<results::Second>,
-}
-
-/// Who is told how it goes, and who may end it.
-pub trait Observer {
-    /// The load of a step begins at this moment of the run's clock.
-    fn handle_start(&mut self, _go_ns: u64) {}
-    /// Called some times a second.
-    fn handle_progress(&mut self, progress: &Progress);
-    /// Whether to stop: finish what is under way and report.
-    fn is_interrupted(&self) -> bool;
 }
 
 /// All workers of a run.
@@ -360,7 +332,7 @@ impl Crew {
                 if merge.add(&delta) {
                     self.complete_second(merge);
                 }
-                observer.handle_progress(&progress(merge, phase));
+                observer.handle_progress(&Progress::of(merge, phase));
                 Ok(None)
             }
             Ok(Report::Events(batch)) => {
@@ -415,18 +387,4 @@ impl Crew {
 /// What the kernel has put into connections, and into everything else of its own.
 fn kernel_bytes() -> Option<u64> {
     net::memory::Memory::read().ok().map(|memory| memory.slab_bytes + memory.tcp_bytes)
-}
-
-fn progress(merge: &mut Merge, phase: &'static str) -> Progress {
-    let second = if merge.is_loading() { merge.last_second().cloned() } else { None };
-    let totals = merge.totals();
-    Progress {
-        phase,
-        clients: merge.clients(),
-        usable: merge.usable(),
-        sent: totals.counts.sent,
-        received: totals.counts.received,
-        errors: totals.errors.total(),
-        second,
-    }
 }

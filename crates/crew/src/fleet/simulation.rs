@@ -22,7 +22,8 @@ use super::bus::{Bus, Content};
 use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::{Incoming, Link};
 use super::{Down, Gathering, Nats, Up};
-use crate::crew::{Crew, Observer, Progress};
+use crate::crew::Crew;
+use crate::observer::{Observer, Progress};
 use crate::{OnLoss, ServerWatch, Source};
 
 /// Length of the simulated step.

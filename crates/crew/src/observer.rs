@@ -1,0 +1,49 @@
+//! Whoever looks on while a step is under way.
+
+use crate::merge::Merge;
+
+/// What is told while a step is under way.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// What is being done: `connecting`, `loading`, `draining`.
+    pub phase: &'static str,
+    /// Clients asked for.
+    pub clients: u32,
+    /// Clients usable.
+    pub usable: u64,
+    /// Messages sent so far in the step.
+    pub sent: u64,
+    /// Deliveries received so far.
+    pub received: u64,
+    /// Errors so far.
+    pub errors: u64,
+    /// Of the last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
+    pub second: Option<results::Second>,
+}
+
+impl Progress {
+    /// How far the step has come.
+    pub(crate) fn of(merge: &mut Merge, phase: &'static str) -> Self {
+        let second = if merge.is_loading() { merge.last_second().cloned() } else { None };
+        let totals = merge.totals();
+        Self {
+            phase,
+            clients: merge.clients(),
+            usable: merge.usable(),
+            sent: totals.counts.sent,
+            received: totals.counts.received,
+            errors: totals.errors.total(),
+            second,
+        }
+    }
+}
+
+/// Who is told how it goes, and who may end it.
+pub trait Observer {
+    /// The load of a step begins at this moment of the run's clock.
+    fn handle_start(&mut self, _go_ns: u64) {}
+    /// Called some times a second.
+    fn handle_progress(&mut self, progress: &Progress);
+    /// Whether to stop: finish what is under way and report.
+    fn is_interrupted(&self) -> bool;
+}
