@@ -139,7 +139,7 @@ fn a_link_cut_for_ten_seconds_costs_its_agent_alone() {
 #[test]
 #[ignore = "make test-fleet"]
 fn a_shootout_drives_servers_of_another_network() {
-    let (Some(mut networks), arena) = (Networks::new(), Arena::new(6)) else { return };
+    let (Some(mut networks), arena) = (Networks::new(), Arena::echoing_for(6)) else { return };
     let [bus, target, generator] = ["bus", "target", "load"].map(|name| networks.add(name));
     let url = format!("nats://{}:4222", bus.address);
     let _bus = Process::start(bus.command("nats-server").args(["-a", &bus.address, "-p", "4222"]));

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tempfile::TempDir;
 
+use support::arena::{Arena, SERVE};
 use support::process::Process;
 use support::throng::{Outcome, run, throng};
 use support::wait_until;
@@ -44,45 +44,16 @@ shortened = ["duration"]
 figures = ["rate", "errors"]
 "#;
 
-/// A folder with a suite and a target, which this script starts.
-struct Arena(TempDir);
-
-impl Arena {
-    fn new(script: &str) -> Arena {
-        let arena = Arena(tempfile::tempdir().unwrap());
-        let own = arena.path("targets/sh-copy");
-        fs::create_dir_all(&own).unwrap();
-        fs::write(own.join("serve.sh"), script).unwrap();
-        let manifest = r#"
-language = "sh"
-library = "copy"
-dialects = ["raw"]
-supports = ["echo", "http"]
-endpoint = "ws://{host}:{port}/"
-version = { command = ["cat", "version"], regex = '(\d\S+)' }
-start = { command = ["sh", "serve.sh"], env = { AT = "{host}:{port}", THRONG = "{throng}" } }
-ready = { tcp = "{host}:{port}", timeout = "10s" }
-stop = { signal = "TERM", grace = "2s" }
-"#;
-        fs::write(own.join("target.toml"), manifest).unwrap();
-        fs::write(own.join("version"), "1.0").unwrap();
-        fs::create_dir(arena.path("suites")).unwrap();
-        fs::write(arena.path("suites/tiny.toml"), SUITE).unwrap();
-        fs::write(arena.path("suites/then.csv"), "target,p50_ms\nthe copy,1234\n").unwrap();
-        arena
-    }
-
-    fn path(&self, below: &str) -> PathBuf {
-        self.0.path().join(below)
-    }
-
-    fn shootout(&self, arguments: &[&str]) -> Outcome {
-        let mut command = throng(["shootout"]);
-        run(command.args(arguments).current_dir(self.0.path()), RUN_MAX)
-    }
+/// The suite, and what was published of it.
+fn arena_with(script: &str) -> Arena {
+    let arena = Arena::new(SUITE, script);
+    fs::write(arena.path("suites/then.csv"), "target,p50_ms\nthe copy,1234\n").unwrap();
+    arena
 }
 
-const SERVE: &str = "exec \"$THRONG\" serve --listen \"$AT\"";
+fn shootout(arena: &Arena, arguments: &[&str]) -> Outcome {
+    run(throng(["shootout"]).args(arguments).current_dir(arena.folder()), RUN_MAX)
+}
 
 fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
@@ -91,9 +62,9 @@ fn lines(path: &Path) -> Vec<Value> {
 
 #[test]
 fn everything_is_measured_ranked_and_kept() {
-    let arena = Arena::new(SERVE);
+    let arena = arena_with(SERVE);
     let options = ["tiny", "--scale", "0.1", "--seed", "7", "--out", "kept", "--format", "json"];
-    let outcome = arena.shootout(&options);
+    let outcome = shootout(&arena, &options);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let json = outcome.json();
     let [echo, unix] = &json["scenarios"].as_array().unwrap()[..] else { panic!("{outcome}") };
@@ -128,7 +99,7 @@ fn everything_is_measured_ranked_and_kept() {
     let row = report.lines().find(|line| line.contains("sh-copy")).expect("its row");
     assert!(row.contains("| 1,234 |"), "then stands beside now: {row}");
 
-    let recap = arena.shootout(&["--recap", ".", "--format", "md"]);
+    let recap = shootout(&arena, &["--recap", ".", "--format", "md"]);
     assert_eq!(recap.code, Some(0), "{recap}");
     assert!(
         recap.stdout.contains("| place | target | rtt.p50 ms | × throng | then (p50_ms) | remarks |"),
@@ -136,21 +107,21 @@ fn everything_is_measured_ranked_and_kept() {
     );
     let row = recap.stdout.lines().find(|line| line.contains("| sh-copy |")).expect("its row");
     assert!(row.contains(" ±") && row.contains(" | 1,234 |"), "{row}");
-    let nothing = arena.shootout(&["--recap", "targets"]);
+    let nothing = shootout(&arena, &["--recap", "targets"]);
     assert!(
         nothing.code == Some(2) && nothing.stderr.contains("there is no shootout in targets"),
         "{nothing}"
     );
 
-    let again = arena.shootout(&options);
+    let again = shootout(&arena, &options);
     assert!(again.code == Some(1) && again.stderr.contains("has a shootout in it already"), "{again}");
 }
 
 #[test]
 fn a_shootout_goes_on_after_the_last_that_was_finished() {
-    let arena = Arena::new(SERVE);
+    let arena = arena_with(SERVE);
     let mut command = throng(["shootout", "tiny", "--scale", "0.2", "--out", "kept"]);
-    let mut process = Process::start(command.current_dir(arena.0.path()));
+    let mut process = Process::start(command.current_dir(arena.folder()));
     let done =
         || fs::read_to_string(arena.path("kept/cells.jsonl")).is_ok_and(|text| text.lines().count() >= 2);
     assert!(wait_until(RUN_MAX, done), "no measurement is finished");
@@ -162,7 +133,7 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     // What a crash in the middle of a line leaves.
     fs::write(arena.path("kept/cells.jsonl"), format!("{before}{{\"scenario\":\"ec")).unwrap();
 
-    let outcome = arena.shootout(&["--resume", "kept"]);
+    let outcome = shootout(&arena, &["--resume", "kept"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
     assert!(after.starts_with(&before), "what was measured is kept\n{after}");
@@ -173,13 +144,13 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     );
 
     fs::write(arena.path("targets/sh-copy/version"), "2.0").unwrap();
-    let other = arena.shootout(&["--resume", "kept"]);
+    let other = shootout(&arena, &["--resume", "kept"]);
     assert!(other.code == Some(2) && other.stderr.contains("sh-copy was 1.0 and is 2.0 now"), "{other}");
 }
 
 /// The processes whose working directory is in the arena, without the dead that nobody has asked about.
 fn running_in(arena: &Arena) -> usize {
-    let within = arena.0.path().canonicalize().unwrap();
+    let within = arena.folder().canonicalize().unwrap();
     let runs_there = |process: &PathBuf| {
         fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&within))
             && fs::read(process.join("cmdline")).is_ok_and(|line| !line.is_empty())
@@ -189,10 +160,10 @@ fn running_in(arena: &Arena) -> usize {
 
 #[test]
 fn nothing_outlives_a_shootout_that_is_killed() {
-    let arena = Arena::new(SERVE);
+    let arena = arena_with(SERVE);
     fs::write(arena.path("suites/tiny.toml"), SUITE.replace("\"2s\", drain", "\"60s\", drain")).unwrap();
     let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);
-    let mut process = Process::start(command.current_dir(arena.0.path()));
+    let mut process = Process::start(command.current_dir(arena.folder()));
     let measures = || arena.path("kept/echo").is_dir() && running_in(&arena) >= 4;
     // The shootout, the guard, the server and the generator.
     assert!(wait_until(RUN_MAX, measures), "no measurement begins");
@@ -204,7 +175,7 @@ fn nothing_outlives_a_shootout_that_is_killed() {
 #[test]
 fn a_server_that_dies_costs_its_own_measurement() {
     // The check is over before it dies; the measurement is not.
-    let arena = Arena::new(
+    let arena = arena_with(
         "\"$THRONG\" serve --listen \"$AT\" & server=$!\n\
          sleep 5 & nap=$!\n\
          trap 'kill $server $nap; exit' TERM\n\
@@ -213,7 +184,7 @@ fn a_server_that_dies_costs_its_own_measurement() {
     );
     let suite = SUITE.replace("\"2s\", drain", "\"30s\", drain").replace("repeats = 2", "repeats = 1");
     fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
-    let outcome = arena.shootout(&["tiny", "--scale", "0.2", "--out", "kept", "--format", "md"]);
+    let outcome = shootout(&arena, &["tiny", "--scale", "0.2", "--out", "kept", "--format", "md"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let cells = lines(&arena.path("kept/cells.jsonl"));
     let cell = cells.iter().find(|cell| cell["target"] == "sh-copy").expect("its cell");
@@ -226,8 +197,8 @@ fn a_server_that_dies_costs_its_own_measurement() {
 
 #[test]
 fn who_does_not_pass_the_gate_is_not_timed() {
-    let arena = Arena::new("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=1/1");
-    let outcome = arena.shootout(&["tiny", "--scale", "0.05", "--repeats", "1", "--out", "kept"]);
+    let arena = arena_with("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=1/1");
+    let outcome = shootout(&arena, &["tiny", "--scale", "0.05", "--repeats", "1", "--out", "kept"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stdout.contains("Not measured\nsh-copy: check: raw: "), "{outcome}");
     assert!(lines(&arena.path("kept/cells.jsonl")).iter().all(|cell| cell["target"] == "throng"));
@@ -235,7 +206,7 @@ fn who_does_not_pass_the_gate_is_not_timed() {
 
 #[test]
 fn a_mistake_in_a_suite_is_underlined() {
-    let arena = Arena::new(SERVE);
+    let arena = arena_with(SERVE);
     for (of, to, parts) in [
         (
             "interval = ",
@@ -255,27 +226,27 @@ fn a_mistake_in_a_suite_is_underlined() {
     ] {
         assert!(SUITE.contains(of));
         fs::write(arena.path("suites/tiny.toml"), SUITE.replacen(of, to, 1)).unwrap();
-        let outcome = arena.shootout(&["tiny"]);
+        let outcome = shootout(&arena, &["tiny"]);
         assert_eq!(outcome.code, Some(2), "{outcome}");
         for part in parts {
             assert!(outcome.stderr.contains(part), "no {part:?}\n{outcome}");
         }
     }
-    let missing = arena.shootout(&["wsdemos"]);
+    let missing = shootout(&arena, &["wsdemos"]);
     assert!(missing.code == Some(2) && missing.stderr.contains("suites/wsdemos.toml"), "{missing}");
 }
 
 #[test]
 fn the_suites_that_come_with_throng_pass_its_command_line() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites");
-    let arena = Arena::new(SERVE);
+    let arena = arena_with(SERVE);
     for entry in fs::read_dir(folder).unwrap().flatten() {
         if entry.path().extension().is_none_or(|ending| ending != "toml") {
             continue;
         }
         // The targets are looked for after the suite was read, and before anything is started.
         let suite = entry.path().display().to_string();
-        let outcome = arena.shootout(&[&suite, "--targets", "nobody"]);
+        let outcome = shootout(&arena, &[&suite, "--targets", "nobody"]);
         assert!(outcome.stderr.contains("there is no target \"nobody\""), "{suite}: {outcome}");
     }
 }

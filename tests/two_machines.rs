@@ -72,7 +72,7 @@ fn assert_is_measured(results: &Value) {
 
 #[test]
 fn servers_under_an_agent_are_measured_like_local_ones() {
-    let (Some(bus), arena) = (Bus::start(), Arena::new(1)) else { return };
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
     let _agent = agent(&bus, &arena, "rack", "127.0.0.21");
     let outcome = run(&mut shootout(&bus, &arena, "rack", &["--format", "json"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -104,7 +104,7 @@ fn servers_under_an_agent_are_measured_like_local_ones() {
 
 #[test]
 fn load_may_come_from_the_fleet() {
-    let (Some(bus), arena) = (Bus::start(), Arena::new(1)) else { return };
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
     let _loader = bus.agent(&["--name", "loader", "--threads", "1"]);
     bus.await_agents(1);
     let _agent = agent(&bus, &arena, "rack", "127.0.0.22");
@@ -119,7 +119,7 @@ fn load_may_come_from_the_fleet() {
 
 #[test]
 fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
-    let (Some(bus), arena) = (Bus::start(), Arena::new(20)) else { return };
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(20)) else { return };
     let doomed = agent(&bus, &arena, "doomed", "127.0.0.23");
     let flags = ["--targets", "throng"];
     let process = Process::start(&mut shootout(&bus, &arena, "doomed", &flags));
@@ -137,7 +137,7 @@ fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
 
 #[test]
 fn a_coordinator_that_is_killed_leaves_no_server_and_a_free_agent() {
-    let (Some(bus), arena) = (Bus::start(), Arena::new(60)) else { return };
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(60)) else { return };
     let _agent = agent(&bus, &arena, "rack", "127.0.0.24");
     let flags = ["--targets", "throng"];
     let coordinator = Process::start(&mut shootout(&bus, &arena, "rack", &flags));
@@ -153,8 +153,8 @@ fn a_coordinator_that_is_killed_leaves_no_server_and_a_free_agent() {
 
 #[test]
 fn what_cannot_be_had_is_said() {
-    let (Some(bus), arena) = (Bus::start(), Arena::new(1)) else { return };
-    let elsewhere = Arena::new(1);
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
+    let elsewhere = Arena::echoing_for(1);
     std::fs::remove_dir_all(elsewhere.path("targets/sh-copy")).unwrap();
     let _agent = agent(&bus, &elsewhere, "bare", "127.0.0.25");
     let lacking = run(&mut shootout(&bus, &arena, "bare", &["--targets", "sh-copy"]), RUN_MAX);

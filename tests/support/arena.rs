@@ -18,19 +18,28 @@ ready = { tcp = "{host}:{port}", timeout = "10s" }
 stop = { signal = "TERM", grace = "2s" }
 "#;
 
+/// A script that starts the reference server.
+pub const SERVE: &str = "exec \"$THRONG\" serve --listen \"$AT\"";
+
 /// The folder; it goes with the value.
 pub struct Arena(TempDir);
 
 impl Arena {
-    /// Clients that echo for so many seconds, and a scenario that needs a unix socket.
-    pub fn new(duration_s: u32) -> Arena {
+    /// A suite of this text, and a target that this script starts.
+    pub fn new(suite: &str, script: &str) -> Arena {
         let arena = Arena(tempfile::tempdir().unwrap());
         let own = arena.path("targets/sh-copy");
         fs::create_dir_all(&own).unwrap();
-        fs::write(own.join("serve.sh"), "exec \"$THRONG\" serve --listen \"$AT\"").unwrap();
+        fs::write(own.join("serve.sh"), script).unwrap();
         fs::write(own.join("target.toml"), MANIFEST).unwrap();
         fs::write(own.join("version"), "1.0").unwrap();
         fs::create_dir(arena.path("suites")).unwrap();
+        fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
+        arena
+    }
+
+    /// Clients that echo for so many seconds, and a scenario that needs a unix socket.
+    pub fn echoing_for(duration_s: u32) -> Arena {
         let suite = format!(
             r#"
 title = "Two machines"
@@ -53,8 +62,7 @@ flags = {{ connections = 2, duration = "1s" }}
 figures = ["rate"]
 "#
         );
-        fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
-        arena
+        Arena::new(&suite, SERVE)
     }
 
     pub fn path(&self, below: &str) -> PathBuf {
