@@ -84,7 +84,13 @@ impl HeadReader {
 
     /// Judges the bytes; where the head ends, if it does.
     fn scan(&mut self, expect: Expect, limits: &Limits, bytes: &[u8]) -> Result<Option<usize>, Failure> {
-        for (at, &b) in bytes.iter().enumerate() {
+        let mut next = 0;
+        loop {
+            if self.state == State::Line && !self.is_starting(expect) {
+                next += plain(&bytes[next..]);
+            }
+            let Some(&b) = bytes.get(next) else { return Ok(None) };
+            next += 1;
             if expect == Expect::Response
                 && let Some(&must) = RESPONSE_START.get(usize::from(self.started))
             {
@@ -113,7 +119,7 @@ impl HeadReader {
                 (State::EndCr, b'\n') => {
                     self.lines += 1;
                     self.state = State::Whole;
-                    return Ok(Some(at + 1));
+                    return Ok(Some(next));
                 }
                 (State::StartCr | State::LineCr | State::EndCr, _) | (_, b'\r' | b'\n') => {
                     return Err(Failure::BadHttp(HttpReason::LineEnd));
@@ -123,8 +129,17 @@ impl HeadReader {
                 _ => State::Line,
             };
         }
-        Ok(None)
     }
+
+    /// Whether the bytes must be those of [`RESPONSE_START`].
+    fn is_starting(&self, expect: Expect) -> bool {
+        expect == Expect::Response && usize::from(self.started) < RESPONSE_START.len()
+    }
+}
+
+/// How many bytes there are before one that may change a line's state: most of a head, and so worth a loop of its own.
+fn plain(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&b| b < b' ' || b == 127).unwrap_or(bytes.len())
 }
 
 /// A parse error of a head already known to be whole and free of bare line ends.
