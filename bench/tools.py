@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 ECHO_CLIENTS = 50
 HTTP_CONNECTIONS = 50
+UNIX_CONNECTIONS = 10  # `autocannon -c 10 -S star.sock`, the benchmark of docs/SEEDS.md
 PACED_CLIENTS = 10_000
 IDLE_HOLD_S = 3
 K6_QUIET = ["--quiet", "--no-usage-report", "--summary-mode=disabled", "--address="]
@@ -199,27 +200,50 @@ def over_http(tool: Tool) -> Tool:
     return replace(tool, argv=lambda program, url, size: tool.argv(program, url.replace("ws:", "http:", 1), size))
 
 
-THRONG_HTTP = over_http(
-    throng((100_000, 500_000), received, "http", f"--connections={HTTP_CONNECTIONS}", "--amount={}")
-)
+def throng_http(connections: int) -> Tool:
+    return over_http(
+        throng((100_000, 500_000), received, "http", f"--connections={connections}", "--amount={}")
+    )
+
+
+def oha(connections: int) -> Tool:
+    return over_http(Tool(
+        "oha", "OHA", "oha", (50_000, 250_000),
+        argv=lambda program, url, size: [
+            program, "--no-tui", "--output-format=json", f"-c{connections}", f"-n{size}", url
+        ],
+        count=lambda output, size: json.loads(output)["statusCodeDistribution"]["200"],
+    ))
+
+
+def autocannon(connections: int) -> Tool:
+    return over_http(Tool(
+        "autocannon", "AUTOCANNON", "autocannon", (20_000, 100_000),
+        argv=lambda program, url, size: [program, "-n", "-j", f"-c{connections}", f"-a{size}", url],
+        count=lambda output, size: json.loads(output.splitlines()[-1])["2xx"],
+    ))
+
+
+def over_unix_socket(tool: Tool, flag: str) -> Tool:
+    """The same tool, given nginx's unix socket by this flag of its."""
+    return replace(tool, argv=lambda program, url, size: [
+        *tool.argv(program, url, size), f"{flag}={unix_socket(urlsplit(url).port)}"
+    ])
+
+
 # Its size is in seconds.
 WRK = over_http(Tool(
     "wrk", "WRK", "wrk", (1, 4),
     argv=lambda program, url, size: [program, "-t1", f"-c{HTTP_CONNECTIONS}", f"-d{size}s", url],
     count=lambda output, size: int(re.search(r"(\d+) requests in", output)[1]),
 ))
-OHA = over_http(Tool(
-    "oha", "OHA", "oha", (50_000, 250_000),
-    argv=lambda program, url, size: [
-        program, "--no-tui", "--output-format=json", f"-c{HTTP_CONNECTIONS}", f"-n{size}", url
-    ],
-    count=lambda output, size: json.loads(output)["statusCodeDistribution"]["200"],
-))
-AUTOCANNON = over_http(Tool(
-    "autocannon", "AUTOCANNON", "autocannon", (20_000, 100_000),
-    argv=lambda program, url, size: [program, "-n", "-j", f"-c{HTTP_CONNECTIONS}", f"-a{size}", url],
-    count=lambda output, size: json.loads(output.splitlines()[-1])["2xx"],
-))
+HTTP_TOOLS = (throng_http(HTTP_CONNECTIONS), WRK, oha(HTTP_CONNECTIONS), autocannon(HTTP_CONNECTIONS))
+# wrk knows no unix sockets.
+UNIX_TOOLS = (
+    over_unix_socket(throng_http(UNIX_CONNECTIONS), "--socketPath"),
+    over_unix_socket(oha(UNIX_CONNECTIONS), "--unix-socket"),
+    over_unix_socket(autocannon(UNIX_CONNECTIONS), "--socketPath"),
+)
 
 NGINX_CONFIG = """
 daemon off; master_process off; pid {folder}/pid; events {{ worker_connections 1024; }}
@@ -227,16 +251,23 @@ http {{
     access_log off; keepalive_requests 1000000000;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port}; location / {{ return 200 ""; }} }}
+    server {{ listen 127.0.0.1:{port}; listen unix:{socket}; location / {{ return 200 ""; }} }}
 }}
 """
 
 
+def unix_socket(port: int) -> Path:
+    """Where nginx listens beside this port."""
+    return Path(tempfile.gettempdir()) / f"throng-bench-{os.getpid()}-{port}.sock"
+
+
 def nginx(program: str, port: int) -> list[str]:
     """Starts it with a configuration of its own, whose folder lasts as long as this program."""
-    folder = Path(tempfile.mkdtemp(prefix="throng-bench-"))
+    folder, socket = Path(tempfile.mkdtemp(prefix="throng-bench-")), unix_socket(port)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port))
+    atexit.register(socket.unlink, missing_ok=True)
+    socket.unlink(missing_ok=True)  # nginx was killed, if this port was another's before
+    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port, socket=socket))
     return [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
