@@ -1,5 +1,8 @@
 //! One accepted connection: a link, a session, and how far it has come.
 
+use std::io;
+
+use net::poll::Poller;
 use net::socket::Socket;
 use net::tls::Tls;
 
@@ -70,5 +73,21 @@ impl Connection {
     /// Whether reading is held back.
     pub(crate) fn is_held_back(&self) -> bool {
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES
+    }
+
+    /// Every byte of a message leaves through here: replies, and each member's copy of a broadcast. `token` is this
+    /// connection's with the poller, `cipher` scratch.
+    #[inline]
+    pub(crate) fn send_messages(
+        &mut self,
+        frames: &[u8],
+        poller: &Poller,
+        token: u64,
+        cipher: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else { return self.link.send(frames, poller, token) };
+        cipher.clear();
+        tls.write(frames, cipher);
+        self.link.send(cipher, poller, token)
     }
 }

@@ -8,10 +8,9 @@ use net::clock::monotonic_ns;
 use net::poll::Poller;
 use net::socket::Socket;
 
+use super::Worker;
 use super::input::Call;
-use super::output::send_messages;
 use super::stopping::GOING_AWAY;
-use super::{Worker, token};
 use crate::connection::{Connection, Phase};
 use crate::faults::{How, Line, Trick};
 
@@ -19,20 +18,19 @@ use crate::faults::{How, Line, Trick};
 pub(super) fn send(
     line: &mut Line,
     connection: &mut Connection,
-    key: usize,
     messages: &[u8],
     poller: &Poller,
+    token: u64,
     cipher: &mut Vec<u8>,
 ) -> io::Result<()> {
-    let token = token(key, connection.serial);
     // Members of rooms are upgraded, all but those that poll over HTTP, which are left alone.
     let Some(mut client) = connection.faults.take() else {
-        return send_messages(connection, key, messages, poller, cipher);
+        return connection.send_messages(messages, poller, token, cipher);
     };
     // Not the time of the turn: no message may seem to have come earlier than it did.
     let now = line.handle_messages(&mut client, token, messages, monotonic_ns());
     connection.faults = Some(client);
-    if now.is_empty() { Ok(()) } else { send_messages(connection, key, now, poller, cipher) }
+    if now.is_empty() { Ok(()) } else { connection.send_messages(now, poller, token, cipher) }
 }
 
 impl Worker {

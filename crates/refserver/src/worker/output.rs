@@ -1,10 +1,9 @@
 //! What goes out: replies, broadcasts, last words.
 
 use net::errors::ErrorKind;
-use net::poll::Poller;
 
 use super::{Buffers, Worker, faulty, token};
-use crate::connection::{Connection, Phase};
+use crate::connection::Phase;
 use crate::group::Delivery;
 use crate::options::SlowPolicy;
 use crate::parcel::Parcel;
@@ -30,21 +29,6 @@ impl Buffers {
     }
 }
 
-/// Every byte of a message leaves through here: replies, and each member's copy of a broadcast.
-pub(super) fn send_messages(
-    connection: &mut Connection,
-    key: usize,
-    frames: &[u8],
-    poller: &Poller,
-    cipher: &mut Vec<u8>,
-) -> std::io::Result<()> {
-    let token = token(key, connection.serial);
-    let Some(tls) = &mut connection.tls else { return connection.link.send(frames, poller, token) };
-    cipher.clear();
-    tls.write(frames, cipher);
-    connection.link.send(cipher, poller, token)
-}
-
 impl Worker {
     /// Sends what a session answered.
     pub(super) fn send_output(&mut self, key: usize, output: &[u8]) {
@@ -52,17 +36,19 @@ impl Worker {
             return;
         }
         let connection = &mut self.connections[key];
-        let sent = send_messages(connection, key, output, &self.poller, &mut self.buffers.cipher);
+        let token = token(key, connection.serial);
+        let sent = connection.send_messages(output, &self.poller, token, &mut self.buffers.cipher);
         self.settle_sent(key, sent);
     }
 
     /// Sends echoes: what the faults, if there are any, leave of them.
     pub(super) fn send_echoes(&mut self, key: usize, output: &[u8]) {
         let connection = &mut self.connections[key];
+        let token = token(key, connection.serial);
         let (poller, cipher) = (&self.poller, &mut self.buffers.cipher);
         let sent = match &mut self.faults {
-            None => send_messages(connection, key, output, poller, cipher),
-            Some(line) => faulty::send(line, connection, key, output, poller, cipher),
+            None => connection.send_messages(output, poller, token, cipher),
+            Some(line) => faulty::send(line, connection, output, poller, token, cipher),
         };
         self.settle_sent(key, sent);
     }
@@ -178,10 +164,11 @@ impl Worker {
                 }
                 continue;
             }
+            let token = token(key, connection.serial);
             let (poller, cipher) = (&self.poller, &mut self.buffers.cipher);
             let sent = match &mut self.faults {
-                None => send_messages(connection, key, &batch, poller, cipher),
-                Some(line) => faulty::send(line, connection, key, &batch, poller, cipher),
+                None => connection.send_messages(&batch, poller, token, cipher),
+                Some(line) => faulty::send(line, connection, &batch, poller, token, cipher),
             };
             match sent {
                 Ok(()) => self.stats.copies += messages,
