@@ -21,7 +21,7 @@ use crate::room::Room;
 use crate::session::{SessionRequest, Word};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
-use crate::ws::upgrade;
+use crate::ws::upgrade::{self, Terms};
 use crate::ws::{End, frame};
 
 /// What the connections of a server have in common.
@@ -42,6 +42,16 @@ pub struct ServerConfig {
     pub of_dialect: ServerDialectOptions,
     /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it.
     pub unix_minus_now_ns: u64,
+}
+
+impl ServerConfig {
+    /// The subprotocol of that name, if it is spoken where this dialect is.
+    fn subprotocol(&self, dialect: DialectId, name: &[u8]) -> Option<&str> {
+        match self.subprotocols.as_slice() {
+            [] => dialect.spoken_subprotocols().iter().copied().find(|spoken| spoken.as_bytes() == name),
+            spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == name),
+        }
+    }
 }
 
 /// What happened on a connection.
@@ -266,7 +276,9 @@ impl Session {
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<Session, u16> {
         let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
-        let granted = upgrade::judge(request, cfg, id)?;
+        let terms =
+            Terms { origins: &cfg.origins, origin_refusal: id.origin_refusal(), deflate: cfg.deflate };
+        let granted = upgrade::judge(request, terms, |offered| cfg.subprotocol(id, offered))?;
         let dialect = ServerState::open(id, request, granted.subprotocol)?;
         granted.write(io.out(0));
         let level = cfg.deflate.map_or(0, |deflate| deflate.level);

@@ -5,14 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
 use super::extension::{self, Agreed};
-use crate::dialects::DialectId;
 use crate::failure::Failure;
 use crate::http::body::Framing;
 use crate::http::fields::{self, Fields};
 use crate::http::request::Request;
 use crate::http::response::Response;
 use crate::io::Io;
-use crate::server::ServerConfig;
+use crate::limits::DeflateOptions;
 
 /// A `Sec-WebSocket-Key`.
 pub type Key = [u8; 24];
@@ -73,11 +72,23 @@ pub struct Granted<'a> {
     pub deflate: Option<Agreed>,
 }
 
-/// The server's judgement of a request for a dialect (§4.2.1): the upgrade, or the HTTP status to refuse it with.
+/// What a server grants upgrades on.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// Origins served; empty: all.
+    pub origins: &'a [String],
+    /// The HTTP status for the others.
+    pub origin_refusal: u16,
+    /// Accept permessage-deflate when offered.
+    pub deflate: Option<DeflateOptions>,
+}
+
+/// The server's judgement of a request (§4.2.1): the upgrade, or the HTTP status to refuse it with. `spoken` finds
+/// the subprotocol of that name, if it is spoken here.
 pub fn judge<'c>(
     request: &Request<'_>,
-    cfg: &'c ServerConfig,
-    dialect: DialectId,
+    terms: Terms<'_>,
+    spoken: impl Fn(&[u8]) -> Option<&'c str>,
 ) -> Result<Granted<'c>, u16> {
     let fields = &request.fields;
     if request.method != "GET" {
@@ -94,12 +105,9 @@ pub fn judge<'c>(
     if fields.only("sec-websocket-version") != Ok(Some(b"13")) {
         return Err(426);
     }
-    check_origin(fields, &cfg.origins, dialect.origin_refusal())?;
-    let subprotocol = choose_subprotocol(fields, |offered| match cfg.subprotocols.as_slice() {
-        [] => dialect.spoken_subprotocols().iter().copied().find(|spoken| spoken.as_bytes() == offered),
-        spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == offered),
-    })?;
-    let deflate = extension::choose(fields, cfg.deflate).map_err(|_| 400u16)?;
+    check_origin(fields, terms.origins, terms.origin_refusal)?;
+    let subprotocol = choose_subprotocol(fields, spoken)?;
+    let deflate = extension::choose(fields, terms.deflate).map_err(|_| 400u16)?;
     Ok(Granted { accept: accept_of(key), subprotocol, deflate })
 }
 
