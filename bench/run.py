@@ -104,6 +104,8 @@ def rows(yardstick: Server) -> list[Row]:
         Row("server: CPU per echo, raw", "µs", SERVER_CPU, servers(tools.THRONG_ECHO_RAW)),
         Row("server: memory per idle connection", "B", SERVER_MEMORY, servers(tools.THRONG_IDLE)),
         *broadcasts,
+        Row("client: CPU per broadcast copy, 1,000 clients, Action Cable, padded", "µs", CLIENT_CPU,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.CABLE_TOOLS]),
     ]
 
 

@@ -146,16 +146,21 @@ K6_ECHO = k6((20_000, 100_000), lambda size: ECHO_CLIENTS, lambda size: size // 
 
 
 
-def throng_broadcast(clients: int, sizes: tuple[int, int]) -> Tool:
+def throng_broadcast(clients: int, sizes: tuple[int, int], *flags: str) -> Tool:
     return throng(
-        sizes, received, "broadcast", "--dialect=json", f"--step-size={clients}", "--sample-size={}", "--total-steps=1"
+        sizes, received, "broadcast", f"--step-size={clients}", "--sample-size={}", "--total-steps=1", *flags
     )
 
 
-def websocket_bench_broadcast(clients: int, sizes: tuple[int, int]) -> Tool:
+def websocket_bench_broadcast(clients: int, sizes: tuple[int, int], *flags: str) -> Tool:
     return websocket_bench(
-        sizes, lambda size: size * clients, "broadcast", f"--step-size={clients}", "--sample-size={}"
+        sizes, lambda size: size * clients, "broadcast", f"--step-size={clients}", "--sample-size={}", *flags
     )
+
+
+def over_cable(tool: Tool) -> Tool:
+    """The same tool, given the URL of Action Cable."""
+    return replace(tool, argv=lambda program, url, size: tool.argv(program, f"{url}cable", size))
 
 
 def bare_receives(clients: int, sizes: tuple[int, int]) -> Tool:
@@ -170,10 +175,17 @@ def bare_receives(clients: int, sizes: tuple[int, int]) -> Tool:
 # Clients, and a broadcast of each.
 BROADCASTS = {
     clients: (
-        throng_broadcast(clients, sizes), bare_receives(clients, sizes), websocket_bench_broadcast(clients, theirs)
+        throng_broadcast(clients, sizes, "--dialect=json"), bare_receives(clients, sizes),
+        websocket_bench_broadcast(clients, theirs)
     )
     for clients, sizes, theirs in ((1000, (100, 1000), (40, 400)), (9000, (20, 120), (8, 48)))
 }
+# The flags of seed 003 in docs/SEEDS.md, which both programs take.
+CABLE_FLAGS = ["--server-type=actioncable", "--origin=http://0.0.0.0", "--payload-padding=200"]
+CABLE_TOOLS = (
+    over_cable(throng_broadcast(1000, (100, 1000), *CABLE_FLAGS)),
+    over_cable(websocket_bench_broadcast(1000, (40, 400), *CABLE_FLAGS)),
+)
 # One at a time, with pauses, so that none waits for another.
 THRONG_SPACED = throng(
     (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--dialect=json", "--clients={}", "--rate=5", "--duration=5s"
