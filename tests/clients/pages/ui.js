@@ -1,5 +1,5 @@
-// The pages of `throng ui` in a browser: node ui.js CHROMIUM URL. A run is started, watched from start to end with a
-// reload in between, found in the history, tagged, and compared.
+// The pages of `throng ui` in a browser: node ui.js CHROMIUM URL. A run is started, watched with a reload in between,
+// stopped, found in the history, tagged, and compared.
 
 import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
 
@@ -9,11 +9,12 @@ const rowsDrawn = () => document.querySelectorAll("#rates svg path").length > 5;
 await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page, requests) => {
   await page.goto(url);
   await checkAccessible(page, "an empty history");
-  const first = await start(page, { clients: "20", duration: "4s", rate: "400" });
+  // Longer than it takes to watch, on however slow a machine.
+  const first = await start(page, { clients: "20", duration: "5m", rate: "400" });
   await watch(page, first);
   await watchSteps(page);
   await start(page, { clients: "10", duration: "1s", rate: "100" });
-  await wait(page, "the second run ends", () => document.querySelector("#to-report"));
+  await wait(page, "the last run ends", () => document.querySelector("#state").textContent === "ended");
   await checkHistory(page);
   await checkComparison(page);
   const foreign = requests.filter((request) => !request.startsWith(url) && !request.startsWith("data:"));
@@ -45,7 +46,8 @@ async function watch(page, command) {
   await page.reload();
   await wait(page, "rows are drawn after a reload", rowsDrawn);
   check((await page.textContent("#state")) === "running", "the run ended before it could be watched");
-  await wait(page, "the run ends", () => document.querySelector("#state").textContent === "ended");
+  await page.click("#stop button");
+  await wait(page, "the run ends", () => document.querySelector("#state").textContent === "stopped");
   await page.click("#to-report");
   await page.waitForURL(/\/runs\//);
   await wait(page, "the report is drawn", () => document.querySelectorAll("#percentiles svg path").length > 5);
@@ -55,7 +57,7 @@ async function watch(page, command) {
 
 /** A run of several steps shows each when it has ended, the newest first, and as a curve. */
 async function watchSteps(page) {
-  await start(page, { "step-size": "5", "total-steps": "3", concurrent: "1", duration: "1s" }, "broadcast");
+  await start(page, { "step-size": "5", "total-steps": "3", concurrent: "1", duration: "3s" }, "broadcast");
   const shown = (n) => document.querySelectorAll("#steps-ended tbody tr").length === n;
   await wait(page, "a step is shown while the run goes on", () =>
     document.querySelectorAll("#steps-ended tbody tr").length > 0
