@@ -62,11 +62,40 @@ pub enum Got<'a> {
     End,
 }
 
+/// A longer head is not kept to be known again.
+const KNOWN_BYTES_MAX: usize = 1024;
+
 /// Reads the answers to pipelined requests off one connection.
 #[derive(Debug, Default)]
 pub struct Responses {
     head: HeadReader,
     body: Option<Body>,
+    known: Option<Known>,
+}
+
+/// The final head that came last. The next is often the same to the byte: but for its date, which changes once a
+/// second, a server has no more to say about the same answer.
+#[derive(Debug)]
+struct Known {
+    head: Vec<u8>,
+    to_head: bool,
+    verdict: Verdict,
+}
+
+/// What a final head says to who reads on.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    status: u16,
+    framing: Framing,
+    keep_alive: bool,
+}
+
+impl Verdict {
+    fn of(response: &Response<'_>, to_head: bool) -> Result<Verdict, Failure> {
+        let framing = response.body(to_head)?;
+        let keep_alive = framing != Framing::UntilEof && keep_alive(&response.fields, response.minor);
+        Ok(Verdict { status: response.status, framing, keep_alive })
+    }
 }
 
 impl Responses {
@@ -87,6 +116,9 @@ impl Responses {
                 }
             }));
         }
+        if let Some(verdict) = self.recognise(to_head, input) {
+            return Ok(Some(self.begin(verdict)));
+        }
         loop {
             let Some((head, lines)) = self.head.read(Expect::Response, limits, input)? else {
                 return Ok(None);
@@ -95,15 +127,33 @@ impl Responses {
             match response.status {
                 101 => return Err(Failure::HttpStatus(101)),
                 100..=199 => {}
-                status => {
-                    let framing = response.body(to_head)?;
-                    let keep_alive =
-                        framing != Framing::UntilEof && keep_alive(&response.fields, response.minor);
-                    self.body = Some(Body::new(framing));
-                    return Ok(Some(Got::Head { status, keep_alive }));
+                _ => {
+                    let verdict = Verdict::of(&response, to_head)?;
+                    if head.len() <= KNOWN_BYTES_MAX {
+                        let mut kept = self.known.take().map_or_else(Vec::new, |known| known.head);
+                        kept.clear();
+                        kept.extend_from_slice(head);
+                        self.known = Some(Known { head: kept, to_head, verdict });
+                    }
+                    return Ok(Some(self.begin(verdict)));
                 }
             }
         }
+    }
+
+    /// What was made of the same head before; takes it off the input.
+    #[inline]
+    fn recognise(&self, to_head: bool, input: &mut &[u8]) -> Option<Verdict> {
+        let known =
+            self.known.as_ref().filter(|known| known.to_head == to_head && !self.head.is_partial())?;
+        *input = input.strip_prefix(known.head.as_slice())?;
+        Some(known.verdict)
+    }
+
+    /// A head is in: its body comes next.
+    fn begin<'a>(&mut self, Verdict { status, framing, keep_alive }: Verdict) -> Got<'a> {
+        self.body = Some(Body::new(framing));
+        Got::Head { status, keep_alive }
     }
 
     /// The connection has closed: `Ok(true)` when that ends a response that was still open, `Ok(false)` between
@@ -154,6 +204,23 @@ mod tests {
             let (got, eof) = read(bytes, step);
             assert_eq!(got, ["200 true", "abc", "204 true", "", "200 true", "d", "503 false", "bye"]);
             assert_eq!(eof, Ok(true));
+        }
+    }
+
+    #[test]
+    fn the_same_head_again_means_the_same_but_to_another_method() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+        let (head, body) = answer.split_at(answer.len() - 2);
+        let mut responses = Responses::default();
+        for (to_head, bytes) in [(true, head), (true, head), (false, answer), (false, answer), (true, head)] {
+            let mut input = bytes;
+            let mut next = || responses.next(&Limits::default(), to_head, &mut input).unwrap();
+            assert_eq!(next(), Some(Got::Head { status: 200, keep_alive: true }));
+            if !to_head {
+                assert_eq!(next(), Some(Got::Data(body)));
+            }
+            assert_eq!(next(), Some(Got::End));
+            assert!(input.is_empty());
         }
     }
 
