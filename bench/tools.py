@@ -145,7 +145,6 @@ WEBSOCKET_BENCH_ECHO = websocket_bench(
 K6_ECHO = k6((20_000, 100_000), lambda size: ECHO_CLIENTS, lambda size: size // ECHO_CLIENTS)
 
 
-
 def throng_broadcast(clients: int, sizes: tuple[int, int], *flags: str) -> Tool:
     return throng(
         sizes, received, "broadcast", f"--step-size={clients}", "--sample-size={}", "--total-steps=1", *flags

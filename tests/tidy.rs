@@ -281,7 +281,7 @@ fn mentions(line: &str, words: &str) -> bool {
     })
 }
 
-/// Whether an absolute path opens with this folder: `../work/` and `https://host/work/` are something else.
+/// Whether an absolute path opens with this folder: its name in a relative path or a URL is something else.
 fn starts_a_path(line: &str, folder: &str) -> bool {
     let may_precede = |c: char| c.is_whitespace() || "\"'`(=:,<[".contains(c);
     line.match_indices(folder).any(|(at, _)| line[..at].chars().next_back().is_none_or(may_precede))

@@ -86,14 +86,13 @@ impl HeadReader {
     fn scan(&mut self, expect: Expect, limits: &Limits, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         let mut next = 0;
         loop {
-            if self.state == State::Line && !self.is_starting(expect) {
+            let must = self.must_be(expect);
+            if self.state == State::Line && must.is_none() {
                 next += plain(&bytes[next..]);
             }
             let Some(&b) = bytes.get(next) else { return Ok(None) };
             next += 1;
-            if expect == Expect::Response
-                && let Some(&must) = RESPONSE_START.get(usize::from(self.started))
-            {
+            if let Some(must) = must {
                 if b != must {
                     return Err(Failure::NotHttp);
                 }
@@ -131,9 +130,13 @@ impl HeadReader {
         }
     }
 
-    /// Whether the bytes must be those of [`RESPONSE_START`].
-    fn is_starting(&self, expect: Expect) -> bool {
-        expect == Expect::Response && usize::from(self.started) < RESPONSE_START.len()
+    /// The next byte of [`RESPONSE_START`], as long as it is not all in.
+    #[inline]
+    fn must_be(&self, expect: Expect) -> Option<u8> {
+        match expect {
+            Expect::Request => None,
+            Expect::Response => RESPONSE_START.get(usize::from(self.started)).copied(),
+        }
     }
 }
 

@@ -222,6 +222,20 @@ mod tests {
             assert_eq!(next(), Some(Got::End));
             assert!(input.is_empty());
         }
+        // In the middle of a head it is no head.
+        for (mut input, expected) in [(&b"HT"[..], Ok(None)), (&answer[..], Err(Failure::NotHttp))] {
+            assert_eq!(responses.next(&Limits::default(), true, &mut input), expected);
+        }
+    }
+
+    #[test]
+    fn the_same_answers_in_any_portions() {
+        let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab".repeat(3);
+        for step in 1..=bytes.len() {
+            let (got, eof) = read(&bytes, step);
+            assert_eq!(got, ["200 true", "ab", "200 true", "ab", "200 true", "ab"]);
+            assert_eq!(eof, Ok(false));
+        }
     }
 
     #[test]
