@@ -19,12 +19,12 @@ use crate::events::{Entry, Kind};
 use crate::ledger::{Ledger, State, Step};
 use crate::messages::{Command, Report};
 use crate::meter::Meter;
-use crate::pace::{Next, Pace};
 use crate::recorder::Recorder;
 use crate::shared::{Shared, Token};
 
 mod churn;
 mod growth;
+mod loading;
 mod settle;
 mod slow;
 mod storm;
@@ -175,72 +175,6 @@ impl Worker {
             // The clock is the process's: whoever runs its workers has set it.
             Command::Clock { .. } => {}
         }
-    }
-
-    fn start_loading(&mut self, at_ns: u64) {
-        let sends = |&c: &u32| {
-            let record = &self.clients[c as usize].record;
-            record.state == State::Usable && !record.is_slow
-        };
-        let senders: Vec<u32> = (0..self.clients.len() as u32).filter(sends).collect();
-        let seed =
-            self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(self.ledger.step.order.index);
-        let mut pace = Pace::new(&self.ledger.step.order, self.segment, at_ns, senders.clone(), seed);
-        if self.plan.churn.is_some() {
-            pace.pass_over_absent();
-        }
-        self.ledger.step.window_end_ns = match self.ledger.step.order.load {
-            Load::Open { duration_ns, .. } => at_ns + duration_ns,
-            Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
-            Load::Hold { .. } | Load::Closed { .. } => u64::MAX,
-        };
-        self.expect_storm(at_ns);
-        self.expect_churn(at_ns);
-        self.ledger.meter.counts.slow += u64::from(self.ledger.slow);
-        self.ledger.step.population = vec![(0, self.ledger.usable - self.ledger.slow)];
-        self.ledger.step.senders = senders;
-        self.ledger.step.pace = Some(pace);
-        self.phase = Phase::Loading;
-        self.next_delta_ns = at_ns + DELTA_INTERVAL_NS;
-        self.pump(clock::monotonic_ns());
-    }
-
-    /// Sends whatever is due, and notes when there will be more.
-    fn pump(&mut self, now_ns: u64) {
-        self.next_send_ns = None;
-        while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.ledger.step.pace) {
-            let clients = &self.clients;
-            let is_usable = |client: u32| clients[client as usize].record.state == State::Usable;
-            match pace.poll(now_ns, is_usable) {
-                Next::Send { .. } if reserve::is_given_up() => return,
-                Next::Send { client, intended_ns } => self.send(client, intended_ns, now_ns),
-                Next::At(at_ns) => return self.next_send_ns = Some(at_ns),
-                Next::Wait => return,
-                Next::Over => return self.start_draining(now_ns),
-            }
-        }
-    }
-
-    fn send(&mut self, index: u32, intended_ns: u64, now_ns: u64) {
-        let client = &mut self.clients[index as usize];
-        if client.record.state != State::Usable {
-            return self
-                .ledger
-                .meter
-                .error("unsent", index, now_ns, || "its client had lost its connection".into());
-        }
-        if let Err(cause) = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared) {
-            return self.lose(index, cause, now_ns);
-        }
-        self.ledger.meter.counts.sent += 1;
-        self.ledger.meter.figures.send_lag.record_ns(now_ns.saturating_sub(intended_ns));
-        self.ledger.step.messages_sent += 1;
-    }
-
-    fn start_draining(&mut self, now_ns: u64) {
-        self.phase = Phase::Draining;
-        self.report_delta(now_ns);
-        self.report(Report::Loaded { worker: self.segment.worker, sent: self.ledger.step.messages_sent });
     }
 
     pub(crate) fn handle_ready(&mut self, event: Event) {
