@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::run::Run;
@@ -43,10 +44,15 @@ pub enum FileError {
     },
 }
 
-impl From<serde_json::Error> for FileError {
-    fn from(error: serde_json::Error) -> Self {
+impl FileError {
+    /// Why `text` could not be read, as far as serde_json tells.
+    fn of(text: &str, error: serde_json::Error) -> Self {
+        // A number cut behind its sign or its point is a wrong one to serde_json, not an end.
+        let last_line = text.lines().last().unwrap_or_default();
+        let is_at_end = error.line() == text.lines().count() && error.column() == last_line.len();
+        let cut = error.is_eof() || error.is_syntax() && is_at_end;
         // An empty file was never one of ours.
-        if error.is_eof() && error.line() > 1 { Self::Cut { line: error.line() } } else { Self::Shape(error) }
+        if cut && error.line() > 1 { Self::Cut { line: error.line() } } else { Self::Shape(error) }
     }
 }
 
@@ -68,11 +74,15 @@ pub fn read(text: &str) -> Result<Run, FileError> {
         schema: u64,
     }
     // The number is read on its own first: the rest of a newer file may not fit this version's types.
-    let Head { schema } = serde_json::from_str(text)?;
+    let Head { schema } = parse(text)?;
     if schema > SCHEMA {
         return Err(FileError::Newer { found: schema });
     }
-    Ok(serde_json::from_str::<run::FileRun>(text)?.into())
+    Ok(parse::<run::FileRun>(text)?.into())
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
+    serde_json::from_str(text).map_err(|error| FileError::of(text, error))
 }
 
 /// A run's id: its start to the second, and six random hexadecimal digits. Sorts by time.

@@ -269,11 +269,6 @@ fn other_files_are_refused_plainly() {
         let error = read(text).unwrap_err().to_string();
         assert!(error.starts_with("this is not a results file: "), "{error}");
     }
-    let whole = write(&full());
-    for bytes in [30, whole.len() / 2, whole.len() - 2] {
-        let error = read(&whole[..bytes]).unwrap_err().to_string();
-        assert!(error.starts_with("this results file ends too early, at line "), "{error}");
-    }
     let damaged = write(&full()).replacen("HISTFAAA", "HISTXAAA", 1);
     let error = read(&damaged).unwrap_err().to_string();
     assert!(
@@ -281,6 +276,23 @@ fn other_files_are_refused_plainly() {
         "{error}"
     );
     assert!(error.contains("at line"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_named_wherever_it_was_cut() {
+    // In a word, behind a number's sign, behind its point: every place of the small file, and of the large one
+    // those that differ by the two bytes before them.
+    let (small, large) = (write(&bare()), write(&full()));
+    let mut pairs = std::collections::HashSet::new();
+    let large_cuts = (3..large.len() - 1).filter(|&at| pairs.insert(&large.as_bytes()[at - 2..at]));
+    let cuts = (3..small.len() - 1).map(|at| &small[..at]).chain(large_cuts.map(|at| &large[..at]));
+    let mut signs = 0;
+    for cut in cuts {
+        let error = read(cut).unwrap_err().to_string();
+        assert!(error.starts_with("this results file ends too early, at line "), "{error}\n{cut}");
+        signs += usize::from(cut.ends_with(" -"));
+    }
+    assert!(signs > 0, "the file has no number below zero to cut");
 }
 
 proptest::proptest! {
