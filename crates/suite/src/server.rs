@@ -1,11 +1,12 @@
 //! A target that runs: started under guard, found ready, stopped with nothing left.
 
-use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 use crate::guard::{Brief, End, Guarded};
 use crate::manifest::{Probe, Target};
@@ -23,8 +24,8 @@ pub struct Server {
     guarded: Guarded,
     place: Place,
     log: PathBuf,
-    /// Holds the unix socket.
-    folder: PathBuf,
+    /// Holds the unix socket; gone with the server.
+    _folder: TempDir,
 }
 
 impl Server {
@@ -36,7 +37,7 @@ impl Server {
     pub fn start(target: &Target, log: &Path, cpus: &[usize], tools: &Tools<'_>) -> Result<Server, Trouble> {
         let could_not = |error: io::Error| Trouble::new(Stage::Start, error.to_string());
         let folder = socket_folder().map_err(could_not)?;
-        let place = Place::find(tools.host, &folder, &tools.throng).map_err(could_not)?;
+        let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
         let brief = Brief {
             command: target.start.command.iter().map(|word| place.fill(word)).collect(),
             env: target.start.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
@@ -47,7 +48,7 @@ impl Server {
             grace: target.stop.grace,
         };
         let guarded = Guarded::start(tools.guard(), &brief).map_err(could_not)?;
-        let mut server = Server { guarded, place, log: log.to_owned(), folder };
+        let mut server = Server { guarded, place, log: log.to_owned(), _folder: folder };
         server.wait_until_ready(target, tools)?;
         Ok(server)
     }
@@ -124,18 +125,11 @@ impl Server {
 
     /// Asks it to stop, kills what does not, and says how that went.
     pub fn stop(self) -> End {
-        let Server { guarded, folder, .. } = self;
-        let end = guarded.stop();
-        // The server has usually taken its socket away; the folder is ours.
-        let _ = fs::remove_dir_all(folder);
-        end
+        self.guarded.stop()
     }
 }
 
 /// A fresh folder with a short path: that of a unix socket may have 107 bytes.
-fn socket_folder() -> io::Result<PathBuf> {
-    let folder =
-        std::env::temp_dir().join(format!("throng-{}-{:06x}", std::process::id(), fastrand::u32(..1 << 24)));
-    fs::create_dir(&folder)?;
-    Ok(folder)
+fn socket_folder() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("throng-").tempdir()
 }
