@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use slab::Slab;
-use wire::session::{Session, SessionRequest};
+use wire::Session;
+use wire::session::SessionRequest;
 
 use crate::connection::NEVER_NS;
 use crate::group::Membership;

@@ -9,19 +9,18 @@
 //! ```
 
 use crate::config::Config;
-use crate::dialects::over_http::{HttpClientState, HttpLink};
-use crate::dialects::{ClientState, Link};
+use crate::dialects::contract::Link;
+use crate::dialects::over_http::HttpLink;
+use crate::dialects::registry::ClientState;
+use crate::dialects::requesting::HttpClientState;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
-use crate::http::head::{Expect, HeadReader};
-use crate::http::response::Response;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, StreamId};
+use crate::opening::{Opening, Socket};
 use crate::stamp::Stamp;
-use crate::ws::End;
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
-use crate::ws::upgrade::{self, Key};
 
 /// One virtual user's connection.
 #[derive(Debug, Default)]
@@ -42,19 +41,12 @@ enum State {
     Failed,
 }
 
-/// Waiting for the answer to the upgrade request.
-#[derive(Debug)]
-pub(crate) struct Opening {
-    key: Key,
-    head: HeadReader,
-}
-
 /// A WebSocket, and what is spoken on it.
 #[derive(Debug)]
-pub(crate) struct Session {
-    pub(crate) receiver: Receiver,
-    pub(crate) sender: Sender,
-    pub(crate) dialect: ClientState,
+struct Session {
+    receiver: Receiver,
+    sender: Sender,
+    dialect: ClientState,
 }
 
 impl Client {
@@ -91,7 +83,11 @@ impl Client {
                 dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, 0);
                 State::Requesting(Box::new(dialect))
             }
-            None => State::Opening(Box::new(Opening::new(cfg.write_upgrade(now_ns, io)))),
+            None => {
+                let options = cfg.options();
+                let key = cfg.write_upgrade(io, |io| options.dialect.write_path(options, now_ns, io));
+                State::Opening(Box::new(Opening::new(key)))
+            }
         };
     }
 
@@ -140,8 +136,9 @@ impl Client {
         if let State::Opening(opening) = &mut self.state {
             match opening.handle_input(cfg, &mut input) {
                 Ok(None) => return Ok(()),
-                Ok(Some(session)) => {
-                    self.state = State::Open(session);
+                Ok(Some(socket)) => {
+                    let dialect = ClientState::new(cfg.options().dialect);
+                    self.state = State::Open(Session::on(socket, dialect));
                     on(Event::Upgraded);
                     if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) {
                         dialect.handle_upgraded(&mut link, on);
@@ -189,9 +186,9 @@ impl Client {
     /// After a call of a dialect over requests: a WebSocket may have taken over.
     fn settle(&mut self, result: Result<(), Failure>) -> Result<(), Failure> {
         let State::Requesting(dialect) = &mut self.state else { return result };
-        match (result, dialect.take_session()) {
+        match (result, dialect.take_over()) {
             (Err(_), _) => self.state = State::Failed,
-            (Ok(()), Some(session)) => self.state = State::Open(session),
+            (Ok(()), Some((socket, dialect))) => self.state = State::Open(Session::on(socket, dialect)),
             (Ok(()), None) => {}
         }
         result
@@ -305,42 +302,11 @@ impl Client {
     }
 }
 
-impl Opening {
-    /// After a request with this key.
-    pub(crate) fn new(key: Key) -> Opening {
-        Opening { key, head: HeadReader::default() }
-    }
-
-    /// The session, once the server's answer is whole and good.
-    pub(crate) fn handle_input(
-        &mut self,
-        cfg: &Config,
-        input: &mut &[u8],
-    ) -> Result<Option<Session>, Failure> {
-        let options = cfg.options();
-        loop {
-            let Some((head, lines)) = self.head.read(Expect::Response, &options.limits, input)? else {
-                return Ok(None);
-            };
-            let response = Response::parse(head, lines)?;
-            // Interim answers (RFC 9110 §15.2) may precede the final one; the handshake's deadline bounds them.
-            if matches!(response.status, 100 | 102..=199) {
-                continue;
-            }
-            let agreed =
-                upgrade::verify(&response, &self.key, &options.subprotocols, options.deflate.is_some())?;
-            let level = options.deflate.map_or(0, |deflate| deflate.level);
-            let (inflater, deflater) = agreed.map(|a| a.codecs(End::Client, level)).unzip();
-            return Ok(Some(Session {
-                receiver: Receiver::new(End::Client, inflater),
-                sender: Sender::new(End::Client, deflater),
-                dialect: ClientState::new(options.dialect),
-            }));
-        }
-    }
-}
-
 impl Session {
+    fn on(Socket { receiver, sender }: Socket, dialect: ClientState) -> Session {
+        Session { receiver, sender, dialect }
+    }
+
     #[inline]
     fn handle_input(
         &mut self,

@@ -1,79 +1,16 @@
-//! What the clients of a run have in common.
+//! What the connections of either role have in common.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
-use crate::dialects::custom::{self, CustomDialect};
-use crate::dialects::{DialectId, DialectOptions, Parts};
-use crate::http::fields;
-use crate::http::request::is_host;
+use crate::dialect_id::DialectId;
+use crate::dialects::custom::compiled::Compiled;
+use crate::dialects::custom::spec::CustomDialect;
+use crate::dialects::options::ServerDialectOptions;
+use crate::dialects::parts::Parts;
 use crate::io::Io;
 use crate::limits::{DeflateOptions, Limits};
+use crate::options::Options;
+use crate::stamp::Stamp;
 use crate::ws::extension;
 use crate::ws::upgrade::{self, Key};
-
-/// What the clients of a run have in common, as the user asked for it.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The dialect spoken.
-    pub dialect: DialectId,
-    /// The `Host` field: host name, and port unless it is the scheme's own.
-    pub host: String,
-    /// Path and query, in origin form.
-    pub path: String,
-    /// Header fields to add to the request.
-    pub headers: Vec<(String, String)>,
-    /// Subprotocols to offer, in order; empty: the dialect's own.
-    pub subprotocols: Vec<String>,
-    /// The `Origin` field.
-    pub origin: Option<String>,
-    /// User and password of basic authentication (RFC 7617).
-    pub basic_auth: Option<(String, String)>,
-    /// Offer permessage-deflate.
-    pub deflate: Option<DeflateOptions>,
-    /// Bounds on what the server may send.
-    pub limits: Limits,
-    /// What messages carry.
-    pub payload: Payload,
-    /// What concerns single dialects.
-    pub of_dialect: DialectOptions,
-}
-
-/// The size and form of the messages sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Payload {
-    /// Bytes: of the whole message in `raw` (33 when `None`), of the padding in the others (0 when `None`).
-    pub padding: Option<u32>,
-    /// `raw` only: send text, not binary.
-    pub text: bool,
-}
-
-/// An option that cannot be put on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BadOption {
-    /// The host is empty or holds bytes a `Host` field may not.
-    Host,
-    /// The path does not start with `/` or holds bytes a request target may not.
-    Path,
-    /// A header name or value is not sendable, or is one the handshake sets itself.
-    Header,
-    /// A subprotocol is not a token, or is there twice.
-    Subprotocol,
-    /// The payload is too small for its stamp, or above the message limit.
-    PayloadSize {
-        /// Fewest bytes.
-        min: u32,
-        /// Most bytes.
-        max: u32,
-    },
-    /// A choice of [`DialectOptions`] that the dialect cannot carry out.
-    OfDialect {
-        /// The field's name.
-        option: &'static str,
-        /// What it must be.
-        expected: &'static str,
-    },
-}
 
 /// The body of a plain request.
 #[derive(Clone, Copy, Debug)]
@@ -91,23 +28,23 @@ pub struct Config {
     /// The field lines that all requests of a client share, besides `Host`.
     fields: Vec<u8>,
     parts: Parts,
-    /// What messages end with in turn, where they differ.
-    pub(crate) tails: Vec<Vec<u8>>,
+    /// What messages end with in turn, where they differ: which one follows from a message's stamp, so that whoever
+    /// receives it knows what it must have been. The n-th message of client c has tail number c + n, and round again.
+    tails: Vec<Vec<u8>>,
 }
 
 impl Config {
-    /// Checks the options and encodes the parts of a request and of a message that never change.
-    pub fn new(mut options: Options) -> Result<Config, BadOption> {
-        options.dialect.complete(&mut options)?;
-        check(&options)?;
-        let parts = options.dialect.parts(&options)?;
-        if options.subprotocols.is_empty() {
-            let own = options.dialect.subprotocols();
-            options.subprotocols = own.iter().map(|&protocol| protocol.to_owned()).collect();
-        }
-        let fields = encode_fields(&options);
+    /// Encodes the parts of a request that never change, beside those of a message. The options are sound, and as the
+    /// dialect completes them.
+    pub(crate) fn of(options: Options, parts: Parts) -> Config {
+        let fields = options.encode_fields();
         let upgrade = encode_upgrade(&options, &fields);
-        Ok(Config { options, upgrade, fields, parts, tails: Vec::new() })
+        Config { options, upgrade, fields, parts, tails: Vec::new() }
+    }
+
+    /// The same, with messages that end in these in turn. Each client sends every one of them equally often.
+    pub(crate) fn with_tails(self, tails: Vec<Vec<u8>>) -> Config {
+        Config { tails, ..self }
     }
 
     /// What was asked for.
@@ -130,7 +67,7 @@ impl Config {
     /// # Panics
     /// If another is spoken.
     #[inline]
-    pub(crate) fn custom(&self) -> &custom::Compiled {
+    pub(crate) fn custom(&self) -> &Compiled {
         self.parts.custom.as_deref().expect("the dialect is custom")
     }
 
@@ -143,11 +80,11 @@ impl Config {
         self.options.of_dialect.custom.as_deref().expect("the dialect is custom")
     }
 
-    /// Appends an upgrade request with a fresh key.
-    pub(crate) fn write_upgrade(&self, now_ns: u64, io: &mut impl Io) -> Key {
+    /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path.
+    pub(crate) fn write_upgrade<I: Io>(&self, io: &mut I, write_place: impl FnOnce(&mut I)) -> Key {
         let [path, query, ..] = &self.upgrade;
         io.out(0).extend_from_slice(path);
-        self.options.dialect.write_path(&self.options, now_ns, io);
+        write_place(io);
         io.out(0).extend_from_slice(query);
         self.write_key(io)
     }
@@ -184,7 +121,7 @@ impl Config {
         query: &str,
         content: Option<Content<'_>>,
     ) {
-        let (path, own_query) = split_path(&self.options.path);
+        let (path, own_query) = self.options.split_path();
         let query_start = if own_query.is_empty() && !query.is_empty() { "?" } else { own_query };
         let join = if own_query.is_empty() || query.is_empty() { "" } else { "&" };
         let host = &self.options.host;
@@ -226,59 +163,51 @@ impl Config {
     pub(crate) fn is_tail(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.parts.tail.len() && (bytes.is_empty() || bytes == self.parts.tail)
     }
-}
 
-/// The fields the handshake sets itself, and those that would change how the request is framed.
-const RESERVED_FIELDS: [&str; 11] = [
-    "connection",
-    "content-length",
-    "host",
-    "origin",
-    "sec-websocket-accept",
-    "sec-websocket-extensions",
-    "sec-websocket-key",
-    "sec-websocket-protocol",
-    "sec-websocket-version",
-    "transfer-encoding",
-    "upgrade",
-];
+    /// Whether messages differ.
+    #[inline]
+    pub(crate) fn is_varied(&self) -> bool {
+        !self.tails.is_empty()
+    }
 
-fn check(options: &Options) -> Result<(), BadOption> {
-    if !is_host(options.host.as_bytes()) {
-        return Err(BadOption::Host);
+    /// Whether these are the bytes that the message with this stamp ends with.
+    #[inline]
+    pub(crate) fn is_tail_of(&self, stamp: Stamp, bytes: &[u8]) -> bool {
+        if self.is_varied() { bytes == self.tail_of(stamp) } else { self.is_tail(bytes) }
     }
-    let path = options.path.as_bytes();
-    if !path.starts_with(b"/") || !path.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
-        return Err(BadOption::Path);
-    }
-    for (name, value) in &options.headers {
-        let reserved = RESERVED_FIELDS.iter().any(|r| name.eq_ignore_ascii_case(r));
-        if reserved || !fields::is_token(name.as_bytes()) || !fields::is_value(value.as_bytes()) {
-            return Err(BadOption::Header);
+
+    /// What the message with this stamp ends with.
+    #[inline]
+    pub(crate) fn tail_of(&self, stamp: Stamp) -> &[u8] {
+        match self.tails.len() {
+            0 => self.tail(),
+            n => &self.tails[stamp.client.wrapping_add(stamp.seq) as usize % n],
         }
     }
-    if options.origin.as_ref().is_some_and(|origin| !fields::is_value(origin.as_bytes())) {
-        return Err(BadOption::Header);
-    }
-    for (n, protocol) in options.subprotocols.iter().enumerate() {
-        if !fields::is_token(protocol.as_bytes()) || options.subprotocols[..n].contains(protocol) {
-            return Err(BadOption::Subprotocol);
-        }
-    }
-    let has_transports = matches!(options.dialect, DialectId::Sockjs | DialectId::Socketio);
-    if options.of_dialect.transport.is_some() && !has_transports {
-        return Err(BadOption::OfDialect { option: "transport", expected: "the dialect sockjs or socketio" });
-    }
-    Ok(())
 }
 
-/// The path, and the query with its question mark, if there is one.
-fn split_path(target: &str) -> (&str, &str) {
-    target.split_at(target.find('?').unwrap_or(target.len()))
+/// What the connections of a server have in common.
+#[derive(Clone, Debug, Default)]
+pub struct ServerConfig {
+    /// Bounds on what a client may send.
+    pub limits: Limits,
+    /// Accept permessage-deflate when offered.
+    pub deflate: Option<DeflateOptions>,
+    /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
+    pub origins: Vec<String>,
+    /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
+    pub subprotocols: Vec<String>,
+    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
+    /// all others, are told apart by each message.
+    pub dialect: Option<DialectId>,
+    /// What can be chosen about single dialects.
+    pub of_dialect: ServerDialectOptions,
+    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it.
+    pub unix_minus_now_ns: u64,
 }
 
 fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 4] {
-    let (path, query) = split_path(&options.path);
+    let (path, query) = options.split_path();
     let path = format!("GET {path}").into_bytes();
     let before = format!(
         " HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -296,24 +225,4 @@ fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 4] {
     after.extend_from_slice(fields);
     after.extend_from_slice(b"\r\n");
     [path, query.as_bytes().to_vec(), before.into_bytes(), after]
-}
-
-/// The field lines that all requests share, besides `Host`.
-pub(crate) fn encode_fields(options: &Options) -> Vec<u8> {
-    let mut fields = Vec::new();
-    let mut field = |name: &str, value: &str| {
-        for part in [name, ": ", value, "\r\n"] {
-            fields.extend_from_slice(part.as_bytes());
-        }
-    };
-    if let Some(origin) = &options.origin {
-        field("Origin", origin);
-    }
-    if let Some((user, password)) = &options.basic_auth {
-        field("Authorization", &format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
-    }
-    for (name, value) in &options.headers {
-        field(name, value);
-    }
-    fields
 }

@@ -1,10 +1,11 @@
-//! What clients send, and what happens to them.
+//! What clients send, and what happens to connections in either role.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
 
 use crate::failure::Failure;
+use crate::room::Room;
 use crate::stamp::Stamp;
 
 /// What to send.
@@ -168,6 +169,56 @@ pub enum Event {
     Wrong(Wrong),
     /// The connection is of no further use, but the session goes on over another (http).
     Broken(Failure),
+    /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
+    Closed {
+        /// The peer's close code.
+        code: u16,
+    },
+}
+
+/// What happened on a connection of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ServerEvent<'a> {
+    /// The 101 is written.
+    Upgraded,
+    /// From now on the connection gets the room's broadcasts.
+    Joined {
+        /// Where it was not before.
+        room: Room,
+    },
+    /// No longer.
+    Left {
+        /// Where it was.
+        room: Room,
+    },
+    /// A message was answered into the output.
+    Echoed {
+        /// Payload bytes of the message.
+        bytes: u32,
+    },
+    /// A message for everyone in the room, the sender included if it has joined. The sender's result goes into its
+    /// output before `handle_input` returns.
+    Broadcast {
+        /// The room.
+        room: Room,
+        /// The encoded frame, the same for everyone.
+        frame: &'a [u8],
+    },
+    /// A request of a session is whole: [`take_request`](crate::Server::take_request), let its session answer it, and say
+    /// so to [`handle_answered`](crate::Server::handle_answered). What the client sends meanwhile waits.
+    Asked,
+    /// The broadcast before, for those to whom the same topic's messages are encoded in another way.
+    Rebroadcast {
+        /// Their room.
+        room: Room,
+        /// The encoded frame.
+        frame: &'a [u8],
+    },
+    /// A plain HTTP request was answered into the output.
+    Requested {
+        /// False: the connection closes once the answer is sent.
+        keep_alive: bool,
+    },
     /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
     Closed {
         /// The peer's close code.

@@ -266,6 +266,12 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Appends a number in decimal.
+#[inline]
+pub(crate) fn extend_decimal(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

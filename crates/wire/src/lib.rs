@@ -8,6 +8,7 @@
 
 pub mod client;
 pub mod config;
+pub mod dialect_id;
 pub mod dialects;
 pub mod event;
 pub mod failure;
@@ -15,22 +16,26 @@ pub mod http;
 pub mod io;
 mod json;
 pub mod limits;
+mod opening;
+pub mod options;
+mod prepare;
 pub mod room;
 pub mod server;
 pub mod session;
 pub mod stamp;
-mod variety;
 pub mod ws;
 
 pub use client::Client;
-pub use config::{BadOption, Config, Options, Payload};
-pub use dialects::{
-    DialectId, DialectOptions, HttpOptions, PIPELINING_MAX, ServerDialectOptions, TokenPlace,
-};
-pub use event::{Event, Kind, Rejection, Role, Wrong};
+pub use config::{Config, ServerConfig};
+pub use dialect_id::DialectId;
+pub use dialects::http::options::{HttpOptions, PIPELINING_MAX};
+pub use dialects::options::{DialectOptions, ServerDialectOptions, TokenPlace};
+pub use dialects::sessions::Session;
+pub use event::{Event, Kind, Rejection, Role, ServerEvent, Wrong};
 pub use failure::{Failure, HttpReason, Reason};
 pub use io::{Io, StreamId};
 pub use limits::{DeflateOptions, Limits};
+pub use options::{BadOption, Options, Payload};
 pub use room::Room;
-pub use server::{Server, ServerConfig, ServerEvent};
+pub use server::Server;
 pub use stamp::{Found, Stamp};

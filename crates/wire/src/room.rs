@@ -1,6 +1,6 @@
 //! Who gets a broadcast.
 
-use crate::dialects::DialectId;
+use crate::dialect_id::DialectId;
 
 /// The connections among which broadcasts go: those of a dialect that have joined the same topic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +30,7 @@ impl Room {
     }
 
     /// The room of the [sessions](crate::session) whose topic has this name: its broadcasts are not frames as they
-    /// go over the wire, but what [`Session::handle_broadcast`](crate::session::Session::handle_broadcast) takes.
+    /// go over the wire, but what [`Session::handle_broadcast`](crate::Session::handle_broadcast) takes.
     pub fn of_sessions(dialect: DialectId, name: &[u8]) -> Room {
         let Room { topic, .. } = Room::of(dialect, 0, name);
         Room { dialect, topic: topic | OF_SESSIONS }

@@ -12,97 +12,19 @@
 mod http;
 
 use self::http::Http;
-use crate::dialects::{DialectId, ServerDialectOptions, ServerLink, ServerState};
+use crate::config::ServerConfig;
+use crate::dialect_id::DialectId;
+use crate::dialects::contract::ServerLink;
+use crate::dialects::registry::ServerState;
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{Io, StreamId};
-use crate::limits::{DeflateOptions, Limits};
-use crate::room::Room;
 use crate::session::{SessionRequest, Word};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
 use crate::ws::upgrade::{self, Terms};
 use crate::ws::{End, frame};
-
-/// What the connections of a server have in common.
-#[derive(Clone, Debug, Default)]
-pub struct ServerConfig {
-    /// Bounds on what a client may send.
-    pub limits: Limits,
-    /// Accept permessage-deflate when offered.
-    pub deflate: Option<DeflateOptions>,
-    /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
-    pub origins: Vec<String>,
-    /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
-    pub subprotocols: Vec<String>,
-    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
-    /// all others, are told apart by each message.
-    pub dialect: Option<DialectId>,
-    /// What can be chosen about single dialects.
-    pub of_dialect: ServerDialectOptions,
-    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it.
-    pub unix_minus_now_ns: u64,
-}
-
-impl ServerConfig {
-    /// The subprotocol of that name, if it is spoken where this dialect is.
-    fn subprotocol(&self, dialect: DialectId, name: &[u8]) -> Option<&str> {
-        match self.subprotocols.as_slice() {
-            [] => dialect.spoken_subprotocols().iter().copied().find(|spoken| spoken.as_bytes() == name),
-            spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == name),
-        }
-    }
-}
-
-/// What happened on a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ServerEvent<'a> {
-    /// The 101 is written.
-    Upgraded,
-    /// From now on the connection gets the room's broadcasts.
-    Joined {
-        /// Where it was not before.
-        room: Room,
-    },
-    /// No longer.
-    Left {
-        /// Where it was.
-        room: Room,
-    },
-    /// A message was answered into the output.
-    Echoed {
-        /// Payload bytes of the message.
-        bytes: u32,
-    },
-    /// A message for everyone in the room, the sender included if it has joined. The sender's result goes into its
-    /// output before `handle_input` returns.
-    Broadcast {
-        /// The room.
-        room: Room,
-        /// The encoded frame, the same for everyone.
-        frame: &'a [u8],
-    },
-    /// A request of a session is whole: [`take_request`](Server::take_request), let its session answer it, and say
-    /// so to [`handle_answered`](Server::handle_answered). What the client sends meanwhile waits.
-    Asked,
-    /// The broadcast before, for those to whom the same topic's messages are encoded in another way.
-    Rebroadcast {
-        /// Their room.
-        room: Room,
-        /// The encoded frame.
-        frame: &'a [u8],
-    },
-    /// A plain HTTP request was answered into the output.
-    Requested {
-        /// False: the connection closes once the answer is sent.
-        keep_alive: bool,
-    },
-    /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
-    Closed {
-        /// The peer's close code.
-        code: u16,
-    },
-}
 
 /// One accepted connection.
 #[derive(Debug, Default)]
@@ -278,7 +200,7 @@ impl Session {
         let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
         let terms =
             Terms { origins: &cfg.origins, origin_refusal: id.origin_refusal(), deflate: cfg.deflate };
-        let granted = upgrade::judge(request, terms, |offered| cfg.subprotocol(id, offered))?;
+        let granted = upgrade::judge(request, terms, |offered| subprotocol(cfg, id, offered))?;
         let dialect = ServerState::open(id, request, granted.subprotocol)?;
         granted.write(io.out(0));
         let level = cfg.deflate.map_or(0, |deflate| deflate.level);
@@ -335,5 +257,13 @@ impl Session {
             };
             handled.inspect_err(|&failure| sender.fail(io, failure))?;
         }
+    }
+}
+
+/// The subprotocol of that name, if it is spoken where this dialect is.
+fn subprotocol<'a>(cfg: &'a ServerConfig, dialect: DialectId, name: &[u8]) -> Option<&'a str> {
+    match cfg.subprotocols.as_slice() {
+        [] => dialect.spoken_subprotocols().iter().copied().find(|spoken| spoken.as_bytes() == name),
+        spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == name),
     }
 }

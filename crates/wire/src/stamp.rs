@@ -221,6 +221,11 @@ fn hex_value(digits: u64) -> u32 {
     (x | x >> 16) as u32
 }
 
+/// The deterministic filler after a stamp: `1234567890` over and over, so that damage to it shows.
+pub(crate) fn padding(bytes: usize) -> impl Iterator<Item = u8> {
+    b"1234567890".iter().copied().cycle().take(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,15 +7,15 @@
 //! The server sends back what it got, to everyone if it is a broadcast; the sender's result has 'r' for 'b'. The
 //! padding starts with the stamp and is as large as it at least.
 
-use super::{ClientDialect, Link, Parts, padding};
-use crate::config::{BadOption, Config, Options};
+use super::contract::{ClientDialect, Link};
+use super::parts::Parts;
+use crate::config::Config;
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::stamp::{self, Found, Stamp};
+use crate::options::{BadOption, Options};
+use crate::stamp::{self, Found, Stamp, padding};
 use crate::ws::receiver::Message;
-
-pub(crate) use super::family::Server;
 
 const HEAD_BYTES: usize = 5;
 const TIME_BYTES: usize = 8;

@@ -1,17 +1,15 @@
 //! The server's side of raw, json and binary, which share an endpoint and a broadcast group: each message says
 //! by its form which of the three it is.
 
-use super::{DialectId, ServerDialect, ServerLink, binary, json};
-use crate::event::Kind;
+use super::contract::{ServerDialect, ServerLink};
+use super::{binary, json};
+use crate::dialect_id::{DialectId, GROUP};
+use crate::event::{Kind, ServerEvent};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
-
-/// The dialect that stands for the family in events.
-pub(crate) const GROUP: DialectId = DialectId::Raw;
 
 /// Where the payload of a server's unsealed frame starts.
 const BODY: usize = 2;

@@ -14,16 +14,16 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-use super::{ClientDialect, Link, Parts, padding};
-use crate::config::{BadOption, Options};
+use super::contract::{ClientDialect, Link};
+use super::parts::Parts;
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::json::extend_decimal;
 use crate::json::scan::Scan;
-use crate::stamp::{self, Found, Stamp};
+use crate::options::{BadOption, Options};
+use crate::stamp::{self, Found, Stamp, padding};
 use crate::ws::receiver::Message;
-
-pub(crate) use super::family::Server;
 
 pub(crate) const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
 pub(crate) const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
@@ -91,12 +91,6 @@ impl ClientDialect for Client {
             out.extend_from_slice(tail);
         });
     }
-}
-
-/// Appends a number in decimal.
-#[inline]
-pub(crate) fn extend_decimal(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// How the words of a message are written: as they are, or with every quotation mark escaped, in a JSON string.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::custom::CustomDialect;
-use super::http::HttpOptions;
+use super::custom::spec::CustomDialect;
+use super::http::options::HttpOptions;
 
 /// A client's choices. Each concerns the dialect named with it, and means nothing to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,6 @@
 //! What a client's dialect does when it goes over plain HTTP requests instead of a WebSocket: one client with
 //! several streams, each an [`Exchange`](crate::http::Exchange).
 
-use super::{DialectId, http, socketio, sockjs};
-use crate::client::Session;
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -47,11 +45,6 @@ pub(crate) trait HttpClientDialect {
         false
     }
 
-    /// The WebSocket that goes on from here with the client, on stream 0; once.
-    fn take_session(&mut self) -> Option<Session> {
-        None
-    }
-
     /// Whether messages may be sent.
     fn is_usable(&self) -> bool;
 
@@ -76,95 +69,5 @@ pub(crate) trait HttpClientDialect {
         _on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         Ok(())
-    }
-}
-
-/// The state of a client over plain requests, of any dialect that can do so.
-#[derive(Debug)]
-pub(crate) enum HttpClientState {
-    Sockjs(sockjs::requests::Client),
-    Http(http::Requests),
-    Socketio(socketio::requests::Client),
-}
-
-/// Calls the dialect, whichever it is.
-macro_rules! of_any {
-    ($state:expr, $client:ident => $call:expr) => {
-        match $state {
-            HttpClientState::Sockjs($client) => $call,
-            HttpClientState::Http($client) => $call,
-            HttpClientState::Socketio($client) => $call,
-        }
-    };
-}
-
-impl HttpClientState {
-    /// The state of a new client; `None` when its dialect and transport use a WebSocket.
-    pub(crate) fn new(cfg: &Config) -> Option<HttpClientState> {
-        match cfg.options().dialect {
-            DialectId::Sockjs => sockjs::requests::Client::new(cfg).map(HttpClientState::Sockjs),
-            DialectId::Http => Some(HttpClientState::Http(http::Requests::new())),
-            DialectId::Socketio => socketio::requests::Client::new(cfg).map(HttpClientState::Socketio),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId) {
-        of_any!(self, client => client.handle_open(link, stream));
-    }
-
-    pub(crate) fn handle_input<I: Io>(
-        &mut self,
-        link: &mut HttpLink<'_, I>,
-        stream: StreamId,
-        bytes: &[u8],
-        on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure> {
-        of_any!(self, client => client.handle_input(link, stream, bytes, on))
-    }
-
-    pub(crate) fn handle_eof<I: Io>(
-        &mut self,
-        link: &mut HttpLink<'_, I>,
-        stream: StreamId,
-        on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure> {
-        of_any!(self, client => client.handle_eof(link, stream, on))
-    }
-
-    pub(crate) fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, I>, stream: StreamId) -> bool {
-        of_any!(self, client => client.handle_lost(link, stream))
-    }
-
-    pub(crate) fn take_session(&mut self) -> Option<Session> {
-        of_any!(self, client => client.take_session())
-    }
-
-    pub(crate) fn is_usable(&self) -> bool {
-        of_any!(self, client => client.is_usable())
-    }
-
-    pub(crate) fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
-        of_any!(self, client => client.send(link, unix_ns, kind, stamp));
-    }
-
-    pub(crate) fn close<I: Io>(&mut self, cfg: &Config, io: &mut I) {
-        of_any!(self, client => client.close(cfg, io));
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        of_any!(self, client => client.is_closed())
-    }
-
-    pub(crate) fn poll_timeout(&self) -> Option<u64> {
-        of_any!(self, client => client.poll_timeout())
-    }
-
-    pub(crate) fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut HttpLink<'_, I>,
-        on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure> {
-        of_any!(self, client => client.handle_timeout(link, on))
     }
 }

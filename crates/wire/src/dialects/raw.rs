@@ -2,15 +2,14 @@
 //!
 //! A message is the stamp and then padding, 33 bytes of binary unless told otherwise.
 
-use super::{ClientDialect, Link, Parts, padding};
-use crate::config::{BadOption, Options};
+use super::contract::{ClientDialect, Link};
+use super::parts::Parts;
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::stamp::{self, Found, Stamp};
+use crate::options::{BadOption, Options};
+use crate::stamp::{self, Found, Stamp, padding};
 use crate::ws::receiver::Message;
-
-pub(crate) use super::family::Server;
 
 /// What wsdemo sent.
 const DEFAULT_BYTES: u32 = 33;

@@ -1,14 +1,15 @@
 //! Where a token goes in the upgrade request.
 
-use super::TokenPlace;
-use crate::config::{BadOption, Options};
+use super::options::TokenPlace;
+use crate::http::query;
+use crate::options::{BadOption, Options};
 
 /// Puts the token, if there is one, where it is wanted: `usual` is where the dialect's own clients put it.
 pub(crate) fn place(options: &mut Options, usual: Option<TokenPlace>) -> Result<(), BadOption> {
     let Some(token) = options.of_dialect.token.clone() else { return Ok(()) };
     let place = options.of_dialect.token_in.clone().or(usual);
     match place.ok_or(bad("token_in", "a place: this dialect has none of its own"))? {
-        TokenPlace::Query(name) => add_query(&mut options.path, &name, &token),
+        TokenPlace::Query(name) => query::add(&mut options.path, &name, &token),
         TokenPlace::Header(name) => options.headers.push((name, token)),
         TokenPlace::Cookie(name) => {
             if !token.bytes().all(is_cookie_octet) || !name.bytes().all(is_cookie_octet) || name.contains('=')
@@ -23,23 +24,6 @@ pub(crate) fn place(options: &mut Options, usual: Option<TokenPlace>) -> Result<
 
 fn bad(option: &'static str, expected: &'static str) -> BadOption {
     BadOption::OfDialect { option, expected }
-}
-
-/// Adds a parameter to the query of a path, percent-encoded (RFC 3986 §2).
-pub(crate) fn add_query(path: &mut String, name: &str, value: &str) {
-    path.push(if path.contains('?') { '&' } else { '?' });
-    for (n, text) in [name, value].into_iter().enumerate() {
-        if n > 0 {
-            path.push('=');
-        }
-        for byte in text.bytes() {
-            match byte {
-                b'-' | b'.' | b'_' | b'~' => path.push(char::from(byte)),
-                _ if byte.is_ascii_alphanumeric() => path.push(char::from(byte)),
-                _ => path.push_str(&format!("%{byte:02X}")),
-            }
-        }
-    }
 }
 
 /// A request has one cookie field at the most (RFC 6265 §5.4).

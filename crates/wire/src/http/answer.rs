@@ -2,6 +2,9 @@
 
 use super::request::{CLOSE, Request, status_text};
 
+/// The content type of plain text.
+pub(crate) const TEXT: &str = "text/plain; charset=UTF-8";
+
 /// How an answer's head goes on after its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AnswerHead {

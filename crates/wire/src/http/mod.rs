@@ -8,6 +8,7 @@ pub mod body;
 pub mod exchange;
 pub mod fields;
 pub mod head;
+pub(crate) mod query;
 pub mod request;
 pub mod response;
 

@@ -1,13 +1,15 @@
 //! A connection before its upgrade, if it ever has one: plain requests, and the one that asks.
 
-use super::{ServerConfig, ServerEvent, Session, State};
-use crate::dialects::{self, PlainAnswer};
+use super::{Session, State};
+use crate::config::ServerConfig;
+use crate::dialects::registry;
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::http::body::{Body, Piece};
 use crate::http::head::{Expect, HeadReader};
 use crate::http::request::{self, Request};
 use crate::io::Io;
-use crate::session::SessionRequest;
+use crate::session::{PlainAnswer, SessionRequest};
 use crate::ws::upgrade;
 
 /// Before an upgrade.
@@ -122,7 +124,7 @@ impl Http {
             self.pending = Some(Pending {
                 body: Body::new(request.body),
                 connection: request.connection_field(),
-                answer: dialects::plain_answer(cfg, &request, io),
+                answer: registry::plain_answer(cfg, &request, io),
             });
         }
     }

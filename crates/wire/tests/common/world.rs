@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use wire::session::{Answer, HELD, REQUEST, Session};
-use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, StreamId};
+use wire::session::{Answer, HELD, REQUEST};
+use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, Session, StreamId};
 
 /// The world.
 #[derive(Default)]

@@ -7,13 +7,13 @@
 
 use memchr::memmem;
 
-use super::BEFORE_STAMP;
-use crate::dialects::json::{self, Plain, extend_decimal, is_padding_sound};
-use crate::dialects::{ClientDialect, Link};
+use super::parts::BEFORE_STAMP;
+use crate::dialects::contract::{ClientDialect, Link};
+use crate::dialects::json::{self, Plain, is_padding_sound};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{object, string};
+use crate::json::{extend_decimal, object, string};
 use crate::stamp::{self, Found, Stamp};
 use crate::ws::receiver::Message;
 

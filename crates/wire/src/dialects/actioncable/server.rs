@@ -4,14 +4,15 @@
 //! action, a second subscription, a message without one. In the extended protocol, a subscription that asks for a
 //! history is told that it missed nothing, unless it asks to resume: there is no history to resume from.
 
-use super::{CHANNEL, EXTENDED};
-use crate::dialects::{DialectId, ServerDialect, ServerLink};
+use super::parts::{CHANNEL, EXTENDED};
+use crate::dialect_id::DialectId;
+use crate::dialects::contract::{ServerDialect, ServerLink};
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::json;
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 

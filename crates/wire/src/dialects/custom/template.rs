@@ -8,10 +8,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::json::extend_decimal;
-use super::super::padding;
-use super::spec::Table;
-use crate::stamp::{self, Stamp};
+use super::table::Table;
+use crate::json::extend_decimal;
+use crate::stamp::{self, Stamp, padding};
 
 /// A message up to what varies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,13 +11,14 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
-use super::{HEARTBEAT_REF, JOIN_REF};
-use crate::dialects::json::{BEFORE_STAMP, Plain, extend_decimal, is_padding_sound};
-use crate::dialects::{ClientDialect, Link, Parts};
+use super::parts::{HEARTBEAT_REF, JOIN_REF};
+use crate::dialects::contract::{ClientDialect, Link};
+use crate::dialects::json::{BEFORE_STAMP, Plain, is_padding_sound};
+use crate::dialects::parts::Parts;
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{array, object, string};
+use crate::json::{array, extend_decimal, object, string};
 use crate::stamp::{self, Found, Stamp};
 use crate::ws::receiver::Message;
 

@@ -4,15 +4,16 @@
 //! an error, crashes the channel on an event that it does not know, and the connection (1011) on anything that is not
 //! a message; a connection that says nothing for a minute is closed.
 
-use super::Version;
 use super::binary::{self, Push};
-use crate::dialects::{DialectId, ServerDialect, ServerLink};
+use super::parts::Version;
+use crate::dialect_id::DialectId;
+use crate::dialects::contract::{ServerDialect, ServerLink};
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::json::{self, array, object, string};
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 

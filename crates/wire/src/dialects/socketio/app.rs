@@ -7,22 +7,20 @@
 //! a second 0, anything else when unconnected, whatever breaks the rules --> the end of the session
 //! ```
 
-use super::Version;
 use super::packet::{self, Kind, MAIN, Packet};
-use crate::dialects::DialectId;
+use super::payload;
+use super::sid::SID_CHARS;
+use super::version::Version;
+use crate::dialect_id::DialectId;
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::json;
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 
-use super::payload;
-
 /// The namespaces that there are.
 const NAMESPACES: [&[u8]; 2] = [MAIN, b"/custom"];
-/// A socket id has as many characters as socket.io's, of six bits each.
-pub(crate) const SID_CHARS: usize = 20;
 
 /// Where packets go.
 pub(crate) trait Outlet {

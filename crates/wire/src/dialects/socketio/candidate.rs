@@ -10,9 +10,9 @@
 use std::collections::VecDeque;
 
 use super::app::Outlet;
-use super::service::session_name;
-use super::session::{Request, Verb};
-use super::{Service, UPGRADE_TIMEOUT_NS, Version};
+use super::request::{Request, UPGRADE_TIMEOUT_NS, Verb};
+use super::service::Service;
+use super::version::Version;
 use crate::failure::Failure;
 use crate::http::answer::AnswerHead;
 use crate::session::{RequestOf, SessionRequest};
@@ -57,7 +57,7 @@ impl Candidate {
         let (version, service, verb) = (self.version, self.service, self.asked?);
         let head = AnswerHead::default();
         Some(SessionRequest {
-            name: session_name(service, &self.sid),
+            name: service.session_name(&self.sid),
             opens: false,
             keep_alive: true,
             body: Vec::new(),

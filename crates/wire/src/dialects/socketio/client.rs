@@ -1,7 +1,7 @@
 //! The client's side over a WebSocket: a packet is a message.
 
 use super::talk::{self, Phase, Talk};
-use crate::dialects::{ClientDialect, Link};
+use crate::dialects::contract::{ClientDialect, Link};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::io::Io;

@@ -1,7 +1,7 @@
 //! The first packet of an Engine.IO session, both ways.
 
-use super::Version;
 use super::heartbeat::Pace;
+use super::version::Version;
 use crate::failure::Failure;
 use crate::json;
 

@@ -6,9 +6,9 @@
 //! listening: resting --a ping, answered with a pong--> resting; --none for interval + timeout--> dead
 //! ```
 
-use super::Version;
+use super::version::Version;
+use crate::config::ServerConfig;
 use crate::failure::Failure;
-use crate::server::ServerConfig;
 use crate::ws::End;
 
 const NS_PER_MS: u64 = 1_000_000;

@@ -10,7 +10,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::Version;
+use super::version::Version;
 use crate::failure::Failure;
 use crate::ws::utf8;
 

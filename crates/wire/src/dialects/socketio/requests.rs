@@ -7,19 +7,20 @@
 //!
 //! One request at a time in either direction, as engine.io-client has it: packets keep their order.
 
+use super::client;
 use super::handshake::Handshake;
 use super::payload::{self, Unit};
 use super::takeover::Takeover;
 use super::talk::{self, Phase, Talk};
 use super::transport::Transport;
-use super::{Version, version};
-use crate::client::Session;
+use super::version::Version;
 use crate::config::{Config, Content};
 use crate::dialects::over_http::{HttpClientDialect, HttpLink, QUEUED_BYTES_MAX};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, StreamId};
+use crate::opening::Socket;
 use crate::stamp::Stamp;
 
 /// The first request; then, if there is to be one, the WebSocket.
@@ -46,8 +47,8 @@ pub(crate) struct Client {
     /// Packets that wait for the request under way, each with a separator before it.
     queued: Vec<u8>,
     takeover: Option<Box<Takeover>>,
-    /// The session, once it has been taken over.
-    taken: Option<Session>,
+    /// The WebSocket that has taken the session over, and the session.
+    taken: Option<(Socket, client::Client)>,
 }
 
 impl Client {
@@ -56,7 +57,7 @@ impl Client {
         let transport = Transport::of(cfg.options()).ok().filter(|&of| of != Transport::WebSocket)?;
         Some(Client {
             transport,
-            version: version(cfg.options())?,
+            version: Version::of(cfg.options())?,
             talk: Talk::default(),
             upgraded: false,
             sid: String::new(),
@@ -68,6 +69,11 @@ impl Client {
             takeover: None,
             taken: None,
         })
+    }
+
+    /// The WebSocket that goes on from here with the client, on stream 0; once.
+    pub(crate) fn take_over(&mut self) -> Option<(Socket, client::Client)> {
+        self.taken.take()
     }
 
     /// What requests say behind the path's own query. Before version 4, attachments come as text only if asked to.
@@ -211,7 +217,7 @@ impl Client {
         let Some(takeover) = self.takeover.take() else { return };
         let (talk, queued) = (std::mem::take(&mut self.talk), std::mem::take(&mut self.queued));
         let is_usable = talk.phase == Phase::Usable;
-        self.taken = Some(takeover.take(talk, &queued, link.io));
+        self.taken = Some((takeover.take(&queued, link.io), client::Client::of(talk)));
         self.receiving.close(link.io);
         self.sending.close(link.io);
         if is_usable {
@@ -270,10 +276,6 @@ impl HttpClientDialect for Client {
         }
         self.conclude(link, on);
         Ok(())
-    }
-
-    fn take_session(&mut self) -> Option<Session> {
-        self.taken.take()
     }
 
     fn is_usable(&self) -> bool {

@@ -1,17 +1,20 @@
 //! The server's side over a WebSocket: a packet is a message.
 
-use super::app::{self, Outlet, SID_CHARS};
+use super::app::{self, Outlet};
 use super::candidate::Candidate;
 use super::payload::{self, Unit};
-use super::session::Told;
+use super::request::Told;
+use super::service::Service;
+use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
-use super::{Service, Version, query_param, sid};
-use crate::dialects::{ServerDialect, ServerLink};
+use super::version::Version;
+use crate::dialects::contract::{ServerDialect, ServerLink};
+use crate::event::ServerEvent;
 use crate::failure::Failure;
+use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::session::{SessionRequest, Word};
 use crate::ws::close::NO_CODE;
 
@@ -38,12 +41,12 @@ impl Default for Connection {
 
 impl ServerDialect for Server {
     fn open(request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
-        let version = query_param(request.target, "EIO").and_then(Version::named).ok_or(400u16)?;
-        if query_param(request.target, "transport") != Some("websocket") {
+        let version = query::param(request.target, "EIO").and_then(Version::named).ok_or(400u16)?;
+        if query::param(request.target, "transport") != Some("websocket") {
             return Err(400);
         }
         let service = Service::at(request.path());
-        Ok(Box::new(match query_param(request.target, "sid") {
+        Ok(Box::new(match query::param(request.target, "sid") {
             None => Connection::New(version, service),
             Some(sid) => Connection::Candidate(Candidate::new(version, service, sid)),
         }))
@@ -52,7 +55,7 @@ impl ServerDialect for Server {
     fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
         match &mut **self {
             &mut Connection::New(version, service) => {
-                let opening = Opening { version, service, sid: &sid(link.io), has_upgrade: false };
+                let opening = Opening { version, service, sid: &sid::fresh(link.io), has_upgrade: false };
                 let (cfg, now_ns) = (link.cfg, link.now_ns);
                 let side = Side::open(&opening, cfg, now_ns, &mut Frames { link, version }, on);
                 **self = Connection::Live(Box::new(side));
@@ -232,7 +235,7 @@ impl<I: Io> Outlet for Frames<'_, '_, I> {
     }
 
     fn sid(&mut self) -> [u8; SID_CHARS] {
-        sid(self.link.io)
+        sid::fresh(self.link.io)
     }
 
     fn room(&self, namespace: &[u8]) -> Room {

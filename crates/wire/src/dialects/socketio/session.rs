@@ -9,16 +9,18 @@
 //! open --a second poll beside the one held; silence; whatever breaks the rules--> over
 //! ```
 
-use super::app::{self, Outlet, SID_CHARS};
+use super::app::{self, Outlet};
+use super::complaint::{self, BAD_REQUEST};
 use super::payload::{self, Unit};
-use super::service::{self, BAD_REQUEST, UNKNOWN_SESSION};
+use super::request::{Request, Told, UPGRADE_TIMEOUT_NS, Verb};
+use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
-use super::{Service, UPGRADE_TIMEOUT_NS, Version};
+use super::version::Version;
+use crate::event::ServerEvent;
 use crate::failure::Failure;
-use crate::http::answer::AnswerHead;
+use crate::http::answer::{AnswerHead, TEXT};
 use crate::io::Io;
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink, Word};
 
 /// Most bytes of packets that wait for the client to poll.
@@ -27,52 +29,8 @@ const QUEUED_BYTES_MAX: usize = 1 << 20;
 /// How long a poll may take that crosses with the goodbye, sent at the same time on another connection.
 const CROSSING_NS: u64 = 1_000_000_000;
 
-const TEXT: &str = "text/plain; charset=UTF-8";
 /// The packet that says nothing.
 const NOOP: &[u8] = b"6";
-
-/// What a request is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verb {
-    /// To receive.
-    Poll,
-    /// To send.
-    Push,
-    /// A WebSocket wants to take the session over.
-    Enter,
-    /// It has shown that it works: polling is to come to an end.
-    Probe,
-    /// It takes over.
-    Take,
-}
-
-/// A request, as its head has it.
-#[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) version: Version,
-    pub(crate) service: Service,
-    pub(crate) verb: Verb,
-    pub(crate) head: AnswerHead,
-    pub(crate) sid: String,
-}
-
-/// What a WebSocket is told that asked.
-#[derive(Debug)]
-pub(crate) enum Told {
-    /// It may go on.
-    Admitted,
-    /// The session is its own: the session, and packets that wait.
-    Session(Box<Side>, Vec<u8>),
-}
-
-impl Request {
-    /// Answers that there is no such session. A WebSocket learns it from being told nothing.
-    pub(crate) fn refuse(self, io: &mut impl Io) {
-        if matches!(self.verb, Verb::Poll | Verb::Push) {
-            service::complain(&self.head, io.out(REQUEST), 400, UNKNOWN_SESSION);
-        }
-    }
-}
 
 /// One session.
 #[derive(Debug)]
@@ -119,7 +77,7 @@ impl<I: Io> Outlet for Queue<'_, I> {
     }
 
     fn sid(&mut self) -> [u8; SID_CHARS] {
-        super::sid(self.io)
+        sid::fresh(self.io)
     }
 
     fn room(&self, namespace: &[u8]) -> Room {
@@ -152,7 +110,7 @@ impl Session {
 
     fn poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: AnswerHead) -> Answer {
         if self.held.is_some() {
-            service::complain(&head, link.io.out(REQUEST), 400, BAD_REQUEST);
+            complaint::write(&head, link.io.out(REQUEST), 400, BAD_REQUEST);
             self.end(link);
             return Answer::Whole;
         }
@@ -184,7 +142,7 @@ impl Session {
         let outcome = self.hear(link, body, on);
         match outcome {
             Ok(_) => head.write_whole(link.io.out(REQUEST), 200, Some("text/html"), b"ok"),
-            Err(_) => service::complain(head, link.io.out(REQUEST), 400, BAD_REQUEST),
+            Err(_) => complaint::write(head, link.io.out(REQUEST), 400, BAD_REQUEST),
         }
         match outcome {
             Ok(Next::GoOn) => self.flush(link),

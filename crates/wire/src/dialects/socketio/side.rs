@@ -8,9 +8,11 @@
 use super::app::{App, Outlet};
 use super::handshake::Handshake;
 use super::heartbeat::{Heartbeat, Pace};
-use super::{Service, Version};
+use super::service::Service;
+use super::version::Version;
+use crate::config::ServerConfig;
+use crate::event::ServerEvent;
 use crate::failure::Failure;
-use crate::server::{ServerConfig, ServerEvent};
 use crate::ws::End;
 
 /// One session.

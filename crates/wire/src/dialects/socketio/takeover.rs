@@ -5,14 +5,12 @@
 //! probed, and no request is under way: 5 goes, and the session is the WebSocket's
 //! ```
 
-use super::talk::Talk;
-use super::{client, payload};
-use crate::client::{Opening, Session};
+use super::payload;
 use crate::config::Config;
-use crate::dialects::ClientState;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::opening::{Opening, Socket};
 use crate::ws::receiver::Incoming;
 
 /// One such connection, which is stream 0 of its client.
@@ -20,8 +18,8 @@ use crate::ws::receiver::Incoming;
 pub(crate) enum Takeover {
     Connecting,
     Opening(Opening),
-    Probing(Session),
-    Probed(Session),
+    Probing(Socket),
+    Probed(Socket),
 }
 
 impl Takeover {
@@ -40,17 +38,17 @@ impl Takeover {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         if let Takeover::Opening(opening) = self {
-            let Some(mut session) = opening.handle_input(cfg, &mut input)? else { return Ok(()) };
-            session.sender.message(io, true, |out| out.extend_from_slice(b"2probe"));
-            *self = Takeover::Probing(session);
+            let Some(mut socket) = opening.handle_input(cfg, &mut input)? else { return Ok(()) };
+            socket.sender.message(io, true, |out| out.extend_from_slice(b"2probe"));
+            *self = Takeover::Probing(socket);
         }
         loop {
-            let (session, was_probed) = match self {
-                Takeover::Probing(session) => (session, false),
-                Takeover::Probed(session) => (session, true),
+            let (socket, was_probed) = match self {
+                Takeover::Probing(socket) => (socket, false),
+                Takeover::Probed(socket) => (socket, true),
                 _ => return Ok(()),
             };
-            match session.receiver.next(&cfg.options().limits, &mut session.sender, io, &mut input)? {
+            match socket.receiver.next(&cfg.options().limits, &mut socket.sender, io, &mut input)? {
                 None => return Ok(()),
                 Some(Incoming::Control) => {}
                 Some(Incoming::Closed { code }) => on(Event::Closed { code }),
@@ -66,7 +64,7 @@ impl Takeover {
 
     fn handle_probed(&mut self) {
         *self = match std::mem::replace(self, Takeover::Connecting) {
-            Takeover::Probing(session) => Takeover::Probed(session),
+            Takeover::Probing(socket) => Takeover::Probed(socket),
             other => other,
         };
     }
@@ -80,12 +78,11 @@ impl Takeover {
     ///
     /// # Panics
     /// If it is not probed.
-    pub(crate) fn take(self, talk: Talk, queued: &[u8], io: &mut impl Io) -> Session {
-        let Takeover::Probed(mut session) = self else { panic!("not probed") };
+    pub(crate) fn take(self, queued: &[u8], io: &mut impl Io) -> Socket {
+        let Takeover::Probed(mut socket) = self else { panic!("not probed") };
         for packet in std::iter::once(&b"5"[..]).chain(payload::waiting(queued)) {
-            session.sender.message(io, true, |out| out.extend_from_slice(packet));
+            socket.sender.message(io, true, |out| out.extend_from_slice(packet));
         }
-        session.dialect = ClientState::Socketio(client::Client::of(talk));
-        session
+        socket
     }
 }

@@ -7,15 +7,15 @@
 //! any --1, the session is over--> over
 //! ```
 
-use super::acknowledged;
 use super::handshake::Handshake;
 use super::heartbeat::Heartbeat;
-use super::packet::{self, MAIN, Packet};
-use super::{Version, ack_id, packet::Kind as PacketKind, version};
+use super::packet::{self, Kind as PacketKind, MAIN, Packet};
+use super::version::Version;
 use crate::config::Config;
-use crate::dialects::json::{self, Plain, extend_decimal};
+use crate::dialects::json::{self, Plain};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::failure::Failure;
+use crate::json::extend_decimal;
 use crate::stamp::{self, Found, Stamp};
 use crate::ws::End;
 use crate::ws::close::NO_CODE;
@@ -77,7 +77,7 @@ impl Talk {
         match (kind, self.phase) {
             (_, Phase::Over) | (b'6', _) => {}
             (b'0', Phase::Opening) => {
-                let version = version(cfg.options()).expect("checked by parts()");
+                let version = Version::of(cfg.options()).expect("checked by parts()");
                 let Handshake { pace, .. } = Handshake::parse(data)?;
                 self.heartbeat = Some(Box::new(Heartbeat::new(version, End::Client, pace, now_ns)));
                 (self.version, self.phase) = (version, Phase::Connecting);
@@ -251,4 +251,17 @@ pub(crate) fn write_text(out: &mut Vec<u8>, cfg: &Config, unix_ns: u64, kind: Ki
 pub(crate) fn write_attachment(out: &mut Vec<u8>, cfg: &Config, stamp: Stamp) {
     out.extend_from_slice(&stamp.to_binary());
     out.extend_from_slice(cfg.tail());
+}
+
+/// The ack id of a message of ours: its number, and what it is.
+fn ack_id(seq: u32, kind: Kind) -> u64 {
+    u64::from(seq) << 1 | u64::from(kind == Kind::Broadcast)
+}
+
+/// What was acknowledged, by the last bit of the id.
+fn acknowledged(id: &[u8]) -> Kind {
+    match id.last() {
+        Some(digit) if digit % 2 == 1 => Kind::Broadcast,
+        _ => Kind::Echo,
+    }
 }

@@ -4,25 +4,15 @@
 use std::ops::Range;
 
 use super::frames::{self, Strings};
-use super::service::Service;
-use crate::dialects::{DialectId, json};
+use super::service::{App, Service};
+use crate::dialect_id::DialectId;
+use crate::dialects::json;
 use crate::event::Kind;
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::room::Room;
-use crate::server::ServerEvent;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
-
-/// An application.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum App {
-    /// The json dialect's: broadcasts go to everyone in the service and have a result; all else comes back.
-    Benchmark,
-    /// Everything comes back.
-    Echo,
-    /// Closes every session at once.
-    Close,
-}
 
 /// Why the service `/close` closes.
 pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");

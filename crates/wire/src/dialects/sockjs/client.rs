@@ -8,10 +8,12 @@
 use super::frames::Strings;
 use super::transport::Transport;
 use crate::config::Config;
-use crate::dialects::{ClientDialect, Link, json};
+use crate::dialects::contract::{ClientDialect, Link};
+use crate::dialects::json;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::json::extend_decimal;
 use crate::stamp::{self, Stamp};
 use crate::ws::receiver::Message;
 
@@ -161,7 +163,7 @@ pub(crate) fn write_string(out: &mut Vec<u8>, cfg: &Config, unix_ns: u64, kind: 
         Kind::Echo => echo,
         Kind::Broadcast => broadcast,
     });
-    json::extend_decimal(out, unix_ns);
+    extend_decimal(out, unix_ns);
     out.extend_from_slice(br#"\",\"id\":\""#);
     out.extend_from_slice(&stamp.to_text());
     out.extend_from_slice(cfg.tail());

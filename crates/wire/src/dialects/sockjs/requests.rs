@@ -9,7 +9,7 @@
 
 use super::client::{self, Phase};
 use super::lines::{self, Lines};
-use super::session_path;
+use super::parts::session_path;
 use super::transport::Transport;
 use crate::config::{Config, Content};
 use crate::dialects::over_http::{HttpClientDialect, HttpLink, QUEUED_BYTES_MAX};

@@ -6,14 +6,15 @@
 //! open --broken framing; or the service closes--> closed
 //! ```
 
-use super::app::{self, App, GO_AWAY};
+use super::app::{self, GO_AWAY};
 use super::frames;
-use super::service::{Place, SERVICES, Service};
-use crate::dialects::{ServerDialect, ServerLink};
+use super::plain::Place;
+use super::service::{App, SERVICES, Service};
+use crate::dialects::contract::{ServerDialect, ServerLink};
+use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
-use crate::server::ServerEvent;
 use crate::ws::frame;
 
 /// Where the payload of a server's unsealed frame starts.

@@ -8,92 +8,24 @@
 //! open, closed --nothing held for 5 seconds--> over
 //! ```
 
-use super::app::{self, App, GO_AWAY};
+use super::app::{self, GO_AWAY};
 use super::receiver::{Receiver, Receiving};
-use super::service::{Service, percent_decode};
+use super::request::{Request, Verb};
+use super::service::{App, Service};
+use crate::event::ServerEvent;
 use crate::failure::Failure;
-use crate::http::answer::AnswerHead;
+use crate::http::answer::TEXT;
 use crate::io::Io;
-use crate::server::ServerEvent;
 use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
-use crate::ws::utf8;
 
 /// Most bytes of messages that wait for the client to ask for them.
 const QUEUED_BYTES_MAX: usize = 1 << 20;
-
-const TEXT: &str = "text/plain; charset=UTF-8";
 
 type Reason = (u16, &'static str);
 
 const ANOTHER: Reason = (2010, "Another connection still open");
 const INTERRUPTED: Reason = (1002, "Connection interrupted");
 const TOO_SLOW: Reason = (1008, "Too many messages waiting");
-
-/// What a request is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verb {
-    Receive(Receiving),
-    XhrSend,
-    JsonpSend,
-}
-
-impl Verb {
-    /// Its method, and whether browsers ask beforehand whether they may.
-    pub(crate) fn methods(self) -> (&'static str, bool) {
-        match self {
-            Verb::Receive(Receiving::XhrPolling | Receiving::XhrStreaming) | Verb::XhrSend => ("POST", true),
-            Verb::Receive(Receiving::EventSource) => ("GET", true),
-            Verb::Receive(Receiving::HtmlFile | Receiving::Jsonp) => ("GET", false),
-            Verb::JsonpSend => ("POST", false),
-        }
-    }
-
-    /// Whether pages of other origins may read the answer.
-    pub(crate) fn has_cors(self) -> bool {
-        self.methods().1
-    }
-}
-
-/// A request, as its head has it.
-#[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) service: &'static Service,
-    pub(crate) verb: Verb,
-    pub(crate) head: AnswerHead,
-    /// The function to call with frames, or nothing.
-    pub(crate) callback: String,
-    /// The body is a form.
-    pub(crate) form: bool,
-}
-
-impl Request {
-    /// The messages sent with it, or what is wrong with them.
-    fn messages(&self, body: &[u8]) -> Result<Vec<u8>, &'static str> {
-        let array = match (self.verb, self.form) {
-            (Verb::JsonpSend, true) => {
-                let field = body.split(|&b| b == b'&').find_map(|pair| pair.strip_prefix(b"d="));
-                percent_decode(field.unwrap_or_default())
-            }
-            _ => body.to_vec(),
-        };
-        if array.is_empty() {
-            return Err("Payload expected.");
-        }
-        utf8::check(&array).map(|()| array).map_err(|_| "Broken JSON encoding.")
-    }
-
-    fn complain(&self, io: &mut impl Io, complaint: &str) {
-        self.head.write_whole(io.out(REQUEST), 500, Some(TEXT), complaint.as_bytes());
-    }
-
-    /// Answers that there is no such session to send to.
-    pub(crate) fn refuse(self, body: &[u8], io: &mut impl Io) {
-        match self.messages(body) {
-            Ok(_) => self.head.write_whole(io.out(REQUEST), 404, None, b""),
-            Err(complaint) => self.complain(io, complaint),
-        }
-    }
-}
 
 /// One session.
 #[derive(Debug)]
@@ -176,13 +108,13 @@ impl Session {
     ) {
         let mut array = match request.messages(body) {
             Ok(array) => array,
-            Err(complaint) => return request.complain(link.io, complaint),
+            Err(complaint) => return request.complain(REQUEST, link.io, complaint),
         };
         let end = array.len();
         // A comma before the first, as strings wait.
         array.push(b',');
         if app::answer_array(self.service, &mut array, 0..end, on) == Err(Failure::BadMessage) {
-            return request.complain(link.io, "Broken JSON encoding.");
+            return request.complain(REQUEST, link.io, "Broken JSON encoding.");
         }
         let out = link.io.out(REQUEST);
         match request.verb {

@@ -1,6 +1,6 @@
 //! How the frames of a session travel, on the client's side.
 
-use crate::config::{BadOption, Options};
+use crate::options::{BadOption, Options};
 
 /// A transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,26 @@
+//! The query of a request's target (RFC 3986 §3.4), and the values in it.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
+
+/// All that is not unreserved (RFC 3986 §2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The parameter of a request's query with that name.
+pub(crate) fn param<'a>(target: &'a str, name: &str) -> Option<&'a str> {
+    let (_, query) = target.split_once('?')?;
+    query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Adds a parameter to the query of a path, percent-encoded.
+pub(crate) fn add(path: &mut String, name: &str, value: &str) {
+    path.push(if path.contains('?') { '&' } else { '?' });
+    path.extend(utf8_percent_encode(name, ESCAPED));
+    path.push('=');
+    path.extend(utf8_percent_encode(value, ESCAPED));
+}
+
+/// The bytes that a value of a form stands for. What is no escape stands for itself.
+pub(crate) fn form_value(value: &[u8]) -> Vec<u8> {
+    let spaced: Vec<u8> = value.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
+    percent_decode(&spaced).collect()
+}
