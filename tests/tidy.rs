@@ -1,7 +1,7 @@
 //! What a compiler does not check: who may use whom, what pure code may not touch, how long a file may be, and what
 //! must not be committed. The rules and their reasons are in CONTRIBUTING.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,6 +111,24 @@ fn dependencies_point_downwards() {
         }
     }
     assert_none("crates that reach where they may not", wrong);
+}
+
+#[test]
+fn modules_import_in_no_rings() {
+    let mut wrong = Vec::new();
+    for name in crate_names() {
+        let imports = imports(&name);
+        let mut open = Vec::new();
+        let mut done = BTreeSet::new();
+        for module in imports.keys() {
+            if let Some(ring) = ring(&imports, module, &mut open, &mut done) {
+                let names = ring.iter().map(|module| module.join("::"));
+                wrong.push(format!("{name}: {}", names.collect::<Vec<_>>().join(" → ")));
+                break;
+            }
+        }
+    }
+    assert_none("modules that import each other", wrong);
 }
 
 #[test]
@@ -238,6 +256,88 @@ fn crate_names() -> Vec<String> {
     let folders = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
     let crates = folders.filter(|folder| folder.join("Cargo.toml").exists());
     crates.map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// A module's path within its crate; the crate itself is empty.
+type Module = Vec<String>;
+
+/// The modules of a crate, and which of its others each imports from. What a module takes from those it lies in is left
+/// out: it is a part of them.
+fn imports(name: &str) -> BTreeMap<Module, BTreeSet<Module>> {
+    let folder = format!("crates/{name}/src/");
+    let module_of = |file: &str| -> Module {
+        let names = file.strip_prefix(&folder).unwrap().strip_suffix(".rs").unwrap().split('/');
+        names.filter(|name| !["lib", "main", "mod"].contains(name)).map(str::to_owned).collect()
+    };
+    let files =
+        rust_files().into_iter().filter(|file| in_source_of(file, name) && !file.ends_with("/tests.rs"));
+    let files: BTreeMap<Module, String> = files.map(|file| (module_of(&file), file)).collect();
+    let imports = |module: &Module, file: &String| {
+        let syntax = syn::parse_file(&read(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let mut named = Vec::new();
+        for item in &syntax.items {
+            if let syn::Item::Use(item) = item {
+                paths_of(&item.tree, &mut Vec::new(), &mut named);
+            }
+        }
+        let absolute = named.iter().filter_map(|path| absolute(module, path, &files));
+        let found = absolute.filter_map(|path| {
+            (0..=path.len())
+                .rev()
+                .map(|end| &path[..end])
+                .find(|start| files.contains_key(*start))
+                .map(<[_]>::to_vec)
+        });
+        found.filter(|found| !module.starts_with(found)).collect()
+    };
+    files.iter().map(|(module, file)| (module.clone(), imports(module, file))).collect()
+}
+
+/// Every path that a `use` names.
+fn paths_of(tree: &syn::UseTree, before: &mut Module, paths: &mut Vec<Module>) {
+    match tree {
+        syn::UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            paths_of(&path.tree, before, paths);
+            before.pop();
+        }
+        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| paths_of(tree, before, paths)),
+        syn::UseTree::Name(syn::UseName { ident }) | syn::UseTree::Rename(syn::UseRename { ident, .. }) => {
+            paths.push([&before[..], &[ident.to_string()]].concat());
+        }
+        syn::UseTree::Glob(_) => paths.push(before.clone()),
+    }
+}
+
+/// The path within the crate that a path in a module's `use` stands for; `None` if it is another crate's.
+fn absolute(module: &Module, path: &Module, files: &BTreeMap<Module, String>) -> Option<Module> {
+    let supers = path.iter().take_while(|name| *name == "super").count();
+    let below = |first: &[String], rest: &[String]| [first, rest].concat();
+    match path.first()?.as_str() {
+        "crate" => Some(path[1..].to_vec()),
+        "self" => Some(below(module, &path[1..])),
+        "super" => Some(below(&module[..module.len() - supers], &path[supers..])),
+        child => files.contains_key(&below(module, &[child.to_owned()])).then(|| below(module, path)),
+    }
+}
+
+/// The first ring that imports lead to from a module on, if there is one.
+fn ring(
+    imports: &BTreeMap<Module, BTreeSet<Module>>,
+    module: &Module,
+    open: &mut Vec<Module>,
+    done: &mut BTreeSet<Module>,
+) -> Option<Vec<Module>> {
+    if let Some(start) = open.iter().position(|other| other == module) {
+        return Some([&open[start..], std::slice::from_ref(module)].concat());
+    }
+    if !done.insert(module.clone()) {
+        return None;
+    }
+    open.push(module.clone());
+    let found = imports[module].iter().find_map(|imported| ring(imports, imported, open, done));
+    open.pop();
+    found
 }
 
 /// What git would ship, without what it has been told to forget, relative to the root.
