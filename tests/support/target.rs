@@ -47,7 +47,7 @@ impl Target {
             Ok(_) => {}
         }
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(&target, &folder.path().join("server.log"), &[], &tools());
+        let server = Server::start(&target, Some(&folder.path().join("server.log")), &[], &tools());
         let server = server.unwrap_or_else(|trouble| panic!("{wanted}: {trouble}"));
         Ok(Target { target, server, _folder: folder })
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::guard::{Brief, End, Guarded};
-use crate::manifest::{Probe, Target};
+use crate::manifest::{Probe, REFERENCE_NAME, Target};
 use crate::place::Place;
 use crate::setup::{self, Stage, Tools, Trouble};
 use crate::visit;
@@ -24,31 +24,38 @@ pub struct Server {
     guarded: Guarded,
     place: Place,
     log: PathBuf,
-    /// Holds the unix socket; gone with the server.
+    /// Holds the unix socket, and the reference server's log; gone with the server.
     _folder: TempDir,
 }
 
 impl Server {
-    /// Starts the target on free ports and waits until it is ready. Its output goes to `log`; it may use `cpus`, all if
-    /// there are none. The target must have been prepared.
+    /// Starts the target on free ports and waits until it is ready. Its output goes to `log`, or if there is none to one
+    /// in the target's folder; the reference server, which has no folder, takes its own with it. It may use `cpus`, all
+    /// if there are none. The target must have been prepared.
     ///
     /// # Errors
     /// It cannot be started, ends, is not ready in time, or the user has had enough.
-    pub fn start(target: &Target, log: &Path, cpus: &[usize], tools: &Tools<'_>) -> Result<Server, Trouble> {
+    pub fn start(
+        target: &Target,
+        log: Option<&Path>,
+        cpus: &[usize],
+        tools: &Tools<'_>,
+    ) -> Result<Server, Trouble> {
         let could_not = |error: io::Error| Trouble::new(Stage::Start, error.to_string());
         let folder = socket_folder().map_err(could_not)?;
+        let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
         let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
         let brief = Brief {
             command: target.start.command.iter().map(|word| place.fill(word)).collect(),
             env: target.start.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
             folder: target.folder.clone(),
             cpus: cpus.to_vec(),
-            log: log.to_owned(),
+            log: log.clone(),
             signal: target.stop.signal.name().to_owned(),
             grace: target.stop.grace,
         };
         let guarded = Guarded::start(tools.guard(), &brief).map_err(could_not)?;
-        let mut server = Server { guarded, place, log: log.to_owned(), _folder: folder };
+        let mut server = Server { guarded, place, log, _folder: folder };
         server.wait_until_ready(target, tools)?;
         Ok(server)
     }
@@ -118,6 +125,11 @@ impl Server {
         &self.place
     }
 
+    /// Where its output goes.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// Its main process.
     pub fn pid(&self) -> u32 {
         self.guarded.pid
@@ -127,6 +139,12 @@ impl Server {
     pub fn stop(self) -> End {
         self.guarded.stop()
     }
+}
+
+/// Where a server writes that nobody has told where to.
+fn own_log(target: &Target, socket_folder: &Path) -> PathBuf {
+    let folder = if target.name == REFERENCE_NAME { socket_folder } else { &target.folder };
+    folder.join("server.log")
 }
 
 /// A fresh folder with a short path: that of a unix socket may have 107 bytes.

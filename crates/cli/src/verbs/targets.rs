@@ -160,15 +160,14 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
         false => Failure::could_not(format!("start {}", target.name), trouble),
     };
     let version = suite::setup::prepare(target, tools).map_err(failed)?;
-    let log = rows::log_of(target);
-    let mut server = Server::start(target, &log, &[], tools).map_err(failed)?;
+    let mut server = Server::start(target, None, &[], tools).map_err(failed)?;
     let urls = target
         .dialects
         .iter()
         .map(|dialect| format!("{}: {}", dialect.name(), server.place().url(target, *dialect)));
     let mut text = format!("{} ({version}), process {}\n", target.name, server.pid());
     urls.for_each(|line| text.push_str(&format!("  {line}\n")));
-    text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", log.display()));
+    text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", server.log().display()));
     print(&text)?;
     while !(tools.is_interrupted)() {
         if let Some(death) = server.poll_death() {

@@ -3,7 +3,6 @@
 mod frames;
 mod sessions;
 
-use std::path::Path;
 use std::time::Duration;
 
 use wire::DialectId;
@@ -20,8 +19,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// It does not start, gives a wrong answer, dies, does not stop within its grace, or leaves processes behind.
-pub fn check(target: &Target, log: &Path, tools: &Tools<'_>) -> Result<(), Trouble> {
-    let mut server = Server::start(target, log, &[], tools)?;
+pub fn check(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+    let mut server = Server::start(target, None, &[], tools)?;
     let answers = answers(target, &server, tools);
     let death = server.poll_death();
     let end = server.stop();

@@ -9,7 +9,6 @@ use crew::fleet::host::{Host, Running, Trouble};
 use suite::{Server, Shelf, Stage, Target, Tools, check, setup};
 
 use crate::verbs::guard;
-use crate::verbs::targets::rows;
 
 /// Runs one server at a time.
 pub(super) struct Servers {
@@ -56,14 +55,13 @@ impl Host for Servers {
         self.stop();
         self.with(target, |target, tools| {
             let version = if may_install { setup::prepare } else { setup::installed }(target, tools)?;
-            check::check(target, &rows::log_of(target), tools).map(|()| version)
+            check::check(target, tools).map(|()| version)
         })
     }
 
     fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, Trouble> {
         self.stop();
-        let server =
-            self.with(target, |target, tools| Server::start(target, &rows::log_of(target), cpus, tools))?;
+        let server = self.with(target, |target, tools| Server::start(target, None, cpus, tools))?;
         let place = server.place();
         let (port, admin_port) = (place.address.port(), place.admin_port);
         let running = Running { address: self.address, port, admin_port, pid: server.pid() };

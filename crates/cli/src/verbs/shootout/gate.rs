@@ -25,7 +25,7 @@ pub(super) fn pass(
     } else {
         let check = |target: &Target, version: String| {
             eprintln!("checking {} ({version})", target.name);
-            check::check(target, &rows::log_of(target), tools).map(|()| version)
+            check::check(target, tools).map(|()| version)
         };
         let prepared = prepared(wanted, no_install, tools).into_iter();
         Box::new(

@@ -80,7 +80,7 @@ impl Host {
     ) -> Result<Running<'_>, Trouble> {
         let words = self.words.clone();
         let Some(agent) = &mut self.agent else {
-            let server = Server::start(target, log, cpus, tools)?;
+            let server = Server::start(target, Some(log), cpus, tools)?;
             return Ok(Running { process: Process::Here(Box::new(server)), words });
         };
         if let Some(lost) = agent.remote.lost() {

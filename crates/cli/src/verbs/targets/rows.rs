@@ -1,7 +1,6 @@
 //! What is known of each target after it was looked at, installed or checked: a row each.
 
 use std::env;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,15 +8,11 @@ use std::time::Instant;
 
 use net::machine::Machine;
 use serde::Serialize;
-use suite::manifest::REFERENCE_NAME;
 use suite::table::Table;
 use suite::{Shelf, Target, Tools, Trouble, check, setup};
 
 use super::{Format, print};
 use crate::exit::{Exit, Failure};
-
-/// The log of a server, in its target's folder.
-pub(super) const SERVER_LOG: &str = "server.log";
 
 /// Installations at once: they wait for networks as often as for a CPU.
 const PARALLEL: usize = 2;
@@ -162,19 +157,11 @@ fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>)
             return Row::new(target, Verdict::of(&trouble), None, Some(trouble.to_string()));
         }
     };
-    let outcome = check::check(target, &log_of(target), tools);
+    let outcome = check::check(target, tools);
     tell(target, &outcome.as_ref().map_or_else(Trouble::to_string, |()| "passes".to_owned()));
     match outcome {
         Ok(()) => Row::new(target, Verdict::Passes, Some(version), None),
         Err(trouble) => Row::new(target, Verdict::Fails, Some(version), Some(trouble.to_string())),
-    }
-}
-
-/// Where a server that is started outside of a shootout writes. The reference server has no folder.
-pub(crate) fn log_of(target: &Target) -> PathBuf {
-    match target.name.as_str() {
-        REFERENCE_NAME => env::temp_dir().join(format!("throng-{}.log", std::process::id())),
-        _ => target.folder.join(SERVER_LOG),
     }
 }
 
