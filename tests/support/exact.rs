@@ -15,7 +15,7 @@ const WITHIN: Duration = Duration::from_secs(60);
 
 /// Every client sends twice, and has each back.
 pub fn echo(url: &str, flags: &[&str]) -> Value {
-    let mut command = throng(["echo", url, "--format", "json"]);
+    let mut command = throng(["echo", url, "--format", "json", "--connect-timeout", "20s"]);
     command.args(["--clients", &CLIENTS.to_string(), "--interval", "200ms", "--duration", "400ms"]);
     let results = run(command.args(flags), WITHIN).json();
     assert_exact(&results, flags);
@@ -25,7 +25,8 @@ pub fn echo(url: &str, flags: &[&str]) -> Value {
 
 /// Everybody has every broadcast, and each is acknowledged.
 pub fn broadcast(url: &str, flags: &[&str]) {
-    let mut command = throng(["broadcast", url, "--format", "json", "--limit-rtt", "10s"]);
+    let mut command =
+        throng(["broadcast", url, "--format", "json", "--connect-timeout", "20s", "--limit-rtt", "10s"]);
     command.args(["--concurrent", "2", "--sample-size", &BROADCASTS.to_string()]);
     command.args(["--initial-clients", &CLIENTS.to_string(), "--step-size", "1", "--total-steps", "1"]);
     let results = run(command.args(flags), WITHIN).json();
