@@ -31,7 +31,6 @@ pub(crate) struct Groups {
 
 /// A group's batch and members, taken out while the one is sent to the others.
 pub(crate) struct Delivery {
-    pub(crate) room: Room,
     pub(crate) batch: Vec<u8>,
     pub(crate) messages: u64,
     pub(crate) members: Vec<u32>,
@@ -107,7 +106,6 @@ impl Groups {
         let group = &mut self.list[group];
         self.batched_bytes -= group.batch.len();
         Delivery {
-            room: group.room,
             batch: std::mem::take(&mut group.batch),
             messages: std::mem::take(&mut group.messages).into(),
             members: std::mem::take(&mut group.members),
@@ -120,6 +118,20 @@ impl Groups {
         debug_assert!(batch.is_empty() && own_batch.is_empty() && own_members.is_empty());
         (*own_batch, *own_members) = (batch, members);
         self.forget_if_empty(group);
+    }
+
+    /// Takes the batch of a pending group, and says how many messages it holds. Its members are copied to `recipients`:
+    /// from now on they may leave, others may join, and more may be broadcast, for which `spare` is the next batch.
+    pub(crate) fn detach_delivery(
+        &mut self,
+        group: usize,
+        spare: Vec<u8>,
+        recipients: &mut Vec<u32>,
+    ) -> (Vec<u8>, u64) {
+        let Delivery { batch, messages, members } = self.begin_delivery(group);
+        recipients.extend_from_slice(&members);
+        self.end_delivery(group, spare, members);
+        (batch, messages)
     }
 
     pub(crate) fn batched_bytes(&self) -> usize {
@@ -201,5 +213,22 @@ mod tests {
         assert_eq!((messages, members.len()), (0, 0));
         groups.end_delivery(group, Vec::new(), members);
         assert!(groups.list.is_empty() && groups.poll_pending().is_none());
+    }
+    #[test]
+    fn members_may_leave_and_broadcast_while_a_detached_delivery_is_on() {
+        let mut groups = Groups::default();
+        let places = [groups.join(room(1), 5), groups.join(room(1), 6)];
+        groups.push(room(1), 2, b"ab");
+        let group = groups.poll_pending().expect("there is a broadcast");
+        let mut recipients = Vec::new();
+        assert_eq!(groups.detach_delivery(group, Vec::new(), &mut recipients), (b"ab".to_vec(), 2));
+        assert_eq!((&recipients[..], groups.batched_bytes()), (&[5, 6][..], 0));
+        assert_eq!(groups.leave(places[0]), Some(6));
+        groups.push(room(1), 1, b"c");
+        assert_eq!(groups.leave(places[0]), None);
+        recipients.clear();
+        let group = groups.poll_pending().expect("there is another");
+        assert_eq!(groups.detach_delivery(group, Vec::new(), &mut recipients), (b"c".to_vec(), 1));
+        assert!(recipients.is_empty() && groups.list.is_empty() && groups.poll_pending().is_none());
     }
 }

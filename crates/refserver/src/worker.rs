@@ -113,6 +113,10 @@ struct Buffers {
     plain: Vec<u8>,
     /// Encrypted output.
     cipher: Vec<u8>,
+    /// The next batch of a group of sessions that is being delivered to.
+    batch: Vec<u8>,
+    /// The sessions of that group.
+    recipients: Vec<u32>,
 }
 
 impl Worker {
@@ -155,6 +159,8 @@ impl Worker {
                 second: Vec::new(),
                 plain: Vec::new(),
                 cipher: Vec::new(),
+                batch: Vec::new(),
+                recipients: Vec::new(),
             },
             faults: faults.map(|shared| Box::new(Line::new(shared))),
         };

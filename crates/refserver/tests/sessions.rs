@@ -17,6 +17,11 @@ fn request(stream: &mut TcpStream, path: &str, body: &str) {
     stream.write_all(request.as_bytes()).unwrap();
 }
 
+/// A request without one.
+fn get(stream: &mut TcpStream, path: &str) {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+}
+
 /// The status and body of a whole answer.
 fn answer(stream: &mut TcpStream) -> (String, String) {
     let head = read_head(stream);
@@ -49,6 +54,31 @@ fn open_stream(server: &Running, path: &str) -> TcpStream {
     assert_eq!(chunk(&mut stream), "h".repeat(2048) + "\n");
     assert_eq!(chunk(&mut stream), "o\n");
     stream
+}
+
+/// The path of a new Socket.IO session that polls, and is in the main namespace; there is nothing more to say to it.
+fn open_polling(stream: &mut TcpStream) -> String {
+    let path = "/socket.io/?EIO=4&transport=polling";
+    get(stream, path);
+    let (_, handshake) = answer(stream);
+    let sid = handshake.strip_prefix(r#"0{"sid":""#).and_then(|rest| rest.split('"').next());
+    let path = format!("{path}&sid={}", sid.expect("a handshake"));
+    request(stream, &path, "40");
+    assert_eq!(answer(stream).1, "ok");
+    hear_polled(stream, &path, r#"42["auth",{}]"#);
+    path
+}
+
+/// Polls until a packet has come.
+fn hear_polled(stream: &mut TcpStream, path: &str, packet: &str) {
+    loop {
+        get(stream, path);
+        let (status, body) = answer(stream);
+        assert_eq!(status, "200", "{body}");
+        if body.split('\x1e').any(|said| said == packet) {
+            return;
+        }
+    }
 }
 
 #[test]
@@ -186,6 +216,49 @@ fn a_stream_that_is_not_read_is_cut_off_and_its_session_with_it() {
     }
     drop((slow, sender));
     assert_eq!(server.finish().slow_dropped, 1);
+}
+
+#[test]
+fn who_stops_polling_is_given_up_and_the_others_hear_on() {
+    let server = Running::with(|_| {});
+    let mut client = server.connect();
+    let silent: Vec<String> = (0..3).map(|_| open_polling(&mut client)).collect();
+    let sender = open_polling(&mut client);
+    let late = open_polling(&mut client);
+    let padding = "x".repeat(20_000);
+    // A session keeps a megabyte for who does not ask.
+    for number in 0..60 {
+        let packet = format!(r#"42["broadcast",{number},"{padding}"]"#);
+        request(&mut client, &sender, &packet);
+        assert_eq!(answer(&mut client), ("200".into(), "ok".into()));
+        hear_polled(&mut client, &sender, &packet);
+        hear_polled(&mut client, &late, &packet);
+    }
+    for path in &silent {
+        get(&mut client, path);
+        assert_eq!(answer(&mut client).0, "400", "its session is over");
+    }
+    assert_eq!(server.finish().broadcasts, 60);
+}
+
+#[test]
+fn what_waits_behind_a_poll_may_broadcast_to_those_who_are_just_being_sent_to() {
+    let server = Running::with(|_| {});
+    let (mut poller, mut sender) = (server.connect(), server.connect());
+    let (polled, sent) = (open_polling(&mut poller), open_polling(&mut sender));
+    get(&mut poller, &polled);
+    let upgrade = upgrade_request().replace("/ws", "/socket.io/?EIO=4&transport=websocket");
+    poller.write_all(upgrade.as_bytes()).unwrap();
+    poller.write_all(&frame(TEXT, b"40")).unwrap();
+    poller.write_all(&frame(TEXT, br#"42["broadcast","behind"]"#)).unwrap();
+    request(&mut sender, &sent, r#"42["broadcast","before"]"#);
+    assert_eq!(answer(&mut sender).1, "ok");
+    assert_eq!(answer(&mut poller).1, r#"42["broadcast","before"]"#);
+    assert!(read_head(&mut poller).starts_with("HTTP/1.1 101 "));
+    hear_polled(&mut sender, &sent, r#"42["broadcast","behind"]"#);
+    let mut again = server.connect();
+    hear_polled(&mut again, &polled, r#"42["broadcast","behind"]"#);
+    assert_eq!(server.finish().broadcasts, 2);
 }
 
 #[test]

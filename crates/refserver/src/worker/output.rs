@@ -147,11 +147,10 @@ impl Worker {
 
     /// Sends every member of a group its batch.
     fn deliver(&mut self, group: usize) {
-        let Delivery { room, batch, messages, members } = self.groups.begin_delivery(group);
-        if room.is_of_sessions() {
-            self.deliver_to_sessions(&batch, messages, &members);
-            return self.groups.end_delivery(group, Buffers::reuse(batch), members);
+        if self.groups.is_of_sessions(group as u32) {
+            return self.deliver_to_sessions(group);
         }
+        let Delivery { batch, messages, members } = self.groups.begin_delivery(group);
         let mut failed = Vec::new();
         for &member in &members {
             let key = member as usize;

@@ -245,24 +245,33 @@ impl Worker {
         }
     }
 
-    /// Gives each of the sessions a batch of broadcasts.
-    pub(super) fn deliver_to_sessions(&mut self, batch: &[u8], messages: u64, members: &[u32]) {
-        for &member in members {
-            let key = member as usize;
-            let held = self.sessions.get(key).held.and_then(|token| self.find(token));
-            if let Some(connection) = held {
-                let unsent_bytes = self.connections[connection].link.unsent_bytes();
-                if unsent_bytes > 0 && unsent_bytes + batch.len() > self.options.backlog_bytes_max {
-                    match self.options.slow_policy {
-                        SlowPolicy::DropMessage => self.stats.copies_skipped += messages,
-                        SlowPolicy::DropConnection => self.drop_slow(connection),
-                    }
-                    continue;
-                }
-            }
-            self.call_session(key, SessionCall::Broadcast(batch));
-            self.stats.copies += messages;
+    /// Gives each session of a group its batch. A session may end with that, and leave its rooms; and a connection whose
+    /// request is answered goes on, and may broadcast: by then, the group has to be whole again.
+    pub(super) fn deliver_to_sessions(&mut self, group: usize) {
+        let spare = std::mem::take(&mut self.buffers.batch);
+        let mut recipients = std::mem::take(&mut self.buffers.recipients);
+        let (batch, messages) = self.groups.detach_delivery(group, spare, &mut recipients);
+        // Each is still there: only its own call ends a session, and none opens meanwhile.
+        for key in recipients.drain(..) {
+            self.deliver_to_session(key as usize, &batch, messages);
         }
+        self.buffers.batch = Buffers::reuse(batch);
+        self.buffers.recipients = recipients;
+    }
+
+    fn deliver_to_session(&mut self, key: usize, batch: &[u8], messages: u64) {
+        let held = self.sessions.get(key).held.and_then(|token| self.find(token));
+        if let Some(connection) = held {
+            let unsent_bytes = self.connections[connection].link.unsent_bytes();
+            if unsent_bytes > 0 && unsent_bytes + batch.len() > self.options.backlog_bytes_max {
+                return match self.options.slow_policy {
+                    SlowPolicy::DropMessage => self.stats.copies_skipped += messages,
+                    SlowPolicy::DropConnection => self.drop_slow(connection),
+                };
+            }
+        }
+        self.call_session(key, SessionCall::Broadcast(batch));
+        self.stats.copies += messages;
     }
 
     fn find_session(&self, token: u64) -> Option<usize> {
