@@ -2,6 +2,7 @@
 
 use std::io;
 use std::iter::repeat_n;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
@@ -130,27 +131,97 @@ fn bind_shared(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     }
 }
 
-/// The first worker runs on this thread, the others on their own. When one fails, the others stop.
+/// Runs each worker on its CPU, if there are some to choose from.
 fn run_workers(workers: Vec<Worker>, cpus: &[usize], stop: &StopFlag) -> io::Result<Stats> {
     let pin = |number: usize| match cpus {
         [] => Ok(()),
         cpus => pin_current_thread(&[cpus[number % cpus.len()]]),
     };
-    let run =
-        |number: usize, worker: Worker| pin(number).and_then(|()| worker.run()).inspect_err(|_| stop.stop());
-    let mut workers = workers.into_iter().enumerate();
-    let (_, first) = workers.next().expect("a server has a thread");
+    let work = |(number, worker): (usize, Worker)| move || pin(number).and_then(|()| worker.run());
+    run_all(workers.into_iter().enumerate().map(work), stop)
+}
+
+/// The first runs on this thread, the others on their own. When one fails, the others stop; a panic goes on from here
+/// when they have.
+fn run_all<W>(works: impl IntoIterator<Item = W>, stop: &StopFlag) -> io::Result<Stats>
+where
+    W: FnOnce() -> io::Result<Stats> + Send,
+{
+    let run = |work: W| {
+        let mut alarm = Alarm { stop, is_off: false };
+        let result = work();
+        alarm.is_off = result.is_ok();
+        result
+    };
+    let mut works = works.into_iter().enumerate();
+    let (_, first) = works.next().expect("a server has a thread");
     thread::scope(|scope| {
         let mut threads = Vec::new();
-        for (number, worker) in workers {
+        for (number, work) in works {
             let builder = thread::Builder::new().name(format!("serve-{number}"));
-            threads
-                .push(builder.spawn_scoped(scope, move || run(number, worker)).inspect_err(|_| stop.stop())?);
+            threads.push(builder.spawn_scoped(scope, move || run(work)).inspect_err(|_| stop.stop())?);
         }
-        let mut stats = run(0, first)?;
+        let mut stats = run(first)?;
         for thread in threads {
-            stats.add(&thread.join().expect("a worker does not panic")?);
+            stats.add(&thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
         }
         Ok(stats)
     })
+}
+
+/// Raises the stop when it is dropped, so that a panic does, too; unless it is off.
+struct Alarm<'a> {
+    stop: &'a StopFlag,
+    is_off: bool,
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if !self.is_off {
+            self.stop.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Works until it is told to stop.
+    fn work(stop: &StopFlag) -> io::Result<Stats> {
+        let start = Instant::now();
+        while stop.level() == 0 {
+            assert!(start.elapsed() < Duration::from_secs(10), "nobody said stop");
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(Stats { connections: 1, ..Stats::default() })
+    }
+
+    /// Runs three, of which one does something else.
+    fn run_three(odd: usize, does: fn() -> io::Result<Stats>) -> (io::Result<Stats>, u32) {
+        let stop = &StopFlag::new();
+        let works = (0..3).map(|number| move || if number == odd { does() } else { work(stop) });
+        (run_all(works, stop), stop.level())
+    }
+
+    #[test]
+    fn when_one_fails_the_others_stop() {
+        for odd in 0..3 {
+            let (result, level) = run_three(odd, || Err(io::Error::other("out of order")));
+            assert_eq!(result.unwrap_err().to_string(), "out of order");
+            assert_eq!(level, 1, "in order");
+        }
+    }
+
+    #[test]
+    fn when_one_panics_the_others_stop_and_the_panic_goes_on() {
+        for odd in 0..3 {
+            let run = || run_three(odd, || panic!("out of its mind"));
+            let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a panic");
+            assert_eq!(panic.downcast_ref(), Some(&"out of its mind"));
+        }
+    }
 }
