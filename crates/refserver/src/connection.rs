@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     pub(crate) phase: Phase,
     /// There was something to read while reading was held back.
     pub(crate) unread: bool,
+    /// It is going to be read without an event.
+    pub(crate) is_unfinished: bool,
     /// When the phase has to end.
     pub(crate) deadline_ns: u64,
     /// The time of the entry in the timers that counts.
@@ -65,6 +67,7 @@ impl Connection {
             faults: None,
             phase: Phase::Fresh,
             unread: false,
+            is_unfinished: false,
             deadline_ns,
             timer_ns: NEVER_NS,
         }

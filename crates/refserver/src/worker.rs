@@ -8,6 +8,8 @@ mod input;
 mod output;
 mod sessions;
 mod stopping;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io;
@@ -79,8 +81,10 @@ pub(crate) struct Worker {
     /// The time of this turn.
     now_ns: u64,
     next_serial: u32,
-    /// Connections that had more to read than one turn allows.
+    /// Connections that are to be read without an event; each stands once in this list or the next.
     unfinished: Vec<u64>,
+    /// Those that have had the reads of this turn, and go on in the next.
+    exhausted: Vec<u64>,
     /// When to accept again, after descriptors ran out.
     accept_again_ns: Option<u64>,
     next_ping_ns: Option<u64>,
@@ -151,6 +155,7 @@ impl Worker {
             now_ns,
             next_serial: 0,
             unfinished: Vec::new(),
+            exhausted: Vec::new(),
             accept_again_ns: None,
             stop_at_ns: None,
             buffers: Buffers {
@@ -173,22 +178,29 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         while !self.has_stopped() {
             self.poller.wait(&mut events, self.timeout_ns())?;
-            self.stall();
-            self.now_ns = monotonic_ns();
-            for event in events.iter() {
-                self.handle_event(event)?;
-            }
-            for token in std::mem::take(&mut self.unfinished) {
-                self.read(token, true);
-            }
-            self.handle_timers()?;
-            self.serve_sessions();
-            self.exchange_broadcasts();
-            self.ping_members();
-            self.work_faults();
+            self.turn(&events)?;
         }
         self.count_faults();
         Ok(self.stats)
+    }
+
+    /// One turn: handles what happened, and what comes of it.
+    fn turn(&mut self, events: &Events) -> io::Result<()> {
+        self.stall();
+        self.now_ns = monotonic_ns();
+        for event in events.iter() {
+            self.handle_event(event)?;
+        }
+        for token in std::mem::take(&mut self.unfinished) {
+            self.read_unfinished(token);
+        }
+        self.unfinished.append(&mut self.exhausted);
+        self.handle_timers()?;
+        self.serve_sessions();
+        self.exchange_broadcasts();
+        self.ping_members();
+        self.work_faults();
+        Ok(())
     }
 
     /// How long a wait may last.

@@ -76,7 +76,9 @@ impl Worker {
             self.play(trick);
         }
         while let Some(token) = self.line().poll_unread(now_ns) {
-            self.unfinished.push(token);
+            if let Some(key) = self.find(token) {
+                self.read_later(key);
+            }
         }
         while let Some(socket) = self.line().poll_accepted(now_ns) {
             self.open(socket);

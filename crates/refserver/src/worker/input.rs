@@ -12,7 +12,7 @@ use super::{Buffers, READ_BYTES, Worker};
 use crate::connection::{NEVER_NS, Phase};
 
 /// Reads of one connection per turn: a flood waits for the others.
-const READS_PER_TURN: usize = 8;
+pub(super) const READS_PER_TURN: usize = 8;
 
 /// What one call of a session had to say, besides its output.
 #[derive(Default)]
@@ -96,13 +96,30 @@ impl Worker {
         if event.writable && self.connections[key].link.unsent_bytes() > 0 {
             self.flush(key);
         }
-        if event.readable {
+        // Who is to be read anyway is not read twice: a flood would have ever more reads in a turn.
+        if event.readable && self.connections.get(key).is_some_and(|connection| !connection.is_unfinished) {
             self.read(event.token, event.closed);
         }
     }
 
+    /// Has a connection read without an event: in this turn yet, or else in the next.
+    pub(super) fn read_later(&mut self, key: usize) {
+        let token = self.token_of(key);
+        if !std::mem::replace(&mut self.connections[key].is_unfinished, true) {
+            self.unfinished.push(token);
+        }
+    }
+
+    /// An entry of the unfinished connections has its turn.
+    pub(super) fn read_unfinished(&mut self, token: u64) {
+        if let Some(key) = self.find(token) {
+            self.connections[key].is_unfinished = false;
+            self.read(token, true);
+        }
+    }
+
     /// Reads until the socket is empty: a short read says so, unless the peer has closed behind it.
-    pub(super) fn read(&mut self, token: u64, closed: bool) {
+    fn read(&mut self, token: u64, closed: bool) {
         for _ in 0..READS_PER_TURN {
             let Some(key) = self.find(token) else { return };
             if self.is_deaf(key, token) {
@@ -126,7 +143,10 @@ impl Worker {
                 Err(error) => return self.fail(key, ErrorKind::of(&error)),
             }
         }
-        self.unfinished.push(token);
+        let Some(key) = self.find(token) else { return };
+        if !std::mem::replace(&mut self.connections[key].is_unfinished, true) {
+            self.exhausted.push(token);
+        }
     }
 
     /// `count` bytes are in the input buffer.

@@ -87,7 +87,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         if connection.unread && !connection.is_held_back() {
             connection.unread = false;
-            self.unfinished.push(token);
+            self.read_later(key);
         }
     }
 
@@ -224,7 +224,6 @@ impl Worker {
         if connection.link.socket.shutdown_write().is_err() {
             return self.close(key);
         }
-        let token = self.token_of(key);
-        self.unfinished.push(token);
+        self.read_later(key);
     }
 }

@@ -106,6 +106,8 @@ impl Worker {
         let Arrival { mut connection, request } = arrival;
         connection.serial = self.new_serial();
         connection.timer_ns = NEVER_NS;
+        // The list that it may be in is the other worker's; what there is to read is an event here.
+        connection.is_unfinished = false;
         let interest = match connection.link.unsent_bytes() {
             0 => Interest::ReadEdge,
             _ => Interest::ReadWriteEdge,
