@@ -166,13 +166,14 @@ impl Books<'_> {
     }
 
     fn answered(&mut self, intended_ns: u64, sent_ns: u64) {
-        self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
         self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
         self.ledger.meter.last_arrival_ns = self.now_ns;
-        if let Some(pace) = self.ledger.step.pace.as_mut().filter(|pace| pace.awaits())
-            && self.record.awaiting.remove(intended_ns)
-        {
+        if let Some(pace) = self.ledger.step.pace.as_mut().filter(|pace| pace.awaits()) {
+            if !self.record.awaiting.remove(intended_ns) {
+                return; // given up before, and in the figures since
+            }
             pace.handle_answer(self.client);
         }
+        self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
     }
 }

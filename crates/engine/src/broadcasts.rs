@@ -58,7 +58,7 @@ pub(crate) struct Broadcasts {
     spare: Vec<Vec<u64>>,
 }
 
-/// No run broadcasts more in one step: bounds what a hostile number can allocate.
+/// A worker sends no more in one step: so many have numbers of their own, and a hostile number can allocate no more.
 pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {

@@ -40,6 +40,8 @@ pub(crate) struct Open {
     next_ns: u64,
     /// Whose turn it is, where those who are absent are passed over.
     turn: Option<usize>,
+    /// Clients may be gone for a while: then a message's number does not tell its turn.
+    has_absences: bool,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,7 @@ pub(crate) struct Closed {
     idle: Vec<u32>,
     /// The same, of those that were not usable when their turn came.
     absent: Vec<u32>,
+    slots: u32,
     free_slots: u32,
     remaining: u64,
     start_ns: u64,
@@ -70,11 +73,17 @@ impl Pace {
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
-                let stay: Vec<u32> = clients.into_iter().filter(|&client| !storm.drops(client)).collect();
+                let stay: Vec<u32> =
+                    clients.into_iter().filter(|&client| !storm.drops(segment.number(client))).collect();
                 if stay.is_empty() {
                     return Self::Hold(start_ns + duration_ns);
                 }
-                Self::open(Schedule::constant(storm.rate_per_s), duration_ns, segment, start_ns, stay)
+                let schedule = Schedule::constant(storm.rate_per_s);
+                let mut pace = Self::open(schedule, duration_ns, segment, start_ns, stay);
+                if let Self::Open(open) = &mut pace {
+                    open.has_absences = true;
+                }
+                pace
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
@@ -90,6 +99,7 @@ impl Pace {
                     rng,
                     idle,
                     absent: Vec::new(),
+                    slots,
                     free_slots: slots,
                     remaining,
                     start_ns,
@@ -109,13 +119,23 @@ impl Pace {
         let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
         let next_ns = start_ns.saturating_add(pacer.due_ns(0));
-        Self::Open(Open { pacer, start_ns, clients, sent: 0, total, next_ns, turn: None })
+        Self::Open(Open {
+            pacer,
+            start_ns,
+            clients,
+            sent: 0,
+            total,
+            next_ns,
+            turn: None,
+            has_absences: false,
+        })
     }
 
     /// From now on an open loop passes over clients that are not usable, too: others are there in their place.
     pub(crate) fn pass_over_absent(&mut self) {
         if let Self::Open(open) = self {
             open.turn = Some(0);
+            open.has_absences = true;
         }
     }
 
@@ -150,7 +170,7 @@ impl Pace {
     /// depends on what happens: then what is under way has to be kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
         let Self::Open(open) = self else { return None };
-        if open.turn.is_some() {
+        if open.has_absences {
             return None;
         }
         let k = u64::from(number) * open.clients.len() as u64 + place as u64;
@@ -160,10 +180,15 @@ impl Pace {
     /// Whether the messages under way have to be kept, client by client.
     pub(crate) fn awaits(&self) -> bool {
         match self {
-            Self::Open(open) => open.turn.is_some(),
+            Self::Open(open) => open.has_absences,
             Self::Closed(_) => true,
             Self::Hold(_) => false,
         }
+    }
+
+    /// Whether there is more to send, no answer to wait for, and nobody left to send it.
+    pub(crate) fn is_stranded(&self) -> bool {
+        matches!(self, Self::Closed(closed) if closed.idle.is_empty() && closed.free_slots == closed.slots)
     }
 
     /// Whether answers decide what is sent.
@@ -319,5 +344,25 @@ mod tests {
         let without_8 = |client| client != 8;
         assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
         assert_eq!(pace.poll(0, without_8), Next::Wait);
+        assert!(!pace.is_stranded(), "an answer may come");
+        pace.handle_answer(7);
+        assert_eq!(pace.poll(0, |_| false), Next::Wait);
+        assert!(pace.is_stranded(), "both are gone");
+    }
+
+    #[test]
+    fn in_a_storm_turns_are_no_numbers() {
+        let storm = load::Storm { rate_per_s: 10.0, lead_ns: 0, duration_ns: 1, share: 0.0, window_ns: None };
+        let pace = Pace::new(&order(Load::Storm(storm)), ALONE, 0, vec![7, 8], 0);
+        assert!(pace.awaits() && pace.due_ns(0, 0).is_none());
+    }
+
+    #[test]
+    fn a_storm_picks_by_the_number_in_the_run() {
+        let storm =
+            load::Storm { rate_per_s: 1e9, lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
+        let second = Segment { worker: 1, workers: 2 };
+        let pace = Pace::new(&order(Load::Storm(storm)), second, 5, vec![0, 1, 2], 0);
+        assert!(matches!(pace, Pace::Hold(_)), "the odd ones drop, and all of this worker's are odd");
     }
 }

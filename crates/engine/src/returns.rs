@@ -59,6 +59,16 @@ impl Returns {
         self.due.push(Reverse((now_ns + wait_ns, client)));
     }
 
+    /// Whether `client` is to come back.
+    pub(crate) fn expects(&self, client: u32) -> bool {
+        self.tries.contains_key(&client)
+    }
+
+    /// Whether somebody is to come back who has not failed to yet.
+    pub(crate) fn has_hope(&self) -> bool {
+        self.tries.values().any(|&tries| tries == 0)
+    }
+
     /// `client` is back.
     pub(crate) fn handle_back(&mut self, client: u32) {
         self.tries.remove(&client);
@@ -106,12 +116,15 @@ mod tests {
         assert_eq!(returns.poll_client(9_999_999), None);
         assert_eq!(returns.poll_client(10_000_000), Some(7));
         returns.handle_begun(7, 2, 10_000_000);
+        assert!(returns.expects(7) && returns.has_hope() && !returns.expects(8));
         assert_eq!(returns.poll_timeout(), Some(10_001_000));
         assert_eq!(returns.poll_expired(10_001_000), Some((7, 2)));
         returns.handle_failure(7, 10_001_000);
+        assert!(returns.expects(7) && !returns.has_hope());
         assert_eq!(returns.poll_timeout(), Some(60_001_000), "50 ms later");
         assert_eq!(returns.poll_client(60_001_000), Some(7));
         returns.handle_back(7);
+        assert!(!returns.expects(7));
         returns.handle_failure(7, 60_001_000);
         assert_eq!(returns.poll_timeout(), None, "who is back needs no further try");
     }

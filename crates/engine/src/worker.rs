@@ -19,6 +19,7 @@ use crate::events::{Entry, Kind};
 use crate::ledger::{Ledger, State, Step};
 use crate::messages::{Command, Report};
 use crate::meter::Meter;
+use crate::pace::Pace;
 use crate::recorder::Recorder;
 use crate::shared::{Shared, Token};
 
@@ -205,10 +206,19 @@ impl Worker {
         }
         match outcome {
             Ok(false) => {}
-            Ok(true) => self.unfinished.push(event),
+            Ok(true) => self.leave_unfinished(event),
             Err(cause) => self.lose(index, cause, now_ns),
         }
         self.pump(now_ns);
+    }
+
+    /// There is more to read, and it is somebody else's turn. A socket has one place in the queue, whatever it is that
+    /// epoll says of it meanwhile.
+    fn leave_unfinished(&mut self, event: Event) {
+        match self.unfinished.iter_mut().find(|other| other.token == event.token) {
+            Some(other) => other.closed |= event.closed,
+            None => self.unfinished.push(event),
+        }
     }
 
     /// Takes a client out whose connection is broken or over.
@@ -238,9 +248,7 @@ impl Worker {
         self.ledger.meter.note_detailed(Entry::new(Kind::Close, now_ns, index), kind);
         self.ledger.meter.error(kind, index, now_ns, || cause.to_string());
         self.ledger.handle_unusable(&client.record, now_ns);
-        if let Some(pace) = &mut self.ledger.step.pace {
-            awaited.iter().for_each(|_| pace.handle_answer(index));
-        }
+        awaited.iter().for_each(|since_ns| self.give_up(index, since_ns, now_ns));
         self.handle_storm_loss(index, now_ns);
     }
 
@@ -283,19 +291,28 @@ impl Worker {
         }
     }
 
-    /// Frees the slots of messages that were given up: a closed loop would otherwise stop at the first message
-    /// that a server loses. Such a message counts as at least this late; its answer may still come.
+    /// Gives up messages that have been under way for too long: a closed loop would otherwise stop at the first that a
+    /// server loses.
     fn release_overdue(&mut self, now_ns: u64) {
-        let Some(pace) = self.ledger.step.pace.as_mut().filter(|pace| pace.is_closed()) else { return };
+        if !self.ledger.step.pace.as_ref().is_some_and(Pace::is_closed) {
+            return;
+        }
         let overdue_ns = now_ns.saturating_sub(self.plan.draining.timeout_ns);
-        for (index, client) in self.clients.iter_mut().enumerate() {
-            while let Some(since_ns) = client.record.awaiting.give_up(overdue_ns) {
-                self.ledger.meter.figures.rtt.record_ns(now_ns - since_ns);
-                let given_up = Entry::new(Kind::Timeout, now_ns, index as u32).latency(now_ns - since_ns);
-                self.ledger.meter.note_detailed(given_up, "message");
-                pace.handle_answer(index as u32);
+        for index in 0..self.clients.len() {
+            while let Some(since_ns) = self.clients[index].record.awaiting.give_up(overdue_ns) {
+                self.give_up(index as u32, since_ns, now_ns);
             }
         }
+    }
+
+    /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
+    /// still come.
+    fn give_up(&mut self, index: u32, since_ns: u64, now_ns: u64) {
+        let late_ns = now_ns.saturating_sub(since_ns);
+        self.ledger.meter.figures.rtt.record_ns(late_ns);
+        let given_up = Entry::new(Kind::Timeout, now_ns, index).latency(late_ns);
+        self.ledger.meter.note_detailed(given_up, "message");
+        self.ledger.step.pace.iter_mut().for_each(|pace| pace.handle_answer(index));
     }
 
     fn start_finishing(&mut self, now_ns: u64) {

@@ -11,8 +11,9 @@ pub struct Slow {
     pub bytes_per_s: u64,
 }
 
-/// A slow client reads so many times a second.
+/// A slow client reads so many times a second, and more often where it would read more than this at once.
 const SIPS_PER_S: u64 = 10;
+const SIP_BYTES_MAX: u64 = 64 << 10;
 
 impl Slow {
     /// Whether a client, by its number in the run, is slow: evenly spread.
@@ -22,7 +23,7 @@ impl Slow {
 
     /// What a slow client reads at once, and how long it waits after that (ns).
     pub fn sip(&self) -> (usize, u64) {
-        let bytes = (self.bytes_per_s / SIPS_PER_S).max(1);
+        let bytes = (self.bytes_per_s / SIPS_PER_S).clamp(1, SIP_BYTES_MAX);
         (bytes as usize, bytes * 1_000_000_000 / self.bytes_per_s.max(1))
     }
 }
@@ -55,5 +56,7 @@ mod tests {
     fn sips_add_up_to_the_rate() {
         assert_eq!(Slow { share: 0.1, bytes_per_s: 1_000 }.sip(), (100, 100_000_000));
         assert_eq!(Slow { share: 0.1, bytes_per_s: 2 }.sip(), (1, 500_000_000));
+        assert_eq!(Slow { share: 0.1, bytes_per_s: 64 << 20 }.sip(), (64 << 10, 1_000_000_000 / 1024));
+        assert_eq!(Slow { share: 0.1, bytes_per_s: u64::MAX }.sip(), (64 << 10, 0));
     }
 }

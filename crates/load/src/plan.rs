@@ -250,7 +250,7 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Whether a client, by its number within its worker, drops its connection: evenly spread.
+    /// Whether a client, by its number in the run, drops its connection: evenly spread.
     pub fn drops(&self, client: u32) -> bool {
         is_picked(self.share, client)
     }

@@ -76,9 +76,12 @@ impl Worker {
         }
     }
 
-    /// The connection of a client that said goodbye has ended: another comes in its place.
+    /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one too many
+    /// for the step.
     pub(crate) fn handle_parted(&mut self, index: u32, now_ns: u64) {
-        if let (Some(_), Some(returns)) = (&self.ledger.step.churn, &mut self.ledger.step.returns) {
+        if let (Some(_), Some(returns)) = (&self.ledger.step.churn, &mut self.ledger.step.returns)
+            && returns.expects(index)
+        {
             returns.handle_departure(index, now_ns);
         }
     }

@@ -4,9 +4,11 @@ use load::Load;
 use net::{clock, reserve};
 
 use super::{DELTA_INTERVAL_NS, Phase, Worker};
+use crate::broadcasts::BROADCASTS_PER_WORKER_MAX;
 use crate::ledger::State;
 use crate::messages::Report;
 use crate::pace::{Next, Pace};
+use crate::returns::Returns;
 
 impl Worker {
     /// The load begins at this moment.
@@ -46,8 +48,24 @@ impl Worker {
             let is_usable = |client: u32| clients[client as usize].record.state == State::Usable;
             match pace.poll(now_ns, is_usable) {
                 Next::Send { .. } if reserve::is_given_up() => return,
+                Next::Send { client, .. }
+                    if self.ledger.step.sent.len() == BROADCASTS_PER_WORKER_MAX as usize =>
+                {
+                    self.ledger.meter.error("step_full", client, now_ns, || {
+                        format!(
+                            "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step"
+                        )
+                    });
+                    return self.start_draining(now_ns);
+                }
                 Next::Send { client, intended_ns } => self.send(client, intended_ns, now_ns),
                 Next::At(at_ns) => return self.next_send_ns = Some(at_ns),
+                // Everybody is gone, and nobody is expected back.
+                Next::Wait
+                    if pace.is_stranded() && !self.ledger.step.returns.iter().any(Returns::has_hope) =>
+                {
+                    return self.start_draining(now_ns);
+                }
                 Next::Wait => return,
                 Next::Over => return self.start_draining(now_ns),
             }

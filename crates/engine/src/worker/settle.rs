@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::events::{Entry, Kind};
 use crate::ledger::State;
 use crate::messages::{Report, SentBroadcast, Settled};
+use crate::pace::Pace;
 
 impl Worker {
     /// Closes the books of the step.
@@ -36,7 +37,9 @@ impl Worker {
     /// A message without an answer counts as late as it is by now: it never drops out of the distribution.
     fn charge_unanswered(&mut self, now_ns: u64) -> u64 {
         let (step, meter) = (&self.ledger.step, &mut self.ledger.meter);
-        let segment = self.segment;
+        let (segment, clients) = (self.segment, &mut self.clients);
+        // What is awaited no more was charged when it was given up.
+        let awaits = step.pace.as_ref().is_some_and(Pace::awaits);
         let mut unanswered = 0;
         let mut charge = |index: u32, number: u32, since_ns: u64| {
             unanswered += 1;
@@ -48,11 +51,12 @@ impl Worker {
             }
         };
         for (number, sent) in (0..).zip(&step.sent).filter(|(_, sent)| !sent.acknowledged) {
-            charge(sent.client, number, sent.times.intended_ns);
+            let due_ns = sent.times.intended_ns;
+            let is_charged = awaits && !clients[sent.client as usize].record.awaiting.remove(due_ns);
+            charge(sent.client, number, if is_charged { 0 } else { due_ns });
         }
         for (place, &index) in step.senders.iter().enumerate() {
-            let record = &self.clients[index as usize].record;
-            // What is awaited no more was charged when it was given up.
+            let record = &clients[index as usize].record;
             let mut awaited = record.awaiting.iter();
             for number in record.echoes.missing() {
                 let due_ns = step.pace.as_ref().and_then(|pace| pace.due_ns(place, number));

@@ -51,7 +51,7 @@ impl Worker {
         let Some(returns) = &mut self.ledger.step.returns else { return };
         for (index, client) in self.clients.iter_mut().enumerate() {
             let index = index as u32;
-            if client.record.state == State::Usable && storm.drops(index) {
+            if client.record.state == State::Usable && storm.drops(self.segment.number(index)) {
                 client.vacate();
                 self.ledger.meter.note(|| Entry::new(Kind::Close, now_ns, index));
                 client.record.lost_ns = now_ns;

@@ -1,0 +1,94 @@
+//! What becomes of messages and clients that are lost, against the reference server: each is counted, and once.
+
+mod support;
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::process::Process;
+use support::throng::{Server, finish, run, sum_of, throng};
+
+/// A run of a few seconds, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// The results of a run whose words are these, with the server's address behind the verb.
+fn results(server: &Server, words: &str) -> Value {
+    let (verb, flags) = words.split_once(' ').unwrap();
+    let mut command = throng([verb, &server.url(), "--format", "json", "--quiet"]);
+    let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{words}: {outcome}");
+    outcome.json()
+}
+
+#[test]
+fn every_message_sent_is_in_the_distribution_once() {
+    for (fault, words) in [
+        // Connections break with messages under way.
+        ("kill=all@50", "echo -c 5 -d 2s --clients 10 --threads 1"),
+        ("kill=all@50", "echo --rate 500 --churn 10%/s -d 2s --clients 10 --threads 1"),
+        // Messages are given up, and their answers come all the same, or never.
+        ("delay=900ms@1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
+        ("drop=1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
+        ("mute=3@20", "broadcast -c 5 -d 2s --clients 10 --drain-timeout 300ms --dialect json"),
+    ] {
+        let server = Server::start(&["--fault", fault]);
+        let results = results(&server, words);
+        let sent = sum_of(&results, "sent");
+        assert!(sent > 0 && sum_of(&results, "received") > 0, "{fault} {words}: {results:#}");
+        assert_eq!(results["steps"][0]["rtt"]["count"], sent, "{fault} {words}: {results:#}");
+    }
+}
+
+#[test]
+fn a_closed_loop_without_clients_ends() {
+    let server = Server::start(&[]);
+    let mut command = throng(["echo", &server.url(), "--format", "json", "--quiet"]);
+    command.args(["--clients", "20", "-c", "10", "-s", "1000000000", "--drain-timeout", "1s"]);
+    let run = Process::start(&mut command);
+    thread::sleep(Duration::from_secs(2));
+    drop(server);
+    let outcome = finish(run, RUN_MAX);
+    let results = outcome.json();
+    assert_eq!((sum_of(&results, "connected"), sum_of(&results, "disconnects")), (20, 20), "{outcome}");
+    assert_eq!(results["steps"][0]["rtt"]["count"], sum_of(&results, "sent"), "{outcome}");
+}
+
+#[test]
+fn who_is_not_in_a_step_does_not_come_back_by_its_churn() {
+    let server = Server::start(&[]);
+    let results = results(
+        &server,
+        "echo --search --initial-clients 1000 --max-clients 1000 --limit-rtt 1us --churn 5%/s -c 4 -d 1s --threads 1",
+    );
+    let steps = results["steps"].as_array().unwrap();
+    assert!(steps.len() > 2, "{results:#}");
+    for step in &steps[1..] {
+        let of = |name: &str| step["counts"][name].as_u64().unwrap_or(0);
+        assert!(of("connects") <= of("left"), "only who left has another in its place: {step:#}");
+    }
+}
+
+#[test]
+fn a_storm_takes_its_share_however_the_clients_are_spread() {
+    let server = Server::start(&[]);
+    for threads in ["1", "3", "4"] {
+        let words = format!("storm --clients 16 --share 25% --duration 2s --lead 300ms --threads {threads}");
+        let results = results(&server, &words);
+        assert_eq!(results["steps"][0]["recovery"]["count"], 4, "{threads} threads: {results:#}");
+        assert_eq!(sum_of(&results, "connected"), 20, "{threads} threads: {results:#}");
+    }
+}
+
+#[test]
+fn slow_readers_may_be_quick() {
+    let server = Server::start(&[]);
+    let results = results(
+        &server,
+        "broadcast --clients 10 --slow 50%:10MiB/s --rate 300 --duration 1s --payload 4000 --threads 1",
+    );
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("slow"), of("received"), of("missing")), (5, 5 * 300, 0), "{results:#}");
+    assert!(of("slow_received") > 300, "{results:#}");
+}
