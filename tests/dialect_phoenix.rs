@@ -47,9 +47,9 @@ fn either_serializer_and_binary_pushes_against_our_server() {
 fn refusals_are_told_apart() {
     let server = Server::start(&["--origin", "http://good.example"]);
     let url = format!("ws://{}/socket/websocket", server.address);
-    for (url, options, error) in [
-        (url.clone(), &["--topic", "nope:1"][..], "rejected_subscription"),
-        (url.clone(), &["--origin", "http://evil.example"], "http_status"),
+    for (url, options, error, said) in [
+        (url.clone(), &["--topic", "nope:1"][..], "rejected_subscription", "unmatched topic"),
+        (url.clone(), &["--origin", "http://evil.example"], "http_status", "403"),
     ] {
         let outcome = run(
             throng(["echo", &url, "--clients", "3", "--dialect", "phoenix", "--format", "json"])
@@ -57,6 +57,7 @@ fn refusals_are_told_apart() {
             Duration::from_secs(30),
         );
         outcome.assert_no_server(error, 3);
+        assert!(outcome.stderr.contains(said), "{outcome}");
     }
     for (options, flag) in [
         (&["--vsn", "9.9.9"][..], "--vsn"),

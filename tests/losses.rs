@@ -82,6 +82,16 @@ fn a_storm_takes_its_share_however_the_clients_are_spread() {
 }
 
 #[test]
+fn a_server_of_another_dialect_is_quoted() {
+    let server = Server::start(&[]);
+    let cable = format!("ws://{}/cable", server.address);
+    let mut command = throng(["echo", &cable, "--format", "json", "--quiet", "--drain-timeout", "300ms"]);
+    let outcome = run(command.args(["--clients", "2", "--duration", "300ms"]), RUN_MAX);
+    let error = &outcome.json()["steps"][0]["counts"]["errors"]["unrecognised"];
+    assert!(error["example"].as_str().unwrap().contains(r#"{"type":"welcome"}"#), "{outcome}");
+}
+
+#[test]
 fn slow_readers_may_be_quick() {
     let server = Server::start(&[]);
     let results = results(

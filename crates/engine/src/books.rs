@@ -17,6 +17,8 @@ pub(crate) struct Books<'a> {
     pub(crate) workload: Workload,
     pub(crate) has_ack: bool,
     pub(crate) client: u32,
+    /// The bytes that the event comes of.
+    pub(crate) heard: &'a [u8],
     pub(crate) record: &'a mut Record,
     pub(crate) ledger: &'a mut Ledger,
     /// Set when the event ends the connection.
@@ -43,8 +45,9 @@ impl Books<'_> {
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
             }
             Event::Foreign { bytes } => {
+                self.ledger.meter.hear("unrecognised", self.heard);
                 self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
-                    format!("a message of {bytes} bytes that was never sent")
+                    format!("the server said what throng never did, in {bytes} bytes")
                 })
             }
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
@@ -55,7 +58,10 @@ impl Books<'_> {
                 self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
             }
             // A server that says why it closes says so before.
-            Event::Rejected(rejection) => _ = self.end.get_or_insert(Cause::Rejected(rejection)),
+            Event::Rejected(rejection) => {
+                self.ledger.meter.hear(rejection.name(), self.heard);
+                self.end.get_or_insert(Cause::Rejected(rejection));
+            }
             Event::Closed { code } => _ = self.end.get_or_insert(Cause::Closed(code)),
         }
     }

@@ -46,7 +46,7 @@ impl fmt::Display for Cause {
             Self::Net(kind) => with_remedy(f, &kind, kind.remedy()),
             Self::Tls(error) => with_remedy(f, &error, error.remedy()),
             Self::Wire(failure) => write!(f, "{failure}"),
-            Self::Rejected(rejection) => write!(f, "the server refused: {}", rejection.name()),
+            Self::Rejected(rejection) => write!(f, "{rejection}"),
             Self::Closed(code) => write!(f, "the server closed the session with code {code}"),
             Self::ConnectTimeout => f.write_str("not usable within the connect timeout"),
             Self::Unread => f.write_str("the server does not read what it is sent"),

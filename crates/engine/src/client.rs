@@ -202,6 +202,11 @@ impl Client {
     ) -> Result<(), Cause> {
         let Shared { wire, tls, read, plain, output, segment, workload, now_ns, .. } = shared;
         let mut end = None;
+        let bytes = match input {
+            Input::Bytes(_) if tls.is_some() => plain.as_slice(),
+            Input::Bytes(received) => &read[..received],
+            Input::End | Input::Wake => &[],
+        };
         let mut books = Books {
             now_ns: *now_ns,
             worker: segment.worker,
@@ -209,16 +214,14 @@ impl Client {
             workload: *workload,
             has_ack: wire.has_ack(),
             client: token.client,
+            heard: bytes,
             record: &mut self.record,
             ledger,
             end: &mut end,
         };
         let on = &mut |event| books.handle(event);
         let outcome = match input {
-            Input::Bytes(received) => {
-                let bytes = if tls.is_some() { plain.as_slice() } else { &read[..received] };
-                self.session.handle_input(wire, *now_ns, token.stream, bytes, output, on)
-            }
+            Input::Bytes(_) => self.session.handle_input(wire, *now_ns, token.stream, bytes, output, on),
             Input::End => self.session.handle_eof(wire, *now_ns, token.stream, output, on),
             Input::Wake => self.session.handle_timeout(wire, *now_ns, output, on),
         };

@@ -11,6 +11,7 @@ mod cause;
 mod client;
 mod echoes;
 pub mod events;
+mod excerpt;
 mod ledger;
 mod link;
 mod messages;

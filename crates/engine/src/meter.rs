@@ -5,6 +5,7 @@ use net::{clock, proc};
 use stats::{Counts, Errors};
 
 use crate::events::{Entry, Kind};
+use crate::excerpt::excerpt;
 use crate::messages::{Delta, Figures, Usage};
 use crate::recorder::Recorder;
 
@@ -21,6 +22,8 @@ pub(crate) struct Meter {
     pub(crate) acks: u64,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
+    /// What the server said that is to be told with the next error.
+    heard: String,
     /// Present where every event is to be noted.
     pub(crate) recorder: Option<Box<Recorder>>,
     thread: proc::ThreadUsage,
@@ -40,6 +43,7 @@ impl Meter {
             received_bytes: 0,
             acks: 0,
             last_arrival_ns: 0,
+            heard: String::new(),
             recorder: None,
             thread: proc::thread_usage(),
             since_ns: clock::monotonic_ns(),
@@ -85,8 +89,20 @@ impl Meter {
         example: impl FnOnce() -> String,
     ) {
         self.note_detailed(Entry::new(Kind::Error, now_ns, client), kind);
-        let example = if self.errors.get(kind).is_none() { example() } else { String::new() };
+        let heard = std::mem::take(&mut self.heard);
+        let example = match self.errors.get(kind) {
+            Some(_) => String::new(),
+            None if heard.is_empty() => example(),
+            None => format!("{}: {heard}", example()),
+        };
         self.errors.add(kind, now_ns.saturating_sub(self.epoch_ns), &example);
+    }
+
+    /// Keeps what the server said for the example of the error that follows, if it is the first of its kind.
+    pub(crate) fn hear(&mut self, kind: &str, bytes: &[u8]) {
+        if self.errors.get(kind).is_none() {
+            self.heard = excerpt(bytes);
+        }
     }
 
     /// Everything since the last time.

@@ -1,0 +1,55 @@
+//! What a server said, as far as a person can read it: for the example of an error.
+
+/// The most characters shown.
+const CHARS_MAX: usize = 120;
+
+/// The text in bytes as they came: the payloads of unmasked text frames one after the other (RFC 6455 §5.2), or whatever
+/// else it is. Empty if nothing of it can be read.
+pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
+    // What came right behind the head of an upgrade.
+    if let Some(head) =
+        bytes.windows(4).position(|four| four == b"\r\n\r\n").filter(|_| bytes.starts_with(b"HTTP/1.1 101 "))
+    {
+        bytes = &bytes[head + 4..];
+    }
+    let mut said = Vec::new();
+    while let Some((payload, rest)) = text_frame(bytes) {
+        said.push(String::from_utf8_lossy(payload));
+        bytes = rest;
+    }
+    if said.is_empty() {
+        said.push(String::from_utf8_lossy(bytes));
+    }
+    let is_readable = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
+    said.join(" ").chars().filter(is_readable).take(CHARS_MAX).collect()
+}
+
+/// The payload of a text frame, as far as it is there, and what follows.
+fn text_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&[0x81, short], rest) = bytes.split_first_chunk()? else { return None };
+    let (length, rest) = match short {
+        ..126 => (u64::from(short), rest),
+        126 => rest.split_first_chunk().map(|(length, rest)| (u16::from_be_bytes(*length).into(), rest))?,
+        127 => rest.split_first_chunk().map(|(length, rest)| (u64::from_be_bytes(*length), rest))?,
+        _ => return None,
+    };
+    let length = usize::try_from(length).unwrap_or(usize::MAX).min(rest.len());
+    Some(rest.split_at(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_taken_apart_and_the_rest_is_shown_as_it_is() {
+        let frames = b"\x81\x12{\"type\":\"welcome\"}\x81\x02{}\x81\x7e\x01\x00cut";
+        assert_eq!(excerpt(frames), r#"{"type":"welcome"} {} cut"#);
+        assert_eq!(excerpt(b"HTTP/1.1 200 OK\r\n"), "HTTP/1.1 200 OK");
+        assert_eq!(excerpt(b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x02hi"), "hi");
+        assert_eq!(excerpt(b"\x82\x02\x00\x01"), "");
+        assert_eq!(excerpt(&[b'a'; 500]).len(), CHARS_MAX);
+        assert_eq!(excerpt(b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xffx"), "x");
+        assert_eq!(excerpt(b"\x81\x7e\x01"), "~");
+    }
+}
