@@ -92,6 +92,16 @@ fn a_server_of_another_dialect_is_quoted() {
 }
 
 #[test]
+fn who_waits_in_vain_says_for_what() {
+    let server = Server::start(&[]);
+    let cable = format!("ws://{}/cable", server.address);
+    let mut command = throng(["echo", &cable, "--dialect", "actioncable", "--channel", "NoSuchChannel"]);
+    let outcome = run(command.args(["--clients", "1", "--connect-timeout", "500ms", "--quiet"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains("has not answered what the dialect opens with"), "{outcome}");
+}
+
+#[test]
 fn slow_readers_may_be_quick() {
     let server = Server::start(&[]);
     let results = results(

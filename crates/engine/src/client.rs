@@ -326,8 +326,23 @@ impl Client {
             }
             _ => meter.counts.connect_failures += 1,
         }
-        meter.error(cause.kind(), index, now_ns, || cause.to_string());
+        meter.error(cause.kind(), index, now_ns, || match cause {
+            Cause::ConnectTimeout => format!("{cause}: {}", self.waits_for()),
+            _ => cause.to_string(),
+        });
         self.vacate();
+    }
+
+    /// What has not come yet of what it takes to be usable.
+    fn waits_for(&self) -> &'static str {
+        match self.record.state {
+            State::Connecting => "TCP is not connected",
+            _ if !self.session.is_open() => "the handshake has no answer",
+            _ => {
+                "the server accepted the connection, but has not answered what the dialect opens with; \
+                 is the channel, topic or namespace right?"
+            }
+        }
     }
 
     /// Drops the connection.

@@ -231,6 +231,11 @@ impl Client {
         }
     }
 
+    /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the dialect's.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_) | State::Requesting(_))
+    }
+
     /// Whether messages may be sent.
     pub fn is_usable(&self) -> bool {
         match &self.state {
