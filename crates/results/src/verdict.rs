@@ -1,6 +1,7 @@
 //! Who held a step back: the server, the generator, the machine, the network, or nobody.
 //!
-//! Rules (METHODOLOGY "Verdict"), the first that holds decides:
+//! Rules (METHODOLOGY "Verdict"), the first that holds decides, but for a server that lost most of its clients to a
+//! generator with time to spare: what else is seen then comes of that.
 //! 1. machine: one host for both, its CPUs all but idle, and the server using its part of them;
 //! 2. generator: a worker's CPU at its limit, loop lag or send lag that shows in the rtt, or messages not sent in
 //!    time while the server was idle;
@@ -54,7 +55,8 @@ pub const GROWTH_MIN: f64 = 1.5;
 /// Judges a step by what was used during it; `previous` is the step before it: only a lighter
 /// one says anything.
 pub fn judge(step: &Step, previous: Option<&Step>) -> Finding {
-    let rules: [(Bottleneck, Option<String>); 4] = [
+    let rules: [(Bottleneck, Option<String>); 5] = [
+        (Bottleneck::Server, lost(step)),
         (Bottleneck::Machine, machine(step)),
         (Bottleneck::Generator, generator(step)),
         (Bottleneck::Server, server(step, previous)),
@@ -63,6 +65,16 @@ pub fn judge(step: &Step, previous: Option<&Step>) -> Finding {
     let found =
         rules.into_iter().find_map(|(bottleneck, reason)| Some(Finding { bottleneck, reason: reason? }));
     found.unwrap_or_else(|| Finding { bottleneck: Bottleneck::None, reason: nobody(step) })
+}
+
+/// A server that is gone, or throws its clients out: not by the storm of the step, and not because the generator was too
+/// busy to answer it.
+fn lost(step: &Step) -> Option<String> {
+    let busiest = step.generator.as_ref().and_then(|generator| generator.worker_cpu_percent_max);
+    let had_time = busiest.is_none_or(|cpu| cpu < WORKER_CPU_PERCENT_MAX);
+    let (all, lost) = (step.clients, step.counts.disconnects);
+    let is_storm = !step.figures.recovery.is_empty();
+    (had_time && !is_storm && 2 * lost > all).then(|| format!("it lost {lost} of {all} clients"))
 }
 
 fn machine(step: &Step) -> Option<String> {

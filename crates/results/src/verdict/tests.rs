@@ -134,6 +134,26 @@ fn messages_of_clients_that_failed_are_not_the_generators() {
 }
 
 #[test]
+fn a_server_that_loses_its_clients_is_named_first() {
+    let crash = |step: &mut Step| {
+        step.counts.disconnects = 501;
+        step.figures.send_lag.record_n_ns(50 * MS, 10_000);
+    };
+    assert_eq!(judged(crash), (Bottleneck::Server, "it lost 501 of 1000 clients".into()));
+    let without = |change: fn(&mut Step)| {
+        judged(|step| {
+            crash(step);
+            change(step);
+        })
+        .0
+    };
+    assert_eq!(without(|step| step.counts.disconnects = 500), Bottleneck::Generator, "not most of them");
+    assert_eq!(without(|step| step.figures.recovery.record_ns(MS)), Bottleneck::Generator, "a storm");
+    let busy = without(|step| generator(step).worker_cpu_percent_max = Some(95.0));
+    assert_eq!(busy, Bottleneck::Generator, "it may not have answered the server");
+}
+
+#[test]
 fn small_lag_does_not_matter() {
     // 0.9 ms is more than a tenth of 2 ms, but below 1 ms; 1.5 ms is not a tenth of 20 ms.
     let (who, _) = judged(|step| {
