@@ -17,8 +17,16 @@ pub struct Sweep {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    Doubling { rate: f64 },
-    Refining { good: f64, bad: f64, left: u32 },
+    /// `good`: the rate before, which passed; `None` at the first.
+    Doubling {
+        good: Option<f64>,
+        rate: f64,
+    },
+    Refining {
+        good: f64,
+        bad: f64,
+        left: u32,
+    },
 }
 
 impl Sweep {
@@ -28,7 +36,7 @@ impl Sweep {
     /// If the rates are not positive or out of order.
     pub fn new(levels: Vec<u32>, first_per_s: f64, max_per_s: f64, refinements: u32) -> Self {
         assert!(0.0 < first_per_s && first_per_s <= max_per_s, "0 < first rate <= highest rate");
-        let phase = Phase::Doubling { rate: first_per_s };
+        let phase = Phase::Doubling { good: None, rate: first_per_s };
         Self { levels, at: 0, first_per_s, max_per_s, refinements, phase }
     }
 
@@ -36,7 +44,7 @@ impl Sweep {
     pub fn poll(&self) -> Option<(u32, f64)> {
         let clients = *self.levels.get(self.at)?;
         let rate = match self.phase {
-            Phase::Doubling { rate } => rate,
+            Phase::Doubling { rate, .. } => rate,
             Phase::Refining { good, bad, .. } => (good * bad).sqrt(),
         };
         Some((clients, rate))
@@ -46,13 +54,12 @@ impl Sweep {
     pub fn handle(&mut self, passed: bool) {
         let Some((_, tried)) = self.poll() else { return };
         let next = match (self.phase, passed) {
-            (Phase::Doubling { rate }, true) if rate >= self.max_per_s => None,
-            (Phase::Doubling { rate }, true) => {
-                Some(Phase::Doubling { rate: (2.0 * rate).min(self.max_per_s) })
+            (Phase::Doubling { rate, .. }, true) if rate >= self.max_per_s => None,
+            (Phase::Doubling { rate, .. }, true) => {
+                Some(Phase::Doubling { good: Some(rate), rate: (2.0 * rate).min(self.max_per_s) })
             }
-            (Phase::Doubling { rate }, false) if rate <= self.first_per_s => None,
-            (Phase::Doubling { rate }, false) => {
-                Some(Phase::Refining { good: rate / 2.0, bad: rate, left: self.refinements })
+            (Phase::Doubling { good, rate }, false) => {
+                good.map(|good| Phase::Refining { good, bad: rate, left: self.refinements })
             }
             (Phase::Refining { bad, left, .. }, true) => {
                 Some(Phase::Refining { good: tried, bad, left: left - 1 })
@@ -64,7 +71,7 @@ impl Sweep {
         match next {
             Some(Phase::Refining { left: 0, .. }) | None => {
                 self.at += 1;
-                self.phase = Phase::Doubling { rate: self.first_per_s };
+                self.phase = Phase::Doubling { good: None, rate: self.first_per_s };
             }
             Some(phase) => self.phase = phase,
         }
@@ -112,6 +119,16 @@ mod tests {
     #[test]
     fn the_highest_rate_ends_a_level() {
         assert_eq!(run(Sweep::new(vec![1], 100.0, 150.0, 3), |_| 1e9), [(1, 100.0), (1, 150.0)]);
+    }
+
+    #[test]
+    fn the_gap_below_the_highest_rate_begins_at_what_passed() {
+        let below = |first_per_s, max_per_s, capacity: f64| {
+            let steps = run(Sweep::new(vec![1], first_per_s, max_per_s, 1), |_| capacity);
+            steps.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>()
+        };
+        assert_eq!(below(100.0, 1_000.0, 950.0), [100.0, 200.0, 400.0, 800.0, 1_000.0, 894.0]);
+        assert_eq!(below(100.0, 150.0, 100.0), [100.0, 150.0, 122.0]);
     }
 
     #[test]
