@@ -146,7 +146,7 @@ fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b:
         return None;
     }
     let found = match (a, b) {
-        ([a], [b]) => one_run_each(scenario, name, a, b, better),
+        ([a], [b]) => one_run_each(name, a, b, better),
         _ => compare::repeats(&of_a, &of_b, better),
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -165,14 +165,10 @@ fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b:
     })
 }
 
-fn one_run_each(
-    scenario: &str,
-    name: &str,
-    a: &Step,
-    b: &Step,
-    better: Better,
-) -> Option<compare::Comparison> {
-    let value = in_series(scenario, name)?;
+fn one_run_each(name: &str, a: &Step, b: &Step, better: Better) -> Option<compare::Comparison> {
+    // What a series is of is not the scenario's to say: one verb may send echoes or broadcasts.
+    let is_broadcast = [a, b].iter().any(|step| !step.figures.delivery.is_empty());
+    let value = in_series(if is_broadcast { "delivery" } else { "rtt" }, name)?;
     let series = |step: &Step| -> Option<Vec<f64>> {
         // The last row may be shorter than a second.
         let rows = step.series.split_last()?.1;
@@ -181,12 +177,11 @@ fn one_run_each(
     compare::series(&series(a)?, &series(b)?, better)
 }
 
-/// How a figure is read from a second, in its unit, where the series has it.
-fn in_series(scenario: &str, name: &str) -> Option<fn(&Second) -> Option<f64>> {
+/// How a figure is read from a second, in its unit, where the series has it. `timed`: what its percentiles are of.
+fn in_series(timed: &str, name: &str) -> Option<fn(&Second) -> Option<f64>> {
     fn ms(ns: Option<u64>) -> Option<f64> {
         ns.map(|ns| ns as f64 / 1e6)
     }
-    let timed = if matches!(scenario, "broadcast" | "saturate") { "delivery" } else { "rtt" };
     let value: fn(&Second) -> Option<f64> = match (name.strip_prefix(timed), name) {
         (Some(".p50"), _) => |row| ms(row.p50_ns),
         (Some(".p95"), _) => |row| ms(row.p95_ns),

@@ -71,6 +71,27 @@ fn a_slower_server_breaks_the_rule() {
 }
 
 #[test]
+fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
+    let of = |scenario: &str, is_broadcast, ms, seed| {
+        let mut run = echo(ms, 60, seed);
+        run.scenario = scenario.into();
+        if is_broadcast {
+            run.steps[0].figures.delivery = run.steps[0].figures.rtt.clone();
+        }
+        run
+    };
+    let changes = |scenario, is_broadcast| {
+        let comparison =
+            compare(&[of(scenario, is_broadcast, 5.0, 1)], &[of(scenario, is_broadcast, 6.0, 2)]);
+        let change = |figure: &str| comparison.rows.iter().find(|row| row.figure == figure)?.change;
+        (change("rtt.p95"), change("delivery.p95"))
+    };
+    assert_eq!(changes("saturate", false), (Some(Change::Slower), None));
+    assert_eq!(changes("saturate", true), (None, Some(Change::Slower)));
+    assert_eq!(changes("broadcast", true), (None, Some(Change::Slower)));
+}
+
+#[test]
 fn short_runs_need_repeats() {
     let comparison = compare(&[echo(5.0, 5, 1)], &[echo(6.0, 5, 2)]);
     assert_eq!(found(&comparison, "rtt.p95").change, None);
