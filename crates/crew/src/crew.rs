@@ -12,6 +12,7 @@ use net::{clock, reserve};
 use results::Step;
 
 use crate::agents::{Agents, OnLoss};
+use crate::drain::Drain;
 use crate::error::{Broken, Error};
 use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
@@ -185,8 +186,8 @@ impl Crew {
             Report::Grown { usable, slow, .. } => Some((u64::from(*usable), u64::from(*slow))),
             _ => None,
         })?;
-        self.usable = grown.iter().map(|(usable, _)| usable).sum();
-        let slow: u64 = grown.iter().map(|(_, slow)| slow).sum();
+        self.usable = grown.values().map(|(usable, _)| usable).sum();
+        let slow: u64 = grown.values().map(|(_, slow)| slow).sum();
         let grown_ns = clock::monotonic_ns();
         self.rss_grown = self.agents.rss_bytes();
         self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));
@@ -202,12 +203,12 @@ impl Crew {
             Report::Loaded { sent, .. } => Some(*sent),
             _ => None,
         })?;
-        let sent: u64 = sent.iter().sum();
-        let due = match self.workload {
-            Workload::Echo => sent,
-            Workload::Broadcast => sent * (self.usable - slow),
-        };
-        self.drain(merge, observer, sent, due)
+        let (workload, draining) = (self.workload, self.draining);
+        let drain = Drain::new(workload, draining, sent, self.usable - slow, clock::monotonic_ns());
+        while !observer.is_interrupted() && !drain.is_over(merge, clock::monotonic_ns()) {
+            self.next_report(merge, observer, "draining")?;
+        }
+        Ok(())
     }
 
     /// Puts what the target says of itself onto the timeline of each step.
@@ -241,14 +242,15 @@ impl Crew {
         });
     }
 
-    /// Waits until every worker has reported what `pick` picks, merging deltas meanwhile; less when interrupted.
+    /// Waits until every worker has reported what `pick` picks, merging deltas meanwhile; less when interrupted. By
+    /// worker.
     fn gather<T>(
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
         phase: &'static str,
         pick: impl Fn(&Report) -> Option<T>,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<BTreeMap<u16, T>, Error> {
         let mut picked = BTreeMap::new();
         let was_interrupted = observer.is_interrupted();
         while !self.workers.iter().all(|worker| picked.contains_key(worker)) {
@@ -260,32 +262,7 @@ impl Crew {
             }
         }
         picked.retain(|worker, _| self.workers.contains(worker));
-        Ok(picked.into_values().collect())
-    }
-
-    /// Waits until nothing more is to be expected: all is in, nothing has come for a while, or time is up.
-    fn drain(
-        &mut self,
-        merge: &mut Merge,
-        observer: &mut dyn Observer,
-        sent: u64,
-        due: u64,
-    ) -> Result<(), Error> {
-        let began_ns = clock::monotonic_ns();
-        while !observer.is_interrupted() {
-            let now_ns = clock::monotonic_ns();
-            let totals = merge.totals();
-            let answers_due = if self.workload == Workload::Broadcast { sent } else { 0 };
-            if totals.counts.received + totals.counts.in_flight >= due && totals.acks >= answers_due {
-                return Ok(());
-            }
-            let quiet_ns = now_ns.saturating_sub(totals.last_arrival_ns.max(began_ns));
-            if quiet_ns > self.draining.quiet_ns || now_ns - began_ns > self.draining.timeout_ns {
-                return Ok(());
-            }
-            self.next_report(merge, observer, "draining")?;
-        }
-        Ok(())
+        Ok(picked)
     }
 
     fn settle(&mut self, merge: &mut Merge, timeout_ns: u64) -> Result<(), Error> {

@@ -16,6 +16,7 @@ mod child;
 pub mod cluster;
 mod course;
 mod crew;
+mod drain;
 mod error;
 pub mod fleet;
 mod frame;

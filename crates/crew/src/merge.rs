@@ -117,6 +117,22 @@ impl Merge {
         }
     }
 
+    /// Whether an agent was lost in the step.
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// Whether this worker's agent was.
+    pub(crate) fn is_lost(&self, worker: u16) -> bool {
+        self.lost.contains(&worker)
+    }
+
+    /// Deliveries of workers that are still there: received, or left behind by clients that went.
+    pub(crate) fn arrived_of_present(&self) -> u64 {
+        let arrived = |counts: &Counts| counts.received + counts.in_flight;
+        arrived(&self.totals.counts) - self.counts_of_lost().map(arrived).sum::<u64>()
+    }
+
     /// Whether the load has begun.
     pub fn is_loading(&self) -> bool {
         self.go_ns != u64::MAX
