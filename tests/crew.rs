@@ -56,6 +56,22 @@ fn an_open_schedule_is_sent_whole_by_many_workers() {
 }
 
 #[test]
+fn who_waits_for_what_is_lost_was_no_less_busy() {
+    // The last echo is lost, and two seconds pass until that is known.
+    for flags in ["--rate 5000 --duration 1s", "-c 20 -s 5000"] {
+        let server = Server::start(&["--threads", "1", "--fault", "drop=4999"]);
+        let flags: Vec<&str> = "--clients 20 --threads 1".split(' ').chain(flags.split(' ')).collect();
+        let step = step(&server.url(), "echo", &flags);
+        assert_eq!((count(&step, "sent"), count(&step, "missing")), (5_000, 1), "{flags:?}");
+        for who in ["server", "generator"] {
+            let percent = |figure: &str| step[who][figure].as_f64().expect(figure);
+            let (mean, peak) = (percent("cpu_percent_mean"), percent("cpu_percent_peak"));
+            assert!(mean > 0.5 * peak, "{who} with {flags:?}: {mean}% of {peak}%");
+        }
+    }
+}
+
+#[test]
 fn a_walk_has_as_many_steps_as_asked_and_shows_the_one_that_breaks() {
     let server = Server::start(&[]);
     let flags = ["--step-size", "20", "--initial-clients", "10", "--total-steps", "3", "--format", "json"];

@@ -12,7 +12,7 @@ use net::{clock, reserve};
 use results::Step;
 
 use crate::agents::{Agents, OnLoss};
-use crate::drain::Drain;
+use crate::drain::{Drain, Next};
 use crate::error::{Broken, Error};
 use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
@@ -203,10 +203,18 @@ impl Crew {
             Report::Loaded { sent, .. } => Some(*sent),
             _ => None,
         })?;
-        let (workload, draining) = (self.workload, self.draining);
-        let drain = Drain::new(workload, draining, sent, self.usable - slow, clock::monotonic_ns());
-        while !observer.is_interrupted() && !drain.is_over(merge, clock::monotonic_ns()) {
-            self.next_report(merge, observer, "draining")?;
+        if observer.is_interrupted() {
+            return Ok(()); // not everything is sent
+        }
+        let now_ns = clock::monotonic_ns();
+        merge.end_load(now_ns);
+        let mut drain = Drain::new(self.workload, self.draining, sent, self.usable - slow, now_ns);
+        while !observer.is_interrupted() {
+            match drain.poll(merge, clock::monotonic_ns()) {
+                Next::Wait => _ = self.next_report(merge, observer, "draining")?,
+                Next::CloseWindow => self.watch.close(),
+                Next::Over => break,
+            }
         }
         Ok(())
     }

@@ -3,12 +3,29 @@
 //! What is still to come is known while all agents are there. When one is lost, echoes still are: each returns to the
 //! worker that sent it, so those of the others are held against what the others sent. How many broadcasts a lost agent
 //! had under way nobody knows; there the quiet decides.
+//!
+//! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is known as such
+//! only when nothing has come for a moment, and may turn out not to have been the last.
 
 use std::collections::BTreeMap;
 
 use load::{Draining, Workload};
 
 use crate::merge::Merge;
+
+/// An arrival is known this long after it: deltas come every 10 ms, and the crew looks every 20.
+const HEARSAY_NS: u64 = 50_000_000;
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Wait for reports.
+    Wait,
+    /// The window has ended; if it had before, then too early.
+    CloseWindow,
+    /// The step is drained.
+    Over,
+}
 
 /// The drain of one step.
 pub(crate) struct Drain {
@@ -19,6 +36,11 @@ pub(crate) struct Drain {
     /// Clients to which each broadcast is due.
     receivers: u64,
     began_ns: u64,
+    /// Where the window was closed.
+    closed_ns: Option<u64>,
+    /// The crew is about to close the window, or when it had done so: reports wait meanwhile, and that is no quiet.
+    is_closing: bool,
+    looked_ns: u64,
 }
 
 impl Drain {
@@ -30,12 +52,38 @@ impl Drain {
         receivers: u64,
         now_ns: u64,
     ) -> Self {
-        Self { workload, draining, sent, receivers, began_ns: now_ns }
+        Self {
+            workload,
+            draining,
+            sent,
+            receivers,
+            began_ns: now_ns,
+            closed_ns: None,
+            is_closing: false,
+            looked_ns: 0,
+        }
+    }
+
+    /// What is to be done now.
+    pub(crate) fn poll(&mut self, merge: &Merge, now_ns: u64) -> Next {
+        if std::mem::take(&mut self.is_closing) {
+            self.looked_ns = now_ns;
+        }
+        let is_over = self.is_over(merge, now_ns);
+        let end_ns = merge.window_end_ns();
+        let known_after_ns = if merge.schedule_ns().is_none() { HEARSAY_NS } else { 0 };
+        let has_ended = end_ns.is_some_and(|end_ns| now_ns >= end_ns + known_after_ns);
+        if (is_over || has_ended) && self.closed_ns != end_ns {
+            (self.closed_ns, self.is_closing) = (end_ns, true);
+            return Next::CloseWindow;
+        }
+        if is_over { Next::Over } else { Next::Wait }
     }
 
     /// Whether there is nothing more to wait for.
-    pub(crate) fn is_over(&self, merge: &Merge, now_ns: u64) -> bool {
-        let quiet_ns = now_ns.saturating_sub(merge.totals().last_arrival_ns.max(self.began_ns));
+    fn is_over(&self, merge: &Merge, now_ns: u64) -> bool {
+        let last_ns = merge.totals().last_arrival_ns.max(self.began_ns).max(self.looked_ns);
+        let quiet_ns = now_ns.saturating_sub(last_ns);
         self.is_all_in(merge)
             || quiet_ns > self.draining.quiet_ns
             || now_ns.saturating_sub(self.began_ns) > self.draining.timeout_ns
@@ -58,7 +106,7 @@ impl Drain {
 mod tests {
     use super::*;
     use engine::Delta;
-    use load::{Load, StepOrder, Until};
+    use load::{Load, Schedule, StepOrder, Until};
     use stats::Counts;
 
     const MS: u64 = 1_000_000;
@@ -68,6 +116,15 @@ mod tests {
         let order = StepOrder { index: 0, clients: 4, load, warmup: false };
         let mut merge = Merge::new(workload, order, 0, 0);
         merge.start(0, 100);
+        merge
+    }
+
+    /// A step of this load whose last message was sent after a second.
+    fn loaded(load: Load) -> Merge {
+        let order = StepOrder { index: 0, clients: 4, load, warmup: false };
+        let mut merge = Merge::new(Workload::Echo, order, 0, 0);
+        merge.start(0, 0);
+        merge.end_load(1_000 * MS);
         merge
     }
 
@@ -89,6 +146,48 @@ mod tests {
         assert!(drain.is_over(&merge, 3_001 * MS));
         merge.add(&delta(1, 40, 40, 40));
         assert!(drain.is_over(&merge, 1_000 * MS));
+    }
+
+    #[test]
+    fn the_window_ends_with_the_schedule() {
+        let duration_ns = 1_500 * MS;
+        let load = Load::Open { schedule: Schedule::constant(9.0), duration_ns };
+        let (mut merge, mut drain) = (loaded(load), drain(Workload::Echo, [(0, 60), (1, 40)]));
+        assert_eq!(drain.poll(&merge, 1_000 * MS), Next::Wait, "the last was due a little before");
+        assert_eq!(drain.poll(&merge, 1_501 * MS), Next::CloseWindow);
+        merge.add(&Delta { last_arrival_ns: 1_900 * MS, ..delta(0, 0, 99, 99) });
+        assert_eq!(drain.poll(&merge, 1_900 * MS), Next::Wait);
+        assert_eq!(drain.poll(&merge, 3_900 * MS), Next::Wait);
+        assert_eq!(drain.poll(&merge, 3_901 * MS), Next::Over, "closed once");
+    }
+
+    #[test]
+    fn the_window_of_a_closed_loop_ends_with_the_last_arrival() {
+        let load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
+        let (mut merge, mut drain) = (loaded(load), drain(Workload::Echo, [(0, 60), (1, 40)]));
+        let arrive = |merge: &mut Merge, at_ns| {
+            merge.add(&Delta { at_ns, last_arrival_ns: at_ns, ..delta(0, 0, 33, 33) })
+        };
+        assert_eq!(drain.poll(&merge, 1_049 * MS), Next::Wait);
+        assert_eq!(drain.poll(&merge, 1_050 * MS), Next::CloseWindow);
+        assert_eq!(drain.poll(&merge, 1_060 * MS), Next::Wait);
+        arrive(&mut merge, 1_200 * MS);
+        assert_eq!(drain.poll(&merge, 1_200 * MS), Next::Wait);
+        assert_eq!(drain.poll(&merge, 1_250 * MS), Next::CloseWindow, "that was not the end");
+        arrive(&mut merge, 1_300 * MS);
+        arrive(&mut merge, 1_301 * MS);
+        arrive(&mut merge, 1_302 * MS);
+        assert_eq!(drain.poll(&merge, 1_303 * MS), Next::CloseWindow, "all is in");
+        assert_eq!(drain.poll(&merge, 1_304 * MS), Next::Over);
+    }
+
+    #[test]
+    fn reports_that_wait_while_the_window_closes_are_no_quiet() {
+        let load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
+        let (merge, mut drain) = (loaded(load), drain(Workload::Echo, [(0, 60), (1, 40)]));
+        assert_eq!(drain.poll(&merge, 1_050 * MS), Next::CloseWindow);
+        assert_eq!(drain.poll(&merge, 4_000 * MS), Next::Wait);
+        assert_eq!(drain.poll(&merge, 6_001 * MS), Next::Over);
     }
 
     #[test]

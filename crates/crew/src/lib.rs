@@ -14,6 +14,7 @@ mod agents;
 mod audience;
 mod child;
 pub mod cluster;
+mod costs;
 mod course;
 mod crew;
 mod drain;

@@ -7,15 +7,18 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use engine::{Delta, Settled, Usage};
+use engine::{Delta, Settled};
 use load::{Load, StepOrder, Workload};
-use results::{Figures, GeneratorUse, HandshakeParts, Rates, Second, Step};
+use results::{Figures, HandshakeParts, Rates, Second, Step};
 use stats::{Counts, Histogram};
 
 use crate::audience::Audience;
+use crate::costs::Costs;
 
 const NS_PER_S: u64 = 1_000_000_000;
 const PERCENT: f64 = 100.0;
+/// A closed loop whose messages are all sent at once has a window, too: in less, no CPU time can be told.
+const CLOSED_WINDOW_NS_MIN: u64 = 100_000_000;
 
 /// The connecting before the load; who comes back in mid-step is not part of it.
 #[derive(Clone, Copy)]
@@ -35,8 +38,9 @@ pub struct Merge {
     /// When the load began.
     go_ns: u64,
     totals: Delta,
-    /// Of the load alone, by worker: what it cost.
-    usage: HashMap<u16, Usage>,
+    /// When the last message had been sent.
+    loaded_ns: Option<u64>,
+    costs: Costs,
     /// Clients usable, by worker, as last reported.
     usable: HashMap<u16, u32>,
     second: Delta,
@@ -61,7 +65,8 @@ impl Merge {
             grown: Grown { from_ns: now_ns, to_ns: now_ns, connected: 0 },
             go_ns: u64::MAX,
             totals: Delta::default(),
-            usage: HashMap::new(),
+            loaded_ns: None,
+            costs: Costs::default(),
             usable: HashMap::new(),
             second: Delta::default(),
             second_number: 0,
@@ -85,6 +90,11 @@ impl Merge {
         self.go_ns = go_ns;
     }
 
+    /// Everything has been sent: what comes now comes in the drain, and costs nothing of the load.
+    pub(crate) fn end_load(&mut self, now_ns: u64) {
+        self.loaded_ns = Some(now_ns);
+    }
+
     /// Adds what a worker measured. True when this began a new second, so that the last one is complete.
     pub fn add(&mut self, delta: &Delta) -> bool {
         self.totals.merge(delta);
@@ -95,7 +105,9 @@ impl Merge {
             return false;
         }
         if self.is_loading() {
-            self.usage.entry(delta.worker).or_default().merge(&delta.usage);
+            let from_ns = delta.at_ns.saturating_sub(delta.usage.wall_ns);
+            let is_within = self.window_end_ns().is_none_or(|end_ns| from_ns < end_ns);
+            self.costs.add(delta.worker, &delta.usage, is_within);
         }
         let number = (delta.at_ns - phase_ns + NS_PER_S / 2) / NS_PER_S;
         let is_new = number > self.second_number;
@@ -114,6 +126,26 @@ impl Merge {
             self.usable.remove(&worker);
             self.settled.retain(|settled| settled.worker != worker);
             self.lost.insert(worker);
+        }
+    }
+
+    /// Where the window ends (METHODOLOGY "Rates"), as far as can be told yet: in a closed loop, until something else
+    /// comes in. `None`: messages are still being sent.
+    pub(crate) fn window_end_ns(&self) -> Option<u64> {
+        let loaded_ns = self.loaded_ns?;
+        let end_ns = match self.schedule_ns() {
+            Some(schedule_ns) => self.go_ns + schedule_ns,
+            None => self.totals.last_arrival_ns.max(self.go_ns + CLOSED_WINDOW_NS_MIN),
+        };
+        Some(end_ns.max(loaded_ns))
+    }
+
+    /// The length of the schedule; `None`: a closed loop has none.
+    pub(crate) fn schedule_ns(&self) -> Option<u64> {
+        match self.order.load {
+            Load::Open { duration_ns, .. } | Load::Hold { duration_ns } => Some(duration_ns),
+            Load::Storm(storm) => Some(storm.lead_ns + storm.duration_ns),
+            Load::Closed { .. } => None,
         }
     }
 
@@ -177,7 +209,7 @@ impl Merge {
         let totals = self.totals;
         let rates = rates(&self.order, &totals, self.workload, self.grown, self.go_ns, duration_ns);
         let figures = totals.figures;
-        let generator = generator_use(&self.usage, &self.seconds, figures.loop_lag.clone());
+        let generator = self.costs.generator_use(&self.seconds, figures.loop_lag.clone());
         Step {
             clients: self.order.clients.into(),
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
@@ -211,11 +243,10 @@ impl Merge {
     fn duration_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
         let until_last_ns =
             self.totals.last_arrival_ns.max(self.go_ns).min(now_ns.max(self.go_ns)) - self.go_ns;
-        match self.order.load {
-            Load::Open { duration_ns, .. } | Load::Hold { duration_ns } if !interrupted => duration_ns,
-            Load::Storm(storm) if !interrupted => storm.lead_ns + storm.duration_ns,
-            Load::Open { .. } | Load::Hold { .. } | Load::Storm(_) => now_ns.saturating_sub(self.go_ns),
-            Load::Closed { .. } => until_last_ns,
+        match self.schedule_ns() {
+            Some(schedule_ns) if !interrupted => schedule_ns,
+            Some(_) => now_ns.saturating_sub(self.go_ns),
+            None => until_last_ns,
         }
     }
 
@@ -331,60 +362,5 @@ fn rates(
     }
 }
 
-fn generator_use(usage: &HashMap<u16, Usage>, seconds: &[Second], loop_lag: Histogram) -> GeneratorUse {
-    let share = |used_ns: u64, wall_ns: u64| (wall_ns > 0).then(|| PERCENT * used_ns as f64 / wall_ns as f64);
-    let of_workers = || usage.values().filter_map(|u| share(u.cpu_ns, u.wall_ns));
-    let waiting: Vec<f64> = usage.values().filter_map(|u| share(u.run_queue_ns, u.wall_ns)).collect();
-    let mean = of_workers().reduce(|a, b| a + b);
-    GeneratorUse {
-        cpu_percent_mean: mean,
-        cpu_percent_peak: seconds.iter().filter_map(|s| s.generator_cpu_percent).chain(mean).reduce(f64::max),
-        worker_cpu_percent_max: of_workers().reduce(f64::max),
-        waiting_percent: waiting.iter().copied().reduce(f64::max),
-        loop_lag,
-        ..GeneratorUse::default()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use engine::{BroadcastTally, SentBroadcast};
-    use load::Until;
-
-    fn merge(settled: Vec<Settled>) -> Merge {
-        let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
-        let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-        let mut merge = Merge::new(Workload::Broadcast, order, 0, 0);
-        merge.start(0, 100);
-        settled.into_iter().for_each(|s| merge.settle(s));
-        merge
-    }
-
-    #[test]
-    fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
-        let tally = |worker, received| BroadcastTally { worker, number: 0, received, last_ns: 210 };
-        let sent = vec![SentBroadcast { intended_ns: 200, sent_ns: 200 }];
-        let tallies = vec![tally(0, 2), tally(1, 3)];
-        let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };
-        let survivor = Settled { delta, sent, tallies, population: vec![(0, 3)], ..Settled::default() };
-        let mut merge = merge(Vec::new());
-        let counts = Counts { sent: 1, received: 4, connects: 2, connected: 1, ..Counts::default() };
-        merge.add(&Delta { worker: 1, at_ns: 205, counts, usable: 2, ..Delta::default() });
-        merge.lose(1..2);
-        merge.settle(survivor);
-        let step = merge.finish(1_000, false);
-        assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (10, 9, 1));
-        assert_eq!(step.counts.check(), Ok(()));
-    }
-
-    #[test]
-    fn what_an_interruption_left_open_is_not_lost() {
-        let sent = vec![SentBroadcast { intended_ns: 200, sent_ns: 200 }];
-        let books = || Settled { sent: sent.clone(), population: vec![(0, 4)], ..Settled::default() };
-        let step = merge(vec![books()]).finish(1_000, true);
-        assert_eq!((step.counts.missing, step.counts.in_flight), (0, 4));
-        let step = merge(vec![books()]).finish(1_000, false);
-        assert_eq!((step.counts.missing, step.counts.in_flight), (4, 0));
-    }
-}
+mod tests;

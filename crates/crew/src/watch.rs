@@ -20,6 +20,8 @@ pub struct ServerWatch {
     first: Option<Sample>,
     last: Option<Sample>,
     window: Window,
+    /// What the window came to, if it has closed.
+    closed: Option<(Option<ServerUse>, MachineUse)>,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
 }
@@ -67,13 +69,14 @@ impl ServerWatch {
             first: None,
             last: None,
             window: Window::default(),
+            closed: None,
             growth: Vec::new(),
         }
     }
 
     /// A step's window opens.
     pub(crate) fn start(&mut self) {
-        self.window = Window::default();
+        (self.window, self.closed) = (Window::default(), None);
         let sample = self.sample(true);
         self.next_ns = sample.at_ns + SAMPLE_INTERVAL_NS;
         self.last = Some(sample.clone());
@@ -105,12 +108,26 @@ impl ServerWatch {
         (self.window.cpu_percent_now, rss)
     }
 
-    /// The window closes: what the server and the machine used in it.
-    pub(crate) fn finish(&mut self) -> (Option<ServerUse>, MachineUse) {
+    /// The window closes, here or where it is closed once more.
+    pub(crate) fn close(&mut self) {
         let sample = self.sample(true);
         self.add(sample);
-        let (first, last) = (self.first.take().expect("started"), self.last.take().expect("started"));
-        (self.server_use(&first, &last), self.machine_use(&first, &last))
+        let (first, last) = (self.first.as_ref().expect("started"), self.last.as_ref().expect("started"));
+        self.closed = Some((self.server_use(first, last), self.machine_use(first, last)));
+    }
+
+    /// What the server and the machine used in the window, which closes now unless it has. The peak of the server's
+    /// memory may come behind it: what waits there is served in the drain.
+    pub(crate) fn finish(&mut self) -> (Option<ServerUse>, MachineUse) {
+        if self.closed.is_none() {
+            self.close();
+        }
+        (self.first, self.last) = (None, None);
+        let (mut server, machine) = self.closed.take().expect("closed");
+        if let Some(server) = &mut server {
+            server.rss_bytes_peak = Some(self.window.rss_bytes_peak);
+        }
+        (server, machine)
     }
 
     /// `whole` at the ends of a window.
@@ -208,4 +225,26 @@ fn thread_use(before: &Whole, after: &Whole, wall_ns: u64) -> Vec<ThreadUse> {
     uses.sort_by(|a, b| b.cpu_percent().total_cmp(&a.cpu_percent()));
     uses.truncate(THREADS_LISTED_MAX);
     uses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn what_comes_after_the_window_is_not_in_it() {
+        let mut watch = ServerWatch::new(Some(std::process::id()));
+        watch.start();
+        thread::sleep(Duration::from_millis(20));
+        watch.close();
+        let closed = watch.closed.clone().expect("closed");
+        thread::sleep(Duration::from_nanos(SAMPLE_INTERVAL_NS));
+        watch.poll(None);
+        assert!(watch.now().1.is_some(), "it is still looked at");
+        let (server, machine) = watch.finish();
+        let cpu = |server: Option<ServerUse>| server.and_then(|server| server.cpu_percent_mean);
+        assert_eq!((cpu(server), machine), (cpu(closed.0), closed.1));
+    }
 }

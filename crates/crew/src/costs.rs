@@ -1,0 +1,49 @@
+//! What the workers' threads cost: of the load alone, until its window ends.
+//!
+//! Where a closed loop's window ends is known only in hindsight: with the last arrival. So what comes behind it waits,
+//! and counts after all when there is another arrival.
+
+use std::collections::HashMap;
+
+use engine::Usage;
+use results::{GeneratorUse, Second};
+use stats::Histogram;
+
+const PERCENT: f64 = 100.0;
+
+/// What each worker's thread cost.
+#[derive(Debug, Default)]
+pub(crate) struct Costs {
+    of_window: HashMap<u16, Usage>,
+    behind: HashMap<u16, Usage>,
+}
+
+impl Costs {
+    /// Adds an interval of a worker. `is_within`: the window was not over when it began, and so all before it is within.
+    pub(crate) fn add(&mut self, worker: u16, usage: &Usage, is_within: bool) {
+        self.behind.entry(worker).or_default().merge(usage);
+        if is_within {
+            for (worker, usage) in self.behind.drain() {
+                self.of_window.entry(worker).or_default().merge(&usage);
+            }
+        }
+    }
+
+    /// What it comes to; `seconds` are those of the load.
+    pub(crate) fn generator_use(&self, seconds: &[Second], loop_lag: Histogram) -> GeneratorUse {
+        let share =
+            |used_ns: u64, wall_ns: u64| (wall_ns > 0).then(|| PERCENT * used_ns as f64 / wall_ns as f64);
+        let of_workers = || self.of_window.values().filter_map(|u| share(u.cpu_ns, u.wall_ns));
+        let waiting = self.of_window.values().filter_map(|u| share(u.run_queue_ns, u.wall_ns));
+        let mean = of_workers().reduce(|a, b| a + b);
+        let peak = seconds.iter().filter_map(|s| s.generator_cpu_percent).chain(mean).reduce(f64::max);
+        GeneratorUse {
+            cpu_percent_mean: mean,
+            cpu_percent_peak: peak,
+            worker_cpu_percent_max: of_workers().reduce(f64::max),
+            waiting_percent: waiting.reduce(f64::max),
+            loop_lag,
+            ..GeneratorUse::default()
+        }
+    }
+}
