@@ -23,6 +23,8 @@ use crate::watch::ServerWatch;
 
 /// How often the coordinator looks around when nobody reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// The window of what is used opens so long before the load at most: to look at a server takes time.
+const WATCH_AHEAD_NS: u64 = 100_000_000;
 /// The phase in which clients connect.
 const GROWING: &str = "connecting";
 /// Workers answer `Settle` at once; one that does not is stuck.
@@ -199,6 +201,7 @@ impl Crew {
         }
         self.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
+        self.wait_for_start(merge, observer, go_ns)?;
         let sent = self.gather(merge, observer, "loading", |report| match report {
             Report::Loaded { sent, .. } => Some(*sent),
             _ => None,
@@ -216,6 +219,24 @@ impl Crew {
                 Next::Over => break,
             }
         }
+        Ok(())
+    }
+
+    /// A fleet is told long before it starts: what is used until then is not of the load.
+    fn wait_for_start(
+        &mut self,
+        merge: &mut Merge,
+        observer: &mut dyn Observer,
+        go_ns: u64,
+    ) -> Result<(), Error> {
+        let watch_ns = go_ns.saturating_sub(WATCH_AHEAD_NS);
+        if clock::monotonic_ns() >= watch_ns {
+            return Ok(());
+        }
+        while clock::monotonic_ns() < watch_ns && !observer.is_interrupted() {
+            self.next_report(merge, observer, "loading")?;
+        }
+        self.watch.start();
         Ok(())
     }
 

@@ -59,6 +59,12 @@ impl Meter {
         }
     }
 
+    /// The load begins at this moment: what the thread cost before, above all its idle time, is not of it.
+    pub(crate) fn start_load(&mut self, at_ns: u64) {
+        self.thread = proc::thread_usage();
+        self.since_ns = clock::monotonic_ns().max(at_ns);
+    }
+
     /// A client begins to connect.
     pub(crate) fn handle_connect(&mut self, client: u32, now_ns: u64) {
         self.counts.connects += 1;
@@ -133,4 +139,22 @@ impl Meter {
 
 fn cpu_ns(thread: &proc::ThreadUsage) -> u64 {
     thread.user_ns + thread.system_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_before_the_load_is_no_part_of_its_cost() {
+        const MS: u64 = 1_000_000;
+        let mut meter = Meter::new(0, 0);
+        let go_ns = clock::monotonic_ns() + 1_000 * MS;
+        meter.start_load(go_ns);
+        assert_eq!(meter.take(go_ns + 500 * MS, 0).usage.wall_ns, 500 * MS);
+        // Told too late, a worker begins at once.
+        let told_ns = clock::monotonic_ns();
+        meter.start_load(told_ns.saturating_sub(1_000 * MS));
+        assert!(meter.take(told_ns + 500 * MS, 0).usage.wall_ns <= 500 * MS);
+    }
 }

@@ -37,6 +37,7 @@ impl Worker {
         self.ledger.step.pace = Some(pace);
         self.phase = Phase::Loading;
         self.next_delta_ns = at_ns + DELTA_INTERVAL_NS;
+        self.ledger.meter.start_load(at_ns);
         self.pump(clock::monotonic_ns());
     }
 
