@@ -132,6 +132,25 @@ fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
 }
 
 #[test]
+fn who_is_not_back_in_time_breaks_the_limits_on_it() {
+    let server = Server::start(&[]);
+    // Action Cable's clients wait for 6 s at least.
+    let url = format!("ws://{}/cable", server.address);
+    let flags =
+        "--dialect actioncable --clients 20 --share 50% --lead 200ms -d 1s --drain-timeout 1s --format json";
+    let mut command = support::throng::throng(["storm", &url, "--quiet"]);
+    command.args(flags.split(' ')).args(["--limit", "recovery.p99<5s", "--limit", "handshake.p50<1m"]);
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    assert_eq!((sum_of(&results, "not_back"), sum_of(&results, "connected")), (10, 20), "{outcome}");
+    let limits = &results["steps"][0]["limits"];
+    assert_eq!((&limits[0]["passed"], &limits[0]["at_least"]), (&false.into(), &true.into()), "{outcome}");
+    assert_eq!((&limits[1]["passed"], &limits[1]["at_least"]), (&true.into(), &Value::Null), "{outcome}");
+    assert!(results["verdict"]["trust"].to_string().contains("10 of the 10 clients"), "{outcome}");
+}
+
+#[test]
 fn the_targets_own_metrics_are_on_the_timeline() {
     let server = Server::start(&[]);
     for (form, name) in [

@@ -26,6 +26,8 @@ impl Churn {
 /// The storm of a step at one worker.
 pub(crate) struct Weather {
     pub(crate) storm: load::Storm,
+    /// When it begins or began.
+    pub(crate) start_ns: u64,
     /// When it begins; `None` once it has.
     pub(crate) begins_ns: Option<u64>,
 }

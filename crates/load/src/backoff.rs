@@ -28,6 +28,11 @@ pub fn backoff_ns(dialect: &str, tries: u32, random: f64) -> u64 {
     (ms * MS) as u64
 }
 
+/// The longest wait before the first attempt, in nanoseconds.
+pub fn first_backoff_ns_max(dialect: &str) -> u64 {
+    backoff_ns(dialect, 0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +49,14 @@ mod tests {
             (ms("socketio", 0, 0.0), ms("socketio", 1, 1.0), ms("socketio", 9, 0.0)),
             (500, 3_000, 5_000)
         );
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_the_longest_first_wait() {
+        for (dialect, ns_max) in [("actioncable", 12_000), ("phoenix", 10), ("socketio", 1_500), ("raw", 0)] {
+            assert_eq!(first_backoff_ns_max(dialect), ns_max * 1_000_000, "{dialect}");
+            assert!((0..100).all(|i| ms(dialect, 0, f64::from(i) / 100.0) <= ns_max), "{dialect}");
+        }
     }
 
     #[test]

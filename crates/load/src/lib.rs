@@ -16,7 +16,7 @@ mod schedule;
 mod segment;
 mod sizes;
 
-pub use backoff::backoff_ns;
+pub use backoff::{backoff_ns, first_backoff_ns_max};
 pub use crowd::{Churn, Slow};
 pub use pacer::Pacer;
 pub use plan::{

@@ -6,7 +6,7 @@
 use results::{LimitOutcome, Run, Step};
 
 use crate::format::{count, printable};
-use crate::text::{broken, limit_value};
+use crate::text::{broken, limit_actual};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
 /// is how a search finds its answer. A step without limits has one case, so that it is seen to have run.
@@ -61,7 +61,7 @@ fn suite(run: &Run, step: &Step) -> Suite {
 
 fn case(class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
     let head = format!("    <testcase {}", attributes(class, step, &limit.limit));
-    let was = limit.actual.map(|actual| limit_value(actual, limit.unit));
+    let was = limit_actual(limit);
     if limit.passed {
         return format!("{head}/>\n");
     }
@@ -109,6 +109,7 @@ mod tests {
                 limit: "missing==0".into(),
                 passed: step.counts.missing == 0,
                 actual: Some(step.counts.missing as f64),
+                at_least: false,
                 unit: Unit::Count,
             };
             step.limits = vec![rtt, missing];

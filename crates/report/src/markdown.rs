@@ -4,7 +4,7 @@ use results::Run;
 
 use crate::format::count;
 use crate::step_table::{StepTable, step_table};
-use crate::text::{breaks, how_much, limit_value, wsdemo_cells};
+use crate::text::{breaks, how_much, limit_actual, wsdemo_cells};
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
@@ -89,8 +89,7 @@ fn wsdemo(run: &Run) -> String {
 fn verdict(run: &Run) -> String {
     let mut text = format!("- **How much:** {}\n- **Breaks:** {}\n", how_much(run), escape(&breaks(run)));
     for limit in &run.verdict.limits {
-        let actual =
-            limit.actual.map(|actual| format!(" ({})", limit_value(actual, limit.unit))).unwrap_or_default();
+        let actual = limit_actual(limit).map(|actual| format!(" ({actual})")).unwrap_or_default();
         let outcome = if limit.passed { "kept" } else { "**broken**" };
         text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.limit);
     }

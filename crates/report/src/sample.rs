@@ -25,7 +25,13 @@ fn judged(mut step: Step) -> Step {
 }
 
 fn limit(passed: bool, actual: f64) -> LimitOutcome {
-    LimitOutcome { limit: "rtt.p95<=250ms".into(), passed, actual: Some(actual), unit: Unit::Ms }
+    LimitOutcome {
+        limit: "rtt.p95<=250ms".into(),
+        passed,
+        actual: Some(actual),
+        at_least: false,
+        unit: Unit::Ms,
+    }
 }
 
 /// 1,000 clients, 1,000 broadcasts, all well.
@@ -207,6 +213,7 @@ pub(crate) fn sweep_run() -> Run {
             limit: "rtt.mean<=1.5s".into(),
             passed,
             actual: Some(mean_ms as f64),
+            at_least: false,
             unit: Unit::Ms,
         };
         step.clients = clients;

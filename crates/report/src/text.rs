@@ -11,8 +11,8 @@ mod summary;
 pub use step::step_lines;
 pub use summary::summary;
 pub(crate) use summary::{
-    LEVEL_NAMES, amount, breaks, broken, ceiling, failings, heaviest_kept, how_much, level_cells,
-    lightest_broken, place, value as limit_value, wsdemo_cells,
+    LEVEL_NAMES, actual as limit_actual, amount, breaks, broken, ceiling, failings, heaviest_kept, how_much,
+    level_cells, lightest_broken, place, wsdemo_cells,
 };
 
 /// The whole run: every step, and the summary.

@@ -64,6 +64,8 @@ pub struct LimitOutcome {
     pub passed: bool,
     /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
     pub actual: Option<f64>,
+    /// Whether the figure is `actual` or more, and how much more nobody waited to see: that breaks the limit, too.
+    pub at_least: bool,
     /// The unit of `actual`.
     pub unit: Unit,
 }

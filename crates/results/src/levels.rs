@@ -62,7 +62,13 @@ mod tests {
     use crate::step::Rates;
 
     fn step(clients: u64, rate: f64, mean_ms: u64, passed: bool) -> Step {
-        let stop = LimitOutcome { limit: "rtt.mean<=1.5s".into(), passed, actual: None, unit: Unit::Ms };
+        let stop = LimitOutcome {
+            limit: "rtt.mean<=1.5s".into(),
+            passed,
+            actual: None,
+            at_least: false,
+            unit: Unit::Ms,
+        };
         let rates = Rates {
             asked_per_s: Some(rate),
             received_per_s: Some(rate * clients as f64),

@@ -136,13 +136,16 @@ impl Limit {
         Ok(Limit { text: text.into(), figure, comparison, value, as_share })
     }
 
-    /// Holds the limit against one step. A figure that was not measured breaks it: silence is no proof.
+    /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that clients decide
+    /// that were not back: silence is no proof.
     pub fn check(&self, step: &Step) -> LimitOutcome {
         let actual = self.figure.read(step, self.as_share);
+        let at_least = self.figure.is_open(step);
         LimitOutcome {
             limit: self.text.clone(),
-            passed: actual.is_some_and(|actual| self.comparison.holds(actual, self.value)),
+            passed: !at_least && actual.is_some_and(|actual| self.comparison.holds(actual, self.value)),
             actual,
+            at_least,
             unit: self.figure.unit(self.as_share),
         }
     }

@@ -70,6 +70,16 @@ impl Step {
         self.absent() == 0 && self.broken().next().is_none()
     }
 
+    /// Those who were back after a storm; `recovery` has a sample for each that was lost.
+    pub fn back(&self) -> u64 {
+        self.figures.recovery.count().saturating_sub(self.counts.not_back)
+    }
+
+    /// Whether the quantile `q` of `recovery` lies among those who were not back: it is then that or more.
+    pub fn is_recovery_open(&self, q: f64) -> bool {
+        self.counts.not_back > 0 && stats::rank(self.figures.recovery.count(), q) > self.back()
+    }
+
     /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when
     /// the series is too short, or has seconds without samples.
     pub fn interval_ns(&self, percentile: impl Fn(&Second) -> Option<u64>) -> Option<Interval> {

@@ -44,6 +44,8 @@ pub struct Counts {
     pub disconnects: u64,
     /// Usable connections that clients ended because others take their place (churn).
     pub left: u64,
+    /// Losses in a storm after which the client was not usable again by the end.
+    pub not_back: u64,
     /// Clients that read slowly: they are load, and nothing is due to them.
     pub slow: u64,
     /// Deliveries seen by them, which are in no other count and no figure.
@@ -87,11 +89,18 @@ impl Counts {
     pub fn is_plausible(&self) -> bool {
         let Counts { sent, received, late, duplicate, reordered, unexpected, corrupt, .. } = *self;
         let Counts {
-            connects, connected, connect_timeouts, connect_failures, connecting, disconnects, ..
+            connects,
+            connected,
+            connect_timeouts,
+            connect_failures,
+            connecting,
+            disconnects,
+            not_back,
+            ..
         } = *self;
         let of_messages = [sent, received, late, duplicate, reordered, unexpected, corrupt];
         let of_connections =
-            [connects, connected, connect_timeouts, connect_failures, connecting, disconnects];
+            [connects, connected, connect_timeouts, connect_failures, connecting, disconnects, not_back];
         let unknown = [self.expected, self.missing, self.in_flight];
         of_messages.iter().chain(&of_connections).all(|&n| n <= PLAUSIBLE_MAX) && unknown == [0; 3]
     }
@@ -116,6 +125,7 @@ impl Counts {
             connecting,
             disconnects,
             left,
+            not_back,
             slow,
             slow_received,
         } = other;
@@ -136,6 +146,7 @@ impl Counts {
         self.connecting += connecting;
         self.disconnects += disconnects;
         self.left += left;
+        self.not_back += not_back;
         self.slow += slow;
         self.slow_received += slow_received;
     }
@@ -207,12 +218,13 @@ mod tests {
             connecting: 1,
             disconnects: 1,
             left: 1,
+            not_back: 1,
             slow: 1,
             slow_received: 1,
         };
         let mut sum = ones;
         sum.merge(&ones);
         // As bytes, so that a field added later and forgotten in `merge` fails here.
-        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 19]);
+        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 20]);
     }
 }

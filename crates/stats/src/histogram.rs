@@ -43,7 +43,7 @@ pub fn is_marked(count: u64, q: f64) -> bool {
 }
 
 /// The nearest rank of the quantile `q` among `n` samples, ceil(qN), counted from 1.
-pub(crate) fn rank(n: u64, q: f64) -> u64 {
+pub fn rank(n: u64, q: f64) -> u64 {
     // 0.07 × 100 is a hair above 7 in binary; without the tolerance it would be rank 8.
     ((q * n as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64).clamp(1, n)
 }

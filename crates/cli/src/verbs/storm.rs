@@ -17,6 +17,10 @@ use crate::{plan, target};
 
 /// "Everybody is back" means that 99% are.
 const PERCENTILE: f64 = 99.0;
+/// How long to watch at least, unless told otherwise.
+const DURATION_NS: u64 = 10_000_000_000;
+/// So many times the longest first wait is watched: an attempt may fail, and the next one takes its time.
+const WAITS: u64 = 2;
 
 /// Clients lose their connections and come back: how long until they are, and how do those fare who stayed?
 ///
@@ -44,9 +48,10 @@ pub(crate) struct Storm {
     /// Time before the storm
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Load")]
     lead: u64,
-    /// How long to watch, from the storm on
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Load")]
-    duration: u64,
+    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest that the dialect's
+    /// own client waits before it comes back, where that is longer: 24s for actioncable]
+    #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    duration: Option<u64>,
     /// Those who stay send once in this time
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::duration_ns, help_heading = "Load")]
     interval: u64,
@@ -58,7 +63,7 @@ impl Storm {
         let args = &self.run;
         let course = self.course()?;
         let clients_max = Some(self.clients);
-        let dialect = args.dialect.as_deref().unwrap_or("raw");
+        let dialect = self.dialect();
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
@@ -76,9 +81,19 @@ impl Storm {
         run::run_restarting(request, restarts)
     }
 
+    fn dialect(&self) -> &str {
+        self.run.dialect.as_deref().unwrap_or("raw")
+    }
+
+    /// So long that everybody may be back.
+    fn duration_ns(&self) -> u64 {
+        let wait_ns = self.window.unwrap_or_else(|| load::first_backoff_ns_max(self.dialect()));
+        self.duration.unwrap_or_else(|| DURATION_NS.max(wait_ns.saturating_mul(WAITS)))
+    }
+
     /// The one step that it takes.
     fn course(&self) -> Result<Course, Failure> {
-        steps::positive("--duration", self.duration)?;
+        steps::positive("--duration", self.duration_ns())?;
         steps::positive("--interval", self.interval)?;
         if !(0.0..=1.0).contains(&self.share) {
             return Err(Failure::usage("--share", "from 0% to 100%"));
@@ -94,7 +109,7 @@ impl Storm {
         let storm = load::Storm {
             rate_per_s: stay * 1e9 / self.interval as f64,
             lead_ns: self.lead,
-            duration_ns: self.duration,
+            duration_ns: self.duration_ns(),
             share,
             window_ns: self.window,
         };
@@ -104,5 +119,37 @@ impl Storm {
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
         Ok(Outlook::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        storm: Storm,
+    }
+
+    fn duration_s(flags: &str) -> u64 {
+        let words = ["storm", "ws://127.0.0.1:1/"].into_iter().chain(flags.split_whitespace());
+        Line::parse_from(words).storm.duration_ns() / 1_000_000_000
+    }
+
+    #[test]
+    fn everybody_may_be_back_while_it_is_watched() {
+        for (flags, expected_s) in [
+            ("", 10),
+            ("--dialect actioncable", 24),
+            ("--dialect socketio", 10),
+            ("--window 8s", 16),
+            ("--dialect actioncable --window 1s", 10),
+            ("--dialect actioncable -d 3s", 3),
+        ] {
+            assert_eq!(duration_s(flags), expected_s, "{flags}");
+        }
     }
 }

@@ -13,7 +13,8 @@ impl Worker {
     /// Prepares for the storm of a step, if it has one.
     pub(crate) fn expect_storm(&mut self, start_ns: u64) {
         let Load::Storm(storm) = self.ledger.step.order.load else { return };
-        self.ledger.step.weather = Some(Weather { storm, begins_ns: Some(start_ns + storm.lead_ns) });
+        let start_ns = start_ns + storm.lead_ns;
+        self.ledger.step.weather = Some(Weather { storm, start_ns, begins_ns: Some(start_ns) });
         let (dialect, timeout_ns) = (&self.plan.speech.dialect, self.plan.connecting.timeout_ns);
         let seed = self.plan.seed ^ u64::from(self.segment.worker);
         self.ledger.step.returns = Some(Returns::new(storm.window_ns, dialect, timeout_ns, seed));
@@ -109,15 +110,19 @@ impl Worker {
         }
     }
 
-    /// Whoever is not back by the end counts as at least that late.
+    /// Whoever is not back by the end is counted, and as late as all of the storm lasted: in a rolling restart one that
+    /// was lost last would otherwise look like one that was back first.
     pub(crate) fn charge_lost(&mut self, now_ns: u64) {
         if self.ledger.step.returns.take().is_none() {
             return;
         }
+        let storm_ns = self.ledger.step.weather.as_ref().map_or(now_ns, |weather| weather.start_ns);
         for client in &mut self.clients {
             let lost_ns = std::mem::take(&mut client.record.lost_ns);
             if lost_ns != 0 {
-                self.ledger.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
+                let since_ns = lost_ns.min(storm_ns);
+                self.ledger.meter.figures.recovery.record_ns(now_ns.saturating_sub(since_ns));
+                self.ledger.meter.counts.not_back += 1;
             }
             if matches!(client.record.state, State::Connecting | State::Opening) {
                 self.ledger.meter.counts.connecting += 1;

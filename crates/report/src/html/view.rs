@@ -11,7 +11,7 @@ use super::repeats::Repeats;
 use super::shown::{main_figure, shown};
 use crate::format::{bytes, count, duration, rate};
 use crate::step_table::{StepTable, quantile, step_table};
-use crate::text::{LEVEL_NAMES, ceiling, level_cells, limit_value};
+use crate::text::{LEVEL_NAMES, ceiling, level_cells, limit_actual};
 
 /// Everything the template asks for.
 #[derive(Serialize)]
@@ -232,7 +232,7 @@ fn limits(run: &Run) -> Vec<LimitView> {
     let view = |limit: &LimitOutcome| LimitView {
         limit: limit.limit.clone(),
         passed: limit.passed,
-        actual: limit.actual.map_or("not measured".into(), |actual| limit_value(actual, limit.unit)),
+        actual: limit_actual(limit).unwrap_or_else(|| "not measured".into()),
     };
     run.verdict.limits.iter().chain(stop).map(view).collect()
 }

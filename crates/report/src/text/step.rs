@@ -23,7 +23,7 @@ pub fn step_lines(step: &Step, style: &Style) -> String {
         .named()
         .into_iter()
         .filter(|(name, figure)| shown(step).contains(name) && !figure.is_empty());
-    lines.extend(timed.map(|(name, figure)| row(name, &percentiles(figure), style)));
+    lines.extend(timed.map(|(name, figure)| row(name, &percentiles(step, name, figure), style)));
     lines.extend(connections(step).map(|text| row("clients", &text, style)));
     lines.extend(messages(step).map(|text| row("messages", &text, style)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
@@ -81,21 +81,24 @@ fn row(label: &str, text: &str, style: &Style) -> String {
     format!("  {label}{text}").trim_end().into()
 }
 
-fn percentiles(histogram: &Histogram) -> String {
+/// What those decide who were not back after a storm is so long or longer.
+fn percentiles(step: &Step, figure: &str, histogram: &Histogram) -> String {
+    let or_more = |q| if figure == "recovery" && step.is_recovery_open(q) { "≥ " } else { "" };
     let mut text = String::new();
     for (name, q) in COLUMNS {
         let mark = if histogram.is_marked(q) { "?" } else { "" };
-        let cell = format!("{name} {}{mark}", duration(histogram.quantile_ns(q)));
+        let cell = format!("{name} {}{}{mark}", or_more(q), duration(histogram.quantile_ns(q)));
         text += &format!("{cell:CELL_WIDTH$} ");
     }
-    text + &format!("max {}", duration(histogram.max_ns()))
+    text + &format!("max {}{}", or_more(1.0), duration(histogram.max_ns()))
 }
 
 /// Said only when it is not simply all of them.
 fn connections(step: &Step) -> Option<String> {
     let counts = &step.counts;
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
-    let all = counts.connected == counts.connects && counts.disconnects + counts.left + counts.slow == 0;
+    let all = counts.connected == counts.connects
+        && counts.disconnects + counts.left + counts.not_back + counts.slow == 0;
     if all && !step.figures.rtt.is_empty() {
         return None;
     }
@@ -105,6 +108,7 @@ fn connections(step: &Step) -> Option<String> {
         (counts.connecting, "still connecting"),
         (counts.disconnects, "lost"),
         (counts.left, "left"),
+        (counts.not_back, "not back"),
         (counts.slow, "slow"),
         (counts.slow_received, "copies read by these"),
     ];

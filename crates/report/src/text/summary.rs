@@ -114,14 +114,20 @@ fn row(label: &str, text: &str) -> String {
 
 /// A broken limit: what it was, and what came.
 pub(crate) fn broken(limit: &LimitOutcome) -> String {
-    match limit.actual {
-        Some(actual) => format!("{} was {}", limit.limit, value(actual, limit.unit)),
+    match actual(limit) {
+        Some(actual) => format!("{} was {actual}", limit.limit),
         None => format!("{} was not measured", limit.limit),
     }
 }
 
+/// What a limit's figure came to: `6.40s`, or `at least 9.00s` where not all were back.
+pub(crate) fn actual(limit: &LimitOutcome) -> Option<String> {
+    let text = value(limit.actual?, limit.unit);
+    Some(if limit.at_least { format!("at least {text}") } else { text })
+}
+
 /// A limit's figure in its unit.
-pub(crate) fn value(actual: f64, unit: Unit) -> String {
+fn value(actual: f64, unit: Unit) -> String {
     match unit {
         Unit::Ms => duration((actual * 1e6).round() as u64),
         Unit::Percent => format!("{actual:.2}%"),
@@ -168,9 +174,25 @@ fn work(run: &Run, step: &Step) -> String {
         }
         _ => (achieved.map(|per_s| rate(per_s, "messages")), None),
     };
+    [returns(step), sent, received].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How long it took until everybody was back from a storm, or how many were not.
+fn returns(step: &Step) -> Option<String> {
     let recovery = &step.figures.recovery;
-    let back = (!recovery.is_empty()).then(|| format!("all back within {}", duration(recovery.max_ns())));
-    [back, sent, received].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let (lost, back) = (recovery.count(), step.back());
+    let watched = duration(recovery.max_ns());
+    match back {
+        _ if lost == 0 => None,
+        0 => Some(format!("none of {} back after {watched}", count(lost))),
+        _ if back == lost => Some(format!("all back within {watched}")),
+        // Those who were not are the longest samples.
+        _ => {
+            let last_ns = recovery.quantile_ns(back as f64 / lost as f64);
+            let (of, rest) = (format!("{} of {}", count(back), count(lost)), count(lost - back));
+            Some(format!("{of} back within {}; {rest} not back after {watched}", duration(last_ns)))
+        }
+    }
 }
 
 /// The step that stands for the run: of those that kept all limits, the one with the most clients, if all of them were
@@ -315,6 +337,20 @@ mod tests {
         trust     20 of 4000 clients did not become usable (at 4000 clients)
                   p95 rests on 100 samples; 200 are needed (at 4000 clients)
     "#);
+    }
+
+    #[test]
+    fn who_was_not_back_is_not_said_to_be() {
+        let mut run = sample::storm_run();
+        let said = |run: &Run| returns(&run.steps[0]).unwrap();
+        assert_eq!(said(&run), "all back within 900ms");
+        run.steps[0].figures.recovery.record_n_ns(9_000_000_000, 38);
+        run.steps[0].counts.not_back = 38;
+        assert_eq!(said(&run), "1,000 of 1,038 back within 900ms; 38 not back after 9.00s");
+        run.steps[0].counts.not_back = 1_038;
+        assert_eq!(said(&run), "none of 1,038 back after 9.00s");
+        let limit = results::limit::Limit::parse("p99<20s", "storm").unwrap().check(&run.steps[0]);
+        assert_eq!(broken(&limit), "p99<20s was at least 9.00s");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 mirror!(FileLimit of LimitOutcome {
     limit: String,
     passed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    at_least: bool,
     #[serde(with = "unit")]
     unit: Unit,
     ; numbers

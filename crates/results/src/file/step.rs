@@ -102,6 +102,8 @@ struct FileCounts {
     #[serde(default, skip_serializing_if = "is_zero")]
     left: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
+    not_back: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
     slow: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     slow_received: u64,
@@ -323,6 +325,7 @@ impl FileCounts {
             connecting: counts.connecting,
             disconnects: counts.disconnects,
             left: counts.left,
+            not_back: counts.not_back,
             slow: counts.slow,
             slow_received: counts.slow_received,
             errors,
@@ -338,6 +341,7 @@ impl FileCounts {
             connecting: self.connecting,
             disconnects: self.disconnects,
             left: self.left,
+            not_back: self.not_back,
             slow: self.slow,
             slow_received: self.slow_received,
             ..Counts::default()

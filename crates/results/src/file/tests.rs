@@ -18,8 +18,13 @@ fn figure(ms: u64) -> stats::Histogram {
 
 /// A step with every field filled.
 fn full_step() -> Step {
-    let outcome =
-        LimitOutcome { limit: "p95<250ms".into(), passed: false, actual: Some(252.469), unit: Unit::Ms };
+    let outcome = LimitOutcome {
+        limit: "p95<250ms".into(),
+        passed: false,
+        actual: Some(252.469),
+        at_least: false,
+        unit: Unit::Ms,
+    };
     Step {
         clients: 1_000,
         usable: Some(990),
@@ -117,6 +122,7 @@ fn full_counts() -> Counts {
         received: 999_510,
         missing: 490,
         left: 5,
+        not_back: 2,
         slow: 3,
         slow_received: 7,
         ..Counts::default()

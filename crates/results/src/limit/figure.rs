@@ -36,6 +36,7 @@ pub(crate) enum Counted {
     ConnectTimeouts,
     ConnectFailures,
     Disconnects,
+    NotBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +68,7 @@ const STATISTICS: [(&str, Statistic); 5] = [
     ("max", Statistic::Max),
 ];
 
-const COUNTED: [(&str, Counted); 10] = [
+const COUNTED: [(&str, Counted); 11] = [
     ("errors", Counted::Errors),
     ("missing", Counted::Missing),
     ("late", Counted::Late),
@@ -78,6 +79,7 @@ const COUNTED: [(&str, Counted); 10] = [
     ("connect_timeouts", Counted::ConnectTimeouts),
     ("connect_failures", Counted::ConnectFailures),
     ("disconnects", Counted::Disconnects),
+    ("not_back", Counted::NotBack),
 ];
 
 const RATES: [(&str, Rate); 4] = [
@@ -100,7 +102,10 @@ const WITHOUT_MESSAGES: [&str; 5] =
 
 /// Whether the scenario has a count or a rate of this name.
 fn has(scenario: &str, name: &str) -> bool {
-    scenario != "idle" || WITHOUT_MESSAGES.contains(&name)
+    match name {
+        "not_back" => scenario == "storm",
+        _ => scenario != "idle" || WITHOUT_MESSAGES.contains(&name),
+    }
 }
 
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
@@ -157,6 +162,17 @@ impl Figure {
             names(&mut RATES.iter().map(|entry| entry.0).filter(|name| has(scenario, name))),
             names(&mut GAUGES.iter().map(|entry| entry.0)),
         )
+    }
+
+    /// Whether clients that were not back decide the value: it is then that or more.
+    pub(crate) fn is_open(self, step: &Step) -> bool {
+        let Figure::Timed("recovery", statistic) = self else { return false };
+        let is_any = step.counts.not_back > 0;
+        match statistic {
+            Statistic::Min => is_any && step.back() == 0,
+            Statistic::Quantile(q) => step.is_recovery_open(q),
+            Statistic::Mean | Statistic::Sd | Statistic::Max => is_any,
+        }
     }
 
     pub(crate) fn unit(self, as_share: bool) -> Unit {
@@ -235,6 +251,7 @@ impl Counted {
             Counted::ConnectTimeouts => (counts.connect_timeouts, connects),
             Counted::ConnectFailures => (counts.connect_failures, connects),
             Counted::Disconnects => (counts.disconnects, connected),
+            Counted::NotBack => (counts.not_back, step.figures.recovery.count()),
         }
     }
 }

@@ -106,3 +106,27 @@ fn what_is_not_a_limit_is_refused() {
         assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Shape(_))), "{limit}");
     }
 }
+
+#[test]
+fn a_limit_breaks_where_those_decide_who_were_not_back() {
+    let mut step = Step::default();
+    step.figures.recovery.record_n_ns(1_000 * MS, 60);
+    step.figures.recovery.record_n_ns(3_000 * MS, 40);
+    let check = |step: &Step, limit: &str| Limit::parse(limit, "storm").unwrap().check(step);
+    for limit in
+        ["p99<5s", "recovery.p61<5s", "max<5s", "mean<5s", "p60<5s", "min<5s", "p99>=1s", "not_back==0"]
+    {
+        assert!(check(&step, limit).passed, "{limit}: all are back");
+    }
+    step.counts.not_back = 40;
+    for limit in ["p99<5s", "recovery.p61<5s", "max<5s", "mean<5s", "p99>=1s"] {
+        let outcome = check(&step, limit);
+        assert!(!outcome.passed && outcome.at_least && outcome.actual.is_some(), "{limit}: {outcome:?}");
+    }
+    for limit in ["p60<5s", "min<5s", "not_back<=40%"] {
+        let outcome = check(&step, limit);
+        assert!(outcome.passed && !outcome.at_least, "{limit}: {outcome:?}");
+    }
+    assert!(!check(&step, "not_back==0").passed);
+    assert!(Limit::parse("not_back==0", "echo").is_err(), "nobody is dropped there");
+}

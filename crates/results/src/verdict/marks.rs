@@ -49,6 +49,7 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
         rate_missed(step),
         unusable(step),
         (counts.disconnects > 0).then(|| format!("{} clients lost their connection", counts.disconnects)),
+        not_back(step),
         wrong_answers(step),
         (!rtt.is_empty() && rtt.is_marked(quantile)).then(|| {
             let needed = (10.0 / (1.0 - quantile)).round();
@@ -71,6 +72,14 @@ fn unusable(step: &Step) -> Option<String> {
     };
     let failed = connects.checked_sub(connected).filter(|&failed| failed > 0)?;
     Some(format!("{failed} of {connects} clients did not become usable{rest}"))
+}
+
+/// How late they will be nobody knows: what counts them is a lower bound.
+fn not_back(step: &Step) -> Option<String> {
+    let (not_back, lost) = (step.counts.not_back, step.figures.recovery.count());
+    (not_back > 0).then(|| {
+        format!("{not_back} of the {lost} clients that were lost were not back at the end: how long they take is not known")
+    })
 }
 
 /// Plain requests whose answer was not the expected one: they may well be the faster ones.

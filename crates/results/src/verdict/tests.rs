@@ -272,8 +272,13 @@ fn marks_say_what_is_wrong() {
 
 #[test]
 fn a_run_is_concluded_from_its_steps() {
-    let outcome =
-        |limit: &str, passed| LimitOutcome { limit: limit.into(), passed, actual: Some(1.0), unit: Unit::Ms };
+    let outcome = |limit: &str, passed| LimitOutcome {
+        limit: limit.into(),
+        passed,
+        actual: Some(1.0),
+        at_least: false,
+        unit: Unit::Ms,
+    };
     let finding = |bottleneck| Some(Finding { bottleneck, reason: String::new() });
     let step = |clients, p95, bottleneck| Step {
         clients,
