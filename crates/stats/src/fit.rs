@@ -49,6 +49,30 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, intercept, slope_se, points: points.len() })
 }
 
+/// What readings in whole steps, such as memory in pages, tell of a slope.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Growth {
+    /// Fewer than 3 readings, or all at the same x.
+    Unknown,
+    /// Over all x, y grew by less than one step: that may be anything from nothing to a step.
+    Unseen,
+    /// The line; its ± is at least one step over all x, which is as fine as such readings are.
+    Seen(Line),
+}
+
+/// Fits a line to (x, y), of which y was read in whole steps of `step`.
+pub fn growth(points: &[(f64, f64)], step: f64) -> Growth {
+    let Some(fit) = line(points) else { return Growth::Unknown };
+    let (low, high) =
+        points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (p.0.min(low), p.0.max(high)));
+    let finest = step / (high - low);
+    if fit.slope < finest {
+        return Growth::Unseen;
+    }
+    let per_se = student::t(CONFIDENCE, fit.points as f64 - 2.0);
+    Growth::Seen(Line { slope_se: fit.slope_se.max(finest / per_se), ..fit })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +96,27 @@ mod tests {
         assert!((fit.slope_se - 0.08_f64.sqrt()).abs() < 1e-12);
         let interval = fit.slope_interval();
         assert!((interval.high - 0.6 - 3.182_446 * 0.08_f64.sqrt()).abs() < 1e-4, "{interval:?}");
+    }
+
+    #[test]
+    fn readings_in_steps_are_no_finer_than_these() {
+        let of = |ys: [f64; 4]| {
+            let points: Vec<_> = ys.iter().enumerate().map(|(i, &y)| (100.0 * i as f64, y)).collect();
+            growth(&points, 4096.0)
+        };
+        assert_eq!(of([8e6; 4]), Growth::Unseen, "not a page");
+        assert_eq!(of([8e6, 8e6, 8e6, 8e6 + 1.0]), Growth::Unseen);
+        assert_eq!(
+            of([8e6, 8e6 - 8192.0, 8e6 - 8192.0, 8e6 - 8192.0]),
+            Growth::Unseen,
+            "it gave memory back"
+        );
+        let Growth::Seen(exact) = of([0.0, 40960.0, 81920.0, 122_880.0]) else { panic!("ten pages a step") };
+        assert!((exact.slope - 409.6).abs() < 1e-9);
+        assert!((exact.slope_half_width() - 4096.0 / 300.0).abs() < 1e-9, "{exact:?}");
+        let rough = [(0.0, 0.0), (100.0, 90_000.0), (200.0, 20_000.0), (300.0, 150_000.0)];
+        assert_eq!(growth(&rough, 4096.0), Growth::Seen(line(&rough).unwrap()), "the residuals say more");
+        assert_eq!(growth(&[(1.0, 1.0); 3], 4096.0), Growth::Unknown);
     }
 
     #[test]

@@ -26,6 +26,7 @@ const PERCENTILE: f64 = 95.0;
 /// The server's memory is sampled while the clients connect; the cost of a connection is the slope of a line through
 /// the samples, with its standard error. For a server on this machine.
 #[derive(Args)]
+#[command(mut_arg("connect_rate", |arg| arg.help("New connections per second [default: 200]")))]
 pub(crate) struct Idle {
     #[command(flatten)]
     run: RunArgs,
@@ -78,5 +79,24 @@ impl Idle {
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
         let connect_rate = self.run.connect_rate.unwrap_or(CONNECT_RATE_PER_S);
         Ok(Outlook::new(self.course()?, Workload::Echo).connecting(Some(connect_rate)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        _idle: Idle,
+    }
+
+    #[test]
+    fn help_names_the_rate_that_is_taken() {
+        let help = Line::command().render_long_help().to_string();
+        assert!(help.contains(&format!("connections per second [default: {CONNECT_RATE_PER_S}]")), "{help}");
     }
 }
