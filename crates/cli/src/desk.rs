@@ -168,6 +168,7 @@ impl<'a> Desk<'a> {
         self.run.verdict.capacity = course.capacity();
         if self.run.scenario == "saturate" {
             self.run.verdict.levels = results::levels::levels(&self.run.steps);
+            self.run.verdict.bottleneck = verdict::held_back(&self.run.steps, &self.run.verdict.levels);
         }
         let exit = self.exit();
         if let Some(events) = self.events.take() {

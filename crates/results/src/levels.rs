@@ -55,6 +55,15 @@ fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
     }
 }
 
+/// The level at which most was delivered safely.
+pub fn best(levels: &[Level]) -> Option<&Level> {
+    let deliveries = |level: &Level| level.received_per_s.unwrap_or_default();
+    levels
+        .iter()
+        .filter(|level| level.safe_per_s.is_some())
+        .max_by(|a, b| deliveries(a).total_cmp(&deliveries(b)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

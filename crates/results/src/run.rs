@@ -87,7 +87,7 @@ pub struct Verdict {
     pub memory_per_client: Option<Line>,
     /// Each limit over the whole run: broken if any step broke it.
     pub limits: Vec<LimitOutcome>,
-    /// What held the run back at its heaviest step.
+    /// What held the run back at the lightest step that broke, or else at the last.
     pub bottleneck: Option<Finding>,
     /// Why the numbers may not be believed; empty when they may.
     pub trust: Vec<TrustNote>,

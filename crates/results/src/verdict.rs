@@ -19,7 +19,7 @@ mod conclude;
 mod doubts;
 mod marks;
 
-pub use conclude::{conclude, limited_by_generator};
+pub use conclude::{conclude, held_back, lightest_broken, limited_by_generator};
 pub use marks::{marks, others_percent};
 
 /// CPU of the server, or of one of its threads, that counts as all of it.

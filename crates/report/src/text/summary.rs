@@ -1,5 +1,6 @@
 //! The block that ends a run: how much, where does it break, can it be believed.
 
+use results::levels;
 use results::{Bottleneck, Level, LimitOutcome, Rates, Run, Step, Unit, Verdict};
 use stats::{Capacity, Histogram, Summary};
 
@@ -152,7 +153,7 @@ pub(crate) fn amount(run: &Run) -> (String, String) {
         let nothing = if run.steps.is_empty() { "nothing was measured" } else { "no step kept its limits" };
         return (nothing.into(), String::new());
     };
-    if let Some(level) = best_level(&run.verdict.levels) {
+    if let Some(level) = levels::best(&run.verdict.levels) {
         return level_text(level, &run.verdict.levels);
     }
     let usable = step.usable.unwrap_or(step.clients);
@@ -199,21 +200,12 @@ fn returns(step: &Step) -> Option<String> {
 /// there; of a sweep of rates, the one that is the answer.
 pub(crate) fn heaviest_kept(run: &Run) -> Option<&Step> {
     let mut kept = run.steps.iter().filter(|step| step.broken().next().is_none());
-    match best_level(&run.verdict.levels) {
+    match levels::best(&run.verdict.levels) {
         Some(level) => {
             kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)
         }
         None => kept.max_by_key(|step| (step.has_passed(), step.clients)),
     }
-}
-
-/// The level of a sweep at which most was delivered safely.
-pub(crate) fn best_level(levels: &[Level]) -> Option<&Level> {
-    let deliveries = |level: &Level| level.received_per_s.unwrap_or_default();
-    levels
-        .iter()
-        .filter(|level| level.safe_per_s.is_some())
-        .max_by(|a, b| deliveries(a).total_cmp(&deliveries(b)))
 }
 
 /// The deliveries of the best level, and the safe rate of each.
@@ -247,14 +239,9 @@ fn beside_the_server(run: &Run) -> String {
     }
 }
 
-/// The step that broke first: of a sweep, the lowest rate that was too much where most was delivered.
+/// The step with the least load that did not pass.
 pub(crate) fn lightest_broken(run: &Run) -> Option<&Step> {
-    let mut broken = run.steps.iter().filter(|step| !step.has_passed());
-    match best_level(&run.verdict.levels) {
-        Some(level) => broken
-            .find(|step| step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s),
-        None => broken.next(),
-    }
+    results::verdict::lightest_broken(&run.steps, &run.verdict.levels)
 }
 
 /// A step by what was asked of it.

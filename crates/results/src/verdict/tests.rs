@@ -1,7 +1,7 @@
 use stats::Counts;
 
 use super::*;
-use crate::{GeneratorUse, LimitOutcome, MachineUse, ServerUse, ThreadUse, Unit};
+use crate::{GeneratorUse, LimitOutcome, MachineUse, Rates, ServerUse, ThreadUse, Unit};
 
 const MS: u64 = 1_000_000;
 
@@ -298,4 +298,34 @@ fn a_run_is_concluded_from_its_steps() {
     );
     assert!(limited_by_generator(&steps) && !limited_by_generator(&steps[..1]));
     assert_eq!(conclude(&[]).trust, [crate::TrustNote("nothing was measured".into())]);
+}
+
+#[test]
+fn a_search_is_concluded_from_the_lightest_step_that_broke() {
+    let step = |clients, asked_per_s, broke: Option<f64>| Step {
+        clients,
+        rates: Rates { asked_per_s, ..Rates::default() },
+        limits: vec![LimitOutcome {
+            limit: "p95<1ms".into(),
+            passed: broke.is_none(),
+            actual: broke,
+            at_least: false,
+            unit: Unit::Ms,
+        }],
+        bottleneck: Some(Finding { bottleneck: Bottleneck::Server, reason: format!("{clients} clients") }),
+        ..Step::default()
+    };
+    let steps = [
+        step(100, None, None),
+        step(400, None, Some(9.0)),
+        step(120, None, Some(2.0)),
+        step(110, None, None),
+    ];
+    let verdict = conclude(&steps);
+    assert_eq!(lightest_broken(&steps, &[]).unwrap().clients, 120);
+    assert_eq!((verdict.limits[0].passed, verdict.limits[0].actual), (false, Some(2.0)));
+    assert_eq!(verdict.bottleneck.unwrap().reason, "120 clients");
+    assert_eq!(conclude(&steps[..1]).bottleneck.unwrap().reason, "100 clients");
+    let rates = [step(50, Some(400.0), Some(9.0)), step(50, Some(200.0), Some(2.0))];
+    assert_eq!(conclude(&rates).limits[0].actual, Some(2.0), "at one number of clients, the lowest rate");
 }
