@@ -9,17 +9,19 @@ use crate::format::{count, printable};
 use crate::text::{broken, limit_actual};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
-/// is how a search finds its answer. A step without limits has one case, so that it is seen to have run.
+/// is how a search finds its answer. A step without limits has one case, so that it is seen to have run; one in which
+/// nobody got in or nothing was answered has it, too, and it is an error.
 pub fn junit(run: &Run) -> String {
     let suites: Vec<Suite> = run.steps.iter().map(|step| suite(run, step)).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
     let time_ns: u64 = run.steps.iter().map(|step| step.duration_ns).sum();
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{}\">\n{}</testsuites>\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" errors=\"{}\" time=\"{}\">\n{}</testsuites>\n",
         escape(&title(run)),
         sum(|suite| suite.tests),
         sum(|suite| suite.failures),
         sum(|suite| suite.skipped),
+        sum(|suite| suite.errors),
         seconds(time_ns),
         suites.into_iter().map(|suite| suite.xml).collect::<String>(),
     )
@@ -34,6 +36,7 @@ struct Suite {
     tests: usize,
     failures: usize,
     skipped: usize,
+    errors: usize,
     xml: String,
 }
 
@@ -43,20 +46,42 @@ fn suite(run: &Run, step: &Step) -> Suite {
     let (failures, skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
     let class = format!("throng.{}", run.scenario);
     let mut cases: String = step.limits.iter().map(|limit| case(&class, step, limit, is_search)).collect();
-    if step.limits.is_empty() {
-        cases = format!("    <testcase {}/>\n", attributes(&class, step, "measured"));
+    // A search may well go on until nobody gets in.
+    let dead = dead(step).filter(|_| !is_search || run.steps.iter().all(|step| self::dead(step).is_some()));
+    let measured = format!("    <testcase {}", attributes(&class, step, "measured"));
+    if let Some(why) = &dead {
+        cases += &format!("{measured}><error message=\"{}\"/></testcase>\n", escape(why));
+    } else if step.limits.is_empty() {
+        cases = format!("{measured}/>\n");
     }
-    let tests = step.limits.len().max(1);
+    let errors = usize::from(dead.is_some());
+    let tests = (step.limits.len() + errors).max(1);
     let marks: String = step.marks.iter().map(|mark| escape(mark) + "\n").collect();
     if !marks.is_empty() {
         cases += &format!("    <system-out>{marks}</system-out>\n");
     }
     let xml = format!(
-        "  <testsuite name=\"{} clients\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{}\">\n{cases}  </testsuite>\n",
+        "  <testsuite name=\"{} clients\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}\">\n{cases}  </testsuite>\n",
         count(step.clients),
         seconds(step.duration_ns),
     );
-    Suite { tests, failures, skipped, xml }
+    Suite { tests, failures, skipped, errors, xml }
+}
+
+/// Why a step says nothing of the server: nobody got in, or nothing came back.
+fn dead(step: &Step) -> Option<String> {
+    let counts = &step.counts;
+    let nobody = counts.connects > 0 && counts.connected == 0;
+    let what = match (nobody, counts.sent) {
+        (true, _) => format!("no client became usable, of {}", count(step.clients)),
+        (false, sent) if sent > 0 && counts.received == 0 => {
+            format!("nothing was answered, of {} sent", count(sent))
+        }
+        (false, _) => return None,
+    };
+    let main = step.errors.iter().max_by_key(|(_, error)| error.count);
+    let why = main.map(|(kind, error)| format!(": {kind}: {}", error.example)).unwrap_or_default();
+    Some(what + &why)
 }
 
 fn case(class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
@@ -121,7 +146,7 @@ mod tests {
     fn a_limit_is_a_case_and_a_step_a_suite() {
         assert_snapshot!(junit(&limited()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="throng broadcast node-ws" tests="4" failures="2" skipped="0" time="40.000">
+        <testsuites name="throng broadcast node-ws" tests="4" failures="2" skipped="0" errors="0" time="40.000">
           <testsuite name="1,000 clients" tests="2" failures="0" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"/>
             <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
@@ -150,12 +175,37 @@ mod tests {
     fn a_step_without_limits_is_seen_to_have_run() {
         assert_snapshot!(junit(&sample::idle_run()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="throng idle node-ws" tests="1" failures="0" skipped="0" time="30.000">
+        <testsuites name="throng idle node-ws" tests="1" failures="0" skipped="0" errors="0" time="30.000">
           <testsuite name="20,000 clients" tests="1" failures="0" errors="0" skipped="0" time="30.000">
             <testcase classname="throng.idle" name="measured" time="30.000"/>
           </testsuite>
         </testsuites>
     "#);
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_does_not_pass() {
+        let mut run = sample::idle_run();
+        let step = &mut run.steps[0];
+        step.counts = stats::Counts { connects: 20, connect_failures: 20, ..Default::default() };
+        step.errors.add("refused", 0, "connection refused");
+        let error = |run: &Run| {
+            let xml = junit(run);
+            assert_eq!(xml.matches("errors=\"1\"").count(), 2, "of the suite, and of all: {xml}");
+            let (_, rest) = xml.split_once("<error message=\"").expect("there is one");
+            rest.split_once("\"/></testcase>").unwrap().0.to_owned()
+        };
+        assert_eq!(error(&run), "no client became usable, of 20,000: refused: connection refused");
+        // Nothing is missing where nothing was due.
+        run.steps[0].limits = limited().steps[0].limits.clone();
+        assert!(junit(&run).contains("tests=\"3\" failures=\"0\""), "{}", junit(&run));
+        let step = &mut run.steps[0];
+        step.counts = stats::Counts { connects: 20, connected: 20, sent: 50, ..Default::default() };
+        assert_eq!(error(&run), "nothing was answered, of 50 sent: refused: connection refused");
+        run.verdict.capacity = sample::search_run().verdict.capacity;
+        error(&run);
+        run.steps.extend(sample::echo_run().steps);
+        assert!(!junit(&run).contains("<error "), "a search may end like that: {}", junit(&run));
     }
 
     #[test]
