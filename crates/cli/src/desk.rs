@@ -104,6 +104,7 @@ impl<'a> Desk<'a> {
         step: Step,
     ) -> Result<(), Failure> {
         self.live.clear();
+        self.live.handle_measured(&step);
         if order.warmup {
             self.warmup = Some(as_warmup(&step));
             course.handle(order, true);
@@ -127,6 +128,7 @@ impl<'a> Desk<'a> {
         error: &crew::Error,
     ) -> Result<(), Failure> {
         self.live.clear();
+        self.live.handle_measured(&step);
         let mut step = self.judged(order, step);
         let lost =
             "the load was not whole after it, and what a lost worker measured in its last second is lost";

@@ -1,7 +1,7 @@
 //! What a run tells other programs while it is on: JSON lines, a page for Prometheus, and OpenTelemetry.
 
 use crew::Progress;
-use results::Run;
+use results::{Run, Step};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
@@ -55,6 +55,26 @@ impl Exports {
         }
         if let Some(otlp) = &self.otlp {
             otlp.push(&self.measures);
+        }
+    }
+
+    /// A step was measured: what has not been told of its seconds is. Nobody reports after the last one.
+    pub(crate) fn handle_measured(&mut self, step: &Step) {
+        for second in &step.series {
+            if self.told_ns.is_some_and(|told_ns| second.t_ns <= told_ns) {
+                continue;
+            }
+            let began_ns = second.t_ns.saturating_sub(1_000_000_000);
+            let phase = if began_ns < step.start_ns + step.duration_ns { "loading" } else { "draining" };
+            self.handle_progress(&Progress {
+                phase,
+                clients: step.clients as u32,
+                usable: second.clients,
+                sent: step.counts.sent,
+                received: step.counts.received,
+                errors: step.errors.total(),
+                second: Some(second.clone()),
+            });
         }
     }
 

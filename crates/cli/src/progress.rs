@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crew::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use net::signals::Interrupts;
-use results::Run;
+use results::{Run, Step};
 
 use crate::exit::{Exit, Failure};
 use crate::exports::Exports;
@@ -41,6 +41,11 @@ impl Live {
         };
         line.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
         Ok(Self { line, interrupts, stop: false, restarts: Restarts::default(), exports, screen })
+    }
+
+    /// A step was measured, be it for warming up.
+    pub(crate) fn handle_measured(&mut self, step: &Step) {
+        self.exports.handle_measured(step);
     }
 
     /// A step has ended and is the run's last.
