@@ -46,11 +46,11 @@ impl Events {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut outcome = match self.to {
-            To::Csv => writeln!(out, "{}", COLUMNS.join(",")),
-            To::Json => Ok(()),
-        };
+        // The header waits until there is a log: what cannot be read has no columns.
+        let mut head = Some(COLUMNS.join(",") + "\n").filter(|_| self.to == To::Csv);
+        let mut outcome = Ok(());
         let read = store::events::read(&self.file, |row| {
+            outcome = out.write_all(head.take().unwrap_or_default().as_bytes());
             if outcome.is_ok() && self.is_wanted(&row) {
                 outcome = self.print(&mut out, &row);
             }
@@ -60,6 +60,7 @@ impl Events {
             EventsError::Io { .. } => Failure::could_not("read the event log", error),
             EventsError::Damaged { .. } | EventsError::Foreign { .. } => Failure::usage("FILE", error),
         })?;
+        let outcome = outcome.and_then(|()| out.write_all(head.unwrap_or_default().as_bytes()));
         match outcome.and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Failure::could_not("write to standard output", error))
