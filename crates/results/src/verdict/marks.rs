@@ -2,7 +2,7 @@
 
 use stats::Histogram;
 
-use super::{Bottleneck, LAG_NS_MIN, LAG_SHARE_MAX, OTHERS_PERCENT_MAX, RATE_SHARE_MISSED};
+use super::{Bottleneck, LAG_NS_MIN, LAG_SHARE_MAX, OTHERS_PERCENT_MAX, is_missed};
 use crate::step::Step;
 
 /// A larger share of the median delivery that clocks may be apart is said.
@@ -125,7 +125,7 @@ fn limited(step: &Step) -> Option<String> {
 fn rate_missed(step: &Step) -> Option<String> {
     let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
     let missed = 1.0 - achieved / asked;
-    (missed > RATE_SHARE_MISSED)
+    is_missed(achieved, asked)
         .then(|| format!("the rate was missed by {:.1}%: {achieved:.1}/s of {asked:.1}/s", missed * 100.0))
 }
 

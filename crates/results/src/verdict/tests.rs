@@ -329,3 +329,11 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
     let rates = [step(50, Some(400.0), Some(9.0)), step(50, Some(200.0), Some(2.0))];
     assert_eq!(conclude(&rates).limits[0].actual, Some(2.0), "at one number of clients, the lowest rate");
 }
+
+#[test]
+fn a_rate_is_missed_by_more_than_a_hundredth() {
+    for (asked, achieved, missed) in [(1_000.0, 990.0, false), (1_000.0, 989.9, true), (700.0, 693.0, false)]
+    {
+        assert_eq!(is_missed(achieved, asked), missed, "{achieved} of {asked}");
+    }
+}
