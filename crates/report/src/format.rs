@@ -33,6 +33,11 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// So many clients: `1 client`, `4,000 clients`.
+pub(crate) fn clients(value: u64) -> String {
+    format!("{} client{}", count(value), if value == 1 { "" } else { "s" })
+}
+
 /// A rate of something per second, or of nothing named: `0.5/s`, `47.1 messages/s`, `49,976/s`.
 pub fn rate(per_s: f64, of: &str) -> String {
     let number = if per_s < 99.95 { format!("{per_s:.1}") } else { count(per_s.round() as u64) };

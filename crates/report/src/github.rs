@@ -5,7 +5,7 @@
 
 use results::Run;
 
-use crate::format::{count, printable};
+use crate::format::{clients, printable};
 use crate::text::broken;
 
 /// An error for each limit that broke at a step, a warning for each reason not to trust the figures; a line each. The
@@ -16,7 +16,7 @@ pub fn annotations(run: &Run) -> String {
     if run.verdict.capacity.is_none() {
         for step in &run.steps {
             for limit in step.limits.iter().filter(|limit| !limit.passed) {
-                let text = format!("at {} clients: {}", count(step.clients), broken(limit));
+                let text = format!("at {}: {}", clients(step.clients), broken(limit));
                 lines += &format!("::error title={title}::{}\n", data(&text));
             }
         }

@@ -5,7 +5,7 @@
 
 use results::{LimitOutcome, Run, Step};
 
-use crate::format::{count, printable};
+use crate::format::{clients, count, printable};
 use crate::text::{broken, limit_actual};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
@@ -61,8 +61,8 @@ fn suite(run: &Run, step: &Step) -> Suite {
         cases += &format!("    <system-out>{marks}</system-out>\n");
     }
     let xml = format!(
-        "  <testsuite name=\"{} clients\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}\">\n{cases}  </testsuite>\n",
-        count(step.clients),
+        "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}\">\n{cases}  </testsuite>\n",
+        clients(step.clients),
         seconds(step.duration_ns),
     );
     Suite { tests, failures, skipped, errors, xml }

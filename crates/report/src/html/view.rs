@@ -9,7 +9,7 @@ use super::Page;
 use super::answers::{Answer, believable, how_much, where_it_breaks};
 use super::repeats::Repeats;
 use super::shown::{main_figure, shown};
-use crate::format::{bytes, count, duration, rate};
+use crate::format::{bytes, clients, count, duration, rate};
 use crate::step_table::{StepTable, quantile, step_table};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells, limit_actual};
 
@@ -183,8 +183,8 @@ fn started(run: &Run) -> String {
 fn facts(run: &Run) -> Vec<Fact> {
     let Some(step) = run.steps.get(shown(run)) else { return Vec::new() };
     let at = match step.rates.asked_per_s.filter(|_| !run.verdict.levels.is_empty()) {
-        Some(per_s) => format!("{} to {} clients", rate(per_s, ""), count(step.clients)),
-        None if run.steps.len() > 1 => format!("at {} clients", count(step.clients)),
+        Some(per_s) => format!("{} to {}", rate(per_s, ""), clients(step.clients)),
+        None if run.steps.len() > 1 => format!("at {}", clients(step.clients)),
         None => String::new(),
     };
     let fact =

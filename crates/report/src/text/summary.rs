@@ -4,7 +4,7 @@ use results::levels;
 use results::{Bottleneck, Level, LimitOutcome, Rates, Run, Step, Unit, Verdict};
 use stats::{Capacity, Histogram, Summary};
 
-use crate::format::{bytes, count, duration, rate};
+use crate::format::{bytes, clients, count, duration, rate};
 
 /// Doubts in the summary: a sweep has dozens of steps, each with its own.
 const TRUST_LINES_MAX: usize = 6;
@@ -157,12 +157,8 @@ pub(crate) fn amount(run: &Run) -> (String, String) {
         return level_text(level, &run.verdict.levels);
     }
     let usable = step.usable.unwrap_or(step.clients);
-    let clients = if usable < step.clients {
-        format!("{} of {}", count(usable), count(step.clients))
-    } else {
-        count(usable)
-    };
-    (format!("{clients} clients"), work(run, step))
+    let of = if usable < step.clients { format!("{} of ", count(usable)) } else { String::new() };
+    (of + &clients(step.clients.max(usable)), work(run, step))
 }
 
 /// What a step's clients did, and how fast.
@@ -220,10 +216,10 @@ fn level_text(best: &Level, levels: &[Level]) -> (String, String) {
 fn capacity_text(capacity: Capacity) -> (String, String) {
     let Capacity { clients, low, high, confidence, at_least } = capacity;
     if at_least {
-        return (format!("at least {} clients", count(clients)), "nothing broke".into());
+        return (format!("at least {}", self::clients(clients)), "nothing broke".into());
     }
     let percent = confidence * 100.0;
-    (format!("{} clients", count(clients)), format!("{percent:.0}% CI {} to {}", count(low), count(high)))
+    (self::clients(clients), format!("{percent:.0}% CI {} to {}", count(low), count(high)))
 }
 
 /// What a client costs elsewhere, where that is known.
@@ -248,8 +244,8 @@ pub(crate) fn lightest_broken(run: &Run) -> Option<&Step> {
 pub(crate) fn place(run: &Run, step: &Step) -> String {
     let rate = step.rates.asked_per_s.filter(|_| !run.verdict.levels.is_empty());
     match rate {
-        Some(per_s) => format!("at {} to {} clients", self::rate(per_s, "messages"), count(step.clients)),
-        None => format!("at {} clients", count(step.clients)),
+        Some(per_s) => format!("at {} to {}", self::rate(per_s, "messages"), clients(step.clients)),
+        None => format!("at {}", clients(step.clients)),
     }
 }
 
@@ -338,6 +334,16 @@ mod tests {
         assert_eq!(said(&run), "none of 1,038 back after 9.00s");
         let limit = results::limit::Limit::parse("p99<20s", "storm").unwrap().check(&run.steps[0]);
         assert_eq!(broken(&limit), "p99<20s was at least 9.00s");
+    }
+
+    #[test]
+    fn one_client_is_one() {
+        let mut run = sample::broadcast_run();
+        run.steps.truncate(1);
+        (run.steps[0].clients, run.steps[0].usable) = (1, None);
+        assert_eq!((amount(&run).0, place(&run, &run.steps[0])), ("1 client".into(), "at 1 client".into()));
+        (run.steps[0].clients, run.steps[0].usable) = (2, Some(1));
+        assert_eq!(amount(&run).0, "1 of 2 clients");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What speaks against a run: the marks of its steps, gathered.
 
+use super::marks::counted;
 use crate::run::TrustNote;
 use crate::step::Step;
 
@@ -67,9 +68,9 @@ fn place(steps: &[Step], at: &[usize]) -> String {
     match at {
         _ if steps.len() == 1 => String::new(),
         _ if at.len() == steps.len() => " (at every step)".into(),
-        [one] => format!(" (at {} clients)", clients(one)),
+        [one] => format!(" (at {})", counted(clients(one), "client")),
         [first, .., last] if clients(first) == clients(last) => {
-            format!(" (at {} steps of {} clients)", at.len(), clients(first))
+            format!(" (at {} steps of {})", at.len(), counted(clients(first), "client"))
         }
         [first, .., last] => {
             format!(" (at {} steps, {} to {} clients)", at.len(), clients(first), clients(last))

@@ -48,12 +48,15 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
             .map(|others| format!("other processes used {others:.0}% of the generator's machine")),
         rate_missed(step),
         unusable(step),
-        (counts.disconnects > 0).then(|| format!("{} clients lost their connection", counts.disconnects)),
+        (counts.disconnects > 0).then(|| {
+            let their = if counts.disconnects == 1 { "its" } else { "their" };
+            format!("{} lost {their} connection", counted(counts.disconnects, "client"))
+        }),
         not_back(step),
         wrong_answers(step),
         (!rtt.is_empty() && rtt.is_marked(quantile)).then(|| {
             let needed = (10.0 / (1.0 - quantile)).round();
-            format!("p{} rests on {} samples; {needed} are needed", percent(quantile), rtt.count())
+            format!("p{} rests on {}; {needed} are needed", percent(quantile), counted(rtt.count(), "sample"))
         }),
         (rtt.clamped() > 0)
             .then(|| format!("{} samples were longer than 10 min and count as 10 min", rtt.clamped())),
@@ -127,6 +130,11 @@ fn rate_missed(step: &Step) -> Option<String> {
     let missed = 1.0 - achieved / asked;
     is_missed(achieved, asked)
         .then(|| format!("the rate was missed by {:.1}%: {achieved:.1}/s of {asked:.1}/s", missed * 100.0))
+}
+
+/// `1 client`, `2 clients`.
+pub(super) fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// 0.999 as `99.9`, without binary noise.

@@ -337,3 +337,16 @@ fn a_rate_is_missed_by_more_than_a_hundredth() {
         assert_eq!(is_missed(achieved, asked), missed, "{achieved} of {asked}");
     }
 }
+
+#[test]
+fn one_of_anything_is_said_as_one() {
+    let mut step = quiet();
+    step.clients = 1;
+    step.counts.disconnects = 1;
+    step.figures.rtt = Default::default();
+    step.figures.rtt.record_ns(MS);
+    let said = marks(&step, 0.95, false);
+    assert_eq!(said, ["1 client lost its connection", "p95 rests on 1 sample; 200 are needed"]);
+    let verdict = conclude(&[Step { marks: said, ..step }, quiet()]);
+    assert_eq!(verdict.trust[0].0, "1 client lost its connection (at 1 client)");
+}
