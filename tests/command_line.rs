@@ -146,6 +146,19 @@ fn output_that_nobody_takes() {
     let closed = finish(Process::start_onto(&mut echo(&server.url(), 2, "1s"), writer), RUN_MAX);
     assert_eq!(closed.code, Some(0), "{closed}");
 
+    // As in `throng … 2>&1 | head -1`: nobody reads the remarks either, and the run ends as it would.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let folder = tempfile::tempdir().unwrap();
+    let mut nobody = echo(&server.url(), 2, "1s");
+    nobody.args(["--limit", "p95<1us", "--out"]).arg(folder.path());
+    let mut nobody = under("sh", &["-c", r#"exec "$@" 2>&1"#, "sh"], &nobody);
+    nobody.env("XDG_DATA_HOME", folder.path().join("data"));
+    let nobody = finish(Process::start_onto(&mut nobody, writer), RUN_MAX);
+    assert_eq!(nobody.code, LIMIT_BROKEN, "{nobody}");
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    assert!(files.into_iter().any(|file| file.extension().is_some_and(|kind| kind == "html")));
+
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let full = finish(Process::start_onto(&mut echo(&server.url(), 2, "1s"), full), RUN_MAX);
     assert_eq!(full.code, COULD_NOT_RUN, "{full}");

@@ -9,6 +9,7 @@ use store::{Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::stderr;
 
 /// Which store to read.
 #[derive(Args, Clone, Debug)]
@@ -85,7 +86,7 @@ impl Keeper {
             Ok(()) => Ok(true),
             Err(error) if self.is_named => Err(failure(error)),
             Err(error) => {
-                eprintln!("throng: the run is not kept: {error} (--no-store keeps none)");
+                stderr::line(format_args!("throng: the run is not kept: {error} (--no-store keeps none)"));
                 Ok(false)
             }
         }

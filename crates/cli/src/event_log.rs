@@ -8,6 +8,7 @@ use results::Run;
 use store::events::{self, Totals};
 
 use crate::exit::Failure;
+use crate::stderr;
 
 /// The log while a run is on.
 pub(crate) struct EventLog {
@@ -57,7 +58,7 @@ impl EventLog {
             let Totals { written, lost, bytes, .. } = totals;
             let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
             let (path, size) = (path.display(), report::bytes(bytes as f64));
-            eprintln!("throng: {} events in {path} ({size}){lost}", count(written));
+            stderr::line(format_args!("throng: {} events in {path} ({size}){lost}", count(written)));
         }
     }
 }
@@ -66,6 +67,9 @@ impl EventLog {
 fn tell_failure(is_told: &mut bool, path: &Path, totals: &Totals) {
     if let Some(why) = totals.failure.as_ref().filter(|_| !*is_told) {
         *is_told = true;
-        eprintln!("throng: the event log ends here: {}: {why}; the run goes on", path.display());
+        stderr::line(format_args!(
+            "throng: the event log ends here: {}: {why}; the run goes on",
+            path.display()
+        ));
     }
 }

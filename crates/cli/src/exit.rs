@@ -2,10 +2,12 @@
 
 use std::env;
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use crate::stderr;
 
 /// The exit codes; scripts and CI rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +62,7 @@ impl Failure {
 
     /// Tells the user, on standard error.
     pub(crate) fn report(self) -> Exit {
-        // Nobody may be listening there: that is no reason to fail otherwise.
-        let _ = writeln!(io::stderr(), "throng: {}", self.message);
+        stderr::line(format_args!("throng: {}", self.message));
         self.exit
     }
 }

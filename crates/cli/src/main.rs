@@ -1,5 +1,8 @@
 //! The `throng` binary: reads the command line and hands over to one file per verb.
 
+// They panic when nobody reads any more; `stderr` and `output` do not.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod archive;
 mod args;
 mod builtin;
@@ -29,6 +32,7 @@ mod run;
 mod scrape;
 mod screen;
 mod sink;
+mod stderr;
 mod target;
 mod trial;
 mod verbs;

@@ -9,6 +9,7 @@ use results::Run;
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::output;
+use crate::stderr;
 
 /// Reports kept with the user's data: any can be made again with `throng report`.
 const KEPT_MAX: usize = 100;
@@ -51,7 +52,9 @@ impl Pages {
                 let path = page(directory, run);
                 match fs::create_dir_all(directory).and_then(|()| to_file(&path, run)) {
                     Ok(()) => name(&path),
-                    Err(error) => eprintln!("throng: no report: {}: {error}", path.display()),
+                    Err(error) => {
+                        stderr::line(format_args!("throng: no report: {}: {error}", path.display()))
+                    }
                 }
                 forget_oldest(directory);
             }
@@ -76,7 +79,7 @@ fn page(directory: &Path, run: &Run) -> PathBuf {
 
 /// On standard error, for standard output belongs to --format.
 fn name(path: &Path) {
-    eprintln!("throng: report {}", path.display());
+    stderr::line(format_args!("throng: report {}", path.display()));
 }
 
 /// Ids begin with the time, so that the oldest sort first. What cannot be deleted does no harm.

@@ -16,6 +16,7 @@ use crate::archive;
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::request::Request;
+use crate::stderr;
 
 /// The flag, which the command line of the first part need not have had.
 const FLAG: &str = "--resume";
@@ -56,7 +57,11 @@ pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure>
     request.plan.epoch_ns = clock::monotonic_ns().saturating_sub(end_ns);
     request.plan.seed = run.seed.unwrap_or(request.plan.seed);
     if !request.args.quiet {
-        eprintln!("throng: goes on with run {} after {} whole steps", run.id, run.steps.len());
+        stderr::line(format_args!(
+            "throng: goes on with run {} after {} whole steps",
+            run.id,
+            run.steps.len()
+        ));
     }
     Ok(Some(run))
 }
@@ -82,7 +87,10 @@ fn cut_short(dir: &Path) -> Option<Run> {
     let newest = |runs: Vec<Run>| runs.into_iter().max_by(|a, b| a.id.cmp(&b.id));
     if let (true, Some(other)) = (ours.is_empty(), newest(others)) {
         let command = other.command.join(" ");
-        eprintln!("throng: begins anew: run {} was cut short, but its command line was {command}", other.id);
+        stderr::line(format_args!(
+            "throng: begins anew: run {} was cut short, but its command line was {command}",
+            other.id
+        ));
     }
     newest(ours)
 }

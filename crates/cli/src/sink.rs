@@ -14,6 +14,7 @@ use crate::exit::Failure;
 use crate::exports;
 use crate::output;
 use crate::pages::Pages;
+use crate::stderr;
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -95,7 +96,7 @@ impl Sink {
             false
         });
         if is_kept && !self.is_quiet {
-            eprintln!("throng: kept as run {} (throng runs show last)", run.id);
+            stderr::line(format_args!("throng: kept as run {} (throng runs show last)", run.id));
         }
         if let Err(failure) = self.pages.write(run, is_kept) {
             self.unwritten.get_or_insert(failure);
@@ -134,7 +135,7 @@ impl Sink {
     /// output belongs to --format.
     fn tell_github(&mut self, run: &Run) {
         let Some(path) = &self.github else { return };
-        eprint!("{}", report::annotations(run));
+        stderr::text(report::annotations(run));
         let added = OpenOptions::new().append(true).create(true).open(path);
         if let Err(error) = added.and_then(|mut file| file.write_all(report::markdown(run).as_bytes())) {
             let failure = Failure::could_not(format!("write {}", path.display()), error);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::measures::{Measure, Measures};
 use crate::exit::Failure;
+use crate::stderr;
 
 /// Whoever asks has so long to ask, and to take the answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,7 +28,7 @@ impl Metrics {
         let listener = TcpListener::bind(address).map_err(cannot)?;
         if address.port() == 0 {
             let chosen = listener.local_addr().map_err(cannot)?;
-            eprintln!("throng: metrics at http://{chosen}/metrics");
+            stderr::line(format_args!("throng: metrics at http://{chosen}/metrics"));
         }
         let page = Arc::new(Mutex::new(String::new()));
         let shared = Arc::clone(&page);

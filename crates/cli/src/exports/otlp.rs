@@ -13,6 +13,7 @@ use url::Url;
 
 use super::measures::{Measure, Measures};
 use crate::exit::Failure;
+use crate::stderr;
 
 /// Where metrics go when the URL names no path.
 const PATH: &str = "/v1/metrics";
@@ -47,7 +48,7 @@ impl Otlp {
                 if let Err(error) = post(&url, &body)
                     && !std::mem::replace(&mut is_told, true)
                 {
-                    eprintln!("throng: --otlp: {url}: {error}; the run goes on");
+                    stderr::line(format_args!("throng: --otlp: {url}: {error}; the run goes on"));
                 }
             }
         };

@@ -16,6 +16,7 @@ use url::Url;
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
 use crate::processes;
+use crate::stderr;
 use crate::verbs::{child, targets};
 use servers::Servers;
 
@@ -135,7 +136,7 @@ impl Agent {
         let quiet = self.quiet;
         move |line| {
             if !quiet {
-                eprintln!("throng: {line}");
+                stderr::line(format_args!("throng: {line}"));
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::archive::StoreArg;
 use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::stderr;
 
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
 ///
@@ -89,7 +90,11 @@ fn judge(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
             let change = row.change.map_or("", |change| report::word(row, change));
             let percent =
                 row.percent().map(|percent| format!(" by {:.1}%", percent.abs())).unwrap_or_default();
-            eprintln!("throng: {}{at} is {change}{percent} (--fail-if '{}')", row.figure, rule.text());
+            stderr::line(format_args!(
+                "throng: {}{at} is {change}{percent} (--fail-if '{}')",
+                row.figure,
+                rule.text()
+            ));
             exit = Exit::LimitBroken;
         }
     }

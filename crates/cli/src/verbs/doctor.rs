@@ -10,6 +10,7 @@ use results::units;
 use crate::doctor::{self, Ask, Cost, Facts, Place, Row, Sources, Verdict};
 use crate::exit::{Exit, Failure};
 use crate::plan;
+use crate::stderr;
 use crate::target::{self, Target};
 
 /// Will this machine hold so many clients, and what has to be changed?
@@ -114,12 +115,14 @@ fn fix(rows: &[Row]) -> bool {
     for row in rows {
         let Some(mend) = &row.mend else { continue };
         match mend.apply() {
-            None => eprintln!("throng: {}: left to you: {}", row.check, mend.command()),
+            None => stderr::line(format_args!("throng: {}: left to you: {}", row.check, mend.command())),
             Some(Ok(before)) => {
                 changed = true;
-                eprintln!("throng: {}: was {before}; did: {}", row.check, mend.command());
+                stderr::line(format_args!("throng: {}: was {before}; did: {}", row.check, mend.command()));
             }
-            Some(Err(error)) => eprintln!("throng: {}: {error}; as root: {}", row.check, mend.command()),
+            Some(Err(error)) => {
+                stderr::line(format_args!("throng: {}: {error}; as root: {}", row.check, mend.command()))
+            }
         }
     }
     changed

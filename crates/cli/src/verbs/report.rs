@@ -11,6 +11,7 @@ use crate::archive::{self, StoreArg};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use crate::stderr;
 
 /// Finished runs as a page with charts, a table or data
 ///
@@ -64,7 +65,7 @@ impl Report {
             Some(path) => {
                 let written = pages::write(path, &runs);
                 written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
-                eprintln!("throng: report {}", path.display());
+                stderr::line(format_args!("throng: report {}", path.display()));
                 Ok(Exit::Fine)
             }
             None => output::print(&self.format.text(&runs)),

@@ -20,6 +20,7 @@ use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 use crate::fault;
 use crate::fleet_args::NatsArgs;
+use crate::stderr;
 
 /// A server to measure against: every dialect over WebSocket and over requests, and HTTP
 ///
@@ -139,7 +140,7 @@ impl Serve {
     /// Our end of the cluster, and a socket to it for each process; nothing without `--cluster`.
     fn join_cluster(&self) -> Result<(Option<Cluster>, Vec<Socket>), Failure> {
         let Some(url) = &self.cluster else { return Ok((None, Vec::new())) };
-        let say = |line: &str| eprintln!("throng: {line}");
+        let say = |line: &str| stderr::line(format_args!("throng: {line}"));
         let joined = Cluster::join(&self.access.at(url), &self.cluster_name, self.processes.into(), say);
         let (cluster, sockets) = joined.map_err(|error| Failure::could_not("join the cluster", error))?;
         Ok((Some(cluster), sockets))

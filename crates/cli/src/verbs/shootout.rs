@@ -27,6 +27,7 @@ use suite::{Record, Shelf, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::FleetArgs;
+use crate::stderr;
 use crate::verbs::shootout::host::Host;
 use crate::verbs::targets::{self, Format, print};
 
@@ -127,13 +128,20 @@ impl Shootout {
                 serde_json::to_string_pretty(&as_json(&record, &sections)).expect("plain data") + "\n"
             }
         })?;
-        eprintln!("\nKept in {}, with {} of the tables.", record.folder().display(), report.display());
+        stderr::line(format_args!(
+            "\nKept in {}, with {} of the tables.",
+            record.folder().display(),
+            report.display()
+        ));
         let page = page::write(&record, &sections);
         if let Some(page) = page.map_err(|error| Failure::could_not("write the report", error))? {
-            eprintln!("throng: report {}", page.display());
+            stderr::line(format_args!("throng: report {}", page.display()));
         }
         if is_interrupted() {
-            eprintln!("Interrupted: throng shootout --resume {} goes on.", record.folder().display());
+            stderr::line(format_args!(
+                "Interrupted: throng shootout --resume {} goes on.",
+                record.folder().display()
+            ));
             return Ok(Exit::Interrupted);
         }
         Ok(Exit::Fine)

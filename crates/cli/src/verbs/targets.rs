@@ -15,6 +15,7 @@ use suite::{Server, Shelf, Target, Tools};
 
 use crate::dialect_args;
 use crate::exit::{Exit, Failure};
+use crate::stderr;
 use crate::verbs::guard;
 
 /// How often a server that was started for the user is looked at.
@@ -92,7 +93,7 @@ impl Targets {
             Job::Start { name } => start(&shelf, name, &tools),
         }?;
         for (_, mistake) in &shelf.mistakes {
-            eprint!("{}", crate::exit::rendered(mistake));
+            stderr::text(crate::exit::rendered(mistake));
         }
         Ok(if is_interrupted() { Exit::Interrupted } else { exit })
     }

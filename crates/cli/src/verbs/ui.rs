@@ -12,6 +12,8 @@ use wire::DialectId;
 
 use crate::archive::StoreArg;
 use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::stderr;
 
 /// Look at runs in the browser: history, reports, comparisons, and a run as it happens
 ///
@@ -54,7 +56,8 @@ impl Ui {
         let ready = |address: SocketAddr| {
             let query = token.map(|token| format!("?token={token}")).unwrap_or_default();
             let url = format!("http://{address}/{query}");
-            println!("throng ui: {url}");
+            // That nobody reads it ends nothing: the address may be known.
+            let _ = output::print(&format!("throng ui: {url}\n"));
             if self.open {
                 open(&url);
             }
@@ -76,6 +79,6 @@ fn random_token() -> io::Result<String> {
 fn open(url: &str) {
     let opened = Command::new("xdg-open").arg(url).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     if let Err(error) = opened {
-        eprintln!("throng: --open: xdg-open: {error}; open the address above");
+        stderr::line(format_args!("throng: --open: xdg-open: {error}; open the address above"));
     }
 }

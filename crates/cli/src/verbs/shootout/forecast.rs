@@ -7,6 +7,7 @@ use suite::{Suite, Target};
 
 use super::flags;
 use crate::exit::Failure;
+use crate::stderr;
 
 /// What a measurement takes besides its load: starting and stopping the server and the generator.
 const BESIDES: Duration = Duration::from_secs(2);
@@ -22,9 +23,12 @@ pub(super) fn tell(suite: &Suite, targets: &[&Target], repeats: u32) -> Result<(
         measurements += times;
         all += each * times;
         let (name, shortened) = (&scenario.name, shortened(&scenario.shortened));
-        eprintln!("{name}: {able} × {repeats} measurements, {} each{shortened}", about(each));
+        stderr::line(format_args!(
+            "{name}: {able} × {repeats} measurements, {} each{shortened}",
+            about(each)
+        ));
     }
-    eprintln!("{measurements} measurements: {}, after installing and checking", about(all));
+    stderr::line(format_args!("{measurements} measurements: {}, after installing and checking", about(all)));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use suite::record::Receipt;
 use suite::{Target, Tools, Trouble, check, setup};
 
 use super::host::Host;
+use crate::stderr;
 use crate::verbs::targets::rows;
 
 /// A target, and its version if it passed.
@@ -18,13 +19,13 @@ pub(super) fn pass(
 ) -> (Vec<Target>, Vec<Receipt>) {
     let checked: Box<dyn Iterator<Item = Checked<'_>>> = if host.is_elsewhere() {
         let check = |target: &&Target| {
-            eprintln!("{}: being installed and checked on its machine", target.name);
+            stderr::line(format_args!("{}: being installed and checked on its machine", target.name));
             host.prepare(target, !no_install, tools)
         };
         Box::new(wanted.iter().map(move |target| (*target, check(target))))
     } else {
         let check = |target: &Target, version: String| {
-            eprintln!("checking {} ({version})", target.name);
+            stderr::line(format_args!("checking {} ({version})", target.name));
             check::check(target, tools).map(|()| version)
         };
         let prepared = prepared(wanted, no_install, tools).into_iter();
@@ -39,7 +40,7 @@ pub(super) fn pass(
     for (target, checked) in checked.take_while(|_| !(tools.is_interrupted)()) {
         let trouble = checked.as_ref().err().cloned();
         if let Some(trouble) = &trouble {
-            eprintln!("{} is not measured: {trouble}", target.name);
+            stderr::line(format_args!("{} is not measured: {trouble}", target.name));
         } else {
             passed.push(target.clone());
         }

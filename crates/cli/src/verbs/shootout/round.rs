@@ -15,6 +15,7 @@ use suite::{Figure, Record, Scenario, Stage, Suite, Target, Tools, Trouble, meas
 use super::host::{Host, Running};
 use super::{could_not_keep, flags, forecast};
 use crate::exit::Failure;
+use crate::stderr;
 
 /// How often the spinner turns, and a pause looks for an interruption.
 const TICK: Duration = Duration::from_millis(100);
@@ -47,7 +48,7 @@ pub(super) fn run_all(
             break; // half a measurement is none
         }
         let line = format!("{what}: {}", told(&scenario.figures[0], &outcome));
-        bar.suspend(|| eprintln!("{line}"));
+        bar.suspend(|| stderr::line(line));
         record.add(cell, command, outcome).map_err(could_not_keep)?;
         pause(suite.cooldown, tools);
     }

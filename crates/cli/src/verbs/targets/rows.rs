@@ -13,6 +13,7 @@ use suite::{Shelf, Target, Tools, Trouble, check, setup};
 
 use super::{Format, print};
 use crate::exit::{Exit, Failure};
+use crate::stderr;
 
 /// Installations at once: they wait for networks as often as for a CPU.
 const PARALLEL: usize = 2;
@@ -185,7 +186,7 @@ fn each_folder<'a, T: Send>(targets: &[&'a Target], ask: impl Fn(&[&'a Target]) 
 
 /// A line of progress.
 fn tell(target: &Target, what: &str) {
-    eprintln!("{}: {what}", target.name);
+    stderr::line(format_args!("{}: {what}", target.name));
 }
 
 impl Rows {
