@@ -82,6 +82,10 @@ fn wrong_usage_is_named() {
         ("broadcast ws://127.0.0.1:1/ --search --clients 3", "--clients: is for a single step"),
         ("broadcast ws://127.0.0.1:1/ --search --max-clients 5 --initial-clients 9", "above the 5"),
         ("echo ws://127.0.0.1:1/ --max-clients 3", "--search"),
+        // What ends steps, where there is one.
+        ("broadcast ws://127.0.0.1:1/ --clients 50 --rate 20 --limit-rtt 1us", "--limit-rtt: ends steps"),
+        ("broadcast ws://127.0.0.1:1/ --clients 50 --limit-rtt 1us", "use --limit 'rtt.p95<=1000ns'"),
+        ("echo ws://127.0.0.1:1/ --limit-percentile 99", "--limit-percentile: ends steps"),
         // Limits on what the scenario does not measure: what there is, is named.
         ("echo ws://127.0.0.1:1/ --limit delivery.p95<5ms", "of rtt (when none is named)"),
         ("idle ws://127.0.0.1:1/ --limit rate>=5", "connect_rate"),
@@ -89,6 +93,11 @@ fn wrong_usage_is_named() {
         ("storm ws://127.0.0.1:1/ --limit completion.p95<5ms", "of recovery (when none is named)"),
         ("serve --listen nowhere", "nowhere"),
     ];
+    assert_refused(cases);
+}
+
+/// Every command line is refused before anything is measured, and the message names what is wrong with it.
+fn assert_refused(cases: &[Usage]) {
     check_all(
         cases,
         |case| case.0.to_owned(),

@@ -59,7 +59,7 @@ impl Broadcast {
             } else {
                 vec![steps::stop(steps)]
             },
-            percentile: steps.limit_percentile,
+            percentile: steps.limit_percentile(),
             server_pid,
             target,
         })
@@ -78,14 +78,11 @@ impl Broadcast {
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
         let outlook = Outlook::new(self.course()?, Workload::Broadcast);
-        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt))
+        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 
     fn stepping(&self) -> Result<steps::Steps, Failure> {
-        Ok(match steps::Steps::of(&self.steps)? {
-            steps::Steps::Single if self.steps.clients.is_none() => steps::Steps::Walk,
-            asked => asked,
-        })
+        steps::Steps::of(&self.steps, steps::Steps::Walk)
     }
 }
 

@@ -42,7 +42,7 @@ impl Echo {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { run: args, steps, .. } = &self;
-        let stepping = steps::Steps::of(steps)?;
+        let stepping = self.stepping()?;
         let dialect = args.dialect.as_deref().unwrap_or(if self.is_closed() { "json" } else { "raw" });
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let target = target::of(args, clients_max)?;
@@ -56,7 +56,7 @@ impl Echo {
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: self.course()?,
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
-            percentile: steps.limit_percentile,
+            percentile: steps.limit_percentile(),
             server_pid,
             target,
         })
@@ -64,7 +64,7 @@ impl Echo {
 
     /// The steps that it takes.
     fn course(&self) -> Result<Course, Failure> {
-        let stepping = steps::Steps::of(&self.steps)?;
+        let stepping = self.stepping()?;
         let paces_itself = stepping.is_walk() && self.steps.rate.is_none() && self.interval.is_none();
         let rule =
             if self.is_closed() || paces_itself { steps::closed(&self.steps, &SEED)? } else { self.open()? };
@@ -75,7 +75,11 @@ impl Echo {
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
         let outlook = Outlook::new(self.course()?, Workload::Echo);
-        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt))
+        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
+    }
+
+    fn stepping(&self) -> Result<steps::Steps, Failure> {
+        steps::Steps::of(&self.steps, steps::Steps::Single)
     }
 
     fn is_closed(&self) -> bool {

@@ -19,6 +19,9 @@ const WARMUP_SHARE: u64 = 10;
 /// How close a search comes, and how often it measures near the limit.
 const SEARCH_TOLERANCE: f64 = 0.05;
 const SEARCH_REPEATS: u32 = 3;
+/// websocket-bench's limit.
+const LIMIT_PERCENTILE: f64 = 95.0;
+const LIMIT_RTT_NS: u64 = 500_000_000;
 
 /// How much, and how it goes on.
 #[derive(Args, Clone, Debug)]
@@ -56,18 +59,30 @@ pub(crate) struct StepArgs {
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "search", help_heading = "Steps")]
     pub(crate) total_steps: Option<u32>,
-    /// The percentile of the round-trip time that ends the steps
-    #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile, help_heading = "Steps")]
-    pub(crate) limit_percentile: f64,
-    /// End the steps when it is above this
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = units::duration_ns, help_heading = "Steps")]
-    pub(crate) limit_rtt: u64,
+    /// The percentile of the round-trip time that ends the steps [default: 95]
+    #[arg(long, value_name = "P", value_parser = percentile, help_heading = "Steps")]
+    limit_percentile: Option<f64>,
+    /// End the steps when it is above this [default: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Steps")]
+    limit_rtt: Option<u64>,
     /// Find the number of clients at which the limits break
     #[arg(long, help_heading = "Steps")]
     pub(crate) search: bool,
     /// Search no further than this
     #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
     pub(crate) max_clients: Option<u64>,
+}
+
+impl StepArgs {
+    /// The percentile that ends the steps.
+    pub(crate) fn limit_percentile(&self) -> f64 {
+        self.limit_percentile.unwrap_or(LIMIT_PERCENTILE)
+    }
+
+    /// The round-trip time that ends them.
+    pub(crate) fn limit_rtt_ns(&self) -> u64 {
+        self.limit_rtt.unwrap_or(LIMIT_RTT_NS)
+    }
 }
 
 fn percentile(text: &str) -> Result<f64, String> {
@@ -94,8 +109,8 @@ pub(crate) enum Steps {
 }
 
 impl Steps {
-    /// What the flags ask for.
-    pub(crate) fn of(args: &StepArgs) -> Result<Self, Failure> {
+    /// What the flags ask for; `unasked` if they name neither clients nor steps.
+    pub(crate) fn of(args: &StepArgs, unasked: Self) -> Result<Self, Failure> {
         let stepped =
             args.step_size.is_some() || args.initial_clients.is_some() || args.total_steps.is_some();
         if args.clients.is_some() && (stepped || args.search) {
@@ -104,11 +119,16 @@ impl Steps {
         }
         let loop_without_clients =
             args.clients.is_none() && (args.concurrent.is_some() || args.sample_size.is_some());
-        Ok(match (args.search, stepped || loop_without_clients) {
+        let steps = match (args.search, stepped || loop_without_clients) {
             (true, _) => Self::Search,
             (false, true) => Self::Walk,
+            (false, false) if args.clients.is_none() => unasked,
             (false, false) => Self::Single,
-        })
+        };
+        if matches!(steps, Self::Single) {
+            refuse_step_limits(args)?;
+        }
+        Ok(steps)
     }
 
     /// Whether it goes up until a limit breaks.
@@ -149,6 +169,17 @@ impl Steps {
             }
         })
     }
+}
+
+/// What ends steps says nothing of a single one, and whoever gave it believes that there is a limit.
+fn refuse_step_limits(args: &StepArgs) -> Result<(), Failure> {
+    let given =
+        [("--limit-rtt", args.limit_rtt.is_some()), ("--limit-percentile", args.limit_percentile.is_some())];
+    let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let limit = stop(args);
+    let problem =
+        format!("ends steps, and this is a single one; use --limit 'rtt.{limit}', or --step-size for steps");
+    Err(Failure::usage(flag, problem))
 }
 
 fn first_and_by(args: &StepArgs) -> (u64, u64) {
@@ -210,9 +241,9 @@ pub(crate) fn positive(flag: &'static str, ns: u64) -> Result<(), Failure> {
 
 /// `--limit-percentile` and `--limit-rtt` as a limit.
 pub(crate) fn stop(args: &StepArgs) -> String {
-    let rtt = match args.limit_rtt {
+    let rtt = match args.limit_rtt_ns() {
         ns if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
         ns => format!("{ns}ns"),
     };
-    format!("p{}<={rtt}", args.limit_percentile)
+    format!("p{}<={rtt}", args.limit_percentile())
 }
