@@ -96,6 +96,28 @@ fn wrong_usage_is_named() {
     assert_refused(cases);
 }
 
+#[test]
+fn flags_of_other_dialects_are_named() {
+    assert_refused(&[
+        ("echo ws://127.0.0.1:1/ --channel Chat", "--channel: is for --dialect actioncable"),
+        ("echo ws://127.0.0.1:1/ --channel-params {}", "--channel-params: is for --dialect actioncable"),
+        ("idle ws://127.0.0.1:1/ --subscriptions 2", "--subscriptions: is for --dialect actioncable"),
+        ("storm ws://127.0.0.1:1/ --topic room:1", "--topic: is for --dialect phoenix"),
+        ("broadcast ws://127.0.0.1:1/ --join-params {}", "--join-params: is for --dialect phoenix"),
+        ("saturate ws://127.0.0.1:1/ --vsn 1.0.0", "--vsn: is for --dialect phoenix"),
+        ("echo ws://127.0.0.1:1/ --info", "--info: is for --dialect sockjs"),
+        ("echo ws://127.0.0.1:1/ --transport polling", "--transport: is for --dialect sockjs or socketio"),
+        ("echo ws://127.0.0.1:1/ --namespace /", "--namespace: is for --dialect socketio"),
+        ("echo ws://127.0.0.1:1/ --auth {}", "--auth: is for --dialect socketio"),
+        ("echo ws://127.0.0.1:1/ --eio 3", "--eio: is for --dialect socketio"),
+        ("echo ws://127.0.0.1:1/ --binary", "--binary: is for --dialect phoenix or socketio"),
+        ("echo ws://127.0.0.1:1/ --ack copy", "--ack: is for --dialect json, binary"),
+        ("broadcast ws://127.0.0.1:1/ --ack callback", "--ack callback: is for --dialect socketio"),
+        ("echo ws://127.0.0.1:1/ --dialect phoenix --channel Chat", "the clients speak phoenix"),
+        ("http http://127.0.0.1:1/ --topic room:1", "--topic: is for WebSockets"),
+    ]);
+}
+
 /// Every command line is refused before anything is measured, and the message names what is wrong with it.
 fn assert_refused(cases: &[Usage]) {
     check_all(

@@ -2,9 +2,11 @@
 
 use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
-use wire::{DialectOptions, ServerDialectOptions, TokenPlace};
+use wire::{DialectId, DialectOptions, ServerDialectOptions, TokenPlace};
 
-/// Where and how a client subscribes. Flags of other dialects than the one spoken change nothing.
+use crate::exit::Failure;
+
+/// Where and how a client subscribes. Flags of other dialects than the one spoken are refused.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Dialect")]
 pub(crate) struct DialectArgs {
@@ -81,6 +83,61 @@ impl DialectArgs {
             http: wire::HttpOptions::default(),
         }
     }
+}
+
+impl DialectArgs {
+    /// Whether the dialect has a use for all flags given; one that does not exist is told apart later.
+    pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
+        let stranger = |flag: &&str| dialects_of(flag).is_some_and(|dialects| !dialects.contains(&dialect));
+        let Some(flag) = self.given().find(stranger) else { return Ok(()) };
+        let names: Vec<&str> =
+            dialects_of(flag).into_iter().flatten().map(|dialect| dialect.name()).collect();
+        let (last, others) = names.split_last().expect("a flag is for some dialect");
+        let names =
+            if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) };
+        let problem = format!("is for --dialect {names}; the clients speak {}", dialect.name());
+        Err(Failure::usage(&format!("--{flag}"), problem))
+    }
+
+    /// The flags of single dialects that were given, without their dashes.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            ("channel", self.channel.is_some()),
+            ("channel-params", self.channel_params.is_some()),
+            ("subscriptions", self.subscriptions.is_some()),
+            ("topic", self.topic.is_some()),
+            ("join-params", self.join_params.is_some()),
+            ("vsn", self.vsn.is_some()),
+            ("transport", self.transport.is_some()),
+            ("info", self.info),
+            (CALLBACK, self.ack == Some(Ack::Callback)),
+            ("ack", self.ack.is_some()),
+            ("namespace", self.namespace.is_some()),
+            ("auth", self.auth.is_some()),
+            ("eio", self.eio.is_some()),
+            ("binary", self.binary),
+        ];
+        flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+}
+
+/// `--ack` with a value that one dialect alone has.
+const CALLBACK: &str = "ack callback";
+
+/// The dialects that a flag, without its dashes, is for; `None`: any.
+pub(crate) fn dialects_of(flag: &str) -> Option<&'static [DialectId]> {
+    use DialectId::{Actioncable, Binary, Custom, Json, Phoenix, Socketio, Sockjs};
+    Some(match flag {
+        "channel" | "channel-params" | "subscriptions" => &[Actioncable],
+        "topic" | "join-params" | "vsn" => &[Phoenix],
+        "transport" => &[Sockjs, Socketio],
+        "info" => &[Sockjs],
+        "namespace" | "auth" | "eio" | CALLBACK => &[Socketio],
+        "binary" => &[Phoenix, Socketio],
+        // Those that have broadcasts.
+        "ack" => &[Json, Binary, Sockjs, Actioncable, Phoenix, Socketio, Custom],
+        _ => return None,
+    })
 }
 
 /// Reads the flags of a target's manifest, given as names without dashes and values, as the command line would.

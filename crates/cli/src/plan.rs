@@ -94,6 +94,12 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
             format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
         return Err(Failure::usage("--text", problem));
     }
+    let spoken = if custom::is_file(dialect) {
+        Some(wire::DialectId::Custom)
+    } else {
+        wire::DialectId::from_name(dialect)
+    };
+    spoken.map_or(Ok(()), |spoken| args.dialect_args.check(spoken))?;
     if custom::is_file(dialect) {
         let described = custom::read(Path::new(dialect))?;
         speech.dialect = wire::DialectId::Custom.name().to_owned();

@@ -196,8 +196,10 @@ impl Http {
             (*compress, "--compress"),
             (!subprotocols.is_empty(), "--subprotocol"),
         ];
-        match foreign.iter().find(|(given, _)| *given) {
-            Some((_, flag)) => Err(Failure::usage(flag, "is for WebSockets; see throng http --help")),
+        let of_dialects = self.run.dialect_args.given().map(|flag| format!("--{flag}"));
+        let foreign = foreign.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned());
+        match foreign.chain(of_dialects).next() {
+            Some(flag) => Err(Failure::usage(&flag, "is for WebSockets; see throng http --help")),
             None => Ok(()),
         }
     }

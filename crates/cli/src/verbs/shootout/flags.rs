@@ -4,7 +4,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, Parser};
 use suite::Scenario;
 use suite::suite::FlagMistake;
+use wire::DialectId;
 
+use crate::dialect_args::dialects_of;
 use crate::exit::Failure;
 use crate::outlook::Outlook;
 use crate::{Cli, Verb};
@@ -29,10 +31,20 @@ pub(super) fn outlook(scenario: &Scenario) -> Result<Outlook, Failure> {
 
 /// What a scenario's flags look like on a command line.
 pub(super) fn words(flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
-    flags.iter().map(|(name, value)| match value.as_str() {
+    flags.iter().map(word)
+}
+
+/// The same, without those of other dialects: a target with several has its flags for all of them in one place.
+pub(super) fn words_for(dialect: DialectId, flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
+    let concerns = move |name: &str| dialects_of(name).is_none_or(|dialects| dialects.contains(&dialect));
+    flags.iter().filter(move |(name, _)| concerns(name)).map(word)
+}
+
+fn word((name, value): &(String, String)) -> String {
+    match value.as_str() {
         "" => format!("--{name}"),
         value => format!("--{name}={value}"),
-    })
+    }
 }
 
 /// Whether the command line would take the verb and its flags.
@@ -105,6 +117,15 @@ mod tests {
 
     fn flags(flags: &[(&str, &str)]) -> Vec<(String, String)> {
         flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_target_s_flags_go_to_the_dialects_they_are_for() {
+        let of_target = flags(&[("eio", "3"), ("token", "x"), ("vsn", "1.0.0")]);
+        let words = |dialect| words_for(dialect, &of_target).collect::<Vec<_>>();
+        assert_eq!(words(DialectId::Socketio), ["--eio=3", "--token=x"]);
+        assert_eq!(words(DialectId::Phoenix), ["--token=x", "--vsn=1.0.0"]);
+        assert_eq!(words(DialectId::Raw), ["--token=x"]);
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Subject<'_> {
             words.extend(["--socket".to_owned(), place.socket.display().to_string()]);
         }
         words.extend(flags::words(&scenario.flags));
-        words.extend(cell.dialect.iter().flat_map(|_| flags::words(&target.flags)));
+        words.extend(cell.dialect.iter().flat_map(|dialect| flags::words_for(*dialect, &target.flags)));
         words.extend(record.head.pin.iter().flat_map(|cpus| ["--pin".to_owned(), cpus.clone()]));
         words.extend(place.metrics_url(target).into_iter().flat_map(|url| ["--scrape".to_owned(), url]));
         words.extend(server.words());
