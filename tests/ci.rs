@@ -3,9 +3,16 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
-use support::throng::{run, throng};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use support::throng::{Server, finish, run, start_measuring, throng};
+
+/// Those that show limits.
+const DOCUMENTS: [&str; 2] = ["README.md", "docs/CI.md"];
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 const FLAGS: [&str; 6] = ["--clients", "3", "--duration", "100ms", "--limit", "missing==0"];
@@ -49,6 +56,41 @@ fn github_gets_a_summary_and_an_error_for_a_broken_limit() {
     let summary = fs::read_to_string(&summary).unwrap();
     assert!(summary.starts_with("before\n## throng: echo, raw\n"), "it is added to, not replaced: {summary}");
     assert!(summary.contains("- **Limit** `p95<1ns`: **broken**"), "{summary}");
+}
+
+/// Whatever limits a build is told to have, they have to see a server that crashes half-way.
+#[test]
+fn every_documented_set_of_limits_breaks_when_the_server_crashes() {
+    let sets: Vec<Vec<String>> = DOCUMENTS.iter().flat_map(|document| limits(document)).collect();
+    assert!(sets.len() >= 4, "the documents have examples: {sets:?}");
+    for set in sets {
+        let server = Server::start(&[]);
+        let mut command = throng(["echo", &server.url(), "--format", "json", "--drain-timeout", "1s"]);
+        command.args(["--clients", "5", "--duration", "4s", "--connect-timeout", "10s"]);
+        for limit in &set {
+            command.args(["--limit", limit]);
+        }
+        let process = start_measuring(&mut command);
+        server.process.signal(Signal::KILL);
+        let outcome = finish(process, RUN_MAX);
+        assert_eq!(outcome.code, Some(3), "{set:?}: {outcome}");
+        let limits = &outcome.json()["verdict"]["limits"];
+        let is_broken = |limit: &Value| limit["limit"] == "disconnects==0" && limit["passed"] == false;
+        assert!(limits.as_array().unwrap().iter().any(is_broken), "{set:?}: {limits:#}");
+    }
+}
+
+/// The limits of each example of a document; examples may go over several lines.
+fn limits(document: &str) -> Vec<Vec<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
+    let text = fs::read_to_string(path).unwrap().replace("\\\n", " ");
+    let examples = text.lines().filter(|line| line.contains("throng echo ") && line.contains("--limit '"));
+    let of = |line: &str| line.split("--limit '").skip(1).map(until_quote).collect();
+    examples.filter(|line| !line.contains('`')).map(of).collect()
+}
+
+fn until_quote(text: &str) -> String {
+    text.split('\'').next().unwrap().to_owned()
 }
 
 #[test]
