@@ -86,6 +86,11 @@ fn wrong_usage_is_named() {
         ("broadcast ws://127.0.0.1:1/ --clients 50 --rate 20 --limit-rtt 1us", "--limit-rtt: ends steps"),
         ("broadcast ws://127.0.0.1:1/ --clients 50 --limit-rtt 1us", "use --limit 'rtt.p95<=1000ns'"),
         ("echo ws://127.0.0.1:1/ --limit-percentile 99", "--limit-percentile: ends steps"),
+        // Of a network for documentation (RFC 5737): nobody has it.
+        (
+            "echo ws://127.0.0.1:1/ --local-addr 127.0.0.1,192.0.2.1",
+            "--local-addr 192.0.2.1: this machine does not have that address",
+        ),
         // Limits on what the scenario does not measure: what there is, is named.
         ("echo ws://127.0.0.1:1/ --limit delivery.p95<5ms", "of rtt (when none is named)"),
         ("idle ws://127.0.0.1:1/ --limit rate>=5", "connect_rate"),

@@ -31,6 +31,7 @@ pub(crate) fn plan(
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
     check_connecting(args)?;
+    check_local_addrs(args)?;
     let speech = speech(args, target, dialect)?;
     let local_addrs = match args.local_addr.as_slice() {
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
@@ -69,6 +70,15 @@ fn check_connecting(args: &RunArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--connect-rate", "must be above 0 and at most a billion a second"));
     }
     Ok(())
+}
+
+/// A connect from an address that is not there fails with the same error as one without a free port. A fleet's
+/// addresses are those of its machines.
+fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
+    let foreign = args.local_addr.iter().find(|&&address| !net::socket::has_address(address));
+    let Some(address) = foreign.filter(|_| args.fleet.fleet.is_none()) else { return Ok(()) };
+    let problem = "this machine does not have that address; `ip addr` lists those it has";
+    Err(Failure::usage(&format!("--local-addr {address}"), problem))
 }
 
 fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {

@@ -110,7 +110,7 @@ impl ErrorKind {
             ErrorKind::Refused => Some("check that the server runs and listens on this address and port"),
             ErrorKind::AddrNotAvailable => Some(
                 "all local ports to this server are in use: widen net.ipv4.ip_local_port_range, or spread the \
-                 clients over more source addresses with --local-addr",
+                 clients over more source addresses with --local-addr, each of which the machine must have",
             ),
             ErrorKind::AddrInUse => Some("stop the process that listens there, or choose another port"),
             ErrorKind::TooManyFiles => {

@@ -7,7 +7,7 @@ mod addr;
 mod listener;
 
 pub use addr::{Addr, resolve};
-pub use listener::{Listener, Reservation, listen, reserve};
+pub use listener::{Listener, Reservation, has_address, listen, reserve};
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

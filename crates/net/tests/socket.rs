@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use net::clock::realtime_ns;
 use net::errors::ErrorKind;
 use net::poll::{Events, Interest, Poller};
-use net::socket::{Addr, Listener, Socket, connect, inherited, listen, reserve};
+use net::socket::{Addr, Listener, Socket, connect, has_address, inherited, listen, reserve};
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
@@ -180,6 +180,13 @@ fn ordinary_sockets_reach_it() {
     let mut answer = [0; 4];
     client.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"pong");
+}
+
+#[test]
+fn an_address_is_this_machine_s_or_not() {
+    assert!(has_address("127.0.0.1".parse().unwrap()));
+    // Of a network for documentation (RFC 5737): nobody has it.
+    assert!(!has_address("192.0.2.1".parse().unwrap()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Listening sockets.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
@@ -47,6 +47,12 @@ pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
     let Addr::Inet(free) = bind_tcp(addr, false)?.local_addr()? else { unreachable!("a TCP socket") };
     listen(&Addr::Inet(free), 1, false)?;
     Ok(Reservation { socket: bind_tcp(&free, true)? })
+}
+
+/// Whether connections can come from this address: false if this machine does not have it. Listens nowhere.
+pub fn has_address(ip: IpAddr) -> bool {
+    let bound = bind_tcp(&SocketAddr::new(ip, 0), false);
+    bound.err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
 }
 
 impl Reservation {
