@@ -111,6 +111,26 @@ fn a_run_is_kept_found_tagged_moved_and_deleted() {
 }
 
 #[test]
+fn a_run_that_is_deleted_takes_its_report_along() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let pages = kept.path("throng/reports");
+    let count = || fs::read_dir(&pages).unwrap().count();
+    let echo = || run(echo(&server.url(), 2, "300ms").env("XDG_DATA_HOME", kept.path("")), RUN_MAX);
+    let (first, second) = (echo(), echo());
+    assert_eq!((first.code, second.code, count()), (Some(0), Some(0), 2), "{second}");
+
+    let delete = |run_id: &str| {
+        let outcome = run(throng(["runs", "delete", run_id]).env("XDG_DATA_HOME", kept.path("")), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+    };
+    delete(first.json()["id"].as_str().unwrap());
+    assert_eq!(count(), 1, "that of the other run stays");
+    // A page that is gone already is no trouble.
+    fs::remove_dir_all(&pages).unwrap();
+    delete("last");
+}
+
+#[test]
 fn runs_that_are_not_there() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     let absent = kept.runs(&["list"]);

@@ -30,7 +30,7 @@ enum Place {
 impl Pages {
     /// As the flags say.
     pub(crate) fn new(args: &RunArgs) -> Self {
-        let data = || Some(Place::Data(store::data_dir()?.join("reports")));
+        let data = || Some(Place::Data(data_dir()?));
         let place = match &args.out {
             _ if args.no_report || args.quiet => Place::Nowhere,
             Some(directory) => Place::Out(directory.clone()),
@@ -67,6 +67,22 @@ impl Pages {
 /// Writes the page about some runs, whole or not at all.
 pub(crate) fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
     output::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
+}
+
+/// Deletes the report of a run that is no longer kept. Fails if it is there and stays there.
+pub(crate) fn forget(id: &str) -> io::Result<()> {
+    // What was imported may have any id, which must not lead elsewhere.
+    let is_name = Path::new(id).file_name().is_some_and(|name| name == id);
+    let Some(directory) = data_dir().filter(|_| is_name) else { return Ok(()) };
+    match fs::remove_file(directory.join(format!("{id}.html"))) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// With the user's data.
+fn data_dir() -> Option<PathBuf> {
+    Some(store::data_dir()?.join("reports"))
 }
 
 fn to_file(path: &Path, run: &Run) -> io::Result<()> {

@@ -11,6 +11,7 @@ use crate::archive::{self, StoreArg};
 use crate::args::{Format, TableFormat};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::pages;
 
 /// The runs that are kept: list, show, tag, delete, export, import
 ///
@@ -31,7 +32,7 @@ enum Action {
     Show(Show),
     /// Tag a run, or show its tags
     Tag(Tag),
-    /// Delete runs
+    /// Delete runs and their reports
     Delete(Delete),
     /// Write results files
     Export(Export),
@@ -158,6 +159,8 @@ impl Delete {
         // All are found before any is deleted: @2 is another run once @1 is gone.
         for id in find_all(store, &self.runs)? {
             store.delete(&id).map_err(archive::failure)?;
+            pages::forget(&id)
+                .map_err(|error| Failure::could_not(format!("delete the report of {id}"), error))?;
         }
         Ok(Exit::Fine)
     }
