@@ -138,6 +138,30 @@ fn assert_refused(cases: &[Usage]) {
 }
 
 #[test]
+fn help_names_defaults_and_what_the_verb_takes() {
+    let help = |verb: &str| {
+        let help = run(&mut throng([verb, "--help"]), RUN_MAX).stdout;
+        help.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for verb in ["echo", "broadcast"] {
+        let help = help(verb);
+        for flag in
+            ["clients", "duration", "concurrent", "sample-size", "step-size", "total-steps", "max-clients"]
+        {
+            let (_, about) = help.split_once(&format!("--{flag} <")).expect(flag);
+            let about = about.split(" --").next().unwrap();
+            assert!(about.contains("[default"), "{verb} --{flag}: {about}");
+        }
+    }
+    let http = help("http");
+    assert!(http.contains("http://127.0.0.1:8080/") && !http.contains("ws://"), "{http}");
+    for foreign in ["Messages:", "Dialect:", "--dialect", "--topic", "--ack", "--subprotocol", "--text"] {
+        assert!(!http.contains(foreign), "{foreign}: {http}");
+    }
+    assert!(http.contains("--token-in"), "a token goes into any request: {http}");
+}
+
+#[test]
 fn servers_out_of_reach() {
     let refused = run(&mut echo(&format!("ws://{}/", free_address()), 2, "1s"), RUN_MAX);
     refused.assert_no_server("refused", 2);

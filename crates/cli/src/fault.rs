@@ -7,15 +7,16 @@ use results::units;
 pub(crate) const HELP: &str = "\
 Faults (--fault CLAUSE,CLAUSE,…; all in docs/FAULTS.md):
   drop=WHICH dup=WHICH reorder=WHICH corrupt=WHICH
-                       lose messages, double them, swap them with the next, damage them
+                       lose, double, swap with the next, damage messages
   stray=WHICH          another client gets a copy, too
-  delay=TIME[@WHICH]   later by 5ms, 5ms..20ms (uniform) or exp:5ms, holding no others up
+  delay=TIME[@WHICH]   later by 5ms, 5ms..20ms (uniform) or exp:5ms, alone
   service=TIME         answers one at a time, each for so long
   tick=TIME            answers leave only on the tick
   stall=1s/10s         does nothing at all for 1 s in every 10
   deaf=1s/10s          does not read for as long
   close=WHO@M kill=WHO@M mute=WHO@M
-                       instead of its message M, the client is closed, reset, or left in silence
+                       instead of its message M, the client is closed,
+                       reset, or left in silence
   accept=TIME[@WHO]    connections wait before they are served
   refuse=WHO           connections are reset when accepted
   seed=N               what random choices follow from

@@ -67,15 +67,17 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  throng echo                                           against throng's own server, to see what comes out
-  throng serve                                          that server, to try things on
-  throng echo ws://127.0.0.1:9000/ws --clients 1000     each client sends once a second
-  throng broadcast ws://127.0.0.1:9000/ws --search      how many clients within 500 ms?
-  throng http http://127.0.0.1:9000/ -c 50              how many requests a second?
-  throng shootout                                       servers in several languages, ranked, in two minutes
+  throng echo                           its own server: see what comes out
+  throng serve                          that server, to try things on
+  throng echo ws://127.0.0.1:9000/ws    each client sends once a second
+  throng broadcast ws://127.0.0.1:9000/ws --search
+                                        how many clients within 500 ms?
+  throng http http://127.0.0.1:9000/    how many requests a second?
+  throng shootout                       servers in several languages, ranked
 
-Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken, 4 not to be trusted (--strict),
-130 interrupted (what was measured is written first).";
+Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken,
+4 not to be trusted (--strict), 130 interrupted (what was measured is written
+first).";
 
 #[derive(Subcommand)]
 enum Verb {
@@ -134,4 +136,38 @@ fn main() -> ExitCode {
         Verb::Guard => guard::run(),
     };
     outcome.unwrap_or_else(|failure| failure.report()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::Cli;
+
+    /// A terminal has 80 columns, and clap breaks what is longer without a thought for its alignment.
+    const COLUMNS_MAX: usize = 78;
+
+    #[test]
+    fn what_is_aligned_in_help_fits_a_terminal() {
+        fn check(command: &Command, wide: &mut Vec<String>) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let is_wide = |line: &&str| line.starts_with(' ') && line.chars().count() > COLUMNS_MAX;
+            wide.extend(help.lines().filter(is_wide).map(|line| format!("{}: {line}", command.get_name())));
+            command.get_subcommands().for_each(|verb| check(verb, wide));
+        }
+        let mut wide = Vec::new();
+        check(&Cli::command(), &mut wide);
+        assert!(wide.is_empty(), "{}", wide.join("\n"));
+    }
+
+    #[test]
+    fn a_flag_s_other_names_are_other_names() {
+        for verb in Cli::command().get_subcommands() {
+            for argument in verb.get_arguments() {
+                let aliases = argument.get_all_aliases().unwrap_or_default();
+                let is_same = argument.get_long().is_some_and(|long| aliases.contains(&long));
+                assert!(!is_same, "{}: {argument}", verb.get_name());
+            }
+        }
+    }
 }

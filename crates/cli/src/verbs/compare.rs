@@ -42,9 +42,9 @@ pub(crate) struct Compare {
 
 const EXAMPLES: &str = "\
 Examples:
-  throng compare @2 @1                                  the run before the last, and the last
+  throng compare @2 @1                              the two newest
   throng compare main.json branch.json --fail-if 'p99 slower by 5%'
-  throng compare --a before*.json --b after*.json       repeats";
+  throng compare --a before*.json --b after*.json   repeats";
 
 impl Compare {
     /// Runs it.

@@ -10,6 +10,7 @@ use results::units;
 use wire::HttpOptions;
 
 use crate::args::RunArgs;
+use crate::dialect_args;
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::plan;
@@ -31,6 +32,7 @@ const PERCENTILE: f64 = 99.0;
 /// (as wrk2): requests are due on a schedule, and latency counts from when a request was due, on whichever connection
 /// it had to wait. The flags are autocannon's; a bare number for --duration means seconds.
 #[derive(Args)]
+#[command(mut_args(for_http))]
 pub(crate) struct Http {
     #[command(flatten)]
     run: RunArgs,
@@ -41,7 +43,7 @@ pub(crate) struct Http {
     #[arg(short, long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
     duration: Option<u64>,
     /// Stop after this many requests
-    #[arg(short, long, visible_alias = "amount", value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
+    #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
     amount: Option<u64>,
     /// Requests under way on each connection
     #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Load")]
@@ -70,6 +72,27 @@ pub(crate) struct Http {
     /// The one good body; any other is an error
     #[arg(long, visible_alias = "expectBody", value_name = "TEXT", help_heading = "Requests")]
     expect_body: Option<String>,
+}
+
+/// Flags of every run that mean nothing here. They are refused with a word on why, where they are given.
+const FOREIGN: [&str; 7] =
+    ["dialect", "payload_padding", "data", "text", "compress", "max_message", "subprotocols"];
+
+/// What the help says of the flags of every run where they concern requests.
+fn for_http(arg: clap::Arg) -> clap::Arg {
+    let id = arg.get_id().as_str();
+    let is_of_dialects = dialect_args::dialects_of(&id.replace('_', "-")).is_some();
+    match id {
+        "url" => {
+            arg.help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own, started for this run]")
+        }
+        "token" => arg.help_heading("Requests"),
+        "token_in" => {
+            arg.help_heading("Requests").help("Where it goes: query:NAME, header:NAME or cookie:NAME")
+        }
+        _ if is_of_dialects || FOREIGN.contains(&id) => arg.hide(true),
+        _ => arg,
+    }
 }
 
 impl Http {

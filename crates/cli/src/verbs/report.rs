@@ -20,9 +20,9 @@ use crate::stderr;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  throng report last --html report.html           the newest run, as one file for a browser
-  throng report @2 @1 --html both.html            the two newest beside each other
-  throng report out/ --md                         all runs in a directory, for an issue or a README")]
+  throng report last --html report.html   the newest run, for a browser
+  throng report @2 @1 --html both.html    the two newest beside each other
+  throng report out/ --md                 all runs in a directory")]
 pub(crate) struct Report {
     /// The runs
     #[arg(required = true, value_name = "RUN")]

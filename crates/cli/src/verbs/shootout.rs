@@ -86,8 +86,9 @@ pub(crate) struct Shootout {
 
 const EXAMPLES: &str = "\
 Examples:
-  throng shootout                                       two or three servers, two minutes
-  throng shootout wsdemo --scale 0.02                   wsdemo of 2012 over every server that echoes, for 6 s each
+  throng shootout                       two or three servers, two minutes
+  throng shootout wsdemo --scale 0.02   wsdemo of 2012, over all that echo,
+                                        for 6 s each
   throng shootout hashrocket --targets go-gorilla,node-ws --repeats 5
   throng shootout --resume shootouts/wsdemo-20261120-2200
   throng shootout --target-agent rack-7 --nats nats://10.0.0.1:4222";

@@ -26,20 +26,22 @@ const LIMIT_RTT_NS: u64 = 500_000_000;
 /// How much, and how it goes on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StepArgs {
-    /// Clients, all connected before the load begins
+    /// Clients, all connected before the load begins [default: echo 1,000; broadcast, and
+    /// echo with -c or -s, go up in steps]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
-    /// How long to send
+    /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size is through]
     #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, 500/10s,2k/5s
     /// one rate after another
     #[arg(long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
-    /// Messages under way at once: an answer makes room for the next (closed model)
+    /// Messages under way at once: an answer makes room for the next (closed model) [default in a closed model: echo 50,
+    /// broadcast 4]
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
-    /// Messages in each step of a closed model
+    /// Messages in each step of a closed model [default: echo 10,000, broadcast 20]
     #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with = "duration", help_heading = "Load")]
     pub(crate) sample_size: Option<u64>,
     /// Run this long before measuring
@@ -50,13 +52,13 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "SHARE/s", value_parser = crowd::churn, help_heading = "Load")]
     pub(crate) churn: Option<Churn>,
 
-    /// Clients added at each step
+    /// Clients added at each step [default: 5,000; with --search 1,000]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
     pub(crate) step_size: Option<u64>,
     /// Clients of the first step [default: the step size]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
     pub(crate) initial_clients: Option<u64>,
-    /// Stop after this many steps
+    /// Stop after this many steps [default: go on until a limit breaks]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "search", help_heading = "Steps")]
     pub(crate) total_steps: Option<u32>,
     /// The percentile of the round-trip time that ends the steps [default: 95]
@@ -68,7 +70,7 @@ pub(crate) struct StepArgs {
     /// Find the number of clients at which the limits break
     #[arg(long, help_heading = "Steps")]
     pub(crate) search: bool,
-    /// Search no further than this
+    /// Search no further than this [default: what the open-files limit allows one process]
     #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
     pub(crate) max_clients: Option<u64>,
 }
