@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use support::free_address;
 use support::throng::{Outcome, Server, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
@@ -61,6 +62,16 @@ fn a_server_here_is_found_by_its_address() {
     let outcome = run(&mut throng(["doctor", &server.url(), "--clients", "10", "-f", "json"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(check(&outcome.json(), "open files: server")["verdict"], "ok", "{outcome}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_missed() {
+    let _alone = alone();
+    let url = format!("ws://{}/", free_address());
+    let outcome = run(&mut throng(["doctor", &url, "--clients", "10"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.contains("nobody listens: start it and ask again"), "{outcome}");
+    assert!(outcome.stdout.ends_with("the server's half could not be looked at\n"), "{outcome}");
 }
 
 #[test]

@@ -45,6 +45,10 @@ fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
             let needed = of_processes(server_processes(facts, ask));
             Some(Row { check: CHECK, needed, ..throng(facts, ask) })
         }
+        Place::HereNotYet => {
+            let found = "nobody listens there".to_owned();
+            Some(Row { found, ..Row::of(CHECK, None, needed, || unreachable!("nothing was found")) })
+        }
         Place::Here => {
             let server = facts.server.as_ref();
             let found = server.map(|server| server.nofile.saturating_mul(server.processes));

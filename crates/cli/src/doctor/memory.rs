@@ -45,7 +45,7 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, ask: &Ask) -> Row
     let needed_bytes = needed_bytes(cost, facts, ask);
     let server = match ask.server {
         Place::BuiltIn => format!(", server {}", bytes(cost.server_bytes)),
-        Place::Here => ", and what the server needs (throng idle)".into(),
+        Place::Here | Place::HereNotYet => ", and what the server needs (throng idle)".into(),
         Place::Elsewhere => String::new(),
     };
     let needed = format!(

@@ -44,6 +44,8 @@ pub(crate) enum Place {
     BuiltIn,
     /// On this machine.
     Here,
+    /// On this machine as soon as somebody starts it.
+    HereNotYet,
     /// On another one.
     Elsewhere,
 }
@@ -189,7 +191,7 @@ fn server_processes(facts: &Facts, ask: &Ask) -> u64 {
         Place::BuiltIn => {
             processes::server_processes(ask.clients, processes::clients_with_files(facts.nofile_hard))
         }
-        Place::Here | Place::Elsewhere => 0,
+        Place::Here | Place::HereNotYet | Place::Elsewhere => 0,
     }
 }
 

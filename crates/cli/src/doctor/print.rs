@@ -24,6 +24,7 @@ fn conclusion(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
     let server = match ask.server {
         Place::BuiltIn => "throng's own server",
         Place::Here => "a server on this machine",
+        Place::HereNotYet => "a server on this machine, where nobody listens: start it and ask again",
         Place::Elsewhere => "a server on another machine: see to that one too, with throng doctor there",
     };
     let mut parts = vec![
@@ -38,6 +39,9 @@ fn conclusion(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
     }
     let low = rows.iter().filter(|row| row.verdict == Verdict::TooLow).count() as u64;
     let outcome = match low {
+        0 if ask.server == Place::HereNotYet => {
+            "nothing stands in the clients' way; the server's half could not be looked at".to_owned()
+        }
         0 => "nothing stands in the way".to_owned(),
         n => some(n, "thing must be changed", "things must be changed"),
     };

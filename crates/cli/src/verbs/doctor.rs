@@ -1,7 +1,9 @@
 //! `throng doctor`: will this machine hold so many clients?
 
 use std::io::{self, Write};
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::Endpoint;
@@ -12,6 +14,9 @@ use crate::exit::{Exit, Failure};
 use crate::plan;
 use crate::stderr;
 use crate::target::{self, Target};
+
+/// A listener on this machine answers at once, unless its queue is full.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Will this machine hold so many clients, and what has to be changed?
 ///
@@ -86,7 +91,11 @@ impl Doctor {
         let listening = target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten());
         let pid = listening.map(net::proc::head_of);
         let here = pid.is_some() || target.endpoints.iter().all(is_of_this_machine);
-        let place = if here { Place::Here } else { Place::Elsewhere };
+        let place = match here {
+            true if pid.is_some() || target.endpoints.iter().any(is_listening) => Place::Here,
+            true => Place::HereNotYet,
+            false => Place::Elsewhere,
+        };
         Ok((ask(place, self.sources(Some(&target))), pid))
     }
 
@@ -106,6 +115,14 @@ fn is_of_this_machine(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Inet(addr) => TcpListener::bind((addr.ip(), 0)).is_ok(),
         Endpoint::Unix(_) => true,
+    }
+}
+
+/// Whether somebody listens there, whose process may be hidden from this user.
+fn is_listening(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Inet(addr) => TcpStream::connect_timeout(addr, ANSWER_WITHIN).is_ok(),
+        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
     }
 }
 
