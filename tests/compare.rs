@@ -35,6 +35,15 @@ fn repeats_of_a_slower_server_are_slower() {
         (0..4).map(|k| echo(server, dir.path(), &format!("{name}{k}"))).collect()
     };
     let (a, b) = (files(&fair, "a"), files(&slow, "b"));
+    let folder = |files: &[String], name: &str| {
+        let folder = dir.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        for file in files {
+            std::fs::copy(file, folder.join(Path::new(file).file_name().unwrap())).unwrap();
+        }
+        folder.to_str().unwrap().to_owned()
+    };
+    let (main, branch) = (folder(&a, "main"), folder(&b, "branch"));
     let (a, b) = (a.join(","), b.join(","));
 
     let outcome = compare(&[&a, &b, "--format", "json", "--fail-if", "p50 slower by 5%"]);
@@ -50,7 +59,11 @@ fn repeats_of_a_slower_server_are_slower() {
     assert_eq!(kept.code, Some(0), "{kept}");
     let flags: Vec<&str> =
         ["--a"].into_iter().chain(a.split(',')).chain(["--b"]).chain(b.split(',')).collect();
-    assert_eq!(compare(&flags).stdout, compare(&[&a, &b]).stdout);
+    let text = compare(&[&a, &b]).stdout;
+    assert_eq!(compare(&flags).stdout, text);
+    // As `throng report main` takes a directory.
+    let folders = compare(&[&main, &branch]);
+    assert_eq!(folders.stdout, text, "{folders}");
 }
 
 #[test]

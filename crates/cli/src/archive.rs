@@ -38,6 +38,14 @@ impl StoreArg {
         let store = self.open()?;
         store.find(reference).and_then(|id| store.load(&id)).map_err(failure)
     }
+
+    /// The runs that are meant: all of a directory, or one as in [`run`](Self::run).
+    pub(crate) fn runs(&self, reference: &str) -> Result<Vec<Run>, Failure> {
+        match Path::new(reference) {
+            directory if directory.is_dir() => read_directory(directory),
+            _ => Ok(vec![self.run(reference)?]),
+        }
+    }
 }
 
 /// Reads a results file.
@@ -45,6 +53,20 @@ pub(crate) fn read_file(path: &Path) -> Result<Run, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::could_not(format!("read {}", path.display()), why);
     let text = fs::read_to_string(path).map_err(|error| cannot(&error))?;
     results::file::read(&text).map_err(|error| cannot(&error))
+}
+
+/// All results files in a directory, by the time the runs started: their names begin with it.
+fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
+    let what = || format!("read the directory {}", directory.display());
+    let entries = fs::read_dir(directory).map_err(|error| Failure::could_not(what(), error))?;
+    let is_results = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_results).collect();
+    paths.sort();
+    if paths.is_empty() {
+        let none = "there is no results file (*.json) in it; a run leaves one with --out";
+        return Err(Failure::could_not(what(), none));
+    }
+    paths.iter().map(|path| read_file(path)).collect()
 }
 
 /// What went wrong with the store. A run that is not there is the command line's fault.

@@ -12,8 +12,8 @@ use crate::stderr;
 
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
 ///
-/// A and B are runs: results files, or runs of the store by their id, the beginning of it, @N or last. Several runs of
-/// a side, with commas between them, are repeats. One run against one is compared by its series, which takes steps of
+/// A and B are runs: results files, directories of them (--out DIR leaves such files), or runs of the store by their id,
+/// the beginning of it, @N or last. Several runs of a side, with commas between them, are repeats. One run against one is compared by its series, which takes steps of
 /// 20 seconds or more. METHODOLOGY.md, "Comparison", says how.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -44,6 +44,7 @@ const EXAMPLES: &str = "\
 Examples:
   throng compare @2 @1                              the two newest
   throng compare main.json branch.json --fail-if 'p99 slower by 5%'
+  throng compare main/ branch/                      repeats, in directories
   throng compare --a before*.json --b after*.json   repeats";
 
 impl Compare {
@@ -51,7 +52,9 @@ impl Compare {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let read = |joined: &Option<String>, given: &[String]| -> Result<Vec<Run>, Failure> {
             let references = joined.iter().flat_map(|joined| joined.split(','));
-            references.chain(given.iter().map(String::as_str)).map(|run| self.store.run(run)).collect()
+            let references = references.chain(given.iter().map(String::as_str));
+            let runs: Vec<Vec<Run>> = references.map(|run| self.store.runs(run)).collect::<Result<_, _>>()?;
+            Ok(runs.concat())
         };
         let (a, b) = (read(&self.first, &self.a)?, read(&self.second, &self.b)?);
         let scenario = &a[0].scenario;

@@ -1,13 +1,12 @@
 //! `throng report`: finished runs as a page, a table or data.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use report::Style;
 use results::Run;
 
-use crate::archive::{self, StoreArg};
+use crate::archive::StoreArg;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
@@ -55,11 +54,7 @@ impl Report {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let mut runs = Vec::new();
         for reference in &self.runs {
-            if Path::new(reference).is_dir() {
-                runs.extend(read_directory(Path::new(reference))?);
-            } else {
-                runs.push(self.store.run(reference)?);
-            }
+            runs.extend(self.store.runs(reference)?);
         }
         match &self.format.html {
             Some(path) => {
@@ -104,18 +99,4 @@ fn as_list(files: &[String]) -> String {
         [one] => one.clone(),
         _ => format!("[\n{}\n]\n", files.iter().map(|file| file.trim_end()).collect::<Vec<_>>().join(",\n")),
     }
-}
-
-/// All results files in a directory, by the time the runs started: their names begin with it.
-fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
-    let what = || format!("read the directory {}", directory.display());
-    let entries = fs::read_dir(directory).map_err(|error| Failure::could_not(what(), error))?;
-    let is_results = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_results).collect();
-    paths.sort();
-    if paths.is_empty() {
-        let none = "there is no results file (*.json) in it; a run leaves one with --out";
-        return Err(Failure::could_not(what(), none));
-    }
-    paths.iter().map(|path| archive::read_file(path)).collect()
 }
