@@ -162,6 +162,18 @@ fn help_names_defaults_and_what_the_verb_takes() {
 }
 
 #[test]
+fn every_verb_has_a_manual_page() {
+    let page = |words: &[&str]| run(throng(["man"]).args(words), RUN_MAX);
+    let (all, echo) = (page(&[]), page(&["echo"]));
+    assert!(all.stdout.contains(".TH throng 1") && all.stdout.contains("throng\\-echo(1)"), "{all}");
+    assert!(echo.stdout.contains(".TH throng-echo 1") && echo.stdout.contains("\\-\\-interval"), "{echo}");
+    assert!(page(&["runs", "list"]).stdout.contains(".TH throng-runs-list 1"));
+    let none = page(&["sing"]);
+    assert_eq!(none.code, BAD_USAGE, "{none}");
+    assert!(none.stderr.contains("there are serve, echo, broadcast"), "{none}");
+}
+
+#[test]
 fn servers_out_of_reach() {
     let refused = run(&mut echo(&format!("ws://{}/", free_address()), 2, "1s"), RUN_MAX);
     refused.assert_no_server("refused", 2);

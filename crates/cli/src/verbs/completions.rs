@@ -1,12 +1,11 @@
 //! Shell completions and the manual page.
 
-use std::io::{self, Write};
-
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::Cli;
 use crate::exit::{Exit, Failure};
+use crate::output;
 
 /// Print completions for a shell
 #[derive(Args)]
@@ -15,9 +14,17 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-/// Print the manual page (roff)
+/// Print the manual page, or that of a verb (roff)
 #[derive(Args)]
-pub(crate) struct Man {}
+#[command(after_help = "\
+Examples:
+  throng man echo | man -l -
+  throng man runs list > throng-runs-list.1")]
+pub(crate) struct Man {
+    /// The verb, and what is below it
+    #[arg(value_name = "VERB")]
+    verbs: Vec<String>,
+}
 
 impl Completions {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -29,14 +36,31 @@ impl Completions {
 
 impl Man {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let mut command = Cli::command();
+        command.build();
+        for verb in &self.verbs {
+            command = of_verb(&command, verb)?;
+        }
         let mut page = Vec::new();
-        let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+        let rendered = clap_mangen::Man::new(command).render(&mut page);
         rendered.map_err(|error| Failure::could_not("make the manual", error))?;
         print(&page)
     }
 }
 
+fn of_verb(command: &Command, verb: &str) -> Result<Command, Failure> {
+    let verbs = || command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    verbs().find(|known| known.get_name() == verb).cloned().ok_or_else(|| {
+        let names: Vec<&str> = verbs().map(Command::get_name).collect();
+        let name = command.get_bin_name().unwrap_or("throng");
+        let problem = match names.as_slice() {
+            [] => format!("{name} has no verbs below it, and none is {verb:?}"),
+            names => format!("{name} has no verb {verb:?}; there are {}", names.join(", ")),
+        };
+        Failure::usage("VERB", problem)
+    })
+}
+
 fn print(text: &[u8]) -> Result<Exit, Failure> {
-    io::stdout().write_all(text).map_err(|error| Failure::could_not("print it", error))?;
-    Ok(Exit::Fine)
+    output::print(&String::from_utf8_lossy(text))
 }

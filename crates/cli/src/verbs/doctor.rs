@@ -1,6 +1,5 @@
 //! `throng doctor`: will this machine hold so many clients?
 
-use std::io::{self, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use results::units;
 
 use crate::doctor::{self, Ask, Cost, Facts, Place, Row, Sources, Verdict};
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::plan;
 use crate::stderr;
 use crate::target::{self, Target};
@@ -70,8 +70,7 @@ impl Doctor {
             Form::Text => doctor::text(&facts, &ask, &rows),
             Form::Json => format!("{:#}\n", doctor::json(&facts, &ask, &rows)),
         };
-        let printed = io::stdout().write_all(text.as_bytes());
-        printed.map_err(|error| Failure::could_not("write to standard output", error))?;
+        output::print(&text)?;
         let fits = rows.iter().all(|row| row.verdict != Verdict::TooLow);
         Ok(if fits { Exit::Fine } else { Exit::CouldNotRun })
     }
