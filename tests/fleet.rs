@@ -94,6 +94,20 @@ fn an_agent_serves_one_run_after_the_other_and_one_at_a_time() {
 }
 
 #[test]
+fn clients_of_a_fleet_may_leave_with_messages_under_way() {
+    let Some((bus, _agents)) = fleet(["one", "two"]) else { return };
+    // Half a second of answers is under way to whoever leaves.
+    let server = Server::start(&["--fault", "delay=500ms"]);
+    let flags = "--clients 20 --rate 400 --churn 20%/s --duration 2s";
+    let outcome = run(&mut load(&bus, &server, "echo", flags), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("sent"), of("missing"), of("left")), (800, 0, 8), "{outcome}");
+    assert!(of("in_flight") > 0 && of("expected") == of("received") + of("in_flight"), "{outcome}");
+}
+
+#[test]
 fn a_killed_agent_ends_the_run_or_does_not_and_is_named() {
     let Some((bus, [doomed, _survivor])) = fleet(["doomed", "survivor"]) else { return };
     let server = Server::start(&[]);

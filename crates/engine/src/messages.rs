@@ -98,7 +98,8 @@ pub struct Delta {
     pub last_arrival_ns: u64,
     /// The samples of the interval.
     pub figures: Figures,
-    /// The counts of the interval. `expected`, `missing` and `in_flight` come with [`Settled`] alone.
+    /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under way to
+    /// clients that left in a churn.
     pub counts: Counts,
     /// Payload bytes received in the interval.
     pub received_bytes: u64,
