@@ -101,7 +101,8 @@ fn the_other_charts_work_in_a_browser() {
     let read = |(_directory, path): (TempDir, PathBuf)| {
         results::file::read(&std::fs::read_to_string(path).unwrap()).unwrap()
     };
-    let idle = read(measure(&["idle", "--clients=400", "--connect-rate=100", "--duration=1s"]));
+    // So many that the server's memory grows.
+    let idle = read(measure(&["idle", "--clients=4000", "--connect-rate=1000", "--duration=1s"]));
     let sweep = read(measure(&["saturate", "--levels=4,8", "--duration=400ms", "--limit=sent_rate<100"]));
     let published =
         [("rtt.p95", Unit::Ms, 47.5), ("server.rss", Unit::Bytes, 3e7)].map(|(figure, unit, then)| {

@@ -9,7 +9,6 @@ use crate::exit::Failure;
 mod measures;
 mod metrics;
 mod otlp;
-#[allow(clippy::print_stderr)]
 mod stream;
 
 use measures::Measures;

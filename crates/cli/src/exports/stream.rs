@@ -88,7 +88,7 @@ impl Stream {
         if let Err(error) = out.write_all(line.as_bytes()).and_then(|()| out.flush()) {
             self.out = None;
             if error.kind() != io::ErrorKind::BrokenPipe {
-                eprintln!("throng: --stream ends here: {error}; the run goes on");
+                crate::stderr::line(format_args!("throng: --stream ends here: {error}; the run goes on"));
             }
         }
     }
