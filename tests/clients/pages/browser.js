@@ -48,8 +48,11 @@ export async function checkAccessible(page, where) {
   check(found.result.value === "[]", `${where}: ${found.result.value ?? JSON.stringify(found.exceptionDetails)}`);
 }
 
-/** Nothing sticks out to the side. */
+/** Nothing sticks out to the side, once a window that was resized has been laid out. */
 export async function checkFits(page, where) {
-  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  check(content <= window, `${where}: ${content} px of content in a window of ${window}`);
+  const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { timeout: 5000 });
+  await fits.catch(async () => {
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    throw new Error(`${where}: ${content} px of content in a window of ${window}`);
+  });
 }
