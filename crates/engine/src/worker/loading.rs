@@ -54,7 +54,7 @@ impl Worker {
                 {
                     self.ledger.meter.error("step_full", client, now_ns, || {
                         format!(
-                            "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step"
+                            "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step: use more --threads, or a shorter step"
                         )
                     });
                     return self.start_draining(now_ns);
