@@ -22,8 +22,8 @@ pub(crate) struct Meter {
     pub(crate) acks: u64,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
-    /// What the server said that is to be told with the next error.
-    heard: String,
+    /// A kind of error that is to follow, and what the server said by which it comes.
+    heard: Option<(&'static str, String)>,
     /// Present where every event is to be noted.
     pub(crate) recorder: Option<Box<Recorder>>,
     thread: proc::ThreadUsage,
@@ -43,7 +43,7 @@ impl Meter {
             received_bytes: 0,
             acks: 0,
             last_arrival_ns: 0,
-            heard: String::new(),
+            heard: None,
             recorder: None,
             thread: proc::thread_usage(),
             since_ns: clock::monotonic_ns(),
@@ -95,19 +95,20 @@ impl Meter {
         example: impl FnOnce() -> String,
     ) {
         self.note_detailed(Entry::new(Kind::Error, now_ns, client), kind);
-        let heard = std::mem::take(&mut self.heard);
-        let example = match self.errors.get(kind) {
-            Some(_) => String::new(),
-            None if heard.is_empty() => example(),
-            None => format!("{}: {heard}", example()),
+        let heard = self.heard.take().filter(|(of, said)| *of == kind && !said.is_empty());
+        let example = match (self.errors.get(kind), heard) {
+            (Some(_), _) => String::new(),
+            (None, None) => example(),
+            (None, Some((_, said))) => format!("{}: {said}", example()),
         };
         self.errors.add(kind, now_ns.saturating_sub(self.epoch_ns), &example);
     }
 
-    /// Keeps what the server said for the example of the error that follows, if it is the first of its kind.
-    pub(crate) fn hear(&mut self, kind: &str, bytes: &[u8]) {
+    /// Keeps what the server said for the example of the error that follows, if it is the first of its kind. One that
+    /// never follows, as of a client that has said goodbye, has no part in another.
+    pub(crate) fn hear(&mut self, kind: &'static str, bytes: &[u8]) {
         if self.errors.get(kind).is_none() {
-            self.heard = excerpt(bytes);
+            self.heard = Some((kind, excerpt(bytes)));
         }
     }
 
@@ -144,6 +145,17 @@ fn cpu_ns(thread: &proc::ThreadUsage) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_heard_is_told_with_its_own_error() {
+        let mut meter = Meter::new(0, 0);
+        meter.hear("rejected", b"no");
+        meter.error("reset", 0, 1, || "reset by peer".into());
+        meter.hear("unrecognised", b"{}");
+        meter.error("unrecognised", 0, 2, || "what was said".into());
+        let example = |kind| meter.errors.get(kind).unwrap().example.clone();
+        assert_eq!((&*example("reset"), &*example("unrecognised")), ("reset by peer", "what was said: {}"));
+    }
 
     #[test]
     fn what_came_before_the_load_is_no_part_of_its_cost() {
