@@ -69,7 +69,7 @@ impl Pace {
     ) -> Self {
         match order.load {
             Load::Open { schedule, duration_ns } => {
-                Self::open(schedule, duration_ns, segment, start_ns, clients)
+                Self::Open(Open::new(schedule, duration_ns, segment, start_ns, clients))
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
@@ -79,11 +79,10 @@ impl Pace {
                     return Self::Hold(start_ns + duration_ns);
                 }
                 let schedule = Schedule::constant(storm.rate_per_s);
-                let mut pace = Self::open(schedule, duration_ns, segment, start_ns, stay);
-                if let Self::Open(open) = &mut pace {
-                    open.has_absences = true;
-                }
-                pace
+                Self::Open(Open {
+                    has_absences: true,
+                    ..Open::new(schedule, duration_ns, segment, start_ns, stay)
+                })
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
@@ -107,28 +106,6 @@ impl Pace {
                 })
             }
         }
-    }
-
-    fn open(
-        schedule: Schedule,
-        duration_ns: u64,
-        segment: Segment,
-        start_ns: u64,
-        clients: Vec<u32>,
-    ) -> Self {
-        let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
-        let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
-        let next_ns = start_ns.saturating_add(pacer.due_ns(0));
-        Self::Open(Open {
-            pacer,
-            start_ns,
-            clients,
-            sent: 0,
-            total,
-            next_ns,
-            turn: None,
-            has_absences: false,
-        })
     }
 
     /// From now on an open loop passes over clients that are not usable, too: others are there in their place.
@@ -198,6 +175,13 @@ impl Pace {
 }
 
 impl Open {
+    fn new(schedule: Schedule, duration_ns: u64, segment: Segment, start_ns: u64, clients: Vec<u32>) -> Self {
+        let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
+        let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
+        let next_ns = start_ns.saturating_add(pacer.due_ns(0));
+        Self { pacer, start_ns, clients, sent: 0, total, next_ns, turn: None, has_absences: false }
+    }
+
     fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
         if self.sent == self.total {
             return Next::Over;
