@@ -1,5 +1,7 @@
 //! What the steps of a run say together.
 
+use std::cmp::Ordering;
+
 use super::Bottleneck;
 use super::doubts::doubts;
 use crate::judgement::{Finding, LimitOutcome};
@@ -13,9 +15,9 @@ use crate::step::Step;
 pub fn conclude(steps: &[Step]) -> Verdict {
     let mut limits: Vec<LimitOutcome> = Vec::new();
     // A search overshoots before it comes near.
-    let mut by_weight: Vec<&Step> = steps.iter().collect();
-    by_weight.sort_by(|a, b| weight(a).partial_cmp(&weight(b)).expect("rates are numbers"));
-    for outcome in by_weight.into_iter().flat_map(|step| &step.limits) {
+    let mut ascending: Vec<&Step> = steps.iter().collect();
+    ascending.sort_by(|a, b| by_weight(a, b));
+    for outcome in ascending.into_iter().flat_map(|step| &step.limits) {
         match limits.iter_mut().find(|known| known.limit == outcome.limit) {
             Some(known) if known.passed => *known = outcome.clone(),
             Some(_) => {}
@@ -25,9 +27,10 @@ pub fn conclude(steps: &[Step]) -> Verdict {
     Verdict { limits, bottleneck: held_back(steps, &[]), trust: doubts(steps), ..Verdict::default() }
 }
 
-/// How much load a step is: clients, and messages per second.
-fn weight(step: &Step) -> (u64, f64) {
-    (step.clients, step.rates.asked_per_s.unwrap_or_default())
+/// Which of two steps is less load: by clients, and then by messages per second.
+fn by_weight(a: &Step, b: &Step) -> Ordering {
+    let rate = |step: &Step| step.rates.asked_per_s.unwrap_or_default();
+    a.clients.cmp(&b.clients).then(rate(a).total_cmp(&rate(b)))
 }
 
 /// Of the steps that did not pass, the one with the fewest clients; of a sweep, the lowest rate that was too much where
@@ -37,7 +40,7 @@ pub fn lightest_broken<'a>(steps: &'a [Step], levels: &[Level]) -> Option<&'a St
     match levels::best(levels) {
         Some(level) => broken
             .find(|step| step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s),
-        None => broken.min_by(|a, b| weight(a).partial_cmp(&weight(b)).expect("rates are numbers")),
+        None => broken.min_by(|a, b| by_weight(a, b)),
     }
 }
 
