@@ -6,7 +6,7 @@ use results::compare::{Comparison, Row};
 use serde_json::json;
 use stats::compare::{COMPARISON_CONFIDENCE, Change};
 
-use crate::format;
+use results::format;
 use crate::table::{Cell, Column, Table, TableFormat};
 
 const COLUMNS: &[Column] = &[

@@ -5,8 +5,8 @@
 
 use results::Run;
 
-use crate::format::{clients, printable};
 use crate::text::broken;
+use results::format::{clients, printable};
 
 /// An error for each limit that broke at a step, a warning for each reason not to trust the figures; a line each. The
 /// limits that a search broke on its way are no errors.

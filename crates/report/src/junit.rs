@@ -5,8 +5,8 @@
 
 use results::{LimitOutcome, Run, Step};
 
-use crate::format::{clients, count, printable};
 use crate::text::{broken, limit_actual};
+use results::format::{clients, count, printable};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
 /// is how a search finds its answer. A step without limits has one case, so that it is seen to have run; one in which

@@ -4,7 +4,7 @@ use results::Run;
 
 mod comparison;
 mod csv;
-mod format;
+
 mod github;
 mod html;
 mod junit;
@@ -16,11 +16,11 @@ mod text;
 
 pub use comparison::{comparison, word};
 pub use csv::csv;
-pub use format::{bytes, count, duration, rate};
 pub use github::annotations;
 pub use html::{Page, Published, SCRIPT, STYLE, html, middle_repeat, policy};
 pub use junit::junit;
 pub use markdown::markdown;
+pub use results::format::{bytes, count, duration, rate};
 pub use style::{Colour, Style};
 pub use table::{Cell, Column, Table, TableFormat};
 pub use text::{step_lines, summary, text};

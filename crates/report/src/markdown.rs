@@ -2,9 +2,9 @@
 
 use results::Run;
 
-use crate::format::count;
 use crate::step_table::{StepTable, step_table};
 use crate::text::{breaks, how_much, limit_actual, wsdemo_cells};
+use results::format::count;
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
@@ -34,7 +34,7 @@ fn environment(run: &Run) -> String {
     let parts = [
         environment.cpu.clone(),
         environment.cores.map(|cores| format!("{cores} cores")),
-        environment.memory_bytes.map(|bytes| crate::format::bytes(bytes as f64)),
+        environment.memory_bytes.map(|bytes| results::format::bytes(bytes as f64)),
         environment.kernel.clone(),
         environment
             .same_host

@@ -3,7 +3,7 @@
 use results::{Run, Step};
 use stats::Histogram;
 
-use crate::format::{bytes, count, duration, rate};
+use results::format::{bytes, count, duration, rate};
 
 /// Names of the columns and a row of cells for each step, as plain text.
 pub(crate) struct StepTable {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::csv;
-use crate::format::printable;
 use crate::markdown;
+use results::format::printable;
 
 /// A table: a title and a key for each column, and the rows.
 #[derive(Clone, Debug)]

@@ -16,16 +16,19 @@ pub enum Bottleneck {
     Network,
     /// Nothing: the load was carried with room to spare.
     None,
+    /// Nothing gave out on the generator's side, and the server's cannot be seen.
+    Unknown,
 }
 
 impl Bottleneck {
     /// All of them.
-    pub const ALL: [Bottleneck; 5] = [
+    pub const ALL: [Bottleneck; 6] = [
         Bottleneck::Server,
         Bottleneck::Generator,
         Bottleneck::Machine,
         Bottleneck::Network,
         Bottleneck::None,
+        Bottleneck::Unknown,
     ];
 
     /// The name in files and reports.
@@ -36,6 +39,7 @@ impl Bottleneck {
             Bottleneck::Machine => "machine",
             Bottleneck::Network => "network",
             Bottleneck::None => "none",
+            Bottleneck::Unknown => "unknown",
         }
     }
 }

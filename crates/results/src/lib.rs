@@ -5,12 +5,14 @@
 
 pub mod compare;
 pub mod file;
+pub mod format;
 mod judgement;
 pub mod levels;
 pub mod limit;
 mod resources;
 mod run;
 mod step;
+pub mod standing;
 pub mod units;
 pub mod verdict;
 

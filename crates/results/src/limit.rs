@@ -2,7 +2,7 @@
 //!
 //! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts take a
 //! number, or a share of what they are part of: errors of connects and messages, connection failures of connects, the
-//! rest of the expected deliveries.
+//! rest of the expected deliveries. `rate` takes a share of the rate that was asked: `rate>=99%`.
 
 use std::fmt;
 
@@ -130,14 +130,19 @@ impl Limit {
         let text = text.trim();
         let (name, comparison, value) = split(text).ok_or_else(|| LimitError::Shape(text.into()))?;
         let StepFigure { figure } = StepFigure::parse(name, scenario)?;
-        let as_share = matches!(figure, Figure::Counted(_)) && value.ends_with('%');
+        let as_share = figure.has_share() && value.ends_with('%');
         let value =
             read_value(figure, value).map_err(|error| LimitError::Value { limit: text.into(), error })?;
         Ok(Limit { text: text.into(), figure, comparison, value, as_share })
     }
 
-    /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that clients decide
-    /// that were not back: silence is no proof.
+    /// Whether both are about the same figure, whatever they ask of it.
+    pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
+        self.figure == other.figure
+    }
+
+    /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that is decided by
+    /// what never came, a client or an answer: silence is no proof.
     pub fn check(&self, step: &Step) -> LimitOutcome {
         let actual = self.figure.read(step, self.as_share);
         let at_least = self.figure.is_open(step);
@@ -167,7 +172,7 @@ fn split(text: &str) -> Option<(&str, Comparison, &str)> {
 fn read_value(figure: Figure, text: &str) -> Result<f64, UnitError> {
     match figure {
         Figure::Timed(..) => units::duration_ns(text).map(|ns| ns as f64 / 1e6),
-        Figure::Counted(_) if text.ends_with('%') => units::share(text).map(|share| share * 100.0),
+        figure if figure.has_share() && text.ends_with('%') => units::share(text).map(|share| share * 100.0),
         Figure::Counted(_) => units::count(text).map(|count| count as f64),
         Figure::Rate(_) => units::rate_per_s(text),
         Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu) => {

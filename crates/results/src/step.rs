@@ -46,6 +46,8 @@ pub struct Step {
     pub series: Vec<Second>,
     /// The limits asked for, each kept or broken.
     pub limits: Vec<LimitOutcome>,
+    /// The limits that hold without being asked for ([`standing`](crate::standing)), as far as they apply.
+    pub standing: Vec<LimitOutcome>,
     /// The limit that ends a walk or decides a search, `--limit-rtt`: to break it is to find the end, not to fail.
     pub stop: Option<LimitOutcome>,
     /// What held the step back.
@@ -55,19 +57,58 @@ pub struct Step {
 }
 
 impl Step {
-    /// The limits that broke, the one that ends the walk included.
+    /// The limits that broke, the one that ends the walk and those that hold without being asked for included.
     pub fn broken(&self) -> impl Iterator<Item = &LimitOutcome> {
-        self.limits.iter().chain(&self.stop).filter(|limit| !limit.passed)
+        self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed)
     }
 
-    /// How many of its clients were not there when the load began.
-    pub fn absent(&self) -> u64 {
-        self.usable.map_or(0, |usable| self.clients.saturating_sub(usable))
-    }
-
-    /// Whether so many clients were carried: all were there, and all limits kept.
+    /// Whether the load was carried: all limits were kept.
     pub fn has_passed(&self) -> bool {
-        self.absent() == 0 && self.broken().next().is_none()
+        self.broken().next().is_none()
+    }
+
+    /// How many of its clients did not become usable: were not there when the load began or, where clients come and
+    /// go, failed to come.
+    pub fn unusable(&self) -> u64 {
+        let absent = self.usable.map_or(0, |usable| self.clients.saturating_sub(usable));
+        let failed = self.counts.connect_timeouts + self.counts.connect_failures;
+        let comes_and_goes = self.counts.left > 0;
+        if comes_and_goes { failed.min(self.clients).max(absent) } else { absent }
+    }
+
+    /// What came that was not what was due: corrupt, a second time, to the wrong client, or an answer of HTTP with
+    /// another status or body than expected.
+    pub fn wrong(&self) -> u64 {
+        let Counts { corrupt, unexpected, duplicate, .. } = self.counts;
+        let answers = self.errors.iter().filter(|(kind, _)| kind.starts_with("http_"));
+        corrupt + unexpected + duplicate + answers.map(|(_, error)| error.count).sum::<u64>()
+    }
+
+    /// Everything that came, right or wrong.
+    pub fn came(&self) -> u64 {
+        let Counts { received, corrupt, unexpected, duplicate, .. } = self.counts;
+        received + corrupt + unexpected + duplicate
+    }
+
+    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop. What was sent counts
+    /// as far as it was answered while the schedule ran. Answers under way at its end are in time: as many as come in
+    /// one and a half times the latency that nine of ten exceeded, or one in a hundred. What is beyond that had queued
+    /// up (METHODOLOGY "Rates").
+    pub fn kept_percent(&self) -> Option<f64> {
+        const UNDER_WAY: f64 = 1.5;
+        let Counts { sent, expected, received, late, .. } = self.counts;
+        let schedule_s = self.duration_ns as f64 / 1e9;
+        let asked = (self.rates.asked_per_s? * schedule_s).floor().max(1.0);
+        if expected == 0 {
+            return Some(0.0);
+        }
+        let latency = if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery };
+        let under_way = UNDER_WAY * latency.quantile_ns(0.1) as f64 / self.duration_ns.max(1) as f64;
+        let queued = (late as f64 - under_way.max(0.01) * expected as f64).max(0.0);
+        let answered = (received as f64 - queued) / expected as f64;
+        let percent = 100.0 * (sent as f64 / asked).min(1.0) * answered;
+        // 99% of 700 is a hair below in binary.
+        Some((percent * 1e6).round() / 1e6)
     }
 
     /// Those who were back after a storm; `recovery` has a sample for each that was lost.
@@ -75,9 +116,28 @@ impl Step {
         self.figures.recovery.count().saturating_sub(self.counts.not_back)
     }
 
-    /// Whether the quantile `q` of `recovery` lies among those who were not back: it is then that or more.
-    pub fn is_recovery_open(&self, q: f64) -> bool {
-        self.counts.not_back > 0 && stats::rank(self.figures.recovery.count(), q) > self.back()
+    /// How many samples of a figure stand for what never came, and are "that or more": clients that were not back in
+    /// `recovery`, messages without an answer in `rtt` (those with one are in `service`), and in `completion` at most
+    /// as many broadcasts as there are copies missing.
+    pub fn open_samples(&self, figure: &str) -> u64 {
+        let Figures { rtt, service, completion, recovery, .. } = &self.figures;
+        match figure {
+            "recovery" => self.counts.not_back.min(recovery.count()),
+            "rtt" => rtt.count().saturating_sub(service.count()),
+            "completion" => (self.counts.missing + self.counts.in_flight).min(completion.count()),
+            _ => 0,
+        }
+    }
+
+    /// Whether the quantile `q` of a figure lies among its [open samples](Self::open_samples): it is then that or more.
+    pub fn is_open(&self, figure: &str, q: f64) -> bool {
+        let (count, open) = (self.figures.get(figure).count(), self.open_samples(figure));
+        open > 0 && stats::rank(count, q) > count - open
+    }
+
+    /// Whether a figure was timed at all: it has a sample that is not open.
+    pub fn is_timed(&self, figure: &str) -> bool {
+        self.figures.get(figure).count() > self.open_samples(figure)
     }
 
     /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when
@@ -182,6 +242,15 @@ impl Figures {
             ("send_lag", &self.send_lag),
             ("recovery", &self.recovery),
         ]
+    }
+
+    /// The figure of that name.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn get(&self, name: &str) -> &Histogram {
+        let found = self.named().into_iter().find(|(known, _)| *known == name);
+        found.unwrap_or_else(|| panic!("there is no figure {name}")).1
     }
 
     /// Adds another worker's or agent's samples.

@@ -3,8 +3,8 @@
 use results::{Bottleneck, Run};
 use serde::Serialize;
 
-use crate::format::bytes;
 use crate::text::{amount, breaks, failings, heaviest_kept, lightest_broken, place};
+use results::format::bytes;
 
 /// One of the three questions, answered.
 #[derive(Serialize)]

@@ -6,7 +6,7 @@ use stats::Histogram;
 
 use super::curve::{FigureData, ms};
 use super::shown::{main_figure, shown};
-use crate::format::duration;
+use results::format::duration;
 
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
 /// any.

@@ -9,9 +9,9 @@ use super::Page;
 use super::answers::{Answer, believable, how_much, where_it_breaks};
 use super::repeats::Repeats;
 use super::shown::{main_figure, shown};
-use crate::format::{bytes, clients, count, duration, rate};
 use crate::step_table::{StepTable, quantile, step_table};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells, limit_actual};
+use results::format::{bytes, clients, count, duration, rate};
 
 /// Everything the template asks for.
 #[derive(Serialize)]

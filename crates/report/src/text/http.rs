@@ -3,7 +3,7 @@
 use results::Step;
 use stats::Histogram;
 
-use crate::format::{count, duration, rate};
+use results::format::{count, duration, rate};
 
 /// The latency's quantiles, by the names that wrk gives them.
 const COLUMNS: [(&str, f64); 5] =

@@ -4,8 +4,8 @@
 use results::{Bottleneck, GeneratorUse, ServerUse, Step};
 use stats::Histogram;
 
-use crate::format::{bytes, count, duration, printable, rate};
 use crate::style::{Colour, Style};
+use results::format::{bytes, count, duration, printable, rate};
 
 /// Where the values of the lines below the first begin.
 const LABEL_WIDTH: usize = 12;
@@ -83,7 +83,7 @@ fn row(label: &str, text: &str, style: &Style) -> String {
 
 /// What those decide who were not back after a storm is so long or longer.
 fn percentiles(step: &Step, figure: &str, histogram: &Histogram) -> String {
-    let or_more = |q| if figure == "recovery" && step.is_recovery_open(q) { "≥ " } else { "" };
+    let or_more = |q| if figure == "recovery" && step.is_open("recovery", q) { "≥ " } else { "" };
     let mut text = String::new();
     for (name, q) in COLUMNS {
         let mark = if histogram.is_marked(q) { "?" } else { "" };

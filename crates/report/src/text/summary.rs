@@ -4,7 +4,7 @@ use results::levels;
 use results::{Bottleneck, Level, LimitOutcome, Rates, Run, Step, Unit, Verdict};
 use stats::{Capacity, Histogram, Summary};
 
-use crate::format::{bytes, clients, count, duration, rate};
+use results::format::{bytes, clients, count, duration, rate};
 
 /// Doubts in the summary: a sweep has dozens of steps, each with its own.
 const TRUST_LINES_MAX: usize = 6;

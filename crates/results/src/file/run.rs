@@ -12,7 +12,6 @@ use super::step::FileStep;
 use super::{SCHEMA, timestamp};
 use crate::levels::Level;
 use crate::run::{Environment, Run, Target, TrustNote, Verdict};
-use crate::step::Step;
 
 mirror!(FileTarget of Target {
     url: String,
@@ -134,6 +133,7 @@ impl From<&Run> for FileRun {
 
 impl From<FileRun> for Run {
     fn from(file: FileRun) -> Self {
+        let steps = file.steps.into_iter().map(|step| step.into_memory(&file.scenario)).collect();
         Run {
             id: file.id,
             started_unix_ns: u64::try_from(file.started.as_nanosecond()).unwrap_or(0),
@@ -144,7 +144,7 @@ impl From<FileRun> for Run {
             seed: file.seed,
             target: file.target.into(),
             environment: file.environment.into(),
-            steps: file.steps.into_iter().map(Step::from).collect(),
+            steps,
             resume_after: file.resume_after,
             verdict: file.verdict.into(),
         }

@@ -11,7 +11,9 @@ use super::figure;
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, seconds};
 use super::resources::{FileGenerator, FileMachine, FileServer};
+use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+use crate::standing;
 use crate::step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
@@ -197,6 +199,8 @@ pub(super) struct FileStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<FileMachine>,
     limits: Vec<FileLimit>,
+    /// Files from before there were standing limits have none; [`FileStep::into_memory`] makes them.
+    standing: Option<Vec<FileLimit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<FileLimit>,
     #[serde(flatten)]
@@ -236,6 +240,7 @@ impl From<&Step> for FileStep {
             generator: step.generator.as_ref().map(FileGenerator::from),
             machine: step.machine.as_ref().map(FileMachine::from),
             limits: step.limits.iter().map(FileLimit::from).collect(),
+            standing: Some(step.standing.iter().map(FileLimit::from).collect()),
             stop: step.stop.as_ref().map(FileLimit::from),
             bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
             marks: step.marks.clone(),
@@ -276,10 +281,25 @@ impl From<FileStep> for Step {
             connecting: file.connecting.into_iter().map(Second::from).collect(),
             series: file.series.into_iter().map(Second::from).collect(),
             limits: file.limits.into_iter().map(Into::into).collect(),
+            standing: file.standing.into_iter().flatten().map(Into::into).collect(),
             stop: file.stop.map(Into::into),
             bottleneck: file.bottleneck.into_memory(),
             marks: file.marks,
         }
+    }
+}
+
+impl FileStep {
+    /// The step of a run of `scenario`.
+    pub(super) fn into_memory(self, scenario: &str) -> Step {
+        let has_standing = self.standing.is_some();
+        let mut step = Step::from(self);
+        if !has_standing {
+            let asked: Vec<Limit> =
+                step.limits.iter().filter_map(|asked| Limit::parse(&asked.limit, scenario).ok()).collect();
+            step.standing = standing::check(&standing::limits(scenario, &asked, 0.0), &step);
+        }
+        step
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) enum Counted {
     ConnectFailures,
     Disconnects,
     NotBack,
+    Wrong,
+    Unusable,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +70,7 @@ const STATISTICS: [(&str, Statistic); 5] = [
     ("max", Statistic::Max),
 ];
 
-const COUNTED: [(&str, Counted); 11] = [
+const COUNTED: [(&str, Counted); 13] = [
     ("errors", Counted::Errors),
     ("missing", Counted::Missing),
     ("late", Counted::Late),
@@ -80,6 +82,8 @@ const COUNTED: [(&str, Counted); 11] = [
     ("connect_failures", Counted::ConnectFailures),
     ("disconnects", Counted::Disconnects),
     ("not_back", Counted::NotBack),
+    ("wrong", Counted::Wrong),
+    ("unusable", Counted::Unusable),
 ];
 
 const RATES: [(&str, Rate); 4] = [
@@ -97,8 +101,8 @@ const GAUGES: [(&str, Gauge); 4] = [
 ];
 
 /// What is counted and how fast, where nothing is exchanged.
-const WITHOUT_MESSAGES: [&str; 5] =
-    ["errors", "connect_timeouts", "connect_failures", "disconnects", "connect_rate"];
+const WITHOUT_MESSAGES: [&str; 6] =
+    ["errors", "connect_timeouts", "connect_failures", "disconnects", "unusable", "connect_rate"];
 
 /// Whether the scenario has a count or a rate of this name.
 fn has(scenario: &str, name: &str) -> bool {
@@ -164,21 +168,26 @@ impl Figure {
         )
     }
 
-    /// Whether clients that were not back decide the value: it is then that or more.
+    /// Whether what never came decides the value, a client that was not back or an answer: it is then that or more.
     pub(crate) fn is_open(self, step: &Step) -> bool {
-        let Figure::Timed("recovery", statistic) = self else { return false };
-        let is_any = step.counts.not_back > 0;
+        let Figure::Timed(name, statistic) = self else { return false };
+        let open = step.open_samples(name);
         match statistic {
-            Statistic::Min => is_any && step.back() == 0,
-            Statistic::Quantile(q) => step.is_recovery_open(q),
-            Statistic::Mean | Statistic::Sd | Statistic::Max => is_any,
+            Statistic::Min => open > 0 && open == step.figures.get(name).count(),
+            Statistic::Quantile(q) => step.is_open(name, q),
+            Statistic::Mean | Statistic::Sd | Statistic::Max => open > 0,
         }
+    }
+
+    /// Whether its value may be a share: of what a count is part of, or of the rate that was asked.
+    pub(crate) fn has_share(self) -> bool {
+        matches!(self, Figure::Counted(_) | Figure::Rate(Rate::Achieved))
     }
 
     pub(crate) fn unit(self, as_share: bool) -> Unit {
         match self {
             Figure::Timed(..) => Unit::Ms,
-            Figure::Counted(_) if as_share => Unit::Percent,
+            _ if as_share => Unit::Percent,
             Figure::Counted(_) => Unit::Count,
             Figure::Rate(_) => Unit::PerSecond,
             Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu) => Unit::Percent,
@@ -190,7 +199,7 @@ impl Figure {
     pub(crate) fn read(self, step: &Step, as_share: bool) -> Option<f64> {
         match self {
             Figure::Timed(name, statistic) => {
-                let (_, histogram) = step.figures.named().into_iter().find(|(known, _)| *known == name)?;
+                let histogram = step.figures.get(name);
                 (!histogram.is_empty()).then(|| statistic.of_ms(histogram))
             }
             Figure::Counted(counted) => {
@@ -201,6 +210,7 @@ impl Figure {
                     (true, whole) => Some(100.0 * count as f64 / whole as f64),
                 }
             }
+            Figure::Rate(Rate::Achieved) if as_share => step.kept_percent(),
             Figure::Rate(Rate::Achieved) => step.rates.achieved_per_s,
             Figure::Rate(Rate::Sent) => step.rates.sent_per_s,
             Figure::Rate(Rate::Received) => step.rates.received_per_s,
@@ -252,6 +262,8 @@ impl Counted {
             Counted::ConnectFailures => (counts.connect_failures, connects),
             Counted::Disconnects => (counts.disconnects, connected),
             Counted::NotBack => (counts.not_back, step.figures.recovery.count()),
+            Counted::Wrong => (step.wrong(), step.came()),
+            Counted::Unusable => (step.unusable(), step.clients),
         }
     }
 }

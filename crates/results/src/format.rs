@@ -34,7 +34,7 @@ pub fn count(value: u64) -> String {
 }
 
 /// So many clients: `1 client`, `4,000 clients`.
-pub(crate) fn clients(value: u64) -> String {
+pub fn clients(value: u64) -> String {
     format!("{} client{}", count(value), if value == 1 { "" } else { "s" })
 }
 
@@ -63,7 +63,7 @@ pub fn bytes(value: f64) -> String {
 }
 
 /// Text from outside with `·` for every control character: a server must not write to the user's terminal.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.replace(char::is_control, "·")
 }
 
