@@ -7,8 +7,9 @@ use std::time::Duration;
 use crew::{Course, Observer};
 use load::StepOrder;
 use report::Style;
+use results::conclusion::{self, Outcome};
 use results::limit::Limit;
-use results::{Run, Step, TrustNote, Warmup, verdict};
+use results::{Run, Step, TrustNote, Warmup, standing, verdict};
 
 use crate::args::RunArgs;
 use crate::calibration::{Calibration, Work};
@@ -26,6 +27,8 @@ use crate::sink::Sink;
 pub(crate) struct Desk<'a> {
     args: &'a RunArgs,
     limits: Vec<Limit>,
+    /// They hold without being asked for.
+    standing: Vec<Limit>,
     /// They end the course, but are no failure.
     stop: Vec<Limit>,
     quantile: f64,
@@ -40,6 +43,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) run: Run,
     /// What the next step is marked with, if steps before it are of an earlier part.
     resumed: Option<String>,
+    /// The generator had no port, file or memory for its clients: more of them would tell nothing of the server.
+    gave_out: bool,
 }
 
 impl<'a> Desk<'a> {
@@ -47,12 +52,16 @@ impl<'a> Desk<'a> {
         let Request { args, scenario, .. } = *request;
         let limit =
             |flag, text: &str| Limit::parse(text, scenario).map_err(|error| Failure::usage(flag, error));
+        let limits: Vec<Limit> =
+            args.limits.iter().map(|text| limit("--limit", text)).collect::<Result<_, _>>()?;
+        let allowed_percent = 100.0 * args.allow_loss.unwrap_or(0.0);
         let run = request.blank_run();
         let style = Style { percentile: request.percentile, ansi: wants_colour() };
         let screen = args.tui.then(|| Screen::new(&run, allows_colour())).transpose()?;
         Ok(Self {
             args,
-            limits: args.limits.iter().map(|text| limit("--limit", text)).collect::<Result<_, _>>()?,
+            standing: standing::limits(scenario, &limits, allowed_percent),
+            limits,
             stop: request.stop.iter().map(|text| limit("--limit-rtt", text)).collect::<Result<_, _>>()?,
             quantile: request.percentile / 100.0,
             clients_max: processes::clients_per_process()? * u64::from(request.shape.processes),
@@ -64,6 +73,7 @@ impl<'a> Desk<'a> {
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
             resumed: None,
+            gave_out: false,
         })
     }
 
@@ -71,7 +81,7 @@ impl<'a> Desk<'a> {
     pub(crate) fn go_on(&mut self, earlier: Option<Run>) {
         let Some(earlier) = earlier else { return };
         self.resumed = resume::mark(&earlier);
-        self.sink.print_steps(&earlier.steps);
+        self.sink.print_steps(&earlier.scenario, &earlier.steps);
         self.run = Run { verdict: verdict::conclude(&earlier.steps), ..earlier };
     }
 
@@ -82,6 +92,14 @@ impl<'a> Desk<'a> {
             return None;
         };
         if self.live.is_interrupted() {
+            return None;
+        }
+        if self.gave_out {
+            self.run.resume_after = None;
+            self.run
+                .verdict
+                .trust
+                .push(TrustNote("ended by what the generator ran out of, not by the server".into()));
             return None;
         }
         if u64::from(order.clients) <= self.clients_max {
@@ -112,6 +130,7 @@ impl<'a> Desk<'a> {
         }
         let step = self.judged(order, step);
         course.handle(order, step.has_passed());
+        self.gave_out = !step.has_passed() && step.errors.iter().any(|(_, error)| error.local);
         let reached = step.counts.connected > 0 || !self.run.steps.is_empty();
         if reached && !self.live.was_interrupted() {
             self.run.resume_after = Some(self.run.steps.len() as u32 + 1);
@@ -154,6 +173,7 @@ impl<'a> Desk<'a> {
             calibration.note(self.work.under(order.load), &mut step);
         }
         step.limits = self.limits.iter().map(|limit| limit.check(&step)).collect();
+        step.standing = standing::check(&self.standing, &step);
         let stops = self.stop.iter().map(|stop| stop.check(&step));
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);
@@ -183,15 +203,15 @@ impl<'a> Desk<'a> {
     }
 
     fn exit(&self) -> Exit {
-        let verdict = &self.run.verdict;
         if self.live.was_interrupted() {
-            Exit::Interrupted
-        } else if self.args.strict && verdict::limited_by_generator(&self.run.steps) {
-            Exit::Untrusted
-        } else if verdict.capacity.is_none() && verdict.limits.iter().any(|outcome| !outcome.passed) {
-            Exit::LimitBroken
-        } else {
-            Exit::Fine
+            return Exit::Interrupted;
+        }
+        if self.args.strict && conclusion::is_untrusted(&self.run) {
+            return Exit::Untrusted;
+        }
+        match conclusion::conclude(&self.run).outcome {
+            Outcome::Broken => Exit::LimitBroken,
+            Outcome::Held | Outcome::Nothing => Exit::Fine,
         }
     }
 }

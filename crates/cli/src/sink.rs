@@ -67,16 +67,18 @@ impl Sink {
 
     /// A step has ended. The file says that the run has not: whatever kills this process leaves that.
     pub(crate) fn step(&mut self, run: &mut Run) {
-        self.print_steps(run.steps.last());
+        self.print_steps(&run.scenario, run.steps.last());
         run.verdict.trust.push(TrustNote(UNENDED.into()));
         self.keep(run);
         run.verdict.trust.pop();
     }
 
     /// Prints steps where that is done as they end.
-    pub(crate) fn print_steps<'a>(&mut self, steps: impl IntoIterator<Item = &'a Step>) {
+    pub(crate) fn print_steps<'a>(&mut self, scenario: &str, steps: impl IntoIterator<Item = &'a Step>) {
         if self.format == Format::Text {
-            steps.into_iter().for_each(|step| self.print(&report::step_lines(step, &self.style)));
+            for step in steps {
+                self.print(&report::step_lines(scenario, step, &self.style));
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use results::compare::{Comparison, Row};
 use serde_json::json;
 use stats::compare::{COMPARISON_CONFIDENCE, Change};
 
-use results::format;
 use crate::table::{Cell, Column, Table, TableFormat};
+use results::format;
 
 const COLUMNS: &[Column] = &[
     Column::right("clients", "clients"),

@@ -4,8 +4,7 @@
 //! (docs.github.com, "Workflow commands for GitHub Actions"; its toolkit escapes the same).
 
 use results::Run;
-
-use crate::text::broken;
+use results::conclusion;
 use results::format::{clients, printable};
 
 /// An error for each limit that broke at a step, a warning for each reason not to trust the figures; a line each. The
@@ -13,10 +12,11 @@ use results::format::{clients, printable};
 pub fn annotations(run: &Run) -> String {
     let title = property(&format!("throng {}", run.scenario));
     let mut lines = String::new();
-    if run.verdict.capacity.is_none() {
+    if !conclusion::breaks_on_purpose(run) {
         for step in &run.steps {
-            for limit in step.limits.iter().filter(|limit| !limit.passed) {
-                let text = format!("at {}: {}", clients(step.clients), broken(limit));
+            for limit in step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed) {
+                let broken = conclusion::failing(&run.scenario, step, limit);
+                let text = format!("at {}: {broken}", clients(step.clients));
                 lines += &format!("::error title={title}::{}\n", data(&text));
             }
         }
@@ -52,11 +52,13 @@ mod tests {
 
     #[test]
     fn broken_limits_are_errors_and_doubts_are_warnings() {
-        assert_snapshot!(annotations(&limited()), @r#"
+        assert_snapshot!(annotations(&limited()), @"
         ::error title=throng broadcast::at 4,000 clients: rtt.p95<=250ms was 6.40s
-        ::warning title=throng broadcast::20 of 4000 clients did not become usable (at 4000 clients)
-        ::warning title=throng broadcast::p95 rests on 100 samples; 200 are needed (at 4000 clients)
-    "#);
+        ::error title=throng broadcast::at 4,000 clients: 20 of 4,000 clients did not become usable (refused)
+        ::error title=throng broadcast::at 4,000 clients: 490 of 398,000 copies missing
+        ::error title=throng broadcast::at 4,000 clients: 3 of 397,513 copies wrong
+        ::warning title=throng broadcast::p95 rests on 100 samples; 200 are needed (at 4,000 clients)
+        ");
     }
 
     #[test]

@@ -3,10 +3,9 @@
 //! The dialect is the one that Jenkins' and GitLab's readers share: `testsuites`, `testsuite`, `testcase`, with
 //! `failure`, `skipped` and `system-out` in it.
 
-use results::{LimitOutcome, Run, Step};
-
-use crate::text::{broken, limit_actual};
+use results::conclusion;
 use results::format::{clients, count, printable};
+use results::{LimitOutcome, Run, Step};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
 /// is how a search finds its answer. A step without limits has one case, so that it is seen to have run; one in which
@@ -41,21 +40,23 @@ struct Suite {
 }
 
 fn suite(run: &Run, step: &Step) -> Suite {
-    let is_search = run.verdict.capacity.is_some();
-    let broken_limits = step.limits.iter().filter(|limit| !limit.passed).count();
+    let is_search = conclusion::breaks_on_purpose(run);
+    let limits = || step.limits.iter().chain(&step.standing);
+    let broken_limits = limits().filter(|limit| !limit.passed).count();
     let (failures, skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
     let class = format!("throng.{}", run.scenario);
-    let mut cases: String = step.limits.iter().map(|limit| case(&class, step, limit, is_search)).collect();
+    let mut cases: String =
+        limits().map(|limit| case(&run.scenario, &class, step, limit, is_search)).collect();
     // A search may well go on until nobody gets in.
     let dead = dead(step).filter(|_| !is_search || run.steps.iter().all(|step| self::dead(step).is_some()));
     let measured = format!("    <testcase {}", attributes(&class, step, "measured"));
     if let Some(why) = &dead {
         cases += &format!("{measured}><error message=\"{}\"/></testcase>\n", escape(why));
-    } else if step.limits.is_empty() {
+    } else if limits().next().is_none() {
         cases = format!("{measured}/>\n");
     }
     let errors = usize::from(dead.is_some());
-    let tests = (step.limits.len() + errors).max(1);
+    let tests = (limits().count() + errors).max(1);
     let marks: String = step.marks.iter().map(|mark| escape(mark) + "\n").collect();
     if !marks.is_empty() {
         cases += &format!("    <system-out>{marks}</system-out>\n");
@@ -84,9 +85,9 @@ fn dead(step: &Step) -> Option<String> {
     Some(what + &why)
 }
 
-fn case(class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
+fn case(scenario: &str, class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
     let head = format!("    <testcase {}", attributes(class, step, &limit.limit));
-    let was = limit_actual(limit);
+    let was = conclusion::actual(limit);
     if limit.passed {
         return format!("{head}/>\n");
     }
@@ -94,7 +95,10 @@ fn case(class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> Stri
     let outcome = if is_search {
         format!("<skipped message=\"{message}: a search goes on until it breaks\"/>")
     } else {
-        format!("<failure message=\"{message}\">{}</failure>", escape(&broken(limit)))
+        format!(
+            "<failure message=\"{message}\">{}</failure>",
+            escape(&conclusion::failing(scenario, step, limit))
+        )
     };
     format!("{head}>{outcome}</testcase>\n")
 }
@@ -146,20 +150,27 @@ mod tests {
     fn a_limit_is_a_case_and_a_step_a_suite() {
         assert_snapshot!(junit(&limited()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="throng broadcast node-ws" tests="4" failures="2" skipped="0" errors="0" time="40.000">
-          <testsuite name="1,000 clients" tests="2" failures="0" errors="0" skipped="0" time="20.000">
+        <testsuites name="throng broadcast node-ws" tests="12" failures="5" skipped="0" errors="0" time="40.000">
+          <testsuite name="1,000 clients" tests="6" failures="0" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"/>
             <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="unusable==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="wrong==0" time="20.000"/>
           </testsuite>
-          <testsuite name="4,000 clients" tests="2" failures="2" errors="0" skipped="0" time="20.000">
+          <testsuite name="4,000 clients" tests="6" failures="5" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"><failure message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure></testcase>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">missing==0 was 490</failure></testcase>
-            <system-out>20 of 4000 clients did not become usable
-        p95 rests on 100 samples; 200 are needed
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">490 of 398,000 copies missing</failure></testcase>
+            <testcase classname="throng.broadcast" name="unusable==0" time="20.000"><failure message="was 20">20 of 4,000 clients did not become usable (refused)</failure></testcase>
+            <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">490 of 398,000 copies missing</failure></testcase>
+            <testcase classname="throng.broadcast" name="wrong==0" time="20.000"><failure message="was 3">3 of 397,513 copies wrong</failure></testcase>
+            <system-out>p95 rests on 100 samples; 200 are needed
         </system-out>
           </testsuite>
         </testsuites>
-    "#);
+        "#);
     }
 
     #[test]
@@ -167,7 +178,7 @@ mod tests {
         let mut run = limited();
         run.verdict.capacity = sample::search_run().verdict.capacity;
         let xml = junit(&run);
-        assert!(xml.contains("tests=\"4\" failures=\"0\" skipped=\"2\""), "{xml}");
+        assert!(xml.contains("tests=\"12\" failures=\"0\" skipped=\"5\""), "{xml}");
         assert!(xml.contains("<skipped message=\"was 6.40s: a search goes on until it breaks\"/>"), "{xml}");
     }
 
@@ -175,12 +186,13 @@ mod tests {
     fn a_step_without_limits_is_seen_to_have_run() {
         assert_snapshot!(junit(&sample::idle_run()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="throng idle node-ws" tests="1" failures="0" skipped="0" errors="0" time="30.000">
-          <testsuite name="20,000 clients" tests="1" failures="0" errors="0" skipped="0" time="30.000">
-            <testcase classname="throng.idle" name="measured" time="30.000"/>
+        <testsuites name="throng idle node-ws" tests="2" failures="0" skipped="0" errors="0" time="30.000">
+          <testsuite name="20,000 clients" tests="2" failures="0" errors="0" skipped="0" time="30.000">
+            <testcase classname="throng.idle" name="unusable==0" time="30.000"/>
+            <testcase classname="throng.idle" name="disconnects==0" time="30.000"/>
           </testsuite>
         </testsuites>
-    "#);
+        "#);
     }
 
     #[test]
@@ -198,7 +210,7 @@ mod tests {
         assert_eq!(error(&run), "no client became usable, of 20,000: refused: connection refused");
         // Nothing is missing where nothing was due.
         run.steps[0].limits = limited().steps[0].limits.clone();
-        assert!(junit(&run).contains("tests=\"3\" failures=\"0\""), "{}", junit(&run));
+        assert!(junit(&run).contains("tests=\"5\" failures=\"0\""), "{}", junit(&run));
         let step = &mut run.steps[0];
         step.counts = stats::Counts { connects: 20, connected: 20, sent: 50, ..Default::default() };
         assert_eq!(error(&run), "nothing was answered, of 50 sent: refused: connection refused");

@@ -9,6 +9,7 @@ mod github;
 mod html;
 mod junit;
 mod markdown;
+mod reading;
 mod step_table;
 mod style;
 mod table;
@@ -73,16 +74,16 @@ mod tests {
 
     #[test]
     fn text_is_the_steps_and_the_summary() {
-        assert_snapshot!(render(&sample::idle_run(), Format::Text, &Style::PLAIN), @r#"
+        assert_snapshot!(render(&sample::idle_run(), Format::Text, &Style::PLAIN), @"
         clients: 20000
           handshake   p50 2.15ms     p95 3.81ms     p99 3.96ms     p99.9 4.00ms   max 4.00ms
           clients     20,000 of 20,000 usable at 200/s
-          bottleneck  none: nothing reached its limit
+          bottleneck  unknown: the server cannot be seen from here, and nothing here reached its limit
 
         how much  20,000 clients
-        breaks    no limit was set; nothing reached its limit
+        breaks    not at 20,000 clients, the most that was tried; the server cannot be seen from here, and nothing here reached its limit
         trust     nothing speaks against these figures
-    "#);
+        ");
     }
 
     /// What others read, and scripts take apart, changes with intent or not at all.

@@ -1,10 +1,10 @@
 //! Runs for the golden tests.
 
-use results::Unit;
 use results::verdict::{conclude, judge, marks};
 use results::{
     Environment, Figures, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, ServerUse, Step, Target,
 };
+use results::{Unit, standing};
 use stats::{Capacity, Counts, Histogram, fit::Line, knee::Knee};
 
 const US: u64 = 1_000;
@@ -18,7 +18,9 @@ fn spread(low_ns: u64, high_ns: u64, n: u64) -> Histogram {
     histogram
 }
 
-fn judged(mut step: Step) -> Step {
+fn judged(scenario: &str, mut step: Step) -> Step {
+    step.figures.service = step.figures.rtt.clone();
+    step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
     step.bottleneck = Some(judge(&step, None));
     step.marks = marks(&step, 0.95, false);
     step
@@ -43,48 +45,51 @@ pub(crate) fn broadcast_step() -> Step {
         ..GeneratorUse::default()
     };
     generator.loop_lag = spread(US, 80 * US, 1_000);
-    judged(Step {
-        clients: 1_000,
-        agents: 1,
-        workers: 2,
-        duration_ns: 20 * S,
-        rates: Rates {
-            achieved_per_s: Some(50.0),
-            sent_per_s: Some(50.0),
-            received_per_s: Some(50_000.0),
-            ..Rates::default()
+    judged(
+        "broadcast",
+        Step {
+            clients: 1_000,
+            agents: 1,
+            workers: 2,
+            duration_ns: 20 * S,
+            rates: Rates {
+                achieved_per_s: Some(50.0),
+                sent_per_s: Some(50.0),
+                received_per_s: Some(50_000.0),
+                ..Rates::default()
+            },
+            figures: Figures {
+                handshake: spread(MS, 9 * MS, 1_000),
+                rtt: spread(9 * MS, 66 * MS, 1_000),
+                delivery: spread(2 * MS, 70 * MS, 100_000),
+                completion: spread(30 * MS, 70 * MS, 1_000),
+                ..Figures::default()
+            },
+            counts: Counts {
+                sent: 1_000,
+                expected: 1_000_000,
+                received: 1_000_000,
+                connects: 1_000,
+                connected: 1_000,
+                ..Counts::default()
+            },
+            server: Some(ServerUse {
+                cpu_percent_mean: Some(62.4),
+                cores: Some(1.0),
+                rss_bytes_peak: Some(87 << 20),
+                ..ServerUse::default()
+            }),
+            generator: Some(generator),
+            stop: Some(limit(true, 63.0)),
+            ..Step::default()
         },
-        figures: Figures {
-            handshake: spread(MS, 9 * MS, 1_000),
-            rtt: spread(9 * MS, 66 * MS, 1_000),
-            delivery: spread(2 * MS, 70 * MS, 100_000),
-            completion: spread(30 * MS, 70 * MS, 1_000),
-            ..Figures::default()
-        },
-        counts: Counts {
-            sent: 1_000,
-            expected: 1_000_000,
-            received: 1_000_000,
-            connects: 1_000,
-            connected: 1_000,
-            ..Counts::default()
-        },
-        server: Some(ServerUse {
-            cpu_percent_mean: Some(62.4),
-            cores: Some(1.0),
-            rss_bytes_peak: Some(87 << 20),
-            ..ServerUse::default()
-        }),
-        generator: Some(generator),
-        stop: Some(limit(true, 63.0)),
-        ..Step::default()
-    })
+    )
 }
 
 /// 4,000 clients, of which some failed, on a server that is at its end.
 pub(crate) fn troubled_step() -> Step {
     let mut step = broadcast_step();
-    step.clients = 4_000;
+    (step.clients, step.usable) = (4_000, Some(3_980));
     step.figures.rtt = spread(20 * MS, 6_734 * MS, 100);
     step.figures.delivery = spread(20 * MS, 7_000 * MS, 100_000);
     step.figures.completion = spread(500 * MS, 7_000 * MS, 100);
@@ -104,55 +109,64 @@ pub(crate) fn troubled_step() -> Step {
     (0..5).for_each(|i| step.errors.add("refused", (2 + i) * S, "connection refused"));
     step.server.as_mut().unwrap().cpu_percent_mean = Some(99.2);
     step.stop = Some(limit(false, 6_398.9));
-    judged(step)
+    judged("broadcast", step)
 }
 
 /// A fast echo server under an open loop.
 pub(crate) fn echo_step() -> Step {
-    judged(Step {
-        clients: 10_000,
-        agents: 1,
-        workers: 2,
-        duration_ns: 30 * S,
-        rates: Rates {
-            asked_per_s: Some(10_000.0),
-            achieved_per_s: Some(9_999.6),
-            sent_per_s: Some(10_000.0),
-            ..Rates::default()
+    judged(
+        "echo",
+        Step {
+            clients: 10_000,
+            agents: 1,
+            workers: 2,
+            duration_ns: 30 * S,
+            rates: Rates {
+                asked_per_s: Some(10_000.0),
+                achieved_per_s: Some(9_999.6),
+                sent_per_s: Some(10_000.0),
+                ..Rates::default()
+            },
+            figures: Figures {
+                handshake: spread(300 * US, 14 * MS, 10_000),
+                rtt: spread(45 * US, 2_345 * US, 300_000),
+                send_lag: spread(0, 90 * US, 300_000),
+                ..Figures::default()
+            },
+            counts: Counts {
+                sent: 300_000,
+                expected: 300_000,
+                received: 300_000,
+                connects: 10_000,
+                connected: 10_000,
+                ..Counts::default()
+            },
+            server: Some(ServerUse {
+                cpu_percent_mean: Some(41.0),
+                cores: Some(1.0),
+                ..ServerUse::default()
+            }),
+            ..Step::default()
         },
-        figures: Figures {
-            handshake: spread(300 * US, 14 * MS, 10_000),
-            rtt: spread(45 * US, 2_345 * US, 300_000),
-            service: spread(40 * US, 2_300 * US, 300_000),
-            send_lag: spread(0, 90 * US, 300_000),
-            ..Figures::default()
-        },
-        counts: Counts {
-            sent: 300_000,
-            expected: 300_000,
-            received: 300_000,
-            connects: 10_000,
-            connected: 10_000,
-            ..Counts::default()
-        },
-        server: Some(ServerUse { cpu_percent_mean: Some(41.0), cores: Some(1.0), ..ServerUse::default() }),
-        ..Step::default()
-    })
+    )
 }
 
 /// Connections that are opened and held.
 pub(crate) fn idle_step() -> Step {
-    judged(Step {
-        clients: 20_000,
-        agents: 2,
-        workers: 2,
-        duration_ns: 30 * S,
-        rates: Rates { connects_per_s: Some(200.0), ..Rates::default() },
-        figures: Figures { handshake: spread(300 * US, 4 * MS, 20_000), ..Figures::default() },
-        counts: Counts { connects: 20_000, connected: 20_000, ..Counts::default() },
-        machine: Some(MachineUse { cores: Some(2), same_host: Some(true), ..MachineUse::default() }),
-        ..Step::default()
-    })
+    judged(
+        "idle",
+        Step {
+            clients: 20_000,
+            agents: 2,
+            workers: 2,
+            duration_ns: 30 * S,
+            rates: Rates { connects_per_s: Some(200.0), ..Rates::default() },
+            figures: Figures { handshake: spread(300 * US, 4 * MS, 20_000), ..Figures::default() },
+            counts: Counts { connects: 20_000, connected: 20_000, ..Counts::default() },
+            machine: Some(MachineUse { cores: Some(2), same_host: Some(true), ..MachineUse::default() }),
+            ..Step::default()
+        },
+    )
 }
 
 fn run(scenario: &str, steps: Vec<Step>) -> Run {

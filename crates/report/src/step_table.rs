@@ -1,9 +1,9 @@
 //! The steps of a run as a table of text, for every format that has tables.
 
+use results::format::{bytes, count, rate};
 use results::{Run, Step};
-use stats::Histogram;
 
-use results::format::{bytes, count, duration, rate};
+use crate::reading;
 
 /// Names of the columns and a row of cells for each step, as plain text.
 pub(crate) struct StepTable {
@@ -51,9 +51,8 @@ fn shown(run: &Run) -> Vec<&'static str> {
 fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
     let asked = step.rates.asked_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default();
     let mut cells = vec![count(step.clients), asked];
-    for (_, histogram) in step.figures.named().iter().filter(|(name, _)| figures.contains(name)) {
-        cells.extend([0.5, 0.95, 0.99].map(|q| quantile(histogram, q)));
-        cells.push(quantile(histogram, 1.0));
+    for figure in figures {
+        cells.extend([0.5, 0.95, 0.99, 1.0].map(|q| reading::marked_quantile(step, figure, q)));
     }
     let exchanged = step.counts.sent > 0 || step.counts.expected > 0;
     let counted = |value| if exchanged { count(value) } else { String::new() };
@@ -68,13 +67,4 @@ fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
         step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
     ]);
     cells
-}
-
-/// A quantile, `?` after it where it rests on too few samples; nothing when there are none.
-pub(crate) fn quantile(histogram: &Histogram, q: f64) -> String {
-    if histogram.is_empty() {
-        return String::new();
-    }
-    let mark = if q < 1.0 && histogram.is_marked(q) { "?" } else { "" };
-    duration(histogram.quantile_ns(q)) + mark
 }

@@ -10,13 +10,10 @@ mod summary;
 
 pub use step::step_lines;
 pub use summary::summary;
-pub(crate) use summary::{
-    LEVEL_NAMES, actual as limit_actual, amount, breaks, broken, ceiling, failings, heaviest_kept, how_much,
-    level_cells, lightest_broken, place, wsdemo_cells,
-};
+pub(crate) use summary::{LEVEL_NAMES, ceiling, level_cells};
 
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {
-    let steps: String = run.steps.iter().map(|step| step_lines(step, style)).collect();
+    let steps: String = run.steps.iter().map(|step| step_lines(&run.scenario, step, style)).collect();
     format!("{steps}\n{}", summary(run))
 }

@@ -33,9 +33,14 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// So many of something: `1 sample`, `4,000 samples`.
+pub fn counted(value: u64, what: &str) -> String {
+    format!("{} {what}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
 /// So many clients: `1 client`, `4,000 clients`.
 pub fn clients(value: u64) -> String {
-    format!("{} client{}", count(value), if value == 1 { "" } else { "s" })
+    counted(value, "client")
 }
 
 /// A rate of something per second, or of nothing named: `0.5/s`, `47.1 messages/s`, `49,976/s`.

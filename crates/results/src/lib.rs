@@ -4,6 +4,7 @@
 //! `Option` for what does not apply. [`mod@file`] holds their form on disk.
 
 pub mod compare;
+pub mod conclusion;
 pub mod file;
 pub mod format;
 mod judgement;
@@ -11,14 +12,14 @@ pub mod levels;
 pub mod limit;
 mod resources;
 mod run;
-mod step;
 pub mod standing;
+mod step;
 pub mod units;
 pub mod verdict;
 
 pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;
-pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
+pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
 pub use step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};

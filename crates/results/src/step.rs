@@ -92,8 +92,8 @@ impl Step {
 
     /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop. What was sent counts
     /// as far as it was answered while the schedule ran. Answers under way at its end are in time: as many as come in
-    /// one and a half times the latency that nine of ten exceeded, or one in a hundred. What is beyond that had queued
-    /// up (METHODOLOGY "Rates").
+    /// one and a half times the latency of its first half, or one in a hundred. What is beyond that had queued up
+    /// (METHODOLOGY "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         const UNDER_WAY: f64 = 1.5;
         let Counts { sent, expected, received, late, .. } = self.counts;
@@ -102,13 +102,29 @@ impl Step {
         if expected == 0 {
             return Some(0.0);
         }
-        let latency = if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery };
-        let under_way = UNDER_WAY * latency.quantile_ns(0.1) as f64 / self.duration_ns.max(1) as f64;
+        let under_way = UNDER_WAY * self.early_latency_ns() as f64 / self.duration_ns.max(1) as f64;
         let queued = (late as f64 - under_way.max(0.01) * expected as f64).max(0.0);
         let answered = (received as f64 - queued) / expected as f64;
         let percent = 100.0 * (sent as f64 / asked).min(1.0) * answered;
         // 99% of 700 is a hair below in binary.
         Some((percent * 1e6).round() / 1e6)
+    }
+
+    /// The latency before a queue can have grown: the middle one of the 95th percentiles of the schedule's first half, or
+    /// the least of all, if that is more or there are few seconds.
+    fn early_latency_ns(&self) -> u64 {
+        const SECONDS_MIN: usize = 4;
+        let Figures { rtt, delivery, .. } = &self.figures;
+        let least_ns = if delivery.is_empty() { rtt.min_ns() } else { delivery.min_ns() };
+        let end_ns = self.start_ns + self.duration_ns;
+        let in_time = self.series.iter().filter(|second| second.t_ns <= end_ns);
+        let seconds: Vec<u64> = in_time.filter_map(|second| second.p95_ns).collect();
+        if seconds.len() < SECONDS_MIN {
+            return least_ns;
+        }
+        let mut early = seconds[..seconds.len() / 2].to_vec();
+        early.sort_unstable();
+        early[early.len() / 2].max(least_ns)
     }
 
     /// Those who were back after a storm; `recovery` has a sample for each that was lost.
@@ -135,9 +151,14 @@ impl Step {
         open > 0 && stats::rank(count, q) > count - open
     }
 
-    /// Whether a figure was timed at all: it has a sample that is not open.
-    pub fn is_timed(&self, figure: &str) -> bool {
-        self.figures.get(figure).count() > self.open_samples(figure)
+    /// Whether anything was answered, or nothing was asked: without an answer there is no latency.
+    pub fn has_answers(&self) -> bool {
+        let rtt = &self.figures.rtt;
+        if rtt.is_empty() {
+            !self.figures.handshake.is_empty()
+        } else {
+            rtt.count() > self.open_samples("rtt")
+        }
     }
 
     /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when

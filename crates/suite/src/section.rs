@@ -189,7 +189,7 @@ fn remarks(scenario: &Scenario, standing: &Standing, runs: &[Run], record: &Reco
     let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
     let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
     let full =
-        |run: &Run| run.steps.iter().find(|step| !step.has_passed()).is_some_and(|step| step.absent() > 0);
+        |run: &Run| run.steps.iter().find(|step| !step.has_passed()).is_some_and(|step| step.unusable() > 0);
     for (times, words) in [
         (rounds(&full), "it took no more clients"),
         (rounds(&|run| bound(run, Bottleneck::Generator)), "limited by the generator"),

@@ -1,10 +1,9 @@
 //! The three questions of the first screen, answered.
 
+use results::conclusion::{self, Claim, Tone};
+use results::format::bytes;
 use results::{Bottleneck, Run};
 use serde::Serialize;
-
-use crate::text::{amount, breaks, failings, heaviest_kept, lightest_broken, place};
-use results::format::bytes;
 
 /// One of the three questions, answered.
 #[derive(Serialize)]
@@ -18,47 +17,38 @@ pub(super) struct Answer {
 
 /// What the server carried.
 pub(super) fn how_much(run: &Run) -> Answer {
-    let (answer, mut detail) = amount(run);
-    if let Some(line) = run.verdict.memory_per_client.filter(|_| run.verdict.capacity.is_none()) {
-        detail = format!("{} of the server's memory for each client", bytes(line.slope));
+    let mut claim = conclusion::conclude(run).how_much;
+    let memory = run.verdict.memory_per_client.filter(|_| claim.tone == Tone::Plain);
+    if let Some(line) = memory.filter(|_| run.verdict.capacity.is_none()) {
+        claim.detail = format!("{} of the server's memory for each client", bytes(line.slope));
     }
-    let tone = if heaviest_kept(run).is_some() { "plain" } else { "bad" };
-    Answer { question: "How much does it hold?", answer, detail, tone }
+    Answer::of("How much does it hold?", claim)
 }
 
 /// Where it stopped doing so, and why.
 pub(super) fn where_it_breaks(run: &Run) -> Answer {
-    let question = "Where does it break?";
-    let reason = run.verdict.bottleneck.as_ref();
-    let because = reason.map(|finding| match finding.bottleneck {
-        Bottleneck::None => finding.reason.clone(),
-        who => format!("bottleneck {who}: {}", finding.reason),
-    });
-    let (answer, detail, tone) = match lightest_broken(run) {
-        Some(step) => {
-            let held = because.map(|because| format!("; {because}")).unwrap_or_default();
-            (place(run, step), failings(step) + &held, "bad")
-        }
-        None if run.steps.is_empty() => ("nothing was measured".into(), String::new(), "doubt"),
-        None => {
-            let (answer, tone) = match reason.map(|finding| finding.bottleneck) {
-                None | Some(Bottleneck::None) => ("it did not break", "good"),
-                Some(Bottleneck::Server) => ("it was at its limit", "doubt"),
-                Some(Bottleneck::Generator) => ("unknown: the generator gave out first", "bad"),
-                Some(Bottleneck::Machine) => ("unknown: the machine was full", "doubt"),
-                Some(Bottleneck::Network) => ("unknown: the network was full", "doubt"),
-            };
-            (answer.into(), breaks(run), tone)
-        }
-    };
-    Answer { question, answer, detail, tone }
+    Answer::of("Where does it break?", conclusion::conclude(run).breaks)
+}
+
+impl Answer {
+    fn of(question: &'static str, claim: Claim) -> Self {
+        let Claim { answer, detail, tone, .. } = claim;
+        let tone = match tone {
+            Tone::Good => "good",
+            Tone::Plain => "plain",
+            Tone::Doubt => "doubt",
+            Tone::Bad => "bad",
+        };
+        Self { question, answer, detail, tone }
+    }
 }
 
 /// What speaks against the figures.
 pub(super) fn believable(run: &Run) -> Answer {
     let question = "Can I believe it?";
     let trust = &run.verdict.trust;
-    let limited = results::verdict::limited_by_generator(&run.steps);
+    let limited = conclusion::is_untrusted(run)
+        && run.verdict.bottleneck.as_ref().is_some_and(|finding| finding.bottleneck == Bottleneck::Generator);
     let (answer, tone) = match trust.len() {
         _ if limited => ("not as the server's limit".into(), "bad"),
         0 => ("yes".into(), "good"),

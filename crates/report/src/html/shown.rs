@@ -1,9 +1,8 @@
 //! The step and the figure that stand for a run.
 
+use results::conclusion::heaviest_kept;
 use results::{Run, Step};
 use stats::Histogram;
-
-use crate::text::heaviest_kept;
 
 /// The step that stands for the run: the heaviest that kept its limits, or the last.
 pub(super) fn shown(run: &Run) -> usize {
@@ -13,7 +12,13 @@ pub(super) fn shown(run: &Run) -> usize {
 
 /// What a reader means by latency, where the run has it.
 pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
-    let figures = &step.figures;
-    let candidates = [("round trip", &figures.rtt), ("recovery", &figures.recovery)];
-    candidates.into_iter().find(|(_, figure)| !figure.is_empty()).unwrap_or(("handshake", &figures.handshake))
+    let (name, figure) = main_figure_name(step);
+    (name, step.figures.get(figure))
+}
+
+/// The same by its names, for readers and in [`results::Figures::get`].
+pub(super) fn main_figure_name(step: &Step) -> (&'static str, &'static str) {
+    let candidates = [("round trip", "rtt"), ("recovery", "recovery")];
+    let found = candidates.into_iter().find(|(_, figure)| !step.figures.get(figure).is_empty());
+    found.unwrap_or(("handshake", "handshake"))
 }

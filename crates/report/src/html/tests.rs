@@ -31,7 +31,7 @@ fn the_first_screen_answers_three_questions() {
         "at 4,000 clients",
         "bottleneck server: its CPU was at 99% of 1 core",
         "Can I believe it?",
-        "with 2 reservations",
+        "with one reservation",
         "throng broadcast ws://127.0.0.1:3334/ws",
     ] {
         assert!(words.contains(said), "{said}\n{words}");

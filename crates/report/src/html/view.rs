@@ -2,15 +2,18 @@
 
 use std::slice;
 
+use results::conclusion;
 use results::{LimitOutcome, Run, Step};
 use serde::Serialize;
+use stats::Histogram;
 
 use super::Page;
 use super::answers::{Answer, believable, how_much, where_it_breaks};
 use super::repeats::Repeats;
-use super::shown::{main_figure, shown};
-use crate::step_table::{StepTable, quantile, step_table};
-use crate::text::{LEVEL_NAMES, ceiling, level_cells, limit_actual};
+use super::shown::{main_figure_name, shown};
+use crate::reading;
+use crate::step_table::{StepTable, step_table};
+use crate::text::{LEVEL_NAMES, ceiling, level_cells};
 use results::format::{bytes, clients, count, duration, rate};
 
 /// Everything the template asks for.
@@ -189,11 +192,11 @@ fn facts(run: &Run) -> Vec<Fact> {
     };
     let fact =
         |label: &str, value: String, note: &str| Fact { label: label.into(), value, note: note.into() };
-    let (name, histogram) = main_figure(step);
+    let (name, figure) = main_figure_name(step);
     let mut facts: Vec<Fact> = [("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)]
         .iter()
-        .filter(|_| !histogram.is_empty())
-        .map(|(label, q)| fact(&format!("{name} {label}"), quantile(histogram, *q), &at))
+        .filter(|_| !step.figures.get(figure).is_empty())
+        .map(|(label, q)| fact(&format!("{name} {label}"), reading::marked_quantile(step, figure, *q), &at))
         .collect();
     let counts = &step.counts;
     if counts.expected > 0 {
@@ -215,12 +218,12 @@ fn facts(run: &Run) -> Vec<Fact> {
 
 fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
     let Some(step) = run.steps.get(shown(run)) else { return Latency::default() };
-    let (figure, histogram) = main_figure(step);
+    let (name, figure) = main_figure_name(step);
     let range = |q| repeats.map(|repeats| repeats.range(q)).unwrap_or_default();
     Latency {
-        figure,
-        p50: quantile(histogram, 0.5),
-        p99: quantile(histogram, 0.99),
+        figure: name,
+        p50: reading::marked_quantile(step, figure, 0.5),
+        p99: reading::marked_quantile(step, figure, 0.99),
         p50_range: range(0.5),
         p99_range: range(0.99),
     }
@@ -232,9 +235,10 @@ fn limits(run: &Run) -> Vec<LimitView> {
     let view = |limit: &LimitOutcome| LimitView {
         limit: limit.limit.clone(),
         passed: limit.passed,
-        actual: limit_actual(limit).unwrap_or_else(|| "not measured".into()),
+        actual: conclusion::actual(limit).unwrap_or_else(|| "not measured".into()),
     };
-    run.verdict.limits.iter().chain(stop).map(view).collect()
+    let standing = run.steps.get(shown(run)).into_iter().flat_map(|step| &step.standing);
+    run.verdict.limits.iter().chain(stop).chain(standing).map(view).collect()
 }
 
 /// What the generator did and how well, step by step.
@@ -265,11 +269,15 @@ fn health_cells(step: &Step) -> Option<Vec<String>> {
         percent(generator.cpu_percent_mean),
         percent(generator.worker_cpu_percent_max),
         percent(generator.waiting_percent),
-        quantile(&generator.loop_lag, 0.99),
-        quantile(&step.figures.send_lag, 0.99),
+        lag(&generator.loop_lag),
+        lag(&step.figures.send_lag),
         percent(generator.ceiling_percent),
         generator.bytes_per_client.map(bytes).unwrap_or_default(),
     ])
+}
+
+fn lag(histogram: &Histogram) -> String {
+    if histogram.is_empty() { String::new() } else { duration(histogram.quantile_ns(0.99)) }
 }
 
 fn environment(run: &Run) -> Vec<(&'static str, String)> {

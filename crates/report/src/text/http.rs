@@ -1,9 +1,10 @@
 //! The table after an HTTP run: what wrk and autocannon print, for every request.
 
 use results::Step;
+use results::format::{count, rate};
 use stats::Histogram;
 
-use results::format::{count, duration, rate};
+use crate::reading;
 
 /// The latency's quantiles, by the names that wrk gives them.
 const COLUMNS: [(&str, f64); 5] =
@@ -14,23 +15,22 @@ pub(super) fn table(step: &Step) -> String {
     let names = COLUMNS.iter().map(|(name, _)| *name);
     let head = ["mean", "σ"].into_iter().chain(names).chain(["max"]);
     let mut table = format!("{:11}{}\n", "", head.map(|name| format!("{name:>9}")).collect::<String>());
-    for (name, histogram) in [("latency", &step.figures.rtt), ("connecting", &step.figures.handshake)] {
-        table += &line(name, histogram).unwrap_or_default();
+    for (name, figure) in [("latency", "rtt"), ("connecting", "handshake")] {
+        if !step.figures.get(figure).is_empty() {
+            table += &line(step, name, figure);
+        }
     }
     let per_s = step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, ""))).unwrap_or_default();
     let counts = &step.counts;
     let answered = format!("{} of {} answered{per_s}", count(counts.received), count(counts.sent));
-    let wrong: u64 =
-        step.errors.iter().filter(|(kind, _)| kind.starts_with("http_")).map(|(_, error)| error.count).sum();
-    table + &format!("requests   {answered}; {} wrong\n", count(wrong))
+    table + &format!("requests   {answered}; {} wrong\n", count(step.wrong()))
 }
 
-fn line(name: &str, histogram: &Histogram) -> Option<String> {
-    let summary = histogram.summary()?;
-    let quantiles = COLUMNS.iter().map(|(_, q)| histogram.quantile_ns(*q));
-    let moments = [summary.mean_ns, summary.sd_ns].map(|ns| ns.round() as u64);
-    let cells = moments.into_iter().chain(quantiles).chain([histogram.max_ns()]);
-    Some(format!("{name:11}{}\n", cells.map(|ns| format!("{:>9}", duration(ns))).collect::<String>()))
+fn line(step: &Step, name: &str, figure: &str) -> String {
+    let moments = [Histogram::mean_ns, Histogram::sd_ns].map(|of| reading::moment(step, figure, of));
+    let quantiles = COLUMNS.iter().map(|(_, q)| *q).chain([1.0]).map(|q| reading::quantile(step, figure, q));
+    let cells = moments.into_iter().chain(quantiles);
+    format!("{name:11}{}\n", cells.map(|cell| format!("{cell:>9}")).collect::<String>())
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! One step. The first line is websocket-bench's own, to the byte and in whole milliseconds, so that scripts that
 //! read it keep working; what throng adds stands below it, indented.
 
-use results::{Bottleneck, GeneratorUse, ServerUse, Step};
-use stats::Histogram;
-
-use crate::style::{Colour, Style};
+use results::conclusion;
 use results::format::{bytes, count, duration, printable, rate};
+use results::{Bottleneck, GeneratorUse, ServerUse, Step};
+
+use crate::reading;
+use crate::style::{Colour, Style};
 
 /// Where the values of the lines below the first begin.
 const LABEL_WIDTH: usize = 12;
@@ -16,14 +17,14 @@ const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), (
 
 /// The lines of one step, each ending in a newline, for printing as soon as the step ends. A percentile with too
 /// few samples is followed by `?`.
-pub fn step_lines(step: &Step, style: &Style) -> String {
+pub fn step_lines(scenario: &str, step: &Step, style: &Style) -> String {
     let mut lines = vec![first_line(step, style)];
     let timed = step
         .figures
         .named()
         .into_iter()
         .filter(|(name, figure)| shown(step).contains(name) && !figure.is_empty());
-    lines.extend(timed.map(|(name, figure)| row(name, &percentiles(step, name, figure), style)));
+    lines.extend(timed.map(|(name, _)| row(name, &percentiles(step, name), style)));
     lines.extend(connections(step).map(|text| row("clients", &text, style)));
     lines.extend(messages(step).map(|text| row("messages", &text, style)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
@@ -36,10 +37,10 @@ pub fn step_lines(step: &Step, style: &Style) -> String {
         row("error", &style.paint(Colour::Yellow, &text), style)
     }));
     lines.extend(resources(step).map(|text| row("server", &text, style)));
-    lines.extend(
-        step.broken()
-            .map(|limit| row("broken", &style.paint(Colour::Red, &super::summary::broken(limit)), style)),
-    );
+    lines.extend(step.broken().map(|limit| {
+        let text = conclusion::failing(scenario, step, limit);
+        row("broken", &style.paint(Colour::Red, &text), style)
+    }));
     lines.extend(bottleneck(step, style).map(|text| row("bottleneck", &text, style)));
     lines.extend(step.marks.iter().map(|mark| row("mark", &style.paint(Colour::Yellow, mark), style)));
     lines.join("\n") + "\n"
@@ -61,7 +62,7 @@ fn shown(step: &Step) -> &'static [&'static str] {
 /// `clients: %5d    %dper-rtt: %3dms    min-rtt: %3dms    median-rtt: %3dms    max-rtt: %3dms`, rounded half up.
 fn first_line(step: &Step, style: &Style) -> String {
     let rtt = &step.figures.rtt;
-    if rtt.is_empty() {
+    if rtt.is_empty() || !step.has_answers() {
         return format!("clients: {:5}", step.clients);
     }
     let ms = |ns: u64| (ns + 500_000) / 1_000_000;
@@ -81,16 +82,10 @@ fn row(label: &str, text: &str, style: &Style) -> String {
     format!("  {label}{text}").trim_end().into()
 }
 
-/// What those decide who were not back after a storm is so long or longer.
-fn percentiles(step: &Step, figure: &str, histogram: &Histogram) -> String {
-    let or_more = |q| if figure == "recovery" && step.is_open("recovery", q) { "≥ " } else { "" };
-    let mut text = String::new();
-    for (name, q) in COLUMNS {
-        let mark = if histogram.is_marked(q) { "?" } else { "" };
-        let cell = format!("{name} {}{}{mark}", or_more(q), duration(histogram.quantile_ns(q)));
-        text += &format!("{cell:CELL_WIDTH$} ");
-    }
-    text + &format!("max {}{}", or_more(1.0), duration(histogram.max_ns()))
+fn percentiles(step: &Step, figure: &str) -> String {
+    let cell = |name, q| format!("{name} {}", reading::marked_quantile(step, figure, q));
+    let cells = COLUMNS.map(|(name, q)| format!("{:CELL_WIDTH$} ", cell(name, q)));
+    cells.concat() + &cell("max", 1.0)
 }
 
 /// Said only when it is not simply all of them.
@@ -179,7 +174,7 @@ fn bottleneck(step: &Step, style: &Style) -> Option<String> {
     let finding = step.bottleneck.as_ref()?;
     let text = format!("{}: {}", finding.bottleneck, finding.reason);
     Some(match finding.bottleneck {
-        Bottleneck::None => text,
+        Bottleneck::None | Bottleneck::Unknown => text,
         Bottleneck::Server => style.paint(Colour::Yellow, &text),
         _ => style.paint(Colour::Red, &text),
     })
@@ -206,81 +201,87 @@ mod tests {
             let mut step = Step { clients, ..Step::default() };
             for (ms, n) in [(min, 1), (median, 50), (p95, 45), (max, 4)] {
                 step.figures.rtt.record_n_ns(ms * 1_000_000, n);
+                step.figures.service.record_n_ns(ms * 1_000_000, n);
             }
-            assert_eq!(step_lines(&step, &Style::PLAIN).lines().next(), Some(line));
+            assert_eq!(step_lines("broadcast", &step, &Style::PLAIN).lines().next(), Some(line));
         }
     }
 
     #[test]
     fn a_broadcast_step() {
-        assert_snapshot!(step_lines(&sample::broadcast_step(), &Style::PLAIN), @r#"
+        assert_snapshot!(step_lines("broadcast", &sample::broadcast_step(), &Style::PLAIN), @"
         clients:  1000    95per-rtt:  63ms    min-rtt:   9ms    median-rtt:  38ms    max-rtt:  66ms
           rtt         p50 37.5ms     p95 63.2ms     p99 65.4ms     p99.9 66.0ms?  max 66.0ms
           delivery    p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
           completion  p50 50.0ms     p95 68.0ms     p99 69.6ms     p99.9 70.0ms?  max 70.0ms
           messages    1,000 sent at 50.0/s, 1,000,000 of 1,000,000 received
           server      CPU 62%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
-          bottleneck  none: nothing reached its limit: server CPU 62%, busiest worker 16%
-    "#);
+          bottleneck  none: nothing reached its limit: server CPU 62% of 1 core, busiest worker 16% of a core
+        ");
     }
 
     #[test]
     fn a_step_in_trouble() {
-        assert_snapshot!(step_lines(&sample::troubled_step(), &Style::PLAIN), @r#"
+        assert_snapshot!(step_lines("broadcast", &sample::troubled_step(), &Style::PLAIN), @"
         clients:  4000    95per-rtt: 6398ms    min-rtt:  20ms    median-rtt: 3344ms    max-rtt: 6734ms
           rtt         p50 3.34s      p95 6.40s?     p99 6.67s?     p99.9 6.73s?   max 6.73s
           delivery    p50 3.51s      p95 6.65s      p99 6.93s      p99.9 7.00s    max 7.00s
-          completion  p50 3.72s      p95 6.67s?     p99 6.93s?     p99.9 7.00s?   max 7.00s
+          completion  p50 ≥ 3.72s    p95 ≥ 6.67s?   p99 ≥ 6.93s?   p99.9 ≥ 7.00s? max ≥ 7.00s
           clients     3,980 of 4,000 usable, 15 timed out, 5 failed
           messages    100 sent at 50.0/s, 397,510 of 398,000 received, 490 missing, 1,200 late, 3 duplicate
           error       refused 5, 2.0s to 6.0s: connection refused
           server      CPU 99%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
           broken      rtt.p95<=250ms was 6.40s
+          broken      20 of 4,000 clients did not become usable (refused)
+          broken      490 of 398,000 copies missing
+          broken      3 of 397,513 copies wrong
           bottleneck  server: its CPU was at 99% of 1 core
-          mark        20 of 4000 clients did not become usable
           mark        p95 rests on 100 samples; 200 are needed
-    "#);
+        ");
     }
 
     #[test]
     fn an_echo_step_shows_microseconds() {
-        assert_snapshot!(step_lines(&sample::echo_step(), &Style::PLAIN), @r#"
+        assert_snapshot!(step_lines("echo", &sample::echo_step(), &Style::PLAIN), @"
         clients: 10000    95per-rtt:   2ms    min-rtt:   0ms    median-rtt:   1ms    max-rtt:   2ms
           rtt         p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
-          service     p50 1.17ms     p95 2.19ms     p99 2.28ms     p99.9 2.30ms   max 2.30ms
+          service     p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
           messages    300,000 sent at 10,000/s of 10,000/s, 300,000 of 300,000 received
           server      CPU 41%
-          bottleneck  none: nothing reached its limit: server CPU 41%
-    "#);
+          bottleneck  none: nothing reached its limit: server CPU 41% of 1 core
+        ");
     }
 
     #[test]
     fn an_idle_step_has_no_rtt() {
-        assert_snapshot!(step_lines(&sample::idle_step(), &Style::PLAIN), @r#"
+        assert_snapshot!(step_lines("idle", &sample::idle_step(), &Style::PLAIN), @"
         clients: 20000
           handshake   p50 2.15ms     p95 3.81ms     p99 3.96ms     p99.9 4.00ms   max 4.00ms
           clients     20,000 of 20,000 usable at 200/s
-          bottleneck  none: nothing reached its limit
-    "#);
+          bottleneck  unknown: the server cannot be seen from here, and nothing here reached its limit
+        ");
     }
 
     #[test]
     fn a_server_cannot_write_to_the_terminal() {
         let mut step = sample::broadcast_step();
         step.errors.add("bad_status", 0, "HTTP/1.1 200 \x1b[2J\r\nnext");
-        let text = step_lines(&step, &Style::PLAIN);
+        let text = step_lines("broadcast", &step, &Style::PLAIN);
         assert!(text.contains("bad_status 1, 0.0s to 0.0s: HTTP/1.1 200 ·[2J··next\n"), "{text}");
     }
 
     #[test]
     fn colours_only_change_colours() {
-        let ansi = step_lines(&sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
+        let ansi = step_lines("broadcast", &sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
         let mut plain = String::new();
         for (i, part) in ansi.split('\x1b').enumerate() {
             plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
         }
         assert_ne!(ansi, plain);
         let trimmed: Vec<_> = plain.lines().map(str::trim_end).collect();
-        assert_eq!(trimmed.join("\n") + "\n", step_lines(&sample::troubled_step(), &Style::PLAIN));
+        assert_eq!(
+            trimmed.join("\n") + "\n",
+            step_lines("broadcast", &sample::troubled_step(), &Style::PLAIN)
+        );
     }
 }

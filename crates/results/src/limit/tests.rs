@@ -7,6 +7,7 @@ const MS: u64 = 1_000_000;
 fn step() -> Step {
     let mut step = Step::default();
     (1..=100).for_each(|i| step.figures.rtt.record_ns(i * MS));
+    step.figures.service = step.figures.rtt.clone();
     step.figures.delivery.record_ns(300 * MS);
     step.counts =
         stats::Counts { sent: 900, expected: 20_000, missing: 200, connects: 100, ..Default::default() };
@@ -83,7 +84,7 @@ fn a_wrong_figure_lists_what_there_is() {
         "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, handshake, tcp, tls, \
          upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, corrupt, \
-         connect_timeouts, connect_failures, disconnects; rate, sent_rate, received_rate, connect_rate; server.cpu, \
+         connect_timeouts, connect_failures, disconnects, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
          server.rss, generator.cpu, generator.rss"
     );
     for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::Bottleneck;
 use super::doubts::doubts;
 use crate::judgement::{Finding, LimitOutcome};
 use crate::levels::{self, Level};
@@ -47,9 +46,4 @@ pub fn lightest_broken<'a>(steps: &'a [Step], levels: &[Level]) -> Option<&'a St
 /// What held the run back: where it first broke, or else at its last step.
 pub fn held_back(steps: &[Step], levels: &[Level]) -> Option<Finding> {
     lightest_broken(steps, levels).or(steps.last())?.bottleneck.clone()
-}
-
-/// Whether any step was limited by the generator: what `--strict` refuses.
-pub fn limited_by_generator(steps: &[Step]) -> bool {
-    steps.iter().filter_map(|step| step.bottleneck.as_ref()).any(|f| f.bottleneck == Bottleneck::Generator)
 }

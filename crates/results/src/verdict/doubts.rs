@@ -1,6 +1,6 @@
 //! What speaks against a run: the marks of its steps, gathered.
 
-use super::marks::counted;
+use crate::format::counted;
 use crate::run::TrustNote;
 use crate::step::Step;
 

@@ -1,0 +1,75 @@
+//! What was held: of a search, of a sweep of rates, of steps.
+
+use stats::Capacity;
+
+use super::{Claim, Tone, losses, returns};
+use crate::format::{clients, count, rate};
+use crate::judgement::Bottleneck;
+use crate::levels::{self, Level};
+use crate::run::Run;
+use crate::step::{Rates, Step};
+use crate::verdict;
+
+/// A search's capacity.
+pub(super) fn searched(run: &Run) -> Option<Claim> {
+    let Capacity { clients: held, low, high, confidence, at_least } = run.verdict.capacity?;
+    if heaviest_kept(run).is_none() {
+        return None;
+    }
+    if at_least {
+        return Some(Claim::new(
+            Tone::Plain,
+            format!("at least {}", clients(held)),
+            "the most that was tried was held",
+        ));
+    }
+    let interval = format!("{:.0}% CI {} to {}", confidence * 100.0, count(low), count(high));
+    let broken = verdict::lightest_broken(&run.steps, &run.verdict.levels);
+    let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|finding| finding.bottleneck);
+    Some(match who {
+        Some(who @ (Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)) => {
+            let detail = format!("beyond that the {who} gave out, and not the server; {interval}");
+            Claim::new(Tone::Doubt, format!("at least {}", clients(held)), detail)
+        }
+        _ => Claim::new(Tone::Plain, clients(held), interval),
+    })
+}
+
+/// The deliveries of the best level, and the safe rate of each: never more than was answered in time.
+pub(super) fn swept(run: &Run) -> Option<Claim> {
+    let best = levels::best(&run.verdict.levels)?;
+    let safe = |level: &Level| Some(format!("{} to {}", rate(level.safe_per_s?, ""), count(level.clients)));
+    let safe: Vec<String> = run.verdict.levels.iter().filter_map(safe).collect();
+    let answer = rate(best.received_per_s.unwrap_or_default(), "deliveries");
+    Some(Claim::new(Tone::Plain, answer, format!("safe: {} clients", safe.join(", "))))
+}
+
+/// The heaviest step that kept all limits; what was lost of it, if that was allowed, comes first.
+pub(super) fn kept(run: &Run) -> Option<Claim> {
+    let step = heaviest_kept(run)?;
+    let lost = losses::all(&run.scenario, step);
+    let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
+    let detail: Vec<String> = lost.into_iter().chain(work(run, step)).collect();
+    Some(Claim::new(tone, clients(step.clients), detail.join(", ")))
+}
+
+/// What a step's clients did, and how fast.
+fn work(run: &Run, step: &Step) -> Vec<String> {
+    let &Rates { achieved_per_s: achieved, received_per_s: received, .. } = &step.rates;
+    let what = if run.scenario == "http" { "requests" } else { "messages" };
+    let fanned_out = received.filter(|_| run.scenario == "broadcast");
+    let rates = [achieved.map(|per_s| rate(per_s, what)), fanned_out.map(|per_s| rate(per_s, "deliveries"))];
+    returns(step).into_iter().chain(rates.into_iter().flatten()).collect()
+}
+
+/// The step that stands for the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
+/// the one that is the answer.
+pub fn heaviest_kept(run: &Run) -> Option<&Step> {
+    let mut kept = run.steps.iter().filter(|step| step.has_passed());
+    match levels::best(&run.verdict.levels) {
+        Some(level) => {
+            kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)
+        }
+        None => kept.max_by_key(|step| step.clients),
+    }
+}

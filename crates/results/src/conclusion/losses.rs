@@ -1,0 +1,135 @@
+//! What was lost, wrong or too slow, in words; each from the count that its limit is about.
+
+use crate::format::{bytes, count, duration, rate};
+use crate::judgement::{LimitOutcome, Unit};
+use crate::step::Step;
+
+/// The figures of the standing limits, in the order in which they are said.
+const FIGURES: [&str; 6] = ["unusable", "disconnects", "not_back", "missing", "wrong", "rate"];
+
+/// Why a step does not pass: standing limits in words, and the others as they were written.
+pub fn failings(scenario: &str, step: &Step) -> String {
+    // Whoever is not there does not keep the rate: that is said once.
+    let explains = |limit: &&LimitOutcome| !limit.passed && figure(limit) != "rate";
+    let is_explained = step.standing.iter().any(|limit| explains(&limit));
+    let standing = step.standing.iter().filter(|limit| !limit.passed);
+    let standing = standing.filter(|limit| !is_explained || figure(limit) != "rate");
+    let said = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
+    said.map(|limit| failing(scenario, step, limit)).collect::<Vec<_>>().join(", ")
+}
+
+/// A broken limit: what was lost, or the limit and what came.
+pub fn failing(scenario: &str, step: &Step, limit: &LimitOutcome) -> String {
+    let is_standing = step.standing.iter().any(|standing| standing.limit == limit.limit);
+    let said = if is_standing { words(scenario, step, figure(limit)) } else { None };
+    said.unwrap_or_else(|| match actual(limit) {
+        Some(actual) => format!("{} was {actual}", limit.limit),
+        None => format!("{} was not measured", limit.limit),
+    })
+}
+
+/// Everything that was lost or wrong in a step that passed all the same, because it was allowed.
+pub(super) fn all(scenario: &str, step: &Step) -> Vec<String> {
+    FIGURES
+        .into_iter()
+        .filter(|figure| *figure != "rate")
+        .filter_map(|figure| words(scenario, step, figure))
+        .collect()
+}
+
+/// What a limit's figure came to: `6.40s`, or `at least 9.00s` where some never came.
+pub fn actual(limit: &LimitOutcome) -> Option<String> {
+    let actual = limit.actual?;
+    let text = match limit.unit {
+        Unit::Ms => duration((actual * 1e6).round() as u64),
+        Unit::Percent => format!("{actual:.2}%"),
+        Unit::PerSecond => rate(actual, ""),
+        Unit::Bytes => bytes(actual),
+        Unit::Count => count(actual.round() as u64),
+    };
+    Some(if limit.at_least { format!("at least {text}") } else { text })
+}
+
+/// `missing` of `missing==0`.
+fn figure(limit: &LimitOutcome) -> &str {
+    limit.limit.split(['<', '>', '=']).next().unwrap_or_default().trim()
+}
+
+/// `None` where there is nothing of it.
+fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
+    let counts = &step.counts;
+    let part = |part: u64, of: u64, what: &str| {
+        (part > 0).then(|| {
+            if part == of && of > 1 { format!("all {} {what}", count(of)) } else { of_all(part, of, what) }
+        })
+    };
+    match figure {
+        "unusable" => {
+            let who = part(step.unusable(), step.clients, "clients")?;
+            Some(format!("{who} did not become usable{}", most_frequent(step)))
+        }
+        "disconnects" => {
+            let who = part(counts.disconnects, counts.connected, "clients")?;
+            Some(format!("{who} lost their connection{}", first_loss(step)))
+        }
+        "not_back" => {
+            Some(part(counts.not_back, step.figures.recovery.count(), "clients")? + " were not back")
+        }
+        "missing" => Some(part(counts.missing, counts.expected, due(scenario, step))? + " missing"),
+        "wrong" => Some(format!(
+            "{} wrong{}",
+            part(step.wrong(), step.came(), due(scenario, step))?,
+            wrong_answers(step)
+        )),
+        "rate" => {
+            let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
+            Some(format!("{} answered of {}", rate(achieved, ""), rate(asked, what(scenario))))
+        }
+        _ => None,
+    }
+}
+
+fn of_all(part: u64, of: u64, what: &str) -> String {
+    if of == 1 {
+        format!("the one {}", what.trim_end_matches('s'))
+    } else {
+        format!("{} of {} {what}", count(part), count(of))
+    }
+}
+
+/// What is due for a message.
+fn due(scenario: &str, step: &Step) -> &'static str {
+    match scenario {
+        "broadcast" => "copies",
+        "saturate" if step.counts.expected > step.counts.sent => "copies",
+        _ => "answers",
+    }
+}
+
+fn what(scenario: &str) -> &'static str {
+    if scenario == "http" { "requests" } else { "messages" }
+}
+
+/// Why clients did not become usable, mostly.
+fn most_frequent(step: &Step) -> String {
+    let connecting = step.errors.iter().filter(|(kind, _)| !kind.starts_with("http_"));
+    let main = connecting.max_by_key(|(_, error)| error.count);
+    main.filter(|_| step.counts.disconnects == 0).map(|(kind, _)| format!(" ({kind})")).unwrap_or_default()
+}
+
+/// When the first connection was lost, where nothing else went wrong with connections.
+fn first_loss(step: &Step) -> String {
+    let counts = &step.counts;
+    let is_sure = counts.connect_failures + counts.connect_timeouts == 0;
+    let first_ns =
+        step.errors.iter().filter(|(kind, _)| !kind.starts_with("http_")).map(|(_, e)| e.first_ns).min();
+    let after_ns = first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns));
+    after_ns.map(|after_ns| format!(", the first after {}", duration(after_ns))).unwrap_or_default()
+}
+
+/// Which answers of HTTP were not as expected, mostly.
+fn wrong_answers(step: &Step) -> String {
+    let answers = step.errors.iter().filter(|(kind, _)| kind.starts_with("http_"));
+    let main = answers.max_by_key(|(_, error)| error.count);
+    main.map(|(_, error)| format!(" ({})", error.example)).unwrap_or_default()
+}

@@ -1,0 +1,243 @@
+use stats::{Capacity, Counts};
+
+use super::*;
+use crate::verdict::{self, judge};
+use crate::{GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, ServerUse, standing};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// 300 clients, a message each a second for 6 s, all answered after 2 ms.
+fn step() -> Step {
+    let counts = Counts {
+        sent: 1_800,
+        expected: 1_800,
+        received: 1_800,
+        connects: 300,
+        connected: 300,
+        ..Counts::default()
+    };
+    let rates = Rates { asked_per_s: Some(300.0), achieved_per_s: Some(300.0), ..Rates::default() };
+    let mut step =
+        Step { clients: 300, usable: Some(300), duration_ns: 6 * S, counts, rates, ..Step::default() };
+    for figure in [&mut step.figures.rtt, &mut step.figures.service] {
+        figure.record_n_ns(2 * MS, 1_800);
+    }
+    step.server = Some(ServerUse { cpu_percent_mean: Some(20.0), cores: Some(2.0), ..ServerUse::default() });
+    step.generator = Some(GeneratorUse { worker_cpu_percent_max: Some(10.0), ..GeneratorUse::default() });
+    step.machine = Some(MachineUse { cores: Some(2), same_host: Some(true), ..MachineUse::default() });
+    step
+}
+
+fn run_of(scenario: &str, steps: Vec<Step>) -> Run {
+    let judged = |mut step: Step| {
+        step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
+        step.bottleneck = Some(judge(&step, None));
+        step
+    };
+    let steps: Vec<Step> = steps.into_iter().map(judged).collect();
+    Run { scenario: scenario.into(), verdict: verdict::conclude(&steps), steps, ..Run::default() }
+}
+
+/// How much, where it breaks, and what it comes to, of one step.
+fn said(scenario: &str, change: impl FnOnce(&mut Step)) -> (String, String, Outcome) {
+    let mut step = step();
+    change(&mut step);
+    of(&run_of(scenario, vec![step]))
+}
+
+fn of(run: &Run) -> (String, String, Outcome) {
+    let Conclusion { how_much, breaks, outcome } = conclude(run);
+    let text = |claim: Claim| {
+        if claim.detail.is_empty() { claim.answer } else { claim.answer + ", " + &claim.detail }
+    };
+    (text(how_much), text(breaks), outcome)
+}
+
+#[test]
+fn what_was_held_is_said_with_what_was_tried() {
+    let (how_much, breaks, outcome) = said("echo", |_| {});
+    assert_eq!(how_much, "300 clients, 300 messages/s");
+    let tried = "not at 300 clients, the most that was tried; nothing reached its limit: server CPU 10% of 2 cores, \
+                 busiest worker 10% of a core";
+    assert_eq!((&*breaks, outcome), (tried, Outcome::Held));
+}
+
+#[test]
+fn a_killed_server_holds_nothing() {
+    let (how_much, breaks, outcome) = said("echo", |step| {
+        step.counts = Counts { sent: 840, expected: 840, received: 840, disconnects: 300, ..step.counts };
+        step.rates.achieved_per_s = Some(140.0);
+        step.server.as_mut().unwrap().ended_ns = Some(3 * S);
+        (0..300).for_each(|_| step.errors.add("reset", 3 * S, "connection reset"));
+    });
+    assert_eq!(how_much, "not 300 clients: all 300 clients lost their connection, the first after 3.00s");
+    assert_eq!(
+        breaks,
+        "at 300 clients: all 300 clients lost their connection, the first after 3.00s; bottleneck server: its \
+         process ended 3.00s after the load began"
+    );
+    assert_eq!(outcome, Outcome::Broken);
+}
+
+#[test]
+fn lost_copies_come_before_any_capacity() {
+    let (how_much, breaks, outcome) = said("broadcast", |step| {
+        step.rates.asked_per_s = None;
+        step.counts = Counts { sent: 20, expected: 2_000, received: 20, missing: 1_980, ..step.counts };
+    });
+    assert_eq!(how_much, "not 300 clients: 1,980 of 2,000 copies missing");
+    assert!(breaks.ends_with("bottleneck server: it left out 1,980 of 2,000 messages due"), "{breaks}");
+    assert_eq!(outcome, Outcome::Broken);
+}
+
+#[test]
+fn wrong_answers_are_not_held() {
+    let (how_much, _, outcome) = said("http", |step| {
+        (0..1_800).for_each(|_| step.errors.add("http_4xx", 0, "the server answered with HTTP 404"));
+    });
+    assert_eq!(how_much, "not 300 clients: all 1,800 answers wrong (the server answered with HTTP 404)");
+    assert_eq!(outcome, Outcome::Broken);
+}
+
+#[test]
+fn an_overload_is_said_by_what_was_answered() {
+    let (how_much, breaks, _) = said("echo", |step| {
+        step.rates = Rates { asked_per_s: Some(800.0), achieved_per_s: Some(100.0), ..Rates::default() };
+        step.counts = Counts { sent: 4_800, expected: 4_800, received: 4_800, late: 4_200, ..step.counts };
+        step.figures.rtt.clear();
+        (0..4_800).for_each(|k| step.figures.rtt.record_ns(k * 9 * MS));
+        step.figures.service = step.figures.rtt.clone();
+    });
+    assert_eq!(how_much, "not 300 clients: 100/s answered of 800 messages/s");
+    assert!(breaks.contains("bottleneck server: it completed 100 messages/s of 800/s"), "{breaks}");
+}
+
+#[test]
+fn who_is_not_there_explains_a_rate_that_is_missed() {
+    let (how_much, ..) = said("echo", |step| {
+        step.counts = Counts { sent: 900, expected: 900, received: 900, connected: 150, ..step.counts };
+        (step.counts.connect_failures, step.usable) = (150, Some(150));
+        step.rates.achieved_per_s = Some(150.0);
+        (0..150).for_each(|_| step.errors.add("refused", 0, "connection refused"));
+    });
+    assert_eq!(how_much, "not 300 clients: 150 of 300 clients did not become usable (refused)");
+}
+
+#[test]
+fn the_generators_own_errors_are_not_the_servers() {
+    let (_, breaks, _) = said("echo", |step| {
+        (step.usable, step.clients) = (Some(10), 50);
+        (0..40).for_each(|_| step.errors.add("address_not_available", 0, "no local port is free"));
+        step.errors.set_local("address_not_available");
+    });
+    assert!(breaks.contains("bottleneck generator: it ran out of what it needs"), "{breaks}");
+}
+
+#[test]
+fn what_was_allowed_is_held_and_said() {
+    let mut step = step();
+    step.counts = Counts { received: 1_790, missing: 10, ..step.counts };
+    let mut run = run_of("echo", vec![step]);
+    run.steps[0].standing = standing::check(&standing::limits("echo", &[], 1.0), &run.steps[0]);
+    let (how_much, _, outcome) = of(&run);
+    assert_eq!(
+        (&*how_much, outcome),
+        ("300 clients, 10 of 1,800 answers missing, 300 messages/s", Outcome::Held)
+    );
+}
+
+#[test]
+fn a_limit_of_the_users_is_said_as_it_was_written() {
+    let mut run = run_of("echo", vec![step()]);
+    run.steps[0].limits = vec![Limit::parse("p99<1ms", "echo").unwrap().check(&run.steps[0])];
+    run.verdict = verdict::conclude(&run.steps);
+    let (how_much, _, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("not 300 clients: p99<1ms was 2.00ms", Outcome::Broken));
+}
+
+#[test]
+fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
+    let mut fails = step();
+    (fails.clients, fails.usable) = (400, Some(400));
+    fails.counts.missing = 100;
+    fails.counts.received -= 100;
+    let mut run = run_of("broadcast", vec![step(), fails.clone()]);
+    run.verdict.capacity =
+        Some(Capacity { clients: 350, low: 320, high: 380, confidence: 0.95, at_least: false });
+    let (how_much, breaks, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("350 clients, 95% CI 320 to 380", Outcome::Held));
+    assert!(breaks.starts_with("at 400 clients: 100 of 1,800 copies missing"), "{breaks}");
+    let mut run = run_of("broadcast", vec![fails]);
+    run.verdict.capacity = Some(Capacity { clients: 0, low: 0, high: 1, confidence: 0.95, at_least: false });
+    let (how_much, _, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("not 400 clients: 100 of 1,800 copies missing", Outcome::Broken));
+}
+
+#[test]
+fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
+    let mut fails = step();
+    (fails.clients, fails.usable) = (400, Some(400));
+    fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
+    let mut run = run_of("broadcast", vec![step(), fails]);
+    run.steps[1].stop = Some(LimitOutcome { passed: false, ..run.steps[0].standing[0].clone() });
+    run.verdict = verdict::conclude(&run.steps);
+    run.verdict.capacity =
+        Some(Capacity { clients: 350, low: 320, high: 380, confidence: 0.95, at_least: false });
+    let (how_much, ..) = of(&run);
+    let said =
+        "at least 350 clients, beyond that the generator gave out, and not the server; 95% CI 320 to 380";
+    assert_eq!(how_much, said);
+    assert!(is_untrusted(&run));
+}
+
+#[test]
+fn who_was_not_back_is_not_said_to_be() {
+    let mut step = step();
+    step.figures.recovery.record_n_ns(900 * MS, 1_000);
+    assert_eq!(returns(&step).unwrap(), "all back within 900ms");
+    step.figures.recovery.record_n_ns(9 * S, 38);
+    step.counts.not_back = 38;
+    assert_eq!(returns(&step).unwrap(), "1,000 of 1,038 back within 900ms; 38 not back after 9.00s");
+    step.counts.not_back = 1_038;
+    assert_eq!(returns(&step).unwrap(), "none of 1,038 back after 9.00s");
+    let limit = Limit::parse("p99<20s", "storm").unwrap().check(&step);
+    assert_eq!(failing("storm", &step, &limit), "p99<20s was at least 9.00s");
+}
+
+#[test]
+fn one_of_anything_is_said_as_one() {
+    let (how_much, ..) = said("echo", |step| {
+        (step.clients, step.usable) = (1, Some(1));
+        step.counts =
+            Counts { sent: 1, expected: 1, missing: 1, connects: 1, connected: 1, ..Counts::default() };
+        step.rates = Rates::default();
+    });
+    assert_eq!(how_much, "not 1 client: the one answer missing");
+}
+
+#[test]
+fn strictness_refuses_what_a_slow_generator_may_have_made() {
+    let busy = |limit: Option<&str>, is_open: bool| {
+        let mut step = step();
+        step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(95.0);
+        step.rates.asked_per_s = is_open.then_some(300.0);
+        let mut run = run_of("echo", vec![step]);
+        run.steps[0].limits =
+            limit.into_iter().map(|text| Limit::parse(text, "echo").unwrap().check(&run.steps[0])).collect();
+        is_untrusted(&run)
+    };
+    assert!(busy(None, true), "the latency itself is what was asked for");
+    assert!(!busy(Some("p99<5ms"), true), "it was kept all the same");
+    assert!(busy(Some("p99<1ms"), true), "a faster generator may have kept it");
+    assert!(busy(Some("p99<5ms"), false), "a slower loop asks less of the server");
+    assert!(!is_untrusted(&run_of("echo", vec![step()])));
+}
+
+#[test]
+fn nothing_is_nothing() {
+    assert_eq!(
+        of(&Run::default()),
+        ("nothing was measured".into(), "nothing was measured".into(), Outcome::Nothing)
+    );
+}

@@ -1,0 +1,33 @@
+//! Whether the generator, or the machine it shares with others, may have made the result what it is: what `--strict`
+//! refuses.
+
+use super::heaviest_kept;
+use crate::judgement::{Bottleneck, LimitOutcome, Unit};
+use crate::run::Run;
+use crate::step::Step;
+use crate::verdict;
+
+/// Whether a step that the result rests on could have come out otherwise with a generator that was not late, or a
+/// machine that was not full. Limits that were kept in spite of that are kept.
+pub fn is_untrusted(run: &Run) -> bool {
+    let broken = verdict::lightest_broken(&run.steps, &run.verdict.levels);
+    let rests_on = heaviest_kept(run).into_iter().chain(broken);
+    rests_on.into_iter().any(|step| could_be_otherwise(run, step))
+}
+
+fn could_be_otherwise(run: &Run, step: &Step) -> bool {
+    let who = step.bottleneck.as_ref().map(|finding| finding.bottleneck);
+    if !matches!(who, Some(Bottleneck::Generator | Bottleneck::Machine)) {
+        return false;
+    }
+    let is_asked = !step.limits.is_empty();
+    // In a closed loop, and where capacity is looked for, a faster generator would have found more.
+    let is_open =
+        step.rates.asked_per_s.is_some() && run.verdict.capacity.is_none() && run.verdict.levels.is_empty();
+    !(step.has_passed() && is_asked && is_open && step.limits.iter().all(is_of_latency_or_loss))
+}
+
+/// A limit that a slow generator makes harder to keep, and never easier.
+fn is_of_latency_or_loss(limit: &LimitOutcome) -> bool {
+    matches!(limit.unit, Unit::Ms | Unit::Count | Unit::Percent)
+}

@@ -1,0 +1,55 @@
+//! What the generator itself can run out of.
+
+use super::{
+    CEILING_PERCENT_MAX, IDLE_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, WORKER_CPU_PERCENT_MAX, server,
+};
+use crate::format::{count, rate};
+use crate::step::Step;
+
+/// Ports, files or memory of its own: errors that the server never saw.
+pub(super) fn ran_out(step: &Step) -> Option<String> {
+    let local = step.errors.iter().filter(|(_, error)| error.local);
+    let (kind, error) = local.max_by_key(|(_, error)| error.count)?;
+    let times = if error.count == 1 { "once".into() } else { format!("{} times", count(error.count)) };
+    Some(format!("it ran out of what it needs, {kind} {times}: {}", error.example))
+}
+
+/// CPU: of a worker, of the quota of its control group, or all that `throng calibrate` found it to have.
+pub(super) fn exhausted(step: &Step) -> Option<String> {
+    let generator = step.generator.as_ref()?;
+    if let Some(cpu) = generator.worker_cpu_percent_max.filter(|&cpu| cpu >= WORKER_CPU_PERCENT_MAX) {
+        return Some(format!("a worker's CPU was at {cpu:.0}% of a core"));
+    }
+    if let Some(percent) = generator.throttled_percent.filter(|&percent| percent >= THROTTLED_PERCENT_MAX) {
+        return Some(format!(
+            "the CPU quota of its control group was used up in {percent:.0}% of the periods"
+        ));
+    }
+    let percent = generator.ceiling_percent.filter(|&percent| percent >= CEILING_PERCENT_MAX)?;
+    (generator.ceiling_at_least == Some(false))
+        .then(|| format!("it did {percent:.0}% of what it can do here, by throng calibrate"))
+}
+
+/// Messages that were not sent in time while the server was idle.
+pub(super) fn behind(step: &Step) -> Option<String> {
+    let (asked, sent) = (step.rates.asked_per_s?, step.rates.sent_per_s?);
+    let is_late = is_missed(sent, asked) && is_complete(step);
+    let server_is_idle = server::cpu_share(step).is_none_or(|(share, _)| share < IDLE_CPU_PERCENT_MAX);
+    (is_late && server_is_idle)
+        .then(|| format!("it sent {} of {} with the server idle", rate(sent, "messages"), rate(asked, "")))
+}
+
+/// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
+/// 1,000 pass.
+pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {
+    1.0 - achieved / asked > 0.01 + 1e-9
+}
+
+/// Whether every client was there to send: what a missing one would have sent is not the generator's to answer for.
+fn is_complete(step: &Step) -> bool {
+    let counts = &step.counts;
+    let fewest = step.series.iter().map(|second| second.clients).min();
+    counts.connected == counts.connects
+        && counts.disconnects == 0
+        && fewest.is_none_or(|clients| clients >= step.clients)
+}

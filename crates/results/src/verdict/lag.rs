@@ -1,0 +1,113 @@
+//! What of a latency is the generator's own: how late it was, and whose fault that was.
+//!
+//! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency; below that it is said
+//! as what it is, in a mark.
+
+use super::machine;
+use crate::format::duration;
+use crate::step::Step;
+
+/// Lag below which it never matters.
+const LAG_NS_MIN: u64 = 1_000_000;
+/// Lag, as a share of the latency, above which it is said.
+const SHARE_SAID: f64 = 0.1;
+/// Lag, as a share of the latency, above which it is what was measured.
+const SHARE_DECIDES: f64 = 0.5;
+/// CPU of a worker below which its own work made nobody wait for a hundredth of the time.
+const OWN_CPU_PERCENT_MIN: f64 = 10.0;
+/// A worker that waits for a CPU for more than this share of the time it has one is kept from it by others.
+const WAITING_SHARE_MAX: f64 = 0.5;
+/// CPU that a hypervisor took away, above which it is named.
+const STEAL_PERCENT_MIN: f64 = 2.0;
+
+/// How late the generator was, where that shows in what it measured.
+pub(super) struct Lag {
+    lag_ns: u64,
+    latency_ns: u64,
+    figure: &'static str,
+}
+
+impl Lag {
+    /// At the 99th percentile: of events that waited to be handled, or of messages that waited to be sent.
+    pub(super) fn of(step: &Step) -> Option<Lag> {
+        let loop_lag = step.generator.as_ref().map(|generator| generator.loop_lag.quantile_ns(0.99));
+        let lag_ns = loop_lag.unwrap_or(0).max(step.figures.send_lag.quantile_ns(0.99));
+        let figure = if step.figures.rtt.is_empty() { "handshake" } else { "rtt" };
+        let latency_ns = step.figures.get(figure).quantile_ns(0.99);
+        let lag = Lag { lag_ns, latency_ns, figure };
+        (lag_ns > LAG_NS_MIN && lag.share() > SHARE_SAID).then_some(lag)
+    }
+
+    fn share(&self) -> f64 {
+        self.lag_ns as f64 / self.latency_ns.max(1) as f64
+    }
+
+    /// Whether it is most of what was measured.
+    pub(super) fn decides(&self) -> bool {
+        self.share() > SHARE_DECIDES
+    }
+
+    /// `up to 1.20ms of the rtt p99 of 8.80ms`.
+    fn text(&self) -> String {
+        format!(
+            "up to {} of the {} p99 of {}",
+            duration(self.lag_ns.min(self.latency_ns)),
+            self.figure,
+            duration(self.latency_ns)
+        )
+    }
+}
+
+/// Others had the CPU, and that is most of the latency.
+pub(super) fn of_others(step: &Step) -> Option<String> {
+    let lag = Lag::of(step).filter(Lag::decides)?;
+    let who = others(step)?;
+    Some(format!("{who}: {} is waiting for it", lag.text()))
+}
+
+/// Its own work is most of the latency.
+pub(super) fn of_its_own(step: &Step) -> Option<String> {
+    let lag = Lag::of(step).filter(Lag::decides)?;
+    let why =
+        if is_own(step) { "it was busy with other messages" } else { "it was late for no visible reason" };
+    Some(format!("{why}: {} is its own", lag.text()))
+}
+
+/// What lag makes of the step's latency: an upper bound.
+pub(super) fn mark(step: &Step) -> Option<String> {
+    let lag = Lag::of(step)?;
+    let whose = match others(step) {
+        Some(who) => format!("waiting for a CPU ({who})"),
+        None => "the generator's own".into(),
+    };
+    Some(format!("latencies are upper bounds: {} may be {whose}", lag.text()))
+}
+
+/// Who had the CPU that the generator waited for; `None`: it was its own work, or nobody is to be seen.
+fn others(step: &Step) -> Option<String> {
+    let machine = step.machine.as_ref()?;
+    if is_own(step) {
+        return None;
+    }
+    if let Some(steal) = machine.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN) {
+        return Some(format!("the hypervisor gave {steal:.0}% of the CPU to other machines"));
+    }
+    if let Some(programs) = machine::programs(machine) {
+        return Some(format!("other programs had the CPU, {programs}"));
+    }
+    (machine::others_percent(step).is_some() || waited(step)).then(|| "others had the CPU".into())
+}
+
+/// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it.
+fn is_own(step: &Step) -> bool {
+    let cpu = super::worker_cpu(step).unwrap_or(0.0);
+    cpu >= OWN_CPU_PERCENT_MIN && !waited(step) && machine::others_percent(step).is_none()
+}
+
+/// Whether a worker was ready to run for long and had no CPU.
+fn waited(step: &Step) -> bool {
+    let Some(generator) = &step.generator else { return false };
+    let waiting = generator.worker_waiting_percent_max.or(generator.waiting_percent);
+    let cpu = generator.worker_cpu_percent_max.unwrap_or(0.0);
+    waiting.is_some_and(|waiting| waiting > WAITING_SHARE_MAX * cpu)
+}

@@ -1,0 +1,67 @@
+//! The machine that server and generator share, and the network between them.
+
+use crate::resources::MachineUse;
+use crate::step::Step;
+
+/// Idle CPU of a machine below which there is none left.
+const IDLE_PERCENT_MIN: f64 = 5.0;
+/// The server's part of a busy machine below which it is not the one that fills it.
+const SERVER_PART_PERCENT_MIN: f64 = 10.0;
+/// CPU of a machine that neither server nor generator accounts for, above which others are named. Interrupts of the
+/// network, which belong to nobody, stay below it.
+const OTHERS_PERCENT_MAX: f64 = 25.0;
+/// Use of a network link that counts as all of it.
+const LINK_PERCENT_MAX: f64 = 90.0;
+/// Segments sent again that make a network the suspect.
+const RETRANSMIT_PERCENT_MAX: f64 = 1.0;
+
+/// One host for both, its CPUs all but idle, and the server using its part of them.
+pub(super) fn full(step: &Step) -> Option<String> {
+    let machine = step.machine.as_ref()?;
+    let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
+    let all_percent = 100.0 * f64::from(machine.cores?);
+    let server_part =
+        step.server.as_ref().and_then(|server| server.cpu_percent_mean).map(|cpu| 100.0 * cpu / all_percent);
+    let shared = machine.same_host? && server_part.is_none_or(|part| part >= SERVER_PART_PERCENT_MIN);
+    let others = others_percent(step).map(|others| {
+        let names = programs(machine).map(|names| format!(": {names}")).unwrap_or_default();
+        format!(", other programs used {others:.0}%{names}")
+    });
+    shared.then(|| {
+        format!(
+            "server and generator share a machine of which {idle:.0}% was idle{}",
+            others.unwrap_or_default()
+        )
+    })
+}
+
+/// What neither server nor generator accounts for of the generator's machine, when it is much: 0 to 100.
+pub fn others_percent(step: &Step) -> Option<f64> {
+    let machine = step.machine.as_ref()?;
+    let all = 100.0 * f64::from(machine.cores?);
+    let busy = all * (1.0 - machine.idle_percent_mean? / 100.0);
+    let generator = step.generator.as_ref()?.cpu_percent_mean?;
+    let server = if machine.same_host? { step.server.as_ref()?.cpu_percent_mean? } else { 0.0 };
+    let others = 100.0 * (busy - generator - server) / all;
+    (others > OTHERS_PERCENT_MAX).then_some(others)
+}
+
+/// Which other programs used it most: `rustc 140%, cc1 60% of a core`.
+pub(super) fn programs(machine: &MachineUse) -> Option<String> {
+    let named: Vec<String> = machine
+        .others
+        .iter()
+        .map(|program| format!("{} {:.0}%", program.name, program.cpu_percent))
+        .collect();
+    (!named.is_empty()).then(|| named.join(", ") + " of a core")
+}
+
+/// A link at its speed, or segments sent again.
+pub(super) fn network(step: &Step) -> Option<String> {
+    let machine = step.machine.as_ref()?;
+    if let Some(used) = machine.network_percent.filter(|&used| used >= LINK_PERCENT_MAX) {
+        return Some(format!("a link carried {used:.0}% of its speed"));
+    }
+    let again = machine.retransmit_percent.filter(|&again| again >= RETRANSMIT_PERCENT_MAX)?;
+    Some(format!("{again:.1}% of the segments were sent again"))
+}

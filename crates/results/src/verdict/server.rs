@@ -1,0 +1,180 @@
+//! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
+
+use super::generator::is_missed;
+use super::{
+    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, main_figure,
+    worker_cpu,
+};
+use crate::format::{count, duration, rate};
+use crate::step::Step;
+
+/// Share of an open loop's deliveries after the end of its schedule above which a queue was building up.
+const LATE_SHARE_MAX: f64 = 0.1;
+/// Share of the deliveries due that may be missing before that is a sign by itself.
+const MISSING_SHARE_MAX: f64 = 0.01;
+/// How much faster than the load latency must grow to be a sign.
+const GROWTH_MIN: f64 = 1.5;
+/// Growth of latency below which it is noise.
+const GROWTH_NS_MIN: f64 = 1e6;
+/// How many times its own CPU time an answer takes from a server that waits.
+const WAIT_FACTOR_MIN: f64 = 4.0;
+/// An answer that takes no longer is not waited for.
+const WAIT_NS_MIN: f64 = 1e6;
+/// How many times the TCP connect an answer takes at most that is all network.
+const FAR_FACTOR_MAX: f64 = 1.5;
+
+/// A server that is gone, throws its clients out, or never answers: not by the storm of the step, and not because the
+/// generator was too busy to answer it.
+pub(super) fn gone(step: &Step) -> Option<String> {
+    let counts = &step.counts;
+    if counts.connects > 0 && counts.connected == 0 {
+        return Some(format!("it took none of {} clients", count(counts.connects)));
+    }
+    let is_storm = !step.figures.recovery.is_empty();
+    if is_storm || !generator_had_time(step) {
+        return None;
+    }
+    if let Some(ended_ns) = step.server.as_ref().and_then(|server| server.ended_ns) {
+        let after = duration(ended_ns.saturating_sub(step.start_ns));
+        return Some(format!("its process ended {after} after the load began"));
+    }
+    if 2 * counts.disconnects > step.clients {
+        return Some(format!("it lost {} of {} clients", count(counts.disconnects), count(step.clients)));
+    }
+    (counts.expected > 0 && step.came() == 0 && counts.missing > 0)
+        .then(|| format!("it answered none of {} messages", count(counts.sent)))
+}
+
+/// Its CPU, one of its threads, or its quota at the limit.
+pub(super) fn saturated(step: &Step) -> Option<String> {
+    if let Some((share, cores)) = cpu_share(step).filter(|&(share, _)| share >= SERVER_CPU_PERCENT_MAX) {
+        return Some(format!("its CPU was at {share:.0}% of {cores}"));
+    }
+    let server = step.server.as_ref()?;
+    if let Some(percent) = server.throttled_percent.filter(|&percent| percent >= THROTTLED_PERCENT_MAX) {
+        let cores = server.cores.map(|cores| format!(" of {}", Cores(cores))).unwrap_or_default();
+        return Some(format!("its CPU quota{cores} was used up in {percent:.0}% of the periods"));
+    }
+    let busiest = server.thread_use.iter().max_by(|a, b| a.cpu_percent().total_cmp(&b.cpu_percent()));
+    let thread = busiest.filter(|thread| thread.cpu_percent() >= SERVER_CPU_PERCENT_MAX)?;
+    Some(format!("its thread {:?} was at {:.0}% of a core", thread.name, thread.cpu_percent()))
+}
+
+/// What was due did not come, or not in time, or took longer than the load explains.
+pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String> {
+    let counts = &step.counts;
+    if counts.missing as f64 > MISSING_SHARE_MAX * counts.expected as f64 {
+        return Some(format!(
+            "it left out {} of {} messages due",
+            count(counts.missing),
+            count(counts.expected)
+        ));
+    }
+    if let (Some(asked), Some(achieved)) = (step.rates.asked_per_s, step.rates.achieved_per_s)
+        && step.kept_percent().is_some_and(|kept| kept < 99.0)
+        && is_missed(achieved, asked)
+    {
+        return Some(format!("it completed {} of {}", rate(achieved, "messages"), rate(asked, "")));
+    }
+    queued(step).or_else(|| grew(step, previous?))
+}
+
+/// An open loop whose answers outlast its schedule: the server fell behind all along.
+fn queued(step: &Step) -> Option<String> {
+    let kept = step.kept_percent()?;
+    let late = step.counts.late as f64 / step.counts.expected as f64;
+    (late > LATE_SHARE_MAX && kept < 99.0)
+        .then(|| format!("{:.0}% of its answers came after the schedule's end", 100.0 * late))
+}
+
+/// Latency that grew faster than the load while the generator was idle and on time.
+fn grew(step: &Step, previous: &Step) -> Option<String> {
+    let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX;
+    let (now, before) = (main_figure(step), main_figure(previous));
+    let on_time = super::marks::fell_behind_ns(step).is_none();
+    if !idle || !on_time || now.is_empty() || before.is_empty() {
+        return None;
+    }
+    let (now_ns, before_ns) = (now.quantile_ns(0.95) as f64, before.quantile_ns(0.95) as f64);
+    let (latency, load) = (now_ns / before_ns.max(1.0), load_growth(step, previous)?);
+    (load > 1.0 && latency > GROWTH_MIN * load && now_ns - before_ns > GROWTH_NS_MIN)
+        .then(|| format!("p95 grew {latency:.1}-fold for {load:.1}-fold load while the generator was idle"))
+}
+
+/// How many times the load of the previous step this one carried.
+fn load_growth(step: &Step, previous: &Step) -> Option<f64> {
+    let ratio = |now: f64, before: f64| (before > 0.0).then(|| now / before);
+    let clients = ratio(step.clients as f64, previous.clients as f64)?;
+    let asked =
+        step.rates.asked_per_s.zip(previous.rates.asked_per_s).and_then(|(now, before)| ratio(now, before));
+    Some(clients.max(asked.unwrap_or(0.0)))
+}
+
+/// A closed loop on one machine, where what is under way is with the server (Little's law: as many as the rate times the
+/// time of an answer), and both CPUs are idle: it waits for something that is no CPU.
+pub(super) fn waits(step: &Step) -> Option<String> {
+    let is_here = step.machine.as_ref()?.same_host == Some(true);
+    let (service_ns, cpu_ns) = (closed_service_ns(step)?, cpu_ns_per_message(step)?);
+    let threads = step.server.as_ref()?.thread_use.iter().map(|thread| thread.cpu_percent());
+    let busiest = threads.fold(cpu_share(step)?.0, f64::max);
+    (is_here
+        && busiest < IDLE_CPU_PERCENT_MAX
+        && service_ns > WAIT_NS_MIN
+        && service_ns > WAIT_FACTOR_MIN * cpu_ns)
+        .then(|| {
+            format!(
+                "it waits, for a lock, a timer or another service: {} an answer, {} of it with a CPU",
+                duration(service_ns as u64),
+                duration(cpu_ns as u64)
+            )
+        })
+}
+
+/// A closed loop whose answers take as long as the way there and back.
+pub(super) fn is_far(step: &Step) -> Option<String> {
+    if step.machine.as_ref()?.same_host == Some(true) {
+        return None;
+    }
+    let (service_ns, tcp) = (closed_service_ns(step)?, &step.figures.handshake_parts.tcp);
+    let way_ns = tcp.quantile_ns(0.5) as f64;
+    (!tcp.is_empty() && way_ns > WAIT_NS_MIN && service_ns < FAR_FACTOR_MAX * way_ns).then(|| {
+        format!(
+            "an answer takes {}, and the way there and back {}: more under way at once is more per second",
+            duration(service_ns as u64),
+            duration(way_ns as u64)
+        )
+    })
+}
+
+/// Mean time of an answer in a closed loop, while the generator was idle.
+fn closed_service_ns(step: &Step) -> Option<f64> {
+    let is_closed = step.rates.asked_per_s.is_none() && !step.figures.service.is_empty();
+    let is_idle = worker_cpu(step).is_some_and(|cpu| cpu < IDLE_CPU_PERCENT_MAX);
+    (is_closed && is_idle).then(|| step.figures.service.mean_ns())
+}
+
+fn cpu_ns_per_message(step: &Step) -> Option<f64> {
+    let per_s = step.rates.achieved_per_s.filter(|&per_s| per_s > 0.0)?;
+    Some(step.server.as_ref()?.cpu_percent_mean? / 100.0 * 1e9 / per_s)
+}
+
+/// Cores, in words: `1 core`, `2 cores`, `0.5 cores`.
+pub(super) struct Cores(pub(super) f64);
+
+impl std::fmt::Display for Cores {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} core{}", self.0, if self.0 == 1.0 { "" } else { "s" })
+    }
+}
+
+/// The server's mean CPU as a share of the cores it may use, 0 to 100, and these: its own limit, or else all of the
+/// machine that it shares with the generator.
+pub(super) fn cpu_share(step: &Step) -> Option<(f64, Cores)> {
+    let server = step.server.as_ref()?;
+    let shared = || {
+        let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
+        machine.cores.map(f64::from)
+    };
+    let cores = server.cores.or_else(shared)?;
+    Some((server.cpu_percent_mean? / cores, Cores(cores)))
+}
