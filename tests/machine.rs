@@ -95,6 +95,7 @@ fn too_few_ports() {
     }
     let results = outcome.json();
     assert_eq!(errors_of(&results, "address_not_available"), 40, "{outcome}");
+    assert!(is_local(&results, "address_not_available"), "{outcome}");
     assert_eq!(sum_of(&results, "connected"), 10, "{outcome}");
     assert_eq!(sum_of(&results, "missing"), 0, "those that did connect are served\n{outcome}");
 }
@@ -114,6 +115,7 @@ fn a_kernel_that_refuses() {
         assert_eq!(outcome.code, FINE, "{outcome}");
         let results = outcome.json();
         assert_eq!(errors_of(&results, kind), 2, "{outcome}");
+        assert!(is_local(&results, kind), "{outcome}");
         assert_eq!(sum_of(&results, "connected"), 8, "{outcome}");
         assert_eq!(sum_of(&results, "missing"), 0, "{outcome}");
     }
@@ -190,6 +192,7 @@ fn messages_above_the_servers_limit_are_counted() {
     let server = Server::start(&["--max-message", "1k"]);
     let outcome = run(echo(&server.url(), 2, "1s").args(["--payload-padding", "4k"]), RUN_MAX);
     assert_eq!(errors_of(&outcome.json(), "closed"), 2, "{outcome}");
+    assert!(!is_local(&outcome.json(), "closed"), "{outcome}");
 }
 
 /// Stops the process for a second.
@@ -197,6 +200,11 @@ fn stand_still(process: Pid) {
     kill_process(process, Signal::STOP).unwrap();
     thread::sleep(Duration::from_secs(1));
     kill_process(process, Signal::CONT).unwrap();
+}
+
+/// Whether an error is said to be the generator's own.
+fn is_local(results: &Value, kind: &str) -> bool {
+    results["steps"][0]["counts"]["errors"][kind]["local"] == true
 }
 
 fn figure(step: &Value, name: &str, value: &str) -> f64 {

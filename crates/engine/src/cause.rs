@@ -38,6 +38,11 @@ impl Cause {
             Self::Unread => "unread",
         }
     }
+
+    /// Whether this machine, not the server, is at fault.
+    pub(crate) fn is_local(self) -> bool {
+        matches!(self, Self::Net(kind) if kind.is_local())
+    }
 }
 
 impl fmt::Display for Cause {

@@ -111,7 +111,7 @@ impl Client {
         if !is_transport || !self.session.handle_lost(wire, *now_ns, token.stream, output) {
             return Err(cause);
         }
-        meter.error(cause.kind(), token.client, *now_ns, || cause.to_string());
+        meter.loss(cause, token.client, *now_ns, || cause.to_string());
         self.flush(token.client, shared)
     }
 
@@ -326,7 +326,7 @@ impl Client {
             }
             _ => meter.counts.connect_failures += 1,
         }
-        meter.error(cause.kind(), index, now_ns, || match cause {
+        meter.loss(cause, index, now_ns, || match cause {
             Cause::ConnectTimeout => format!("{cause}: {}", self.waits_for()),
             _ => cause.to_string(),
         });

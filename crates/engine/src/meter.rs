@@ -4,6 +4,7 @@ use load::StepOrder;
 use net::{clock, proc};
 use stats::{Counts, Errors};
 
+use crate::cause::Cause;
 use crate::events::{Entry, Kind};
 use crate::excerpt::excerpt;
 use crate::messages::{Delta, Figures, Usage};
@@ -102,6 +103,14 @@ impl Meter {
             (None, Some((_, said))) => format!("{}: {said}", example()),
         };
         self.errors.add(kind, now_ns.saturating_sub(self.epoch_ns), &example);
+    }
+
+    /// Counts the loss of a client's connection, or of the attempt at one, as an error of its cause.
+    pub(crate) fn loss(&mut self, cause: Cause, client: u32, now_ns: u64, example: impl FnOnce() -> String) {
+        self.error(cause.kind(), client, now_ns, example);
+        if cause.is_local() {
+            self.errors.set_local(cause.kind());
+        }
     }
 
     /// Keeps what the server said for the example of the error that follows, if it is the first of its kind. One that

@@ -244,9 +244,13 @@ impl Worker {
         }
         client.vacate();
         let kind = if client.record.is_slow { "slow_dropped" } else { cause.kind() };
-        self.ledger.meter.counts.disconnects += u64::from(!client.record.is_slow);
         self.ledger.meter.note_detailed(Entry::new(Kind::Close, now_ns, index), kind);
-        self.ledger.meter.error(kind, index, now_ns, || cause.to_string());
+        if client.record.is_slow {
+            self.ledger.meter.error(kind, index, now_ns, || cause.to_string());
+        } else {
+            self.ledger.meter.counts.disconnects += 1;
+            self.ledger.meter.loss(cause, index, now_ns, || cause.to_string());
+        }
         self.ledger.handle_unusable(&client.record, now_ns);
         awaited.iter().for_each(|since_ns| self.give_up(index, since_ns, now_ns));
         self.handle_storm_loss(index, now_ns);

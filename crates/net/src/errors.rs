@@ -24,7 +24,7 @@ pub enum ErrorKind {
     Aborted,
     /// No free port, or the source address is not this machine's (EADDRNOTAVAIL).
     AddrNotAvailable,
-    /// Somebody else listens there (EADDRINUSE).
+    /// Somebody else listens there; from a connect, has this source address and port (EADDRINUSE).
     AddrInUse,
     /// Out of file descriptors (EMFILE, ENFILE).
     TooManyFiles,
@@ -101,7 +101,13 @@ impl ErrorKind {
 
     /// Whether this machine, not the server, is at fault: such errors make a result untrustworthy.
     pub fn is_local(self) -> bool {
-        matches!(self, ErrorKind::AddrNotAvailable | ErrorKind::TooManyFiles | ErrorKind::NoBuffers)
+        matches!(
+            self,
+            ErrorKind::AddrNotAvailable
+                | ErrorKind::AddrInUse
+                | ErrorKind::TooManyFiles
+                | ErrorKind::NoBuffers
+        )
     }
 
     /// What the user can do about it, as a sentence, where there is something.
@@ -112,7 +118,9 @@ impl ErrorKind {
                 "all local ports to this server are in use: widen net.ipv4.ip_local_port_range, or spread the \
                  clients over more source addresses with --local-addr, each of which the machine must have",
             ),
-            ErrorKind::AddrInUse => Some("stop the process that listens there, or choose another port"),
+            ErrorKind::AddrInUse => {
+                Some("stop the process that has this address and port, or choose another")
+            }
             ErrorKind::TooManyFiles => {
                 Some("raise the limit on open files: `ulimit -n` for the user, fs.file-max for the machine")
             }
@@ -173,7 +181,7 @@ mod tests {
 
     #[test]
     fn local_errors_have_a_remedy() {
-        for errno in [libc::EMFILE, libc::EADDRNOTAVAIL, libc::ENOBUFS] {
+        for errno in [libc::EMFILE, libc::EADDRNOTAVAIL, libc::EADDRINUSE, libc::ENOBUFS] {
             let kind = ErrorKind::of_errno(errno);
             assert!(kind.is_local() && kind.remedy().is_some(), "{kind}");
         }

@@ -18,6 +18,8 @@ pub struct ErrorKind {
     pub last_ns: u64,
     /// What was said the first time, at most [`EXAMPLE_BYTES_MAX`] bytes.
     pub example: String,
+    /// Whether it is the generator's own: ports, files or memory that its machine did not have.
+    pub local: bool,
 }
 
 /// Errors by kind. A kind is a short lower-case name: `refused`, `reset`, `bad_status`.
@@ -32,10 +34,17 @@ impl Errors {
         match self.kinds.get_mut(kind) {
             Some(known) => known.count_one(at_ns, example),
             None => {
-                let first =
-                    ErrorKind { count: 1, first_ns: at_ns, last_ns: at_ns, example: cut(example).into() };
+                let example = cut(example).into();
+                let first = ErrorKind { count: 1, first_ns: at_ns, last_ns: at_ns, example, local: false };
                 self.kinds.insert(kind.into(), first);
             }
+        }
+    }
+
+    /// Notes that a kind that was counted is the generator's own.
+    pub fn set_local(&mut self, kind: &str) {
+        if let Some(known) = self.kinds.get_mut(kind) {
+            known.local = true;
         }
     }
 
@@ -95,6 +104,7 @@ impl ErrorKind {
     fn merge(&mut self, other: &ErrorKind) {
         self.count += other.count;
         self.last_ns = self.last_ns.max(other.last_ns);
+        self.local |= other.local;
         // Ties go to the smaller text, so that the order of merging does not show.
         if (other.first_ns, &other.example) < (self.first_ns, &self.example) {
             self.first_ns = other.first_ns;
@@ -133,11 +143,16 @@ mod tests {
         a.add("reset", 5, "x");
         a.add("refused", 7, "r");
         b.add("reset", 5, "w");
+        b.add("too_many_files", 9, "f");
+        b.set_local("too_many_files");
+        a.add("too_many_files", 8, "f");
         let (mut ab, mut ba) = (a.clone(), b.clone());
         ab.merge(&b);
         ba.merge(&a);
         assert_eq!(ab, ba);
-        assert_eq!(ab.total(), 3);
+        assert_eq!(ab.total(), 5);
+        let local = |kind| ab.get(kind).unwrap().local;
+        assert!(local("too_many_files") && !local("reset"), "whoever has said so is right");
     }
 
     #[test]

@@ -136,6 +136,8 @@ mirror!(FileErrorKind of ErrorKind {
     #[serde(rename = "last_s", with = "seconds")]
     last_ns: u64,
     example: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    local: bool,
 });
 
 mirror!(FileParts of HandshakeParts {

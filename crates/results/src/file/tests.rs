@@ -153,6 +153,8 @@ fn full() -> Run {
     let mut step = full_step();
     step.errors.add("reset", 4 * S, "connection reset by peer");
     step.errors.add("reset", 9 * S, "connection reset by peer");
+    step.errors.add("too_many_files", 5 * S, "too many open files");
+    step.errors.set_local("too_many_files");
     step.series = (1..=20).map(full_second).collect();
     step.connecting = (1..=2).map(full_second).collect();
     let verdict = Verdict {
