@@ -17,6 +17,6 @@ pub mod verdict;
 pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;
-pub use resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
+pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
 pub use step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};

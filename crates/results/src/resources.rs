@@ -9,8 +9,10 @@ pub struct ServerUse {
     pub cpu_percent_mean: Option<f64>,
     /// Highest of the samples (four a second).
     pub cpu_percent_peak: Option<f64>,
-    /// Cores the server may use: its affinity or its cgroup's quota.
+    /// Cores the server may use: those of its affinity, or its cgroup's quota, whichever is less.
     pub cores: Option<f64>,
+    /// Share of the periods of that quota at whose end it had none left and stood still: 0 to 100.
+    pub throttled_percent: Option<f64>,
     /// Mean resident memory.
     pub rss_bytes_mean: Option<u64>,
     /// Peak resident memory.
@@ -25,6 +27,9 @@ pub struct ServerUse {
     pub fds: Option<u64>,
     /// Context switches during the window.
     pub context_switches: Option<u64>,
+    /// When all of its processes were first seen to have ended, from the start of the run. What else is known is of the
+    /// time until then.
+    pub ended_ns: Option<u64>,
     /// Per-thread accounting, the busiest first.
     pub thread_use: Vec<ThreadUse>,
 }
@@ -60,8 +65,12 @@ pub struct GeneratorUse {
     pub cpu_percent_peak: Option<f64>,
     /// Mean CPU of the busiest worker thread: at most 100.
     pub worker_cpu_percent_max: Option<f64>,
-    /// Share of the window the workers were runnable and had no CPU.
+    /// Share of the window the workers were runnable and had no CPU: their mean.
     pub waiting_percent: Option<f64>,
+    /// The same of the worker that waited most.
+    pub worker_waiting_percent_max: Option<f64>,
+    /// Share of the periods of its cgroup's quota at whose end it had none left and stood still: 0 to 100.
+    pub throttled_percent: Option<f64>,
     /// Peak resident memory.
     pub rss_bytes_peak: Option<u64>,
     /// Growth of resident memory per open client.
@@ -83,6 +92,10 @@ pub struct MachineUse {
     pub cores: Option<u32>,
     /// Mean idle share of all cores together: 0 to 100.
     pub idle_percent_mean: Option<f64>,
+    /// Share of their time that the hypervisor gave to others: 0 to 100.
+    pub steal_percent: Option<f64>,
+    /// The programs, other than generator and server, that had most of its CPU: the busiest first.
+    pub others: Vec<ProgramUse>,
     /// The busiest network link's throughput as a share of its speed: 0 to 100.
     pub network_percent: Option<f64>,
     /// TCP segments sent again during the window, as a share of those sent: 0 to 100.
@@ -92,4 +105,13 @@ pub struct MachineUse {
     pub kernel_bytes_per_client: Option<f64>,
     /// Whether the server ran on it too.
     pub same_host: Option<bool>,
+}
+
+/// What a program used that has nothing to do with the run: all processes of its name together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProgramUse {
+    /// Its name, as the kernel has it: 15 bytes at most.
+    pub name: String,
+    /// Mean CPU over the window; 100 is one full core.
+    pub cpu_percent: f64,
 }

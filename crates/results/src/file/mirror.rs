@@ -75,6 +75,24 @@ pub(super) mod seconds {
     }
 }
 
+/// `Option<u64>` nanoseconds in memory, seconds in the file.
+pub(super) mod optional_seconds {
+    use super::*;
+
+    pub(in crate::file) fn serialize<S: Serializer>(
+        ns: &Option<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        ns.map(|ns| ns as f64 / 1e9).serialize(serializer)
+    }
+
+    pub(in crate::file) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        Option::<f64>::deserialize(deserializer).map(|s| s.map(|s| (s * 1e9).round() as u64))
+    }
+}
+
 /// `Option<u64>` nanoseconds in memory, milliseconds in the file.
 pub(super) mod optional_ms {
     use super::*;

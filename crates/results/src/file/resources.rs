@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::mirror::mirror;
-use crate::resources::{GeneratorUse, MachineUse, ServerUse, ThreadUse};
+use super::mirror::{mirror, optional_seconds};
+use crate::resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 
 mirror!(FileThread of ThreadUse {
     name: String,
@@ -14,7 +14,12 @@ mirror!(FileThread of ThreadUse {
 });
 
 mirror!(FileServer of ServerUse {
-    #[serde(default, with = "threads", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        serialize_with = "list::<FileThread, _, _>",
+        deserialize_with = "list_of::<FileThread, _, _>",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     thread_use: Vec<ThreadUse>,
     ; optional
     rss_bytes_mean: u64,
@@ -24,36 +29,54 @@ mirror!(FileServer of ServerUse {
     threads: u64,
     fds: u64,
     context_switches: u64,
+    #[serde(rename = "ended_s", with = "optional_seconds")]
+    ended_ns: u64,
     ; numbers
     cpu_percent_mean,
     cpu_percent_peak,
     cores,
+    throttled_percent,
+});
+
+mirror!(FileProgram of ProgramUse {
+    name: String,
+    cpu_percent: f64,
 });
 
 mirror!(FileMachine of MachineUse {
+    #[serde(
+        default,
+        serialize_with = "list::<FileProgram, _, _>",
+        deserialize_with = "list_of::<FileProgram, _, _>",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    others: Vec<ProgramUse>,
     ; optional
     cores: u32,
     same_host: bool,
     ; numbers
     idle_percent_mean,
+    steal_percent,
     network_percent,
     retransmit_percent,
     kernel_bytes_per_client,
 });
 
-mod threads {
-    use super::*;
+/// A list of what has a form of its own in the file.
+fn list<'a, F, M, S>(items: &'a [M], serializer: S) -> Result<S::Ok, S::Error>
+where
+    F: Serialize + From<&'a M>,
+    S: Serializer,
+{
+    serializer.collect_seq(items.iter().map(F::from))
+}
 
-    pub(super) fn serialize<S: Serializer>(threads: &[ThreadUse], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(threads.iter().map(FileThread::from))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<ThreadUse>, D::Error> {
-        let threads = Vec::<FileThread>::deserialize(deserializer)?;
-        Ok(threads.into_iter().map(ThreadUse::from).collect())
-    }
+fn list_of<'de, F, M, D>(deserializer: D) -> Result<Vec<M>, D::Error>
+where
+    F: Deserialize<'de> + Into<M>,
+    D: Deserializer<'de>,
+{
+    Ok(Vec::<F>::deserialize(deserializer)?.into_iter().map(F::into).collect())
 }
 
 mirror!(FileGenerator of GeneratorUse {
@@ -65,6 +88,8 @@ mirror!(FileGenerator of GeneratorUse {
     cpu_percent_peak,
     worker_cpu_percent_max,
     waiting_percent,
+    worker_waiting_percent_max,
+    throttled_percent,
     bytes_per_client,
     ceiling_per_s,
     ceiling_percent,

@@ -69,6 +69,8 @@ fn full_step() -> Step {
             kernel_bytes_per_client: Some(10_240.5),
             cores: Some(4),
             idle_percent_mean: Some(60.5),
+            steal_percent: Some(0.25),
+            others: vec![ProgramUse { name: "rustc".into(), cpu_percent: 98.5 }],
             network_percent: Some(1.5),
             retransmit_percent: Some(0.125),
             same_host: Some(false),
@@ -96,6 +98,8 @@ fn full_server() -> ServerUse {
         threads: Some(11),
         fds: Some(1_020),
         context_switches: Some(40_000),
+        throttled_percent: Some(12.5),
+        ended_ns: Some(7 * S),
         thread_use: vec![ThreadUse { name: "node".into(), user_percent: 70.5, ..ThreadUse::default() }],
     }
 }
@@ -106,6 +110,8 @@ fn full_generator() -> GeneratorUse {
         cpu_percent_peak: Some(80.0),
         worker_cpu_percent_max: Some(35.5),
         waiting_percent: Some(0.5),
+        worker_waiting_percent_max: Some(1.5),
+        throttled_percent: Some(2.5),
         rss_bytes_peak: Some(30 << 20),
         bytes_per_client: Some(480.25),
         ceiling_per_s: Some(200_000.5),
