@@ -12,6 +12,7 @@ pub mod hostile;
 pub mod networks;
 pub mod node;
 pub mod process;
+pub mod quota;
 pub mod target;
 pub mod throng;
 pub mod websocket;

@@ -137,10 +137,16 @@ impl Server {
     /// Starts `throng serve` on a free port with these further arguments, and waits until it listens. A port that was
     /// free may be somebody's a moment later (other tests connect from ports of the same range): then another is tried.
     pub fn start(arguments: &[&str]) -> Server {
+        Server::start_as(arguments, |serve| serve)
+    }
+
+    /// The same with the command changed.
+    pub fn start_as(arguments: &[&str], change: impl Fn(Command) -> Command) -> Server {
         for _ in 0..PORTS_TRIED_MAX {
             let address = free_address();
-            let mut process =
-                Process::start(throng(["serve", "--listen", &address.to_string()]).args(arguments));
+            let mut serve = throng(["serve", "--listen", &address.to_string()]);
+            serve.args(arguments);
+            let mut process = Process::start(&mut change(serve));
             let up = |process: &mut Process| process.wait(Duration::ZERO).is_some() || is_listening(address);
             let listening = wait_until(Duration::from_secs(10), || up(&mut process));
             if listening && process.wait(Duration::ZERO).is_none() {

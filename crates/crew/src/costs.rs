@@ -34,16 +34,39 @@ impl Costs {
         let share =
             |used_ns: u64, wall_ns: u64| (wall_ns > 0).then(|| PERCENT * used_ns as f64 / wall_ns as f64);
         let of_workers = || self.of_window.values().filter_map(|u| share(u.cpu_ns, u.wall_ns));
-        let waiting = self.of_window.values().filter_map(|u| share(u.run_queue_ns, u.wall_ns));
+        let waiting = || self.of_window.values().filter_map(|u| share(u.run_queue_ns, u.wall_ns));
         let mean = of_workers().reduce(|a, b| a + b);
         let peak = seconds.iter().filter_map(|s| s.generator_cpu_percent).chain(mean).reduce(f64::max);
         GeneratorUse {
             cpu_percent_mean: mean,
             cpu_percent_peak: peak,
             worker_cpu_percent_max: of_workers().reduce(f64::max),
-            waiting_percent: waiting.reduce(f64::max),
+            waiting_percent: mean_of(waiting()),
+            worker_waiting_percent_max: waiting().reduce(f64::max),
             loop_lag,
             ..GeneratorUse::default()
         }
+    }
+}
+
+fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worker_that_waited_most_stands_beside_the_mean() {
+        let mut costs = Costs::default();
+        for (worker, run_queue_ns) in [(0, 100), (1, 700)] {
+            costs.add(worker, &Usage { wall_ns: 1_000, cpu_ns: 50, run_queue_ns }, true);
+        }
+        let used = costs.generator_use(&[], Histogram::default());
+        assert_eq!((used.waiting_percent, used.worker_waiting_percent_max), (Some(40.0), Some(70.0)));
+        let nothing = Costs::default().generator_use(&[], Histogram::default());
+        assert_eq!((nothing.waiting_percent, nothing.worker_waiting_percent_max), (None, None));
     }
 }

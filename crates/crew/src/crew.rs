@@ -19,7 +19,7 @@ use crate::local::Local;
 use crate::merge::Merge;
 use crate::observer::{Observer, Progress};
 use crate::scrape::Scrape;
-use crate::watch::ServerWatch;
+use crate::watch::{Seen, ServerWatch};
 
 /// How often the coordinator looks around when nobody reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -153,7 +153,7 @@ impl Crew {
         let mut merge = Merge::new(self.workload, order, self.epoch_ns, clock::monotonic_ns());
         let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
-        let (server, machine) = self.watch.finish();
+        let Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
         let timeout_ns = if loaded.is_ok() { SETTLE_TIMEOUT_NS } else { SALVAGE_TIMEOUT_NS };
         self.agents.send(&Command::Settle);
         let settled = self.settle(&mut merge, timeout_ns);
@@ -164,6 +164,7 @@ impl Crew {
         step.server = server;
         self.agents.describe(&mut step, machine, self.kernel_grown);
         let generator = step.generator.get_or_insert_default();
+        generator.throttled_percent = throttled_percent;
         generator.rss_bytes_peak = Some(self.agents.rss_bytes().max(self.rss_grown));
         let grown_bytes = self.rss_grown.saturating_sub(self.rss_before);
         generator.bytes_per_client = (self.usable > 0).then(|| grown_bytes as f64 / self.usable as f64);

@@ -1,6 +1,7 @@
 //! One look at a server's process tree, on this machine or on another.
 
 use net::affinity;
+use net::cgroup::{CpuQuota, Throttling};
 use net::clock;
 use net::proc::{ProcessTree, ThreadTotals};
 use serde::{Deserialize, Serialize};
@@ -11,13 +12,17 @@ pub(crate) struct Look {
     /// On the clock of the server's machine.
     pub(crate) at_ns: u64,
     /// Cores it may use.
-    pub(crate) cores: u32,
+    pub(crate) cores: f64,
+    /// All of it has ended: this is what was seen last.
+    pub(crate) has_ended: bool,
     pub(crate) cpu_ns: u64,
     pub(crate) switches: u64,
     pub(crate) rss_bytes: u64,
     pub(crate) processes: u32,
     pub(crate) threads: u32,
     pub(crate) fds: Option<u32>,
+    /// Periods of its CPU quota, and those at whose end it had none left.
+    pub(crate) quota_periods: Option<(u64, u64)>,
     /// The rest only with a whole look, which costs more.
     pub(crate) whole: Option<Whole>,
 }
@@ -44,32 +49,56 @@ pub(crate) struct ThreadLook {
 /// Looks at a server of this machine.
 pub(crate) struct Eyes {
     tree: ProcessTree,
-    cores: u32,
+    quota: Option<CpuQuota>,
+    latest: Look,
 }
 
 impl Eyes {
     /// At the process and its descendants.
     pub(crate) fn on(pid: u32) -> Self {
-        Self { tree: ProcessTree::new(pid), cores: affinity::cpus_of(pid).max(1) as u32 }
+        let quota = CpuQuota::of(pid);
+        let cores = affinity::cpus_of(pid).max(1) as f64;
+        let cores = quota.as_ref().map_or(cores, |quota| quota.cores.min(cores));
+        Self { tree: ProcessTree::new(pid), quota, latest: Look { cores, ..Look::default() } }
     }
 
-    /// Looks; `None`: all of it has ended.
-    pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
-        let usage = self.tree.sample().ok()?;
-        Some(Look {
+    /// Looks. What has ended stays as it was seen last.
+    pub(crate) fn look(&mut self, whole: bool) -> Look {
+        let Ok(usage) = self.tree.sample() else {
+            self.latest.has_ended = true;
+            self.latest.whole = None;
+            return self.latest.clone();
+        };
+        let quota = self.quota.as_ref().and_then(CpuQuota::throttling);
+        self.latest = Look {
             at_ns: clock::own_monotonic_ns(),
-            cores: self.cores,
+            cores: self.latest.cores,
+            has_ended: false,
             cpu_ns: usage.user_ns + usage.system_ns,
             switches: usage.voluntary_switches + usage.involuntary_switches,
             rss_bytes: usage.rss_bytes,
             processes: usage.processes,
             threads: usage.threads,
             fds: usage.fds,
+            quota_periods: quota.map(|seen| (seen.periods, seen.throttled)),
             whole: whole.then(|| Whole {
                 pss_bytes: self.tree.pss_bytes(),
                 threads: self.tree.threads().into_iter().map(ThreadLook::from).collect(),
             }),
-        })
+        };
+        self.latest.clone()
+    }
+
+    /// Its processes, as of the last look.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.tree.pids()
+    }
+}
+
+impl Look {
+    /// How often it ran into its CPU quota, if it has one.
+    pub(crate) fn throttling(&self) -> Option<Throttling> {
+        self.quota_periods.map(|(periods, throttled)| Throttling { periods, throttled })
     }
 }
 

@@ -1,11 +1,14 @@
 //! What the server and the machine use during a step, sampled four times a second.
 
+mod machine;
+
 use net::clock;
-use net::proc::{MachineCpu, machine_cpu};
 use results::{MachineUse, ServerUse, ThreadUse};
 
 use crate::fleet::FarEyes;
 use crate::look::{Eyes, Look, ThreadLook, Whole};
+
+use machine::MachineWatch;
 
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
@@ -20,10 +23,22 @@ pub struct ServerWatch {
     first: Option<Sample>,
     last: Option<Sample>,
     window: Window,
+    machine: Option<MachineWatch>,
     /// What the window came to, if it has closed.
-    closed: Option<(Option<ServerUse>, MachineUse)>,
+    closed: Option<Seen>,
+    /// When the server was first seen to have ended.
+    ended_at_ns: Option<u64>,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
+}
+
+/// What was used in a window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) server: Option<ServerUse>,
+    pub(crate) machine: MachineUse,
+    /// How often the generator's processes here ran into their CPU quota, if they have one.
+    pub(crate) throttled_percent: Option<f64>,
 }
 
 /// Where the server runs.
@@ -37,7 +52,13 @@ enum Sight {
 struct Sample {
     at_ns: u64,
     server: Option<Look>,
-    machine: Option<MachineCpu>,
+}
+
+impl Sample {
+    /// What is seen of a server that has not ended.
+    fn alive(&self) -> Option<&Look> {
+        self.server.as_ref().filter(|look| !look.has_ended)
+    }
 }
 
 /// What the samples of a step came to.
@@ -69,7 +90,9 @@ impl ServerWatch {
             first: None,
             last: None,
             window: Window::default(),
+            machine: None,
             closed: None,
+            ended_at_ns: None,
             growth: Vec::new(),
         }
     }
@@ -79,6 +102,7 @@ impl ServerWatch {
         (self.window, self.closed) = (Window::default(), None);
         let sample = self.sample(true);
         self.next_ns = sample.at_ns + SAMPLE_INTERVAL_NS;
+        self.machine = Some(MachineWatch::start());
         self.last = Some(sample.clone());
         self.first = Some(sample);
     }
@@ -96,7 +120,7 @@ impl ServerWatch {
         }
         self.next_ns = now_ns + SAMPLE_INTERVAL_NS;
         let sample = self.sample(false);
-        if let (Some(clients), Some(look)) = (growing, &sample.server) {
+        if let (Some(clients), Some(look)) = (growing, sample.alive()) {
             self.growth.push((clients as f64, look.rss_bytes as f64));
         }
         self.add(sample);
@@ -104,7 +128,7 @@ impl ServerWatch {
 
     /// The server's CPU over the last interval and its memory, for the live view.
     pub(crate) fn now(&self) -> (Option<f64>, Option<u64>) {
-        let rss = self.last.as_ref().and_then(|last| last.server.as_ref()).map(|look| look.rss_bytes);
+        let rss = self.last.as_ref().and_then(Sample::alive).map(|look| look.rss_bytes);
         (self.window.cpu_percent_now, rss)
     }
 
@@ -113,42 +137,57 @@ impl ServerWatch {
         let sample = self.sample(true);
         self.add(sample);
         let (first, last) = (self.first.as_ref().expect("started"), self.last.as_ref().expect("started"));
-        self.closed = Some((self.server_use(first, last), self.machine_use(first, last)));
+        let server = self.server_use(first, last);
+        let pids = match &self.server {
+            Some(Sight::Here(eyes)) => eyes.pids(),
+            _ => Vec::new(),
+        };
+        let machine = self.machine.as_ref().expect("started");
+        self.closed = Some(Seen { server, ..machine.until_now(&pids, self.is_here) });
     }
 
     /// What the server and the machine used in the window, which closes now unless it has. The peak of the server's
-    /// memory may come behind it: what waits there is served in the drain.
-    pub(crate) fn finish(&mut self) -> (Option<ServerUse>, MachineUse) {
+    /// memory, and its end, may come behind it: what waits there is served in the drain. Times are from `epoch_ns`.
+    pub(crate) fn finish(&mut self, epoch_ns: u64) -> Seen {
         if self.closed.is_none() {
             self.close();
+        } else {
+            let sample = self.sample(false);
+            self.add(sample);
         }
         (self.first, self.last) = (None, None);
-        let (mut server, machine) = self.closed.take().expect("closed");
-        if let Some(server) = &mut server {
-            server.rss_bytes_peak = Some(self.window.rss_bytes_peak);
+        let mut seen = self.closed.take().expect("closed");
+        let ended_ns = self.ended_at_ns.map(|at_ns| at_ns.saturating_sub(epoch_ns));
+        if let Some(server) = &mut seen.server {
+            server.rss_bytes_peak = (self.window.rss_samples > 0).then_some(self.window.rss_bytes_peak);
+            server.ended_ns = ended_ns;
         }
-        (server, machine)
+        seen
     }
 
     /// `whole` at the ends of a window.
     fn sample(&mut self, whole: bool) -> Sample {
         let server = match &mut self.server {
-            Some(Sight::Here(eyes)) => eyes.look(whole),
+            Some(Sight::Here(eyes)) => Some(eyes.look(whole)),
             Some(Sight::There(eyes)) => eyes.look(whole),
             None => None,
         };
-        Sample { at_ns: clock::monotonic_ns(), server, machine: machine_cpu().ok() }
+        let at_ns = clock::monotonic_ns();
+        if server.as_ref().is_some_and(|look| look.has_ended) {
+            self.ended_at_ns.get_or_insert(at_ns);
+        }
+        Sample { at_ns, server }
     }
 
     fn add(&mut self, sample: Sample) {
         let window = &mut self.window;
-        if let Some(look) = &sample.server {
+        if let Some(look) = sample.alive() {
             window.rss_sum += u128::from(look.rss_bytes);
             window.rss_samples += 1;
             window.rss_bytes_peak = window.rss_bytes_peak.max(look.rss_bytes);
         }
         let last = self.last.as_ref().expect("started");
-        let apart_ns = match (&last.server, &sample.server) {
+        let apart_ns = match (last.alive(), sample.alive()) {
             (Some(was), Some(is)) => is.at_ns.saturating_sub(was.at_ns),
             _ => 0,
         };
@@ -157,7 +196,7 @@ impl ServerWatch {
             window.cpu_percent_now = cpu_percent(last, &sample);
             window.cpu_percent_peak =
                 window.cpu_percent_now.into_iter().chain(window.cpu_percent_peak).reduce(f64::max);
-        } else if sample.server.is_none() {
+        } else if sample.alive().is_none() {
             window.cpu_percent_now = None;
         }
         self.last = Some(sample);
@@ -165,36 +204,29 @@ impl ServerWatch {
 
     fn server_use(&self, first: &Sample, last: &Sample) -> Option<ServerUse> {
         let (was, is) = (first.server.as_ref()?, last.server.as_ref()?);
+        if was.has_ended {
+            return Some(ServerUse::default());
+        }
         let window = &self.window;
         let mean = cpu_percent(first, last);
+        let throttled = was.throttling().zip(is.throttling());
         Some(ServerUse {
             cpu_percent_mean: mean,
             cpu_percent_peak: window.cpu_percent_peak.or(mean),
-            cores: Some(is.cores.into()),
+            cores: Some(is.cores),
+            throttled_percent: throttled.and_then(|(was, is)| is.percent_since(was)),
             rss_bytes_mean: window.rss_sum.checked_div(window.rss_samples.into()).map(|mean| mean as u64),
-            rss_bytes_peak: Some(window.rss_bytes_peak),
+            rss_bytes_peak: None, // known at the end of the drain
             pss_bytes_peak: is.whole.as_ref().and_then(|whole| whole.pss_bytes),
             processes: Some(is.processes.into()),
             threads: Some(is.threads.into()),
             fds: is.fds.map(u64::from),
             context_switches: Some(is.switches.saturating_sub(was.switches)),
+            ended_ns: None,
             thread_use: was.whole.as_ref().zip(is.whole.as_ref()).map_or_else(Vec::new, |(before, after)| {
                 thread_use(before, after, is.at_ns.saturating_sub(was.at_ns))
             }),
         })
-    }
-
-    fn machine_use(&self, first: &Sample, last: &Sample) -> MachineUse {
-        let idle_percent_mean = first.machine.zip(last.machine).and_then(|(was, is)| {
-            let total = is.total_ns.saturating_sub(was.total_ns);
-            (total > 0).then(|| 100.0 * is.idle_ns.saturating_sub(was.idle_ns) as f64 / total as f64)
-        });
-        MachineUse {
-            cores: net::affinity::available_cpus().ok().map(|cpus| cpus.len() as u32),
-            idle_percent_mean,
-            same_host: Some(self.is_here),
-            ..MachineUse::default()
-        }
     }
 }
 
@@ -228,23 +260,4 @@ fn thread_use(before: &Whole, after: &Whole, wall_ns: u64) -> Vec<ThreadUse> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::thread;
-    use std::time::Duration;
-
-    #[test]
-    fn what_comes_after_the_window_is_not_in_it() {
-        let mut watch = ServerWatch::new(Some(std::process::id()));
-        watch.start();
-        thread::sleep(Duration::from_millis(20));
-        watch.close();
-        let closed = watch.closed.clone().expect("closed");
-        thread::sleep(Duration::from_nanos(SAMPLE_INTERVAL_NS));
-        watch.poll(None);
-        assert!(watch.now().1.is_some(), "it is still looked at");
-        let (server, machine) = watch.finish();
-        let cpu = |server: Option<ServerUse>| server.and_then(|server| server.cpu_percent_mean);
-        assert_eq!((cpu(server), machine), (cpu(closed.0), closed.1));
-    }
-}
+mod tests;

@@ -1,8 +1,12 @@
-//! What this process's control groups allow it, for containers get less than the machine has.
+//! What control groups allow a process, for containers get less than the machine has.
 //!
 //! Version 2 has one tree, version 1 one for each controller (cgroups(7)). A limit holds for all groups below it, so
 //! the tightest on the way to the root counts. Inside a container the path that `/proc/self/cgroup` gives may lie
 //! outside of what is mounted; the mounted root is then the container's own group.
+
+mod quota;
+
+pub use quota::{CpuQuota, Throttling};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,19 +67,25 @@ fn tightest(
     max: &str,
     used: &str,
 ) -> Option<Allowance> {
+    let allowance = |dir: PathBuf| {
+        let max = number(dir.join(max)).filter(|&max| max < UNLIMITED_MIN)?;
+        Some(Allowance { max, used: number(dir.join(used))? })
+    };
+    groups_above(mount, groups, controller).into_iter().filter_map(allowance).min_by_key(Allowance::left)
+}
+
+/// The group of a process, by the text of its `cgroup`, and all above it.
+fn groups_above(mount: &Path, groups: &str, controller: Option<&str>) -> Vec<PathBuf> {
     let root = match controller {
         Some(name) => mount.join(name),
         None if mount.join("unified").is_dir() => mount.join("unified"),
         None => mount.to_owned(),
     };
-    let path = groups.lines().find_map(|line| path_of(line, controller))?;
-    let own = root.join(path.trim_start_matches('/'));
-    let allowance = |dir: &Path| {
-        let max = number(dir.join(max)).filter(|&max| max < UNLIMITED_MIN)?;
-        Some(Allowance { max, used: number(dir.join(used))? })
-    };
-    let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
-    above.filter_map(allowance).min_by_key(Allowance::left)
+    let path = groups.lines().find_map(|line| path_of(line, controller));
+    let own = path.map(|path| root.join(path.trim_start_matches('/')));
+    let above =
+        |own: PathBuf| own.ancestors().take_while(|dir| dir.starts_with(&root)).map(Path::to_owned).collect();
+    own.map_or_else(Vec::new, above)
 }
 
 /// The path in `4:memory:/a/b`, or in version 2's `0::/a/b`.
@@ -98,7 +108,7 @@ fn number(file: PathBuf) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn write(dir: &Path, files: &[(&str, &str)]) {
+    pub(super) fn write(dir: &Path, files: &[(&str, &str)]) {
         fs::create_dir_all(dir).unwrap();
         for (name, text) in files {
             fs::write(dir.join(name), format!("{text}\n")).unwrap();

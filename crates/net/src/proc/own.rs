@@ -55,6 +55,8 @@ pub fn self_rss_bytes() -> io::Result<u64> {
 pub struct MachineCpu {
     /// Time with nothing to do, waiting for a disk included.
     pub idle_ns: u64,
+    /// Time that the hypervisor gave to others, while something here was ready to run.
+    pub steal_ns: u64,
     /// All time: busy, idle, and stolen by the hypervisor.
     pub total_ns: u64,
 }
@@ -71,7 +73,9 @@ fn parse_machine_cpu(text: &str) -> Option<MachineCpu> {
     let ticks: Vec<u64> =
         line.split_ascii_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
     let idle = ticks.get(3)? + ticks.get(4).unwrap_or(&0);
-    Some(MachineCpu { idle_ns: idle * TICK_NS, total_ns: ticks.iter().sum::<u64>() * TICK_NS })
+    let steal = *ticks.get(7).unwrap_or(&0);
+    let total = ticks.iter().sum::<u64>();
+    Some(MachineCpu { idle_ns: idle * TICK_NS, steal_ns: steal * TICK_NS, total_ns: total * TICK_NS })
 }
 
 #[cfg(test)]
@@ -118,7 +122,10 @@ mod tests {
     #[test]
     fn guest_time_is_not_counted_twice() {
         let cpu = parse_machine_cpu("cpu  10 1 2 100 5 0 1 3 7 7\ncpu0 1\n").unwrap();
-        assert_eq!(cpu, MachineCpu { idle_ns: 105 * TICK_NS, total_ns: 122 * TICK_NS });
+        assert_eq!(
+            cpu,
+            MachineCpu { idle_ns: 105 * TICK_NS, steal_ns: 3 * TICK_NS, total_ns: 122 * TICK_NS }
+        );
         assert_eq!(parse_machine_cpu("garbage"), None);
     }
 }

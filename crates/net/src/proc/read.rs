@@ -32,6 +32,12 @@ impl Reader {
         parse_stat(self.text(&format!("/proc/{pid}/stat"))?)
     }
 
+    /// A process, its name as the kernel has it (15 bytes at most), and whether it is the kernel's own.
+    pub(super) fn program(&mut self, pid: u32) -> Option<(String, bool, Stat)> {
+        let text = self.text(&format!("/proc/{pid}/stat"))?;
+        Some((parse_name(text)?.to_owned(), is_kernel(text)?, parse_stat(text)?))
+    }
+
     pub(super) fn thread_stat(&mut self, pid: u32, tid: u32) -> Option<Stat> {
         parse_stat(self.text(&format!("/proc/{pid}/task/{tid}/stat"))?)
     }
@@ -83,6 +89,16 @@ fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
+fn parse_name(text: &str) -> Option<&str> {
+    text.get(text.find('(')? + 1..text.rfind(')')?)
+}
+
+/// `PF_KTHREAD` among the ninth field's flags (include/linux/sched.h).
+fn is_kernel(text: &str) -> Option<bool> {
+    let flags: u64 = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(6)?.parse().ok()?;
+    Some(flags & 0x0020_0000 != 0)
+}
+
 fn parse_switches(status: &str) -> Option<(u64, u64)> {
     let field = |key| status.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok();
     Some((field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?))
@@ -102,6 +118,8 @@ mod tests {
             (stat.user_ticks, stat.system_ticks, stat.children_user_ticks, stat.children_system_ticks);
         assert_eq!((stat.parent, times), (12, (101, 102, 103, 104)));
         assert_eq!((stat.start_ticks, stat.rss_pages), (555, 42));
+        assert_eq!((parse_name(LINE), is_kernel(LINE)), (Some("a) (b c"), Some(false)));
+        assert_eq!(is_kernel("2 (kthreadd) S 0 0 0 0 -1 2129984 0"), Some(true));
     }
 
     #[test]

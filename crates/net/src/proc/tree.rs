@@ -265,6 +265,11 @@ impl ProcessTree {
         self.processes.keys().map(|pid| pss_bytes(*pid)).sum()
     }
 
+    /// The processes of the tree as of the last sample.
+    pub fn pids(&self) -> Vec<u32> {
+        self.processes.keys().copied().collect()
+    }
+
     /// Every live thread of the tree as of the last sample, the one with most CPU first.
     pub fn threads(&mut self) -> Vec<ThreadTotals> {
         let mut threads = Vec::new();

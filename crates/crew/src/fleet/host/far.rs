@@ -53,7 +53,7 @@ impl FarEyes {
             let until = Instant::now() + 2 * ANSWER_TIME;
             self.latest = None;
             // Answers to earlier questions come first.
-            while self.latest.as_ref().is_none_or(|look| look.whole.is_none()) {
+            while self.latest.as_ref().is_none_or(|look| look.whole.is_none() && !look.has_ended) {
                 let left = until.saturating_duration_since(Instant::now());
                 self.latest = self.answers.recv_timeout(left).ok()?;
             }
@@ -86,7 +86,7 @@ async fn ask(
 /// Whether a look can be true: it came over a network. Names of threads stand in tables.
 fn is_sound(look: &Look) -> bool {
     let is_plain = |name: &str| name.len() <= 64 && !name.chars().any(char::is_control);
-    look.cores > 0
+    look.cores > 0.0
         && look.whole.as_ref().is_none_or(|whole| {
             whole.threads.len() <= THREADS_MAX && whole.threads.iter().all(|thread| is_plain(&thread.name))
         })
@@ -108,7 +108,7 @@ mod tests {
             run_queue_wait_ns: 0,
         };
         let look = |name: &str| Look {
-            cores: 1,
+            cores: 1.0,
             whole: Some(Whole { pss_bytes: None, threads: vec![thread(name)] }),
             ..Look::default()
         };

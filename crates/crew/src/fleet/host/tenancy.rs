@@ -94,7 +94,8 @@ impl Work for Tenancy {
     fn handle_news(&mut self, answer: Up) {
         match &answer {
             Up::Started(Ok(running)) => self.eyes = Some(Eyes::on(running.pid)),
-            Up::Stopped | Up::Died(_) => self.eyes = None,
+            // One that died is looked at on: that it has ended is news.
+            Up::Stopped => self.eyes = None,
             _ => {}
         }
         self.link.send(&answer);
@@ -105,7 +106,7 @@ impl Work for Tenancy {
     }
 
     fn look(&mut self, is_whole: bool) -> Option<Look> {
-        self.eyes.as_mut()?.look(is_whole)
+        Some(self.eyes.as_mut()?.look(is_whole))
     }
 }
 

@@ -1,0 +1,63 @@
+//! What the machine that runs the coordinator had left in a window, and who else had it.
+
+use net::affinity;
+use net::cgroup::{CpuQuota, Throttling};
+use net::clock;
+use net::proc::{MachineCpu, Programs, machine_cpu};
+use results::{MachineUse, ProgramUse};
+
+use super::Seen;
+
+/// Other programs that a result names: the busiest, if they used as much as this of a core.
+const OTHERS_MAX: usize = 3;
+const OTHERS_CPU_PERCENT_MIN: f64 = 5.0;
+
+/// The machine when the window opened.
+pub(super) struct MachineWatch {
+    at_ns: u64,
+    cpu: Option<MachineCpu>,
+    programs: Programs,
+    quota: Option<CpuQuota>,
+    throttling: Option<Throttling>,
+}
+
+impl MachineWatch {
+    /// The window opens.
+    pub(super) fn start() -> Self {
+        let quota = CpuQuota::of(std::process::id());
+        let throttling = quota.as_ref().and_then(CpuQuota::throttling);
+        let programs = Programs::read();
+        Self { at_ns: clock::monotonic_ns(), cpu: machine_cpu().ok(), programs, quota, throttling }
+    }
+
+    /// What was used since. `server`: the processes of a server of this machine.
+    pub(super) fn until_now(&self, server: &[u32], is_here: bool) -> Seen {
+        let now = self.quota.as_ref().and_then(CpuQuota::throttling);
+        let cpu = self.cpu.zip(machine_cpu().ok());
+        let share = |of: fn(&MachineCpu) -> u64| {
+            let (was, is) = cpu?;
+            let total_ns = is.total_ns.saturating_sub(was.total_ns);
+            (total_ns > 0).then(|| 100.0 * of(&is).saturating_sub(of(&was)) as f64 / total_ns as f64)
+        };
+        let machine = MachineUse {
+            cores: affinity::available_cpus().ok().map(|cpus| cpus.len() as u32),
+            idle_percent_mean: share(|cpu| cpu.idle_ns),
+            steal_percent: share(|cpu| cpu.steal_ns),
+            others: self.others(server),
+            same_host: Some(is_here),
+            ..MachineUse::default()
+        };
+        let throttled_percent = self.throttling.zip(now).and_then(|(was, is)| is.percent_since(was));
+        Seen { server: None, machine, throttled_percent }
+    }
+
+    fn others(&self, server: &[u32]) -> Vec<ProgramUse> {
+        let not: Vec<u32> = server.iter().copied().chain([std::process::id()]).collect();
+        let used = Programs::read().since(&self.programs, &not);
+        let wall_ns = clock::monotonic_ns().saturating_sub(self.at_ns).max(1);
+        let percent = |cpu_ns: u64| 100.0 * cpu_ns as f64 / wall_ns as f64;
+        let uses =
+            used.into_iter().map(|used| ProgramUse { cpu_percent: percent(used.cpu_ns), name: used.name });
+        uses.take(OTHERS_MAX).filter(|used| used.cpu_percent >= OTHERS_CPU_PERCENT_MIN).collect()
+    }
+}

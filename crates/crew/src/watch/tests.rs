@@ -1,0 +1,140 @@
+//! What is seen of servers that work, end, and hand over.
+
+use super::*;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// More than one interval between two samples.
+const AWHILE: Duration = Duration::from_nanos(SAMPLE_INTERVAL_NS + 1_000_000);
+
+/// A shell with a job that uses CPU; it says a line when it is there.
+fn shell(script: &str) -> Child {
+    Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn read_line(child: &mut Child) -> String {
+    let mut line = String::new();
+    let stdout = child.stdout.as_mut().expect("piped");
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    line
+}
+
+/// Looks until the server used some CPU.
+fn watch_until_busy(watch: &mut ServerWatch) {
+    let is_busy = (0..100).any(|_| {
+        thread::sleep(AWHILE);
+        watch.poll(None);
+        watch.now().0.is_some_and(|cpu| cpu > 0.0)
+    });
+    assert!(is_busy);
+}
+
+#[test]
+fn what_comes_after_the_window_is_not_in_it() {
+    let mut watch = ServerWatch::new(Some(std::process::id()));
+    watch.start();
+    thread::sleep(Duration::from_millis(20));
+    watch.close();
+    let closed = watch.closed.clone().expect("closed");
+    thread::sleep(AWHILE);
+    watch.poll(None);
+    assert!(watch.now().1.is_some(), "it is still looked at");
+    let seen = watch.finish(0);
+    let cpu = |server: Option<ServerUse>| server.and_then(|server| server.cpu_percent_mean);
+    assert_eq!((cpu(seen.server.clone()), seen.machine), (cpu(closed.server), closed.machine));
+    assert_eq!(seen.server.expect("seen").ended_ns, None);
+}
+
+#[test]
+fn what_was_seen_of_a_server_that_ends_stays() {
+    let mut server = shell("while :; do :; done");
+    let mut watch = ServerWatch::new(Some(server.id()));
+    watch.start();
+    let epoch_ns = clock::monotonic_ns();
+    watch_until_busy(&mut watch);
+    let before_ns = clock::monotonic_ns() - epoch_ns;
+    server.kill().unwrap();
+    server.wait().unwrap();
+    for _ in 0..2 {
+        thread::sleep(AWHILE);
+        watch.poll(None);
+        assert_eq!(watch.now(), (None, None), "there is nothing to see now");
+    }
+    let after_ns = clock::monotonic_ns() - epoch_ns;
+    let used = watch.finish(epoch_ns).server.expect("it was seen");
+    assert!(used.ended_ns.is_some_and(|at_ns| (before_ns..after_ns).contains(&at_ns)), "{used:?}");
+    assert!(used.cpu_percent_mean.is_some_and(|cpu| cpu > 0.0), "{used:?}");
+    assert!(used.rss_bytes_mean.is_some_and(|bytes| bytes > 0), "{used:?}");
+    assert!(used.rss_bytes_peak >= used.rss_bytes_mean && used.processes == Some(1), "{used:?}");
+
+    watch.start();
+    let then = watch.finish(epoch_ns).server.expect("a step later");
+    assert_eq!(then, ServerUse { ended_ns: used.ended_ns, ..ServerUse::default() }, "nothing was used in it");
+}
+
+#[test]
+fn an_end_in_the_drain_is_seen() {
+    let mut server = shell("exec sleep 60");
+    let mut watch = ServerWatch::new(Some(server.id()));
+    watch.start();
+    watch.close();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(watch.finish(0).server.expect("it was seen").ended_ns.is_some());
+}
+
+#[test]
+fn a_server_whose_first_process_ends_goes_on_in_the_others() {
+    let mut server = shell("timeout 60 sh -c 'while :; do :; done' & echo; read line; exit");
+    assert_eq!(read_line(&mut server), "\n");
+    let mut watch = ServerWatch::new(Some(server.id()));
+    watch.start();
+    watch_until_busy(&mut watch);
+    server.stdin.as_mut().expect("piped").write_all(b"go\n").unwrap();
+    assert!(server.wait().unwrap().success());
+    watch_until_busy(&mut watch);
+    let Some(Sight::Here(eyes)) = &watch.server else { panic!("it is here") };
+    let left = eyes.pids();
+    let used = watch.finish(0).server.expect("it was seen");
+    for pid in left {
+        Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    }
+    assert_eq!(used.ended_ns, None, "{used:?}");
+}
+
+#[test]
+fn others_on_the_machine_have_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = format!("others-{}", std::process::id());
+    std::os::unix::fs::symlink("/bin/sh", dir.path().join(&name)).unwrap();
+    // Not a child of this process: those are the generator's.
+    let program = dir.path().join(&name);
+    let script = format!("timeout 60 {} -c 'while :; do :; done' >/dev/null & echo $!", program.display());
+    let mut parent = shell(&script);
+    let pid = read_line(&mut parent);
+    parent.wait().unwrap();
+    let is_named = (0..20).any(|_| {
+        let mut watch = ServerWatch::new(None);
+        watch.start();
+        thread::sleep(Duration::from_secs(1));
+        let machine = watch.finish(0).machine;
+        let others = &machine.others;
+        assert!(others.len() <= 3 && others.iter().all(|other| other.cpu_percent >= 5.0), "{others:?}");
+        assert!(others.is_sorted_by(|a, b| a.cpu_percent >= b.cpu_percent), "{others:?}");
+        assert!(machine.steal_percent.is_some_and(|share| (0.0..=100.0).contains(&share)));
+        others.iter().any(|other| other.name == name)
+    });
+    Command::new("kill").arg(pid.trim()).status().unwrap();
+    assert!(is_named);
+}
+
+#[test]
+fn a_window_may_close_once_more() {
+    let mut watch = ServerWatch::new(None);
+    watch.start();
+    watch.close();
+    watch.close();
+    assert!(watch.finish(0).machine.cores.is_some());
+}

@@ -1,0 +1,91 @@
+//! What a result says of the server, the generator and their machine, against servers that end, quotas that bind, and
+//! programs that have nothing to do with the run.
+
+mod support;
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use support::process::Process;
+use support::quota::Quota;
+use support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng};
+
+/// A run of a few seconds, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(40);
+/// What a quota allows of one core, in percent.
+const QUOTA: u32 = 10;
+
+fn step(outcome: &Outcome) -> Value {
+    outcome.json()["steps"][0].clone()
+}
+
+/// A closed loop that leaves no CPU idle.
+fn saturate(url: &str) -> Command {
+    let flags = ["--clients", "50", "--duration", "2s", "--threads", "1", "--connect-timeout", "30s"];
+    let mut command = throng(["echo", url, "-c", "50", "--format", "json", "--no-store"]);
+    command.args(flags);
+    command
+}
+
+#[test]
+fn what_was_seen_of_a_server_that_dies_stays() {
+    let server = Server::start(&[]);
+    let process = start_measuring(&mut echo(&server.url(), 10, "4s"));
+    assert!(server.process.signal(Signal::KILL));
+    let outcome = finish(process, RUN_MAX);
+    let step = step(&outcome);
+    let number = |of: &str, name: &str| step[of][name].as_f64();
+    let start_s = step["start_s"].as_f64().unwrap();
+    assert!(number("server", "ended_s").is_some_and(|ended_s| ended_s > start_s + 0.5), "{outcome}");
+    for name in ["cpu_percent_mean", "rss_bytes_mean", "rss_bytes_peak", "threads", "processes", "cores"] {
+        assert!(number("server", name).is_some_and(|value| value > 0.0), "{name}\n{outcome}");
+    }
+    assert!(number("machine", "steal_percent").is_some(), "{outcome}");
+    assert!(number("generator", "worker_waiting_percent_max") >= number("generator", "waiting_percent"));
+}
+
+#[test]
+fn a_server_that_lives_has_not_ended() {
+    let server = Server::start(&[]);
+    let outcome = run(&mut echo(&server.url(), 2, "1s"), RUN_MAX);
+    assert_eq!(step(&outcome)["server"]["ended_s"], Value::Null, "{outcome}");
+}
+
+#[test]
+fn a_servers_quota_is_its_size_and_shows_when_it_binds() {
+    let Some(quota) = Quota::new(QUOTA) else { return };
+    let server = Server::start_as(&["--threads", "1"], |serve| quota.over(&serve));
+    let outcome = run(&mut saturate(&server.url()), RUN_MAX);
+    let server = &step(&outcome)["server"];
+    assert_eq!(server["cores"], f64::from(QUOTA) / 100.0, "{outcome}");
+    assert!(server["throttled_percent"].as_f64().is_some_and(|share| share > 50.0), "{outcome}");
+    assert_eq!(step(&outcome)["generator"]["throttled_percent"], Value::Null, "it has no quota\n{outcome}");
+}
+
+#[test]
+fn the_generators_own_quota_shows_too() {
+    let (Some(quota), server) = (Quota::new(QUOTA), Server::start(&[])) else { return };
+    let outcome = run(&mut quota.over(&saturate(&server.url())), RUN_MAX);
+    let step = step(&outcome);
+    assert!(step["generator"]["throttled_percent"].as_f64().is_some_and(|share| share > 50.0), "{outcome}");
+    assert_eq!(step["server"]["throttled_percent"], Value::Null, "it has no quota\n{outcome}");
+}
+
+#[test]
+fn programs_that_have_the_cpu_are_named() {
+    let server = Server::start(&["--threads", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let spinner = folder.path().join("spinner");
+    symlink("/bin/sh", &spinner).unwrap();
+    let _spinner = Process::start(Command::new(spinner).args(["-c", "while :; do :; done"]));
+    let outcome = run(&mut saturate(&server.url()), RUN_MAX);
+    let step = step(&outcome);
+    let others = step["machine"]["others"].as_array().unwrap_or_else(|| panic!("nobody\n{outcome}"));
+    let named: Vec<&str> = others.iter().filter_map(|other| other["name"].as_str()).collect();
+    assert!(named.contains(&"spinner"), "{outcome}");
+    assert!(others.iter().all(|other| other["cpu_percent"].as_f64() >= Some(5.0)), "{outcome}");
+}
