@@ -128,10 +128,15 @@ fn lost(run: &Run) -> Option<Claim> {
     Some(claim.joined_by(": "))
 }
 
-/// At the lightest load that was not held.
+/// At the lightest load that was not held. Where nothing was, what became of it has been said.
 fn broke(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict.levels)?;
-    let why = step.bottleneck.as_ref().map(|finding| format!("; {}", because(finding))).unwrap_or_default();
+    let why = step.bottleneck.as_ref().map(because);
+    if heaviest_kept(run).is_none() {
+        let least = format!("below {}, the least that was tried", asked(run, step));
+        return Some(Claim::new(Tone::Bad, least, why.unwrap_or_default()).joined_by("; "));
+    }
+    let why = why.map(|why| format!("; {why}")).unwrap_or_default();
     let claim =
         Claim::new(Tone::Bad, format!("at {}", asked(run, step)), failings(&run.scenario, step) + &why);
     Some(claim.joined_by(": "))

@@ -47,14 +47,14 @@ impl Lag {
         self.share() > SHARE_DECIDES
     }
 
+    /// `the rtt p99 of 8.80ms`.
+    fn whole(&self) -> String {
+        format!("the {} p99 of {}", self.figure, duration(self.latency_ns))
+    }
+
     /// `up to 1.20ms of the rtt p99 of 8.80ms`.
     fn text(&self) -> String {
-        format!(
-            "up to {} of the {} p99 of {}",
-            duration(self.lag_ns.min(self.latency_ns)),
-            self.figure,
-            duration(self.latency_ns)
-        )
+        format!("up to {} of {}", duration(self.lag_ns.min(self.latency_ns)), self.whole())
     }
 }
 
@@ -80,7 +80,13 @@ pub(super) fn mark(step: &Step) -> Option<String> {
         Some(who) => format!("waiting for a CPU ({who})"),
         None => "the generator's own".into(),
     };
-    Some(format!("latencies are upper bounds: {} may be {whose}", lag.text()))
+    let (of, ns) = (lag.whole(), lag.lag_ns.min(lag.latency_ns));
+    Some(format!("latencies are upper bounds: of {of}, {} may be {whose}", duration(ns)))
+}
+
+/// Whether [`mark`] names others.
+pub(super) fn names_others(step: &Step) -> bool {
+    Lag::of(step).is_some() && others(step).is_some()
 }
 
 /// Who had the CPU that the generator waited for; `None`: it was its own work, or nobody is to be seen.

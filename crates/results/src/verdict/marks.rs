@@ -50,8 +50,9 @@ fn limited(step: &Step) -> Option<String> {
     })
 }
 
+/// Where they are what the latency waited for, that has been said.
 fn others(step: &Step) -> Option<String> {
-    let others = machine::others_percent(step)?;
+    let others = machine::others_percent(step).filter(|_| !lag::names_others(step))?;
     let names = step.machine.as_ref().and_then(machine::programs).map(|names| format!(" ({names})"));
     Some(format!("other programs used {others:.0}% of the generator's machine{}", names.unwrap_or_default()))
 }

@@ -222,7 +222,7 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
 fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(judge(&step, None).bottleneck, Bottleneck::None);
-    let said = "latencies are upper bounds: up to 5.00ms of the rtt p99 of 20.0ms may be the generator's own";
+    let said = "latencies are upper bounds: of the rtt p99 of 20.0ms, 5.00ms may be the generator's own";
     assert_eq!(marks(&step, 0.95, false), [said]);
     // 1.5 ms is not a tenth of 20 ms; 0.9 ms of 1.2 ms is below what matters.
     assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95, false), Vec::<String>::new());
