@@ -33,6 +33,17 @@ pub enum Outcome {
     Nothing,
 }
 
+impl Outcome {
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Held => "held",
+            Outcome::Broken => "broken",
+            Outcome::Nothing => "nothing",
+        }
+    }
+}
+
 /// How a sentence is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {

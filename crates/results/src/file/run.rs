@@ -10,6 +10,7 @@ use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, rounded};
 use super::step::FileStep;
 use super::{SCHEMA, timestamp};
+use crate::conclusion::{self, Conclusion};
 use crate::levels::Level;
 use crate::run::{Environment, Run, Target, TrustNote, Verdict};
 
@@ -75,8 +76,19 @@ struct FileLevel {
     knee: Option<FileKnee>,
 }
 
+/// What the run says, for readers of the file; whoever reads it back draws the sentences anew.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct FileSentences {
+    outcome: String,
+    how_much: String,
+    breaks: String,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct FileVerdict {
+    #[serde(flatten)]
+    sentences: FileSentences,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capacity: Option<FileCapacity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +138,7 @@ impl From<&Run> for FileRun {
             environment: FileEnvironment::from(&run.environment),
             steps: run.steps.iter().map(FileStep::from).collect(),
             resume_after: run.resume_after,
-            verdict: FileVerdict::from(&run.verdict),
+            verdict: FileVerdict { sentences: FileSentences::of(run), ..FileVerdict::from(&run.verdict) },
         }
     }
 }
@@ -151,10 +163,18 @@ impl From<FileRun> for Run {
     }
 }
 
+impl FileSentences {
+    fn of(run: &Run) -> Self {
+        let Conclusion { outcome, how_much, breaks } = conclusion::conclude(run);
+        Self { outcome: outcome.name().into(), how_much: how_much.to_string(), breaks: breaks.to_string() }
+    }
+}
+
 impl From<&Verdict> for FileVerdict {
     fn from(verdict: &Verdict) -> Self {
         let Verdict { capacity, knee, levels, memory_per_client, limits, bottleneck, trust } = verdict;
         FileVerdict {
+            sentences: FileSentences::default(),
             capacity: capacity.map(|Capacity { clients, low, high, confidence, at_least }| FileCapacity {
                 clients,
                 low,
