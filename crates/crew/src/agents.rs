@@ -9,8 +9,10 @@ use results::{FleetAgent, MachineUse, Step};
 use crate::fleet::Fleet;
 use crate::local::Local;
 
-/// How long a command may take to reach every worker before the common start: here, and over a network.
+/// How long a command may take to reach every worker before the common start: here, for each process, and at the most;
+/// and over a network.
 const START_AHEAD_NS: u64 = 20_000_000;
+const START_AHEAD_NS_MAX: u64 = 500_000_000;
 const START_AHEAD_OF_FLEET_NS: u64 = 500_000_000;
 /// With fewer clients, the kernel's memory tells more about everything else on the machine.
 const CLIENTS_WEIGHED_MIN: u64 = 10_000;
@@ -48,7 +50,7 @@ impl Agents {
     /// How far ahead a common start has to be.
     pub(crate) fn start_ahead_ns(&self) -> u64 {
         match self {
-            Self::Local(_) => START_AHEAD_NS,
+            Self::Local(local) => (START_AHEAD_NS * u64::from(local.processes())).min(START_AHEAD_NS_MAX),
             Self::Fleet { .. } => START_AHEAD_OF_FLEET_NS,
         }
     }

@@ -2,10 +2,13 @@
 //!
 //! The child is this same program, started with a hidden verb. Its standard input carries the [`Brief`] and then
 //! commands, its standard output reports, both framed; its standard error is ours, so that it can complain.
+//!
+//! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its workers'
+//! tickets come home when a report is written, so that a child whose pipe is full puts by what it measures.
 
 use std::io::{self, BufReader, BufWriter};
 use std::process::{self, ChildStdin, Stdio};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use engine::{Command, Report};
@@ -33,7 +36,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan.
+    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan. To be called from a thread that
+    /// lives as long as the child should.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -42,7 +46,7 @@ impl Child {
         plan: &Plan,
         segments: &[Segment],
         cpus: &[usize],
-        reports: &Sender<Report>,
+        reports: &SyncSender<Report>,
     ) -> io::Result<Self> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut stdin = BufWriter::new(process.stdin.take().expect("piped"));
@@ -59,9 +63,8 @@ impl Child {
             let mut finished = false;
             while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
                 finished |= matches!(report, Report::Finished { .. } | Report::Failed { .. });
-                if reports.send(report).is_err() {
-                    return;
-                }
+                // Where nobody listens any more, the child still has to get rid of what it says, to come to its end.
+                let _ = reports.send(report);
             }
             if !finished {
                 let message = "its process ended before its time".to_owned();

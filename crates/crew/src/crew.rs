@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command as Process;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::time::Duration;
 
 use engine::events::Batch;
@@ -18,8 +18,10 @@ use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
 use crate::merge::Merge;
 use crate::observer::{Observer, Progress};
+use crate::patience::{Patience, SILENCE_NS_MAX};
+use crate::rows::Seen;
 use crate::scrape::Scrape;
-use crate::watch::{Seen, ServerWatch};
+use crate::watch::{self, ServerWatch};
 
 /// How often the coordinator looks around when nobody reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -27,10 +29,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const WATCH_AHEAD_NS: u64 = 100_000_000;
 /// The phase in which clients connect.
 const GROWING: &str = "connecting";
-/// Workers answer `Settle` at once; one that does not is stuck.
-const SETTLE_TIMEOUT_NS: u64 = 10_000_000_000;
-/// The same when a worker is known to be gone: others may have gone with it.
-const SALVAGE_TIMEOUT_NS: u64 = 2_000_000_000;
+/// How often whoever looks on is told how far a second has come.
+const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
+/// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
+const SALVAGE_SILENCE_NS: u64 = 2_000_000_000;
 
 /// How many processes and threads carry the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +49,11 @@ pub struct Shape {
 
 /// All workers of a run.
 pub struct Crew {
+    /// Dropped before the agents, which have more to say.
+    reports: Receiver<Report>,
     agents: Agents,
     /// The workers that take part: all but those of lost agents.
     workers: BTreeSet<u16>,
-    reports: Receiver<Report>,
     workload: Workload,
     draining: Draining,
     epoch_ns: u64,
@@ -64,6 +67,8 @@ pub struct Crew {
     watch: ServerWatch,
     scrape: Option<Scrape>,
     log: Option<Log>,
+    /// When whoever looks on was told last.
+    shown_ns: u64,
 }
 
 /// Where events go that workers were to note.
@@ -85,11 +90,11 @@ impl Crew {
         watch: ServerWatch,
         child: impl Fn() -> Process,
     ) -> Result<Self, Error> {
-        let (sender, reports) = mpsc::channel();
         let workers = shape.processes * shape.threads;
         let segments: Vec<Segment> = (0..workers).map(|worker| Segment { worker, workers }).collect();
-        let local = Local::start(plan, &segments, shape.processes.into(), &shape.cpus, &sender, &child);
-        let agents = Agents::Local(local.map_err(Error::Start)?);
+        let local = Local::start(plan, &segments, shape.processes.into(), &shape.cpus, &child);
+        let (local, reports) = local.map_err(Error::Start)?;
+        let agents = Agents::Local(local);
         Ok(Self::new(plan, agents, (0..workers).collect(), reports, watch))
     }
 
@@ -103,8 +108,7 @@ impl Crew {
         on_loss: OnLoss,
         watch: ServerWatch,
     ) -> Result<Self, Error> {
-        let (sender, reports) = mpsc::channel();
-        let fleet = Fleet::start(wanted, plan, &sender).map_err(Error::Fleet)?;
+        let (fleet, reports) = Fleet::start(wanted, plan).map_err(Error::Fleet)?;
         let workers = fleet.states().iter().flat_map(|agent| agent.workers.clone()).collect();
         let agents = Agents::Fleet { fleet, lost: BTreeMap::new(), on_loss };
         Ok(Self::new(plan, agents, workers, reports, watch))
@@ -119,9 +123,10 @@ impl Crew {
     ) -> Self {
         Self {
             rss_before: agents.rss_bytes(),
+            reports,
             agents,
             workers,
-            reports,
+            shown_ns: 0,
             workload: plan.workload,
             draining: plan.draining,
             epoch_ns: plan.epoch_ns,
@@ -151,12 +156,13 @@ impl Crew {
     /// When a worker gives up; what went wrong with single clients is in the step.
     pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Broken> {
         let mut merge = Merge::new(self.workload, order, self.epoch_ns, clock::monotonic_ns());
+        merge.expect(&self.workers);
         let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
-        let Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
-        let timeout_ns = if loaded.is_ok() { SETTLE_TIMEOUT_NS } else { SALVAGE_TIMEOUT_NS };
+        let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
+        let silence_ns_max = if loaded.is_ok() { SILENCE_NS_MAX } else { SALVAGE_SILENCE_NS };
         self.agents.send(&Command::Settle);
-        let settled = self.settle(&mut merge, timeout_ns);
+        let settled = self.settle(&mut merge, silence_ns_max);
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         step.usable = Some(self.usable);
@@ -213,8 +219,10 @@ impl Crew {
         let now_ns = clock::monotonic_ns();
         merge.end_load(now_ns);
         let mut drain = Drain::new(self.workload, self.draining, sent, self.usable - slow, now_ns);
+        let mut patience = Patience::new(now_ns);
         while !observer.is_interrupted() {
-            match drain.poll(merge, clock::monotonic_ns()) {
+            let time_ns = patience.time_ns(merge.heard_ns(), clock::monotonic_ns());
+            match drain.poll(merge, time_ns) {
                 Next::Wait => _ = self.next_report(merge, observer, "draining")?,
                 Next::CloseWindow => self.watch.close(),
                 Next::Over => break,
@@ -295,25 +303,31 @@ impl Crew {
         Ok(picked)
     }
 
-    fn settle(&mut self, merge: &mut Merge, timeout_ns: u64) -> Result<(), Error> {
-        let mut deadline_ns = clock::monotonic_ns() + timeout_ns;
+    /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events before them:
+    /// only when nothing has come for so long is a worker stuck.
+    fn settle(&mut self, merge: &mut Merge, silence_ns_max: u64) -> Result<(), Error> {
         let mut settled_workers = BTreeSet::new();
+        let mut silent = Duration::ZERO;
         while !self.workers.is_subset(&settled_workers) {
-            let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
-            match self.reports.recv_timeout(Duration::from_nanos(left_ns)) {
-                Ok(Report::Settled(settled)) => {
+            let report = match self.reports.recv_timeout(LOOK_INTERVAL) {
+                Ok(report) => report,
+                // Counted by looks: a coordinator that was stopped has not listened.
+                Err(RecvTimeoutError::Timeout) if silent.as_nanos() < silence_ns_max.into() => {
+                    silent += LOOK_INTERVAL;
+                    continue;
+                }
+                Err(_) => return Err(Error::Stuck),
+            };
+            silent = Duration::ZERO;
+            match report {
+                Report::Settled(settled) => {
                     settled_workers.insert(settled.worker);
                     merge.settle(*settled);
                 }
-                Ok(Report::Delta(delta)) => _ = merge.add(&delta),
-                Ok(Report::Events(batch)) => {
-                    // Books come behind the events before them, which may have to cross a network.
-                    deadline_ns = clock::monotonic_ns() + timeout_ns;
-                    self.log(batch);
-                }
-                Ok(Report::Failed { worker, message }) => self.handle_failed(merge, worker, message)?,
-                Ok(_) => {}
-                Err(_) => return Err(Error::Stuck),
+                Report::Delta(delta) => _ = merge.add(&delta),
+                Report::Events(batch) => self.log(batch),
+                Report::Failed { worker, message } => self.handle_failed(merge, worker, message)?,
+                _ => {}
             }
         }
         if let Some(log) = self.log.as_mut().filter(|log| log.lost > 0) {
@@ -337,9 +351,9 @@ impl Crew {
         match self.reports.recv_timeout(LOOK_INTERVAL) {
             Ok(Report::Delta(delta)) => {
                 if merge.add(&delta) {
-                    self.complete_second(merge);
+                    merge.handle_seen(self.seen());
                 }
-                observer.handle_progress(&Progress::of(merge, phase));
+                self.show(merge, observer, phase);
                 Ok(None)
             }
             Ok(Report::Events(batch)) => {
@@ -365,13 +379,26 @@ impl Crew {
         }
     }
 
-    fn complete_second(&self, merge: &mut Merge) {
-        let (cpu, rss) = self.watch.now();
-        if let Some(second) = merge.last_second() {
-            second.server_cpu_percent = cpu;
-            second.server_rss_bytes = rss;
-            second.metrics = self.scrape.as_ref().map(Scrape::latest).unwrap_or_default();
+    /// Tells of every second, and in between how far it has come.
+    fn show(&mut self, merge: &mut Merge, observer: &mut dyn Observer, phase: &'static str) {
+        let now_ns = clock::monotonic_ns();
+        let mut is_due = now_ns.saturating_sub(self.shown_ns) >= PROGRESS_INTERVAL_NS;
+        while let Some(second) = merge.poll_second() {
+            observer.handle_progress(&Progress::of(merge, phase, Some(second)));
+            (self.shown_ns, is_due) = (now_ns, false);
         }
+        if is_due {
+            let second = merge.last_second().cloned();
+            observer.handle_progress(&Progress::of(merge, phase, second));
+            self.shown_ns = now_ns;
+        }
+    }
+
+    /// What is seen of the server now.
+    fn seen(&self) -> Seen {
+        let (cpu_percent, rss_bytes) = self.watch.now();
+        let metrics = self.scrape.as_ref().map(Scrape::latest).unwrap_or_default();
+        Seen { cpu_percent, rss_bytes, metrics }
     }
 
     /// A worker gave up. Of a fleet, its agent is lost; elsewhere there is nothing to go on with.

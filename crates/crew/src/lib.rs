@@ -25,6 +25,8 @@ mod local;
 mod look;
 mod merge;
 mod observer;
+mod patience;
+mod rows;
 mod scrape;
 mod sweep;
 mod threads;

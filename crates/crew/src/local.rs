@@ -2,7 +2,7 @@
 
 use std::io;
 use std::process::Command as Process;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Receiver};
 
 use engine::{Command, Report};
 use load::{Plan, Segment};
@@ -10,6 +10,10 @@ use net::proc::ProcessTree;
 
 use crate::child::Child;
 use crate::threads::Threads;
+
+/// Reports of child processes that wait for whoever adds them up. When so many do, the children's pipes fill, and the
+/// children put by what they have (`engine`'s `outgoing`).
+const REPORTS_WAITING_MAX: usize = 64;
 
 /// Workers on this machine.
 pub(crate) enum Local {
@@ -20,26 +24,31 @@ pub(crate) enum Local {
 }
 
 impl Local {
-    /// Starts a worker for each segment, spread over so many `processes`; with `cpus`, pinned to these in turn.
+    /// Starts a worker for each segment, spread over so many `processes`; with `cpus`, pinned to these in turn. Gives also
+    /// what they report: to be dropped first, for who reports to nobody does not wait.
     pub(crate) fn start(
         plan: &Plan,
         segments: &[Segment],
         processes: usize,
         cpus: &[usize],
-        reports: &Sender<Report>,
         child: &dyn Fn() -> Process,
-    ) -> io::Result<Self> {
+    ) -> io::Result<(Self, Receiver<Report>)> {
         if processes == 1 {
-            return Threads::start(plan, segments, cpus, reports).map(Self::Here);
+            // Workers bound what they have under way, and never wait.
+            let (sender, reports) = mpsc::channel();
+            let threads = Threads::start(plan, segments, cpus, &sender)?;
+            return Ok((Self::Here(threads), reports));
         }
+        let (sender, reports) = mpsc::sync_channel(REPORTS_WAITING_MAX);
         let threads = segments.len().div_ceil(processes).max(1);
         let start = |(k, segments): (usize, &[Segment])| {
             let mut cpus = cpus.to_vec();
             let turn = (k * threads).checked_rem(cpus.len()).unwrap_or(0);
             cpus.rotate_left(turn);
-            Child::start(child(), plan, segments, &cpus, reports)
+            Child::start(child(), plan, segments, &cpus, &sender)
         };
-        segments.chunks(threads).enumerate().map(start).collect::<io::Result<_>>().map(Self::Children)
+        let children = segments.chunks(threads).enumerate().map(start).collect::<io::Result<_>>()?;
+        Ok((Self::Children(children), reports))
     }
 
     /// Tells every worker.

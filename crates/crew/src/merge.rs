@@ -4,7 +4,7 @@
 //! here: how many copies of a broadcast were due (everybody who was there when it was sent), and when the last
 //! of them came, wherever its receiver was.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use engine::{Delta, Settled};
@@ -14,9 +14,9 @@ use stats::{Counts, Histogram};
 
 use crate::audience::Audience;
 use crate::costs::Costs;
+use crate::rows::{Rows, Seen};
 
 const NS_PER_S: u64 = 1_000_000_000;
-const PERCENT: f64 = 100.0;
 /// A closed loop whose messages are all sent at once has a window, too: in less, no CPU time can be told.
 const CLOSED_WINDOW_NS_MIN: u64 = 100_000_000;
 
@@ -37,16 +37,17 @@ pub struct Merge {
     grown: Grown,
     /// When the load began.
     go_ns: u64,
-    totals: Delta,
+    totals: Delta<Histogram>,
     /// When the last message had been sent.
     loaded_ns: Option<u64>,
     costs: Costs,
     /// Clients usable, by worker, as last reported.
     usable: HashMap<u16, u32>,
-    second: Delta,
-    second_number: u64,
+    /// The workers that are to report, if that is known, and when each did last.
+    workers: BTreeSet<u16>,
+    heard: HashMap<u16, u64>,
     /// Of the phase: connecting, then the load.
-    seconds: Vec<Second>,
+    rows: Rows,
     connecting: Vec<Second>,
     settled: Vec<Settled>,
     /// What each worker has counted.
@@ -68,9 +69,9 @@ impl Merge {
             loaded_ns: None,
             costs: Costs::default(),
             usable: HashMap::new(),
-            second: Delta::default(),
-            second_number: 0,
-            seconds: Vec::new(),
+            workers: BTreeSet::new(),
+            heard: HashMap::new(),
+            rows: Rows::new(now_ns, epoch_ns),
             connecting: Vec::new(),
             settled: Vec::new(),
             counts: HashMap::new(),
@@ -78,12 +79,18 @@ impl Merge {
         }
     }
 
+    /// These workers are to report.
+    pub(crate) fn expect(&mut self, workers: &BTreeSet<u16>) {
+        self.workers.clone_from(workers);
+        self.rows.expect(workers.clone());
+    }
+
     /// Connecting ended at `grown_ns`; the load begins at `go_ns`. How busy the workers were with handshakes says
     /// nothing about the load.
     pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
-        self.end_second();
-        self.connecting = std::mem::take(&mut self.seconds);
-        self.second_number = 0;
+        self.connecting = self.rows.finish();
+        self.rows = Rows::new(go_ns, self.epoch_ns);
+        self.rows.expect(self.workers.clone());
         self.totals.figures.loop_lag = Histogram::new();
         self.grown.to_ns = grown_ns;
         self.grown.connected = self.totals.counts.connected;
@@ -95,10 +102,11 @@ impl Merge {
         self.loaded_ns = Some(now_ns);
     }
 
-    /// Adds what a worker measured. True when this began a new second, so that the last one is complete.
+    /// Adds what a worker measured. True when this began a new second, so that one has passed.
     pub fn add(&mut self, delta: &Delta) -> bool {
-        self.totals.merge(delta);
+        self.totals.add(delta);
         self.usable.insert(delta.worker, delta.usable);
+        self.heard.insert(delta.worker, delta.at_ns);
         self.counts.entry(delta.worker).or_default().merge(&delta.counts);
         let phase_ns = if self.is_loading() { self.go_ns } else { self.grown.from_ns };
         if delta.at_ns < phase_ns {
@@ -109,21 +117,25 @@ impl Merge {
             let is_within = self.window_end_ns().is_none_or(|end_ns| from_ns < end_ns);
             self.costs.add(delta.worker, &delta.usage, is_within);
         }
-        let number = (delta.at_ns - phase_ns + NS_PER_S / 2) / NS_PER_S;
-        let is_new = number > self.second_number;
-        if is_new {
-            self.end_second();
-            self.second_number = number;
-        }
-        self.second.merge(delta);
-        self.second.at_ns = self.second.at_ns.max(delta.at_ns);
-        is_new
+        let main = match self.workload {
+            _ if !self.is_loading() => &delta.figures.handshake,
+            Workload::Echo => &delta.figures.rtt,
+            Workload::Broadcast => &delta.figures.delivery,
+        };
+        self.rows.add(delta, main)
+    }
+
+    /// Until when every worker has reported; `None`: one has not yet.
+    pub(crate) fn heard_ns(&self) -> Option<u64> {
+        self.workers.iter().map(|worker| self.heard.get(worker).copied()).min().flatten()
     }
 
     /// These workers are lost: what they have reported stays, and nothing more is due from them or to them.
     pub fn lose(&mut self, workers: Range<u16>) {
         for worker in workers {
             self.usable.remove(&worker);
+            self.workers.remove(&worker);
+            self.rows.lose(worker);
             self.settled.retain(|settled| settled.worker != worker);
             self.lost.insert(worker);
         }
@@ -178,7 +190,7 @@ impl Merge {
     }
 
     /// Everything so far.
-    pub fn totals(&self) -> &Delta {
+    pub fn totals(&self) -> &Delta<Histogram> {
         &self.totals
     }
 
@@ -192,16 +204,26 @@ impl Merge {
         self.usable.values().map(|&n| u64::from(n)).sum()
     }
 
-    /// The rows of the phase so far; the last may still get what the crew knows of the server.
-    pub fn last_second(&mut self) -> Option<&mut Second> {
-        self.seconds.last_mut()
+    /// What is seen of the server now that a second has passed.
+    pub(crate) fn handle_seen(&mut self, seen: Seen) {
+        self.rows.handle_seen(seen);
+    }
+
+    /// The next second of the load that all workers have reported of.
+    pub(crate) fn poll_second(&mut self) -> Option<Second> {
+        self.rows.poll()
+    }
+
+    /// The last of those.
+    pub(crate) fn last_second(&self) -> Option<&Second> {
+        self.rows.last()
     }
 
     /// The step. `interrupted`: it was cut short, so that what is not in yet is under way rather than lost.
     pub fn finish(mut self, now_ns: u64, interrupted: bool) -> Step {
-        self.end_second();
+        let mut seconds = self.rows.finish();
         if !self.is_loading() {
-            self.connecting = std::mem::take(&mut self.seconds);
+            self.connecting = std::mem::take(&mut seconds);
         }
         let mut counts = self.totals.counts;
         let completion = self.account(&mut counts, now_ns, interrupted);
@@ -209,7 +231,7 @@ impl Merge {
         let totals = self.totals;
         let rates = rates(&self.order, &totals, self.workload, self.grown, self.go_ns, duration_ns);
         let figures = totals.figures;
-        let generator = self.costs.generator_use(&self.seconds, figures.loop_lag.clone());
+        let generator = self.costs.generator_use(&seconds, figures.loop_lag.clone());
         Step {
             clients: self.order.clients.into(),
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
@@ -234,7 +256,7 @@ impl Merge {
             errors: totals.errors,
             generator: Some(generator),
             connecting: self.connecting,
-            series: self.seconds,
+            series: seconds,
             ..Step::default()
         }
     }
@@ -296,43 +318,11 @@ impl Merge {
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
         self.lost.iter().filter_map(|worker| self.counts.get(worker))
     }
-
-    fn end_second(&mut self) {
-        let second = std::mem::take(&mut self.second);
-        if second.at_ns == 0 {
-            return;
-        }
-        let main = match self.workload {
-            _ if !self.is_loading() => &second.figures.handshake,
-            Workload::Echo => &second.figures.rtt,
-            Workload::Broadcast => &second.figures.delivery,
-        };
-        let quantile = |q| (!main.is_empty()).then(|| main.quantile_ns(q));
-        let usage = second.usage;
-        let workers = self.usable.len().max(1) as f64;
-        let cpu = (usage.wall_ns > 0).then(|| PERCENT * usage.cpu_ns as f64 / usage.wall_ns as f64 * workers);
-        self.seconds.push(Second {
-            t_ns: second.at_ns.saturating_sub(self.epoch_ns),
-            clients: self.usable(),
-            sent: second.counts.sent,
-            received: second.counts.received,
-            errors: second.errors.total(),
-            p50_ns: quantile(0.5),
-            p95_ns: quantile(0.95),
-            p99_ns: quantile(0.99),
-            max_ns: (!main.is_empty()).then(|| main.max_ns()),
-            density: stats::density::cells(main),
-            server_cpu_percent: None,
-            server_rss_bytes: None,
-            generator_cpu_percent: cpu,
-            metrics: BTreeMap::new(),
-        });
-    }
 }
 
 fn rates(
     order: &StepOrder,
-    totals: &Delta,
+    totals: &Delta<Histogram>,
     workload: Workload,
     grown: Grown,
     go_ns: u64,

@@ -23,8 +23,7 @@ pub struct Progress {
 
 impl Progress {
     /// How far the step has come.
-    pub(crate) fn of(merge: &mut Merge, phase: &'static str) -> Self {
-        let second = if merge.is_loading() { merge.last_second().cloned() } else { None };
+    pub(crate) fn of(merge: &Merge, phase: &'static str, second: Option<results::Second>) -> Self {
         let totals = merge.totals();
         Self {
             phase,
@@ -33,7 +32,7 @@ impl Progress {
             sent: totals.counts.sent,
             received: totals.counts.received,
             errors: totals.errors.total(),
-            second,
+            second: second.filter(|_| merge.is_loading()),
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use load::StepOrder;
 use serde::{Deserialize, Serialize};
-use stats::{Counts, Errors, Histogram};
+use stats::{Counts, Errors, Histogram, Packed};
 
 use crate::broadcasts::BroadcastTally;
 use crate::events::Batch;
+use crate::figures::Figures;
+use crate::outgoing::Ticket;
 
 /// What a worker is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,9 +85,9 @@ impl Report {
     }
 }
 
-/// Everything one worker measured between two moments of a step. Deltas add up.
+/// Everything one worker measured between two moments of a step. Deltas add up. They travel with their histograms packed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Delta {
+pub struct Delta<H = Packed> {
     /// The worker.
     pub worker: u16,
     /// The step's number.
@@ -97,7 +99,7 @@ pub struct Delta {
     /// When the last message came in, on the run's clock; 0: none in this step.
     pub last_arrival_ns: u64,
     /// The samples of the interval.
-    pub figures: Figures,
+    pub figures: Figures<H>,
     /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under way to
     /// clients that left in a churn.
     pub counts: Counts,
@@ -109,33 +111,9 @@ pub struct Delta {
     pub errors: Errors,
     /// What the worker's thread cost in the interval.
     pub usage: Usage,
-}
-
-/// The distributions that a worker measures (METHODOLOGY "Figures").
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Figures {
-    /// TCP connect started → usable.
-    pub handshake: Histogram,
-    /// Its first part: TCP connect.
-    pub tcp: Histogram,
-    /// Its second part: TLS handshake.
-    pub tls: Histogram,
-    /// Its third part: HTTP upgrade.
-    pub upgrade: Histogram,
-    /// Its last part: the dialect's own readiness.
-    pub ready: Histogram,
-    /// Intended send → echo, acknowledgement or own copy.
-    pub rtt: Histogram,
-    /// Actual send → the same.
-    pub service: Histogram,
-    /// Intended send → actual send.
-    pub send_lag: Histogram,
-    /// Intended send → a receiver has its copy; one sample a copy.
-    pub delivery: Histogram,
-    /// Connection lost in a storm → usable again.
-    pub recovery: Histogram,
-    /// Received by the kernel → handled; sampled.
-    pub loop_lag: Histogram,
+    /// While it is held, the worker sends no other.
+    #[serde(skip)]
+    pub ticket: Ticket,
 }
 
 /// What a thread cost.
@@ -189,36 +167,6 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
 }
 
-impl Figures {
-    /// Adds all samples of `other`.
-    pub fn merge(&mut self, other: &Figures) {
-        let Figures {
-            handshake,
-            tcp,
-            tls,
-            upgrade,
-            ready,
-            rtt,
-            service,
-            send_lag,
-            delivery,
-            recovery,
-            loop_lag,
-        } = other;
-        self.handshake.merge(handshake);
-        self.tcp.merge(tcp);
-        self.tls.merge(tls);
-        self.upgrade.merge(upgrade);
-        self.ready.merge(ready);
-        self.rtt.merge(rtt);
-        self.service.merge(service);
-        self.send_lag.merge(send_lag);
-        self.delivery.merge(delivery);
-        self.recovery.merge(recovery);
-        self.loop_lag.merge(loop_lag);
-    }
-}
-
 impl Usage {
     /// Adds a further interval, or another thread's.
     pub fn merge(&mut self, other: &Usage) {
@@ -228,12 +176,26 @@ impl Usage {
     }
 }
 
-impl Delta {
+impl Delta<Histogram> {
     /// Adds what `other` measured: another interval or another worker. The time and the number of clients
     /// stay those of `self`, for the caller to combine as it sees fit.
+    pub fn add(&mut self, other: &Delta) {
+        self.figures.add(&other.figures);
+        self.add_all_but_figures(other);
+    }
+}
+
+impl Delta {
+    /// The same, where both are packed.
     pub fn merge(&mut self, other: &Delta) {
-        self.last_arrival_ns = self.last_arrival_ns.max(other.last_arrival_ns);
         self.figures.merge(&other.figures);
+        self.add_all_but_figures(other);
+    }
+}
+
+impl<H> Delta<H> {
+    fn add_all_but_figures(&mut self, other: &Delta) {
+        self.last_arrival_ns = self.last_arrival_ns.max(other.last_arrival_ns);
         self.counts.merge(&other.counts);
         self.received_bytes += other.received_bytes;
         self.acks += other.acks;

@@ -7,7 +7,9 @@ use stats::{Counts, Errors};
 use crate::cause::Cause;
 use crate::events::{Entry, Kind};
 use crate::excerpt::excerpt;
-use crate::messages::{Delta, Figures, Usage};
+use crate::figures::Figures;
+use crate::messages::{Delta, Usage};
+use crate::outgoing::Ticket;
 use crate::recorder::Recorder;
 
 /// Collects the figures of one worker and hands them over as deltas.
@@ -121,11 +123,16 @@ impl Meter {
         }
     }
 
+    /// How long ago the last time was.
+    pub(crate) fn collected_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.since_ns)
+    }
+
     /// Everything since the last time.
     pub(crate) fn take(&mut self, now_ns: u64, usable: u32) -> Delta {
         let thread = proc::thread_usage();
         let usage = Usage {
-            wall_ns: now_ns.saturating_sub(self.since_ns),
+            wall_ns: self.collected_ns(now_ns),
             cpu_ns: cpu_ns(&thread).saturating_sub(cpu_ns(&self.thread)),
             run_queue_ns: thread.run_queue_wait_ns.saturating_sub(self.thread.run_queue_wait_ns),
         };
@@ -137,12 +144,13 @@ impl Meter {
             at_ns: now_ns,
             usable,
             last_arrival_ns: self.last_arrival_ns,
-            figures: std::mem::take(&mut self.figures),
+            figures: std::mem::take(&mut self.figures).pack(),
             counts: std::mem::take(&mut self.counts),
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),
             errors: std::mem::take(&mut self.errors),
             usage,
+            ticket: Ticket::default(),
         }
     }
 }

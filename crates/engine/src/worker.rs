@@ -19,6 +19,7 @@ use crate::events::{Entry, Kind};
 use crate::ledger::{Ledger, State, Step};
 use crate::messages::{Command, Report};
 use crate::meter::Meter;
+use crate::outgoing::Outgoing;
 use crate::pace::Pace;
 use crate::recorder::Recorder;
 use crate::shared::{Shared, Token};
@@ -26,16 +27,14 @@ use crate::shared::{Shared, Token};
 mod churn;
 mod growth;
 mod loading;
+mod reporting;
 mod settle;
 mod slow;
 mod storm;
 
-use growth::{GROWTH_DELTA_INTERVAL_NS, Growth};
+use growth::Growth;
 use slow::Sips;
 
-/// How often a delta is reported, and how often while draining, when the crew waits for it.
-const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
-const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
 /// How long servers have to answer our goodbye.
 pub(crate) const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
@@ -68,6 +67,7 @@ pub struct Worker {
     pub(crate) clients: Vec<Client>,
     pub(crate) ledger: Ledger,
     pub(crate) next_delta_ns: u64,
+    outgoing: Outgoing,
     next_send_ns: Option<u64>,
     /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
     unfinished: Vec<Event>,
@@ -111,6 +111,7 @@ impl Worker {
             clients: Vec::new(),
             ledger: Ledger { step: Step::new(idle), meter, usable: 0, slow: 0 },
             next_delta_ns: u64::MAX,
+            outgoing: Outgoing::default(),
             next_send_ns: None,
             unfinished: Vec::new(),
             sips: Sips::default(),
@@ -270,7 +271,7 @@ impl Worker {
         }
         if now_ns >= self.next_delta_ns {
             self.release_overdue(now_ns);
-            self.report_delta(now_ns);
+            self.handle_delta_due(now_ns);
         }
     }
 
@@ -329,29 +330,6 @@ impl Worker {
     fn is_finished(&self, now_ns: u64) -> bool {
         let Phase::Finishing(deadline_ns) = self.phase else { return false };
         now_ns >= deadline_ns || self.clients.iter().all(|client| client.record.state == State::Vacant)
-    }
-
-    pub(crate) fn report_delta(&mut self, now_ns: u64) {
-        let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
-        let interval_ns = match self.phase {
-            Phase::Growing(_) => GROWTH_DELTA_INTERVAL_NS,
-            Phase::Draining => DRAIN_DELTA_INTERVAL_NS,
-            _ => DELTA_INTERVAL_NS,
-        };
-        self.next_delta_ns = now_ns + interval_ns;
-        self.report(Report::Delta(Box::new(delta)));
-    }
-
-    /// Hands on what has been noted of single events.
-    pub(crate) fn flush_events(&mut self) {
-        if let Some(recorder) = &mut self.ledger.meter.recorder {
-            recorder.flush();
-        }
-    }
-
-    pub(crate) fn report(&self, report: Report) {
-        // A crew that is gone is noticed at the inbox.
-        let _ = self.reports.send(report);
     }
 
     /// How long there is nothing to do unless something arrives; `None`: for ever.

@@ -7,11 +7,12 @@
 use std::fmt;
 
 use hdrhistogram::Histogram as Hdr;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 mod encoding;
+mod packed;
 
 pub use encoding::DecodeError;
+pub use packed::Packed;
 
 /// The longest duration kept apart from longer ones: 10 minutes.
 pub const DURATION_NS_MAX: u64 = 600_000_000_000;
@@ -212,19 +213,6 @@ impl PartialEq for Histogram {
             && self.max_ns == other.max_ns
             && self.clamped == other.clamped
             && self.recorded().eq(other.recorded())
-    }
-}
-
-impl Serialize for Histogram {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        encoding::Packed::from(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Histogram {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let packed = encoding::Packed::deserialize(deserializer)?;
-        Histogram::try_from(packed).map_err(serde::de::Error::custom)
     }
 }
 

@@ -18,6 +18,6 @@ mod summary;
 pub use accounting::Counts;
 pub use capacity::Capacity;
 pub use errors::Errors;
-pub use histogram::{Histogram, is_marked, rank};
+pub use histogram::{Histogram, Packed, is_marked, rank};
 pub use interval::Interval;
 pub use summary::{QUANTILES, Summary};

@@ -4,8 +4,9 @@
 //! released. One that is silent for the lease, leaves, fails or talks nonsense is lost: it hears no more of the run, and
 //! the crew hears of it as of a worker that failed. What the crew does never waits for the network.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -33,6 +34,8 @@ const EXCHANGES_MIN: usize = 8;
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long agents may take to hear that they are released; those that do not notice by their lease.
 const RELEASE_NS: u64 = 1_000_000_000;
+/// Reports that wait for the crew. When so many do, what agents send is dropped, and comes again when it has waited.
+const REPORTS_WAITING_MAX: usize = 512;
 /// Words that a batch of events may use: there are fewer kinds of errors.
 const DETAILS_MAX: usize = 256;
 /// No agent's clock reading is further ahead than this.
@@ -66,18 +69,18 @@ enum Order {
 }
 
 impl Fleet {
-    /// Finds and claims the agents, and waits until their workers stand. Reports go to `reports`.
-    pub(crate) fn start(wanted: &Gathering, plan: &Plan, reports: &Sender<Report>) -> Result<Self, Error> {
+    /// Finds and claims the agents, and waits until their workers stand. Gives also what these report.
+    pub(crate) fn start(wanted: &Gathering, plan: &Plan) -> Result<(Self, Receiver<Report>), Error> {
         let (orders, inbox) = unbounded_channel();
+        let (sender, reports) = mpsc::sync_channel(REPORTS_WAITING_MAX);
         let states = Arc::new(Mutex::new(Vec::new()));
         let (started, outcome) = mpsc::channel();
-        let (wanted, plan, reports, shared) =
-            (wanted.clone(), plan.clone(), reports.clone(), Arc::clone(&states));
+        let (wanted, plan, shared) = (wanted.clone(), plan.clone(), Arc::clone(&states));
         let patience = wanted.wait + READY_TIMEOUT;
         let work = move || {
             let began = runtime().and_then(|runtime| {
                 runtime.block_on(async {
-                    let (relay, ups) = Relay::begin(&wanted, plan, reports, shared, started.clone()).await?;
+                    let (relay, ups) = Relay::begin(&wanted, plan, sender, shared, started.clone()).await?;
                     relay.run(inbox, ups).await;
                     Ok(())
                 })
@@ -90,7 +93,7 @@ impl Fleet {
         let thread = thread.map_err(|error| Error::Start(error.to_string()))?;
         let fleet = Self { orders, states, thread: Some(thread) };
         match outcome.recv_timeout(patience) {
-            Ok(outcome) => outcome.map(|()| fleet),
+            Ok(outcome) => outcome.map(|()| (fleet, reports)),
             Err(_) => Err(Error::Agents("the agents did not get ready".into())),
         }
     }
@@ -142,7 +145,9 @@ struct Relay {
     plan: Plan,
     posts: Vec<Post>,
     workers: u16,
-    reports: Sender<Report>,
+    reports: SyncSender<Report>,
+    /// Reports that the crew had no room for: one, and that agents were lost.
+    waiting: VecDeque<Report>,
     states: Arc<Mutex<Vec<AgentState>>>,
     started: Option<Sender<Result<(), Error>>>,
     /// When to end, once all are to be released.
@@ -153,7 +158,7 @@ impl Relay {
     async fn begin(
         wanted: &Gathering,
         plan: Plan,
-        reports: Sender<Report>,
+        reports: SyncSender<Report>,
         states: Arc<Mutex<Vec<AgentState>>>,
         started: Sender<Result<(), Error>>,
     ) -> Result<(Self, Subscriber), Error> {
@@ -187,7 +192,8 @@ impl Relay {
         });
         let posts: Vec<Post> = posts.collect();
         *states.lock().expect("nobody panics with it") = posts.iter().map(Post::state).collect();
-        Ok((Self { bus, plan, posts, workers, reports, states, started: Some(started), until_ns: None }, ups))
+        let (waiting, started) = (VecDeque::new(), Some(started));
+        Ok((Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None }, ups))
     }
 
     async fn run(mut self, mut orders: UnboundedReceiver<Order>, mut ups: Subscriber) {
@@ -234,7 +240,7 @@ impl Relay {
         if post.phase == Phase::Lost {
             return;
         }
-        match post.link.handle::<Up>(payload, now_ns) {
+        match post.link.handle_if::<Up>(self.waiting.is_empty(), payload, now_ns) {
             Err(_) => self.lose(index, "it talks nonsense"),
             Ok(Incoming::Nothing) => {}
             Ok(Incoming::Beat(content)) => self.handle_answer(index, &content, now_ns),
@@ -253,8 +259,7 @@ impl Relay {
                 self.lose(index, &message);
             }
             Ok(Incoming::Message(Up::Report(report))) if post.may_say(&report, self.workers, now_ns) => {
-                // A crew that is gone has nobody to tell.
-                let _ = self.reports.send(report);
+                self.tell(report);
             }
             Ok(Incoming::Message(Up::Report(_))) => self.lose(index, "it talks nonsense"),
         }
@@ -274,6 +279,7 @@ impl Relay {
     }
 
     async fn handle_tick(&mut self) {
+        self.tell_waiting();
         let now_ns = clock::monotonic_ns();
         for index in 0..self.posts.len() {
             let post = &mut self.posts[index];
@@ -304,8 +310,23 @@ impl Relay {
         post.phase = Phase::Lost;
         let worker = post.segments[0].worker;
         let agent = post.hello.name.clone();
-        let _ = self.reports.send(Report::Failed { worker, message: why.to_owned() });
+        self.tell(Report::Failed { worker, message: why.to_owned() });
         self.start(Err(Error::Agent { agent, why: why.to_owned() }));
+    }
+
+    /// Tells the crew, now or when it has room: the link goes on meanwhile.
+    fn tell(&mut self, report: Report) {
+        self.waiting.push_back(report);
+        self.tell_waiting();
+    }
+
+    fn tell_waiting(&mut self) {
+        while let Some(report) = self.waiting.pop_front() {
+            // A crew that is gone has nobody to tell.
+            if let Err(TrySendError::Full(report)) = self.reports.try_send(report) {
+                return self.waiting.push_front(report);
+            }
+        }
     }
 
     /// Tells whoever waits for the agents, if anybody still does.

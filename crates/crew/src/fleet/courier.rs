@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 const RESEND_NS: u64 = 1_200_000_000;
 /// Parts under way at once: what a slow bus has to hold for one link.
 const WINDOW_PARTS: usize = 32;
+/// Parts that wait to go out, under way or not, beyond which no more is taken on but what a step is steered by.
+const PARTS_WAITING_MAX: usize = 2 * WINDOW_PARTS;
 /// The largest part, however large a message the bus would take.
 const PART_BYTES_MAX: usize = 256 << 10;
 /// The largest message that is believed: a step's books with 2²² broadcasts, and to spare.
@@ -103,6 +105,11 @@ impl Courier {
     /// Whether a message that can wait may go out: at most half of what may be under way is taken up.
     pub(crate) fn has_room(&self) -> bool {
         self.parts.len() < WINDOW_PARTS / 2
+    }
+
+    /// Whether so much waits that nothing should be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.parts.len() >= PARTS_WAITING_MAX
     }
 
     /// Whether all has arrived that was to be carried.

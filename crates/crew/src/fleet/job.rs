@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::process::Command as Process;
-use std::sync::mpsc;
 use std::thread;
 
 use engine::{Delta, Report};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
 use super::backlog::Backlog;
@@ -18,6 +17,10 @@ use crate::local::Local;
 
 /// Deltas are held back this long, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
+/// What a row of a step's course is of.
+const ROW_NS: u64 = 1_000_000_000;
+/// Reports that wait for the agent's loop. When so many do, or the link is full, workers put by what they have.
+const REPORTS_WAITING_MAX: usize = 64;
 
 /// What an agent that loads has to work with.
 pub struct Means<'a> {
@@ -46,8 +49,8 @@ struct Job<'a> {
     log: &'a dyn Fn(&str),
     run: String,
     link: Link,
-    reports: UnboundedReceiver<Report>,
-    sender: UnboundedSender<Report>,
+    reports: Receiver<Report>,
+    sender: Sender<Report>,
     local: Option<Local>,
     /// By worker.
     deltas: BTreeMap<u16, Delta>,
@@ -58,7 +61,7 @@ struct Job<'a> {
 impl<'a> Job<'a> {
     /// The work is to come.
     fn new(means: &'a Means<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
-        let (sender, reports) = unbounded_channel();
+        let (sender, reports) = mpsc::channel(REPORTS_WAITING_MAX);
         let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
         Self { means, log, run, link, reports, sender, local: None, deltas, bundled_ns: 0, backlog }
     }
@@ -79,14 +82,14 @@ impl<'a> Job<'a> {
     /// Starts the workers. Reports go by a thread of their own, so that a worker never waits for the network.
     fn start(&mut self, brief: &Brief) -> io::Result<()> {
         net::clock::set_offset_ns(brief.offset_ns);
-        let (reports, outbox) = mpsc::channel();
+        let Brief { plan, segments, processes, .. } = brief;
+        let Means { cpus, child, .. } = self.means;
+        let (local, outbox) = Local::start(plan, segments, (*processes).into(), cpus, child)?;
         let sender = self.sender.clone();
         thread::Builder::new()
             .name("reports".into())
-            .spawn(move || outbox.iter().try_for_each(|report| sender.send(report)))?;
-        let Brief { plan, segments, processes, .. } = brief;
-        let Means { cpus, child, .. } = self.means;
-        self.local = Some(Local::start(plan, segments, (*processes).into(), cpus, &reports, child)?);
+            .spawn(move || outbox.iter().try_for_each(|report| sender.blocking_send(report)))?;
+        self.local = Some(local);
         Ok(())
     }
 
@@ -123,7 +126,11 @@ impl Work for Job<'_> {
         }
     }
 
+    /// Nothing while the link is full: it is asked again with the next acknowledgement, or tick.
     async fn next_news(&mut self) -> Option<Report> {
+        if self.link.is_full() {
+            return std::future::pending().await;
+        }
         self.reports.recv().await
     }
 
@@ -132,9 +139,10 @@ impl Work for Job<'_> {
     fn handle_news(&mut self, report: Report) {
         match report {
             Report::Delta(delta) => match self.deltas.get_mut(&delta.worker) {
-                Some(earlier) if earlier.step == delta.step => {
+                Some(earlier) if belong_together(earlier, &delta) => {
                     earlier.merge(&delta);
                     (earlier.at_ns, earlier.usable) = (delta.at_ns, delta.usable);
+                    earlier.ticket = delta.ticket;
                 }
                 _ => {
                     if let Some(earlier) = self.deltas.insert(delta.worker, *delta) {
@@ -184,11 +192,18 @@ impl Work for Job<'_> {
 }
 
 impl Drop for Job<'_> {
-    /// The clock was its coordinator's.
+    /// Nobody waits for reports any more, so that workers and their processes can end. The clock was its coordinator's.
     fn drop(&mut self) {
+        self.reports.close();
+        while self.reports.try_recv().is_ok() {}
         self.local = None;
         net::clock::set_offset_ns(0);
     }
+}
+
+/// Whether two deltas of a worker can go out as one: of one step, and together no longer than the second that a row is of.
+fn belong_together(earlier: &Delta, delta: &Delta) -> bool {
+    earlier.step == delta.step && earlier.usage.wall_ns + delta.usage.wall_ns <= ROW_NS
 }
 
 /// Whether a brief can be meant: it came over a network.

@@ -66,10 +66,21 @@ impl Link {
         bytes: &[u8],
         now_ns: u64,
     ) -> Result<Incoming<T>, Nonsense> {
+        self.handle_if(true, bytes, now_ns)
+    }
+
+    /// The same, but messages only where `takes_messages`: others come again, as if the bus had lost them.
+    pub(crate) fn handle_if<T: DeserializeOwned>(
+        &mut self,
+        takes_messages: bool,
+        bytes: &[u8],
+        now_ns: u64,
+    ) -> Result<Incoming<T>, Nonsense> {
         let Some(packet) = Packet::read(bytes, self.session) else { return Ok(Incoming::Nothing) };
         self.heard_ns = now_ns;
         self.courier.handle_ack(packet.ack, now_ns);
         match packet.content {
+            Content::Part { .. } if !takes_messages => Ok(Incoming::Nothing),
             Content::Part { number, last, bytes } => {
                 let message = self.courier.handle_part(&Part { number, last, bytes })?;
                 Ok(message.map_or(Incoming::Nothing, Incoming::Message))
@@ -87,6 +98,11 @@ impl Link {
     /// Whether a message that can wait may go out.
     pub(crate) fn has_room(&self) -> bool {
         self.courier.has_room()
+    }
+
+    /// Whether so much waits that nothing should be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.courier.is_full()
     }
 
     /// Whether everything has arrived there.

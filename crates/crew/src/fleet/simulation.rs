@@ -11,11 +11,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_nats::Subscriber;
-use engine::{Command, Delta, Report, Settled};
+use engine::{Command, Delta, Figures, Report, Settled};
 use futures_util::StreamExt;
 use load::{Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Workload};
 use net::clock;
 use net::proc::ProcessTree;
+use stats::Counts;
 use tokio::task::JoinSet;
 
 use super::bus::{Bus, Content};
@@ -178,16 +179,16 @@ async fn until(loading: Option<(u64, u64)>) {
 
 /// A second of echoes with a tail as of a real server: from 100 µs up to 100 ms.
 fn second() -> Delta {
-    let mut delta = Delta::default();
+    let mut figures: Figures = Figures::default();
     let mut rng = fastrand::Rng::with_seed(1);
     for _ in 0..SAMPLES_PER_S {
         let ns = (100_000.0 / (1.0 - rng.f64()).max(0.001)) as u64;
-        delta.figures.rtt.record_ns(ns);
-        delta.figures.service.record_ns(ns);
-        delta.figures.send_lag.record_ns(ns / 100);
+        figures.rtt.record_ns(ns);
+        figures.service.record_ns(ns);
+        figures.send_lag.record_ns(ns / 100);
     }
-    (delta.counts.sent, delta.counts.received) = (SAMPLES_PER_S, SAMPLES_PER_S);
-    delta
+    let counts = Counts { sent: SAMPLES_PER_S, received: SAMPLES_PER_S, ..Counts::default() };
+    Delta { figures: figures.pack(), counts, ..Delta::default() }
 }
 
 fn number(variable: &str) -> Option<usize> {

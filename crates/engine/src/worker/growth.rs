@@ -20,8 +20,6 @@ use crate::client::Client;
 use crate::ledger::{Ledger, State, Step};
 use crate::messages::Report;
 
-/// How often a delta is reported: the number of clients is held against the server's memory, sampled as often.
-pub(crate) const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
 /// More clients on one worker are more than its process can have files.
 const CLIENTS_MAX: u32 = 1 << 24;
 /// How long a full backlog is left alone.
@@ -207,7 +205,7 @@ impl Worker {
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
         let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
         self.phase = Phase::Growing(Box::new(growth));
-        self.next_delta_ns = now_ns + GROWTH_DELTA_INTERVAL_NS;
+        self.next_delta_ns = now_ns + self.delta_interval_ns();
         self.grow(now_ns);
     }
 

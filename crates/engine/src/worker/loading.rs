@@ -3,7 +3,8 @@
 use load::Load;
 use net::{clock, reserve};
 
-use super::{DELTA_INTERVAL_NS, Phase, Worker};
+use super::reporting::DELTA_INTERVAL_NS;
+use super::{Phase, Worker};
 use crate::broadcasts::BROADCASTS_PER_WORKER_MAX;
 use crate::ledger::State;
 use crate::messages::Report;

@@ -19,6 +19,7 @@ impl Worker {
         self.charge_lost(now_ns);
         let unanswered = self.charge_unanswered(now_ns);
         self.flush_events();
+        self.hand_over();
         let delta = self.ledger.meter.take(now_ns, self.ledger.usable);
         self.next_delta_ns = u64::MAX;
         let sent: Vec<SentBroadcast> = self.ledger.step.sent.iter().map(|sent| sent.times).collect();

@@ -1,4 +1,4 @@
-//! Histograms as bytes: HdrHistogram V2 for files and other tools, the same with the exact sums between processes.
+//! Histograms as text, for files and other tools: HdrHistogram V2.
 
 use std::io::Read;
 
@@ -6,8 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram as Hdr;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
-use serde::{Deserialize, Serialize};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use thiserror::Error;
 
 use super::{DURATION_NS_MAX, Histogram, SIGNIFICANT_DIGITS, US_MAX};
@@ -20,7 +19,7 @@ const V2_HEADER_BYTES: usize = 40;
 const ENCODED_BYTES_MAX: usize = 22 * 1_024 * 9 + V2_HEADER_BYTES;
 
 /// More samples than any run has; the squares of this many longest durations fit their sum a thousand times.
-const SAMPLES_MAX: u64 = 1 << 40;
+pub(super) const SAMPLES_MAX: u64 = 1 << 40;
 
 /// Why bytes are not one of our histograms.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -110,51 +109,6 @@ impl Histogram {
         }
         histogram.buckets = Some(buckets);
         histogram
-    }
-}
-
-/// What travels between processes: V2 without deflate (cheap at ten a second), and the exact sums.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Packed {
-    v2: Vec<u8>,
-    sum_ns: u128,
-    square_sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
-    clamped: u64,
-}
-
-impl From<&Histogram> for Packed {
-    fn from(histogram: &Histogram) -> Self {
-        let mut v2 = Vec::new();
-        if let Some(buckets) = histogram.buckets.as_ref().filter(|b| !b.is_empty()) {
-            V2Serializer::new().serialize(buckets, &mut v2).expect("writing to memory cannot fail");
-        }
-        let &Histogram { sum_ns, square_sum_ns, min_ns, max_ns, clamped, .. } = histogram;
-        Packed { v2, sum_ns, square_sum_ns, min_ns, max_ns, clamped }
-    }
-}
-
-impl TryFrom<Packed> for Histogram {
-    type Error = DecodeError;
-
-    fn try_from(packed: Packed) -> Result<Self, DecodeError> {
-        if packed.v2.is_empty() {
-            return Ok(Histogram::new());
-        }
-        let buckets = buckets_from_v2(&packed.v2)?;
-        let Packed { sum_ns, square_sum_ns, min_ns, max_ns, clamped, .. } = packed;
-        let n = u128::from(buckets.len());
-        let possible = |min: u128, sum: u128, max: u128| min * n <= sum && sum <= max * n;
-        let (min, max) = (u128::from(min_ns), u128::from(max_ns));
-        if n == 0
-            || max_ns > DURATION_NS_MAX
-            || !possible(min, sum_ns, max)
-            || !possible(min * min, square_sum_ns, max * max)
-        {
-            return Err(DecodeError::Sums);
-        }
-        Ok(Histogram { buckets: Some(buckets), sum_ns, square_sum_ns, min_ns, max_ns, clamped })
     }
 }
 

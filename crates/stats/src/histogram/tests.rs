@@ -58,20 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn postcard_carries_everything(values in prop::collection::vec(0..2 * DURATION_NS_MAX, 0..300)) {
-        let histogram = of(values);
-        let bytes = postcard::to_stdvec(&histogram).unwrap();
-        prop_assert_eq!(postcard::from_bytes::<Histogram>(&bytes).unwrap(), histogram);
-    }
-
-    #[test]
-    fn damaged_bytes_never_panic(values in prop::collection::vec(0..DURATION_NS_MAX, 0..50), at in 0..200usize, flip in 1..=255u8) {
-        let mut bytes = postcard::to_stdvec(&of(values.iter().copied())).unwrap();
-        let at = at % bytes.len();
-        bytes[at] ^= flip;
-        if let Ok(histogram) = postcard::from_bytes::<Histogram>(&bytes) {
-            let _ = (histogram.summary(), histogram.to_base64());
-        }
+    fn damaged_text_never_panics(values in prop::collection::vec(0..DURATION_NS_MAX, 0..50), at in 0..200usize, flip in 1..=255u8) {
         let mut text = of(values).to_base64().into_bytes();
         let at = at % text.len();
         text[at] = flip;
@@ -123,7 +110,6 @@ fn empty_is_zero_and_cheap() {
     assert_eq!((empty.count(), empty.quantile_ns(0.5), empty.mean_ns(), empty.sd_ns()), (0, 0, 0.0, 0.0));
     assert!(empty.buckets.is_none());
     assert_eq!(empty, of([]));
-    assert!(postcard::to_stdvec(&empty).unwrap().len() < 10);
     assert!(Histogram::from_base64(&empty.to_base64()).unwrap().is_empty());
 }
 

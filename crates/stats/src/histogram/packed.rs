@@ -1,0 +1,295 @@
+//! A histogram on its way: its occupied buckets alone, in a few hundred bytes where the buckets of one that is measured
+//! with take 168 KiB.
+//!
+//! Of each occupied bucket, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples,
+//! both as LEB128. The exact sums are beside them, so that nothing is lost between packing and adding.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::encoding::{DecodeError, SAMPLES_MAX};
+use super::{DURATION_NS_MAX, Histogram, US_MAX};
+
+/// What is in the upper bit of a byte that is not the last of its number, and what is below.
+const MORE: u8 = 0x80;
+
+/// A histogram in transit, or kept for later: small, and only to be added to others.
+#[derive(Clone, Default, PartialEq, Serialize)]
+pub struct Packed {
+    buckets: Vec<u8>,
+    sum_ns: u128,
+    square_sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+    clamped: u64,
+}
+
+impl Packed {
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.is_empty()
+    }
+
+    /// The number of samples.
+    pub fn count(&self) -> u64 {
+        self.pairs().map(|(_, samples)| samples).sum()
+    }
+
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Packed) {
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            return self.clone_from(other);
+        }
+        let mut buckets = Writer::default();
+        let (mut ours, mut theirs) = (self.pairs().peekable(), other.pairs().peekable());
+        while let (Some(&(our_us, our_samples)), Some(&(their_us, their_samples))) =
+            (ours.peek(), theirs.peek())
+        {
+            let (mut samples, us) = (0, our_us.min(their_us));
+            if our_us == us {
+                ours.next();
+                samples += our_samples;
+            }
+            if their_us == us {
+                theirs.next();
+                samples += their_samples;
+            }
+            buckets.push(us, samples);
+        }
+        ours.chain(theirs).for_each(|(us, samples)| buckets.push(us, samples));
+        self.buckets = buckets.bytes;
+        self.sum_ns += other.sum_ns;
+        self.square_sum_ns += other.square_sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.clamped += other.clamped;
+    }
+
+    /// Value (µs) and samples of each occupied bucket, ascending.
+    fn pairs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut reader = Reader { bytes: &self.buckets, us: 0 };
+        std::iter::from_fn(move || reader.next_pair())
+    }
+
+    /// Whether buckets and sums can be of one histogram: they may have come over a network.
+    fn check(&self) -> Result<(), DecodeError> {
+        let mut reader = Reader { bytes: &self.buckets, us: 0 };
+        let (mut samples, mut last_us) = (0u64, None);
+        while !reader.bytes.is_empty() {
+            let (us, more) = reader.next_pair().ok_or(DecodeError::Format)?;
+            samples = samples.saturating_add(more);
+            if us > US_MAX || last_us.is_some_and(|last_us| us <= last_us) || more == 0 {
+                return Err(DecodeError::Format);
+            }
+            last_us = Some(us);
+        }
+        if samples > SAMPLES_MAX {
+            return Err(DecodeError::Format);
+        }
+        let n = u128::from(samples);
+        let possible = |min: u128, sum: u128, max: u128| min * n <= sum && sum <= max * n;
+        let (min, max) = (u128::from(self.min_ns), u128::from(self.max_ns));
+        let is_possible = self.max_ns <= DURATION_NS_MAX
+            && self.clamped <= samples
+            && possible(min, self.sum_ns, max)
+            && possible(min * min, self.square_sum_ns, max * max);
+        if is_possible { Ok(()) } else { Err(DecodeError::Sums) }
+    }
+}
+
+impl From<&Histogram> for Packed {
+    fn from(histogram: &Histogram) -> Self {
+        let Some(buckets) = histogram.buckets.as_ref().filter(|buckets| !buckets.is_empty()) else {
+            return Packed::default();
+        };
+        let mut writer = Writer::default();
+        for bucket in buckets.iter_recorded() {
+            writer.push(bucket.value_iterated_to().min(US_MAX), bucket.count_since_last_iteration());
+        }
+        let &Histogram { sum_ns, square_sum_ns, min_ns, max_ns, clamped, .. } = histogram;
+        Packed { buckets: writer.bytes, sum_ns, square_sum_ns, min_ns, max_ns, clamped }
+    }
+}
+
+impl From<&Packed> for Histogram {
+    fn from(packed: &Packed) -> Self {
+        let mut histogram = Histogram::new();
+        histogram.add(packed);
+        histogram
+    }
+}
+
+impl Histogram {
+    /// Adds all samples of a packed histogram.
+    pub fn add(&mut self, packed: &Packed) {
+        if packed.is_empty() {
+            return;
+        }
+        let ours = self.buckets.get_or_insert_with(super::empty_buckets);
+        if ours.is_empty() {
+            (self.min_ns, self.max_ns) = (packed.min_ns, packed.max_ns);
+        }
+        packed.pairs().for_each(|(us, samples)| ours.saturating_record_n(us, samples));
+        self.sum_ns += packed.sum_ns;
+        self.square_sum_ns += packed.square_sum_ns;
+        self.min_ns = self.min_ns.min(packed.min_ns);
+        self.max_ns = self.max_ns.max(packed.max_ns);
+        self.clamped += packed.clamped;
+    }
+}
+
+/// The number of samples rather than the bytes.
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packed({} samples in {} bytes)", self.count(), self.buckets.len())
+    }
+}
+
+impl<'de> Deserialize<'de> for Packed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The same, unchecked.
+        #[derive(Deserialize)]
+        struct Claimed {
+            buckets: Vec<u8>,
+            sum_ns: u128,
+            square_sum_ns: u128,
+            min_ns: u64,
+            max_ns: u64,
+            clamped: u64,
+        }
+        let Claimed { buckets, sum_ns, square_sum_ns, min_ns, max_ns, clamped } =
+            Claimed::deserialize(deserializer)?;
+        let packed = Packed { buckets, sum_ns, square_sum_ns, min_ns, max_ns, clamped };
+        packed.check().map_err(serde::de::Error::custom)?;
+        Ok(packed)
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    bytes: Vec<u8>,
+    us: u64,
+}
+
+impl Writer {
+    fn push(&mut self, us: u64, samples: u64) {
+        self.number(us - self.us);
+        self.number(samples);
+        self.us = us;
+    }
+
+    fn number(&mut self, mut number: u64) {
+        while number >= MORE.into() {
+            self.bytes.push(number as u8 | MORE);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    us: u64,
+}
+
+impl Reader<'_> {
+    /// `None` at the end, or where what follows is no pair.
+    fn next_pair(&mut self) -> Option<(u64, u64)> {
+        self.us = self.us.checked_add(self.number()?)?;
+        Some((self.us, self.number()?))
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let (&byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            let bits = u64::from(byte & !MORE);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
+            if byte & MORE == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn of(values_ns: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values_ns.iter().for_each(|&ns| histogram.record_ns(ns));
+        histogram
+    }
+
+    fn packed(values_ns: &[u64]) -> Packed {
+        Packed::from(&of(values_ns))
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_on_the_way(
+            one in prop::collection::vec(0..2 * DURATION_NS_MAX, 0..300),
+            other in prop::collection::vec(0..DURATION_NS_MAX, 0..300),
+        ) {
+            let bytes = postcard::to_stdvec(&packed(&one)).unwrap();
+            let mut arrived: Packed = postcard::from_bytes(&bytes).unwrap();
+            prop_assert_eq!(Histogram::from(&arrived), of(&one));
+            prop_assert_eq!(arrived.count(), one.len() as u64);
+            let (mut whole, mut dense) = (of(&one), of(&one));
+            whole.merge(&of(&other));
+            dense.add(&packed(&other));
+            prop_assert_eq!(&dense, &whole);
+            arrived.merge(&packed(&other));
+            prop_assert_eq!(Histogram::from(&arrived), whole);
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(
+            values in prop::collection::vec(0..DURATION_NS_MAX, 0..50),
+            at in 0..200usize,
+            flip in 1..=255u8,
+        ) {
+            let mut bytes = postcard::to_stdvec(&packed(&values)).unwrap();
+            let at = at % bytes.len();
+            bytes[at] ^= flip;
+            if let Ok(damaged) = postcard::from_bytes::<Packed>(&bytes) {
+                let mut histogram = of(&values);
+                histogram.add(&damaged);
+                let _ = (histogram.summary(), histogram.to_base64());
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_small() {
+        assert!(postcard::to_stdvec(&Packed::default()).unwrap().len() < 10);
+        let second: Vec<u64> = (1..=1_000).map(|i| i * MS / 10).collect();
+        assert!(packed(&second).buckets.len() < 4_000, "{:?}", packed(&second));
+    }
+
+    #[test]
+    fn what_no_histogram_can_be_is_refused() {
+        let good = packed(&[MS, 2 * MS]);
+        let refused = |packed: &Packed| packed.check().unwrap_err();
+        assert_eq!(refused(&Packed { max_ns: MS, ..good.clone() }), DecodeError::Sums);
+        assert_eq!(refused(&Packed { sum_ns: 0, ..good.clone() }), DecodeError::Sums);
+        assert_eq!(refused(&Packed { clamped: 3, ..good.clone() }), DecodeError::Sums);
+        for buckets in [vec![MORE], vec![1, 1, 0, 1], vec![1, 0], vec![0xff; 12], vec![1]] {
+            assert_eq!(refused(&Packed { buckets, ..good.clone() }), DecodeError::Format);
+        }
+    }
+}
