@@ -25,7 +25,8 @@ impl BuiltIn {
         command.args(["serve", "--port", "0"]).args(flags).stdin(Stdio::null()).stdout(Stdio::piped());
         // Ctrl-C is for the run, which still needs its server to finish in good order.
         command.process_group(0);
-        let process = signals::end_with_parent(&mut command).spawn().map_err(|error| failed(&error))?;
+        // Whoever it serves is gone with us.
+        let process = signals::kill_with_parent(&mut command).spawn().map_err(|error| failed(&error))?;
         let mut built_in = Self { process, url: String::new() };
         let stdout = built_in.process.stdout.take().expect("piped");
         let mut line = String::new();

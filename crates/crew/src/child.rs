@@ -48,7 +48,9 @@ impl Child {
         cpus: &[usize],
         reports: &SyncSender<Report>,
     ) -> io::Result<Self> {
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        // It has nothing to finish without us, and may be too busy to see its input end.
+        let command = net::signals::kill_with_parent(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let mut process = command.spawn()?;
         let mut stdin = BufWriter::new(process.stdin.take().expect("piped"));
         let brief = Brief {
             plan: plan.clone(),
@@ -104,7 +106,6 @@ impl Drop for Child {
 /// # Errors
 /// The brief cannot be read, the plan cannot be carried out, or the parent is gone.
 pub fn run_child() -> io::Result<()> {
-    net::signals::die_with_parent()?;
     net::limits::raise_nofile()?;
     let mut stdin = BufReader::new(io::stdin());
     let Some(brief) = frame::read::<Brief>(&mut stdin)? else { return Ok(()) };

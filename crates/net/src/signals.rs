@@ -56,18 +56,23 @@ extern "C" fn on_signal(_: libc::c_int) {
     }
 }
 
-/// Asks the kernel to send this process SIGTERM when the thread that started it ends: no orphans, even after
-/// SIGKILL. To be called first thing in a child that is this program; for others see [`end_with_parent`].
-pub fn die_with_parent() -> io::Result<()> {
-    let parent = getppid();
-    set_parent_process_death_signal(Some(Signal::TERM))?;
-    if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }
-}
-
 /// Makes the process that `command` will start get SIGTERM when the *thread* that spawns it ends, so that no
 /// server outlives the run that started it. Spawn from a thread that lives as long as the server should.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
-    sys::before_exec(command, die_with_parent)
+    sys::before_exec(command, || die_with_parent(Signal::TERM))
+}
+
+/// The same with SIGKILL: for processes that have nothing to finish without their parent. However busy they are, and
+/// whatever they do about signals, they do not outlive it, even where it is killed.
+pub fn kill_with_parent(command: &mut Command) -> &mut Command {
+    sys::before_exec(command, || die_with_parent(Signal::KILL))
+}
+
+/// Asks the kernel for this signal when the thread that started this process ends. To be called first thing.
+fn die_with_parent(signal: Signal) -> io::Result<()> {
+    let parent = getppid();
+    set_parent_process_death_signal(Some(signal))?;
+    if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }
 }
 
 /// Lets a write beyond the limit on file sizes (`ulimit -f`) fail, with an error that can be told, where SIGXFSZ would

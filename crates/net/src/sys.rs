@@ -103,7 +103,7 @@ pub(crate) fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::
 
 /// Calls `prepare` in the child between fork and exec. It must do only what is async-signal-safe.
 pub(crate) fn before_exec(command: &mut Command, prepare: fn() -> io::Result<()>) -> &mut Command {
-    // SAFETY: the only caller's `prepare` makes system calls and takes no lock. (Its one allocation is for an
+    // SAFETY: the `prepare` of all callers makes system calls and takes no lock. (Its one allocation is for an
     // error that ends the child.)
     unsafe { command.pre_exec(prepare) }
 }

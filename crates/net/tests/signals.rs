@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use net::poll::{Events, Interest, Poller};
-use net::signals::{Interrupts, end_with_parent};
+use net::signals::{Interrupts, end_with_parent, kill_with_parent};
 use rustix::process::{Signal, getpid, kill_process};
 
 #[test]
@@ -28,7 +28,11 @@ fn interrupts_are_counted_and_wake_a_poller() {
 
 #[test]
 fn a_child_ends_with_the_thread_that_started_it() {
-    let spawn = || end_with_parent(Command::new("sleep").arg("60")).spawn().unwrap();
-    let mut orphan = std::thread::spawn(spawn).join().unwrap();
-    assert_eq!(orphan.wait().unwrap().signal(), Some(15));
+    for (with_parent, signal) in
+        [(end_with_parent as fn(&mut Command) -> &mut Command, 15), (kill_with_parent, 9)]
+    {
+        let spawn = move || with_parent(Command::new("sleep").arg("60")).spawn().unwrap();
+        let mut orphan = std::thread::spawn(spawn).join().unwrap();
+        assert_eq!(orphan.wait().unwrap().signal(), Some(signal));
+    }
 }

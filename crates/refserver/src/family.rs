@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use net::clock::monotonic_ns;
 use net::poll::{Event, Events, Interest, Poller, Waker};
-use net::signals::{end_with_parent, terminate};
+use net::signals::{kill_with_parent, terminate};
 use net::socket::{Addr, Listener, Reservation, Socket, listen, pair, reserve};
 
 use crate::options::Options;
@@ -133,7 +133,7 @@ impl Family {
         role.pass_on(&mut command)?;
         // Not in the terminal's process group: Ctrl-C is for the parent, which passes it on.
         command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
-        let child = end_with_parent(&mut command).spawn()?;
+        let child = kill_with_parent(&mut command).spawn()?;
         self.poller.add(&ours, number as u64, Interest::ReadEdge)?;
         self.members.push(Member { child, link: Some(ours), said: String::new() });
         Ok(())
