@@ -15,6 +15,8 @@ use crate::Options;
 
 /// Lines of a run that are kept for who opens the page later: a row a second for a day.
 const LINES_MAX: usize = 86_400;
+/// Runs whose lines are kept: earlier ones are in the store.
+const JOBS_WHOLE_MAX: usize = 8;
 /// What a run says on standard error before it fails.
 const REMARKS_MAX: usize = 20;
 
@@ -66,6 +68,7 @@ impl Jobs {
         }
         let job = Job::start(jobs.len() + 1, options, words, shown).map_err(Some)?;
         jobs.push(job.clone());
+        forget_rows(&jobs);
         Ok(job)
     }
 
@@ -175,6 +178,12 @@ impl Log {
     }
 }
 
+/// Drops the rows of all runs but the last.
+fn forget_rows(jobs: &[Arc<Job>]) {
+    let earlier = jobs.len().saturating_sub(JOBS_WHOLE_MAX);
+    jobs[..earlier].iter().for_each(|job| job.log().lines = Vec::new());
+}
+
 /// The id that is in every line, if the store has that run.
 fn kept_as(line: &str, store: PathBuf) -> Option<String> {
     #[derive(Deserialize)]
@@ -188,4 +197,27 @@ fn kept_as(line: &str, store: PathBuf) -> Option<String> {
 /// A handler that panicked has left nothing half done here.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_the_last_runs_alone_are_kept() {
+        let job = |number| {
+            let log = Log { lines: vec!["{}".into()], ..Log::default() };
+            Arc::new(Job {
+                number,
+                command: String::new(),
+                log: Mutex::new(log),
+                changed: watch::Sender::new(()),
+                child: Mutex::default(),
+            })
+        };
+        let jobs: Vec<_> = (1..=JOBS_WHOLE_MAX + 3).map(job).collect();
+        forget_rows(&jobs);
+        let with_rows: Vec<_> = jobs.iter().filter(|job| !job.log().lines.is_empty()).collect();
+        assert_eq!((with_rows.len(), with_rows[0].number), (JOBS_WHOLE_MAX, 4));
+    }
 }

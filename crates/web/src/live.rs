@@ -94,7 +94,8 @@ impl Reader {
 
     fn look(&mut self) -> Next {
         let log = self.job.log();
-        let lines = &log.lines[self.told..];
+        // Of a run that was long ago there may be none any more.
+        let lines = log.lines.get(self.told..).unwrap_or_default();
         if !lines.is_empty() {
             let text = lines.join("\n");
             self.told = log.lines.len();
