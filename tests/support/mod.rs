@@ -16,6 +16,7 @@ pub mod quota;
 pub mod target;
 pub mod throng;
 pub mod websocket;
+pub mod wire;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -10,6 +10,7 @@ pub mod errors;
 pub mod limits;
 pub mod machine;
 pub mod memory;
+pub mod network;
 pub mod poll;
 pub mod proc;
 pub mod reserve;

@@ -140,3 +140,70 @@ pub(crate) fn exit_saying(words: &[u8]) -> ! {
 fn check(rc: isize) -> io::Result<isize> {
     if rc < 0 { Err(io::Error::last_os_error()) } else { Ok(rc) }
 }
+
+/// The legacy form of a link's settings (include/uapi/linux/ethtool.h, `struct ethtool_cmd`), as far as it is read.
+#[repr(C)]
+struct LinkSettings {
+    command: u32,
+    _modes: [u32; 2],
+    speed: u16,
+    _ports: [u8; 6],
+    _packets: [u32; 2],
+    speed_high: u16,
+    _rest: [u8; 14],
+}
+
+/// `struct ethtool_drvinfo`, as far as it is read.
+#[repr(C)]
+struct LinkDriver {
+    command: u32,
+    name: [u8; 32],
+    _rest: [u8; 160],
+}
+
+const SIOCETHTOOL: u64 = 0x8946;
+const ETHTOOL_GSET: u32 = 1;
+const ETHTOOL_GDRVINFO: u32 = 3;
+
+/// The speed of a network link as its driver gives it; `u32::MAX`: not known.
+pub(crate) fn link_mbits_per_s(link: &str) -> io::Result<u32> {
+    // SAFETY: integers, for which zeroes are a valid value.
+    let mut settings: LinkSettings = unsafe { zeroed() };
+    settings.command = ETHTOOL_GSET;
+    // SAFETY: for this command the kernel reads and writes a `struct ethtool_cmd`, 44 bytes, which this is.
+    unsafe { ethtool(link, &raw mut settings) }?;
+    Ok(u32::from(settings.speed_high) << 16 | u32::from(settings.speed))
+}
+
+/// The name of a network link's driver.
+pub(crate) fn link_driver(link: &str) -> io::Result<String> {
+    // SAFETY: integers, for which zeroes are a valid value.
+    let mut driver: LinkDriver = unsafe { zeroed() };
+    driver.command = ETHTOOL_GDRVINFO;
+    // SAFETY: for this command the kernel reads and writes a `struct ethtool_drvinfo`, 196 bytes, which this is.
+    unsafe { ethtool(link, &raw mut driver) }?;
+    let name = driver.name.split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).into_owned())
+}
+
+/// Asks a link's driver (netdevice(7)).
+///
+/// # Safety
+/// `data` must begin with a command, and be what the kernel expects with that.
+unsafe fn ethtool<T>(link: &str, data: *mut T) -> io::Result<()> {
+    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
+    // SAFETY: ifreq is plain data, for which zeroes are a valid value.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    if link.len() >= request.ifr_name.len() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(link.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = data.cast();
+    // SAFETY: `request` names the link and points to `data`, of which the caller says that it is as the command expects.
+    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    check(rc as isize).map(drop)
+}
+
+const _: () = assert!(size_of::<LinkSettings>() == 44 && size_of::<LinkDriver>() == 196);

@@ -3,6 +3,7 @@
 use net::affinity;
 use net::cgroup::{CpuQuota, Throttling};
 use net::clock;
+use net::network::{Link, Segments};
 use net::proc::{MachineCpu, Programs, machine_cpu};
 use results::{MachineUse, ProgramUse};
 
@@ -17,6 +18,8 @@ pub(super) struct MachineWatch {
     at_ns: u64,
     cpu: Option<MachineCpu>,
     programs: Programs,
+    links: Vec<Link>,
+    segments: Option<Segments>,
     quota: Option<CpuQuota>,
     throttling: Option<Throttling>,
 }
@@ -27,7 +30,15 @@ impl MachineWatch {
         let quota = CpuQuota::of(std::process::id());
         let throttling = quota.as_ref().and_then(CpuQuota::throttling);
         let programs = Programs::read();
-        Self { at_ns: clock::monotonic_ns(), cpu: machine_cpu().ok(), programs, quota, throttling }
+        Self {
+            at_ns: clock::monotonic_ns(),
+            cpu: machine_cpu().ok(),
+            programs,
+            links: Link::all().unwrap_or_default(),
+            segments: Segments::read().ok(),
+            quota,
+            throttling,
+        }
     }
 
     /// What was used since. `server`: the processes of a server of this machine.
@@ -39,16 +50,31 @@ impl MachineWatch {
             let total_ns = is.total_ns.saturating_sub(was.total_ns);
             (total_ns > 0).then(|| 100.0 * of(&is).saturating_sub(of(&was)) as f64 / total_ns as f64)
         };
+        let segments = self.segments.zip(Segments::read().ok());
         let machine = MachineUse {
             cores: affinity::available_cpus().ok().map(|cpus| cpus.len() as u32),
             idle_percent_mean: share(|cpu| cpu.idle_ns),
             steal_percent: share(|cpu| cpu.steal_ns),
+            // What goes to a server on the same machine goes through no link.
+            network_percent: self.busiest_link_percent().filter(|_| !is_here),
+            retransmit_percent: segments.and_then(|(was, is)| is.resent_percent_since(was)),
+            out_of_order_percent: segments.and_then(|(was, is)| is.early_percent_since(was)),
             others: self.others(server),
             same_host: Some(is_here),
             ..MachineUse::default()
         };
         let throttled_percent = self.throttling.zip(now).and_then(|(was, is)| is.percent_since(was));
         Seen { server: None, machine, throttled_percent }
+    }
+
+    fn busiest_link_percent(&self) -> Option<f64> {
+        let now = Link::all().ok()?;
+        let wall_ns = clock::monotonic_ns().saturating_sub(self.at_ns);
+        let of = |is: &Link| {
+            let was = self.links.iter().find(|was| was.name == is.name)?;
+            is.percent_since(was, wall_ns)
+        };
+        now.iter().filter_map(of).reduce(f64::max)
     }
 
     fn others(&self, server: &[u32]) -> Vec<ProgramUse> {

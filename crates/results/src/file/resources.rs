@@ -59,6 +59,7 @@ mirror!(FileMachine of MachineUse {
     steal_percent,
     network_percent,
     retransmit_percent,
+    out_of_order_percent,
     kernel_bytes_per_client,
 });
 

@@ -73,6 +73,7 @@ fn full_step() -> Step {
             others: vec![ProgramUse { name: "rustc".into(), cpu_percent: 98.5 }],
             network_percent: Some(1.5),
             retransmit_percent: Some(0.125),
+            out_of_order_percent: Some(0.375),
             same_host: Some(false),
         }),
         limits: vec![outcome.clone()],

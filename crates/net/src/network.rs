@@ -1,0 +1,172 @@
+//! What the network did, as the kernel counts it for this process's network namespace: TCP segments (proc_pid_net(5),
+//! RFC 4022) and the bytes of each link.
+
+use std::fs;
+use std::io;
+
+use crate::sys;
+
+/// Drivers that give a speed because there has to be one: `veth` and `tun` (drivers/net/veth.c, drivers/net/tun.c).
+const NOMINAL: [(&str, u64); 3] = [("veth", 10_000), ("tun", 10_000), ("tun", 10)];
+/// A link that carries so much more than its speed has another.
+const PERCENT_MAX: f64 = 105.0;
+
+/// TCP segments since boot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Sent. Linux counts those sent again among them, other than RFC 4022.
+    pub sent: u64,
+    /// Sent again, because nothing had acknowledged them.
+    pub resent: u64,
+    /// Received.
+    pub received: u64,
+    /// Received before one that was sent earlier: that one was lost, or overtaken.
+    pub early: u64,
+}
+
+impl Segments {
+    /// Reads the counts.
+    pub fn read() -> io::Result<Segments> {
+        let text = fs::read_to_string("/proc/net/snmp")?;
+        // Absent in some sandboxes.
+        let more = fs::read_to_string("/proc/net/netstat").unwrap_or_default();
+        parse_segments(&text, &more)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/net/snmp"))
+    }
+
+    /// The share of the segments sent since `before` that were sent again: 0 to 100. `None` where none was sent.
+    pub fn resent_percent_since(self, before: Segments) -> Option<f64> {
+        percent(self.resent.saturating_sub(before.resent), self.sent.saturating_sub(before.sent))
+    }
+
+    /// The share of the segments received since `before` that came too early: 0 to 100. `None` where none was received.
+    pub fn early_percent_since(self, before: Segments) -> Option<f64> {
+        percent(self.early.saturating_sub(before.early), self.received.saturating_sub(before.received))
+    }
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part.min(whole) as f64 / whole as f64)
+}
+
+/// Each group has a line of names and one of values.
+fn parse_segments(snmp: &str, netstat: &str) -> Option<Segments> {
+    Some(Segments {
+        sent: value(snmp, "Tcp:", "OutSegs")?,
+        resent: value(snmp, "Tcp:", "RetransSegs")?,
+        received: value(snmp, "Tcp:", "InSegs")?,
+        early: value(netstat, "TcpExt:", "TCPOFOQueue").unwrap_or(0),
+    })
+}
+
+fn value(text: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let place = names.split_ascii_whitespace().position(|known| known == name)?;
+    values.split_ascii_whitespace().nth(place)?.parse().ok()
+}
+
+/// A network link that leads out of this machine, or container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The interface.
+    pub name: String,
+    /// Bytes received since it was made, with the headers of its layer.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// What it can carry in each direction, bits a second, if its driver knows.
+    pub bits_per_s: Option<u64>,
+}
+
+impl Link {
+    /// Every link but the loopback.
+    pub fn all() -> io::Result<Vec<Link>> {
+        let text = fs::read_to_string("/proc/net/dev")?;
+        let links = text.lines().filter_map(parse_link).filter(|link| link.name != "lo");
+        Ok(links.map(|link| Link { bits_per_s: speed_of(&link.name), ..link }).collect())
+    }
+
+    /// How much of its speed the busier direction used in the `wall_ns` since `before`: 0 to 100. `None` where the speed is
+    /// not known, or cannot be true.
+    pub fn percent_since(&self, before: &Link, wall_ns: u64) -> Option<f64> {
+        let received = self.received_bytes.saturating_sub(before.received_bytes);
+        let sent = self.sent_bytes.saturating_sub(before.sent_bytes);
+        let bits = 8.0 * received.max(sent) as f64;
+        let possible = self.bits_per_s.filter(|_| wall_ns > 0)? as f64 * wall_ns as f64 / 1e9;
+        Some(100.0 * bits / possible)
+            .filter(|percent| *percent <= PERCENT_MAX)
+            .map(|percent| percent.min(100.0))
+    }
+}
+
+/// Lines are `name: bytes packets …`, eight fields received, and eight sent.
+fn parse_link(line: &str) -> Option<Link> {
+    let (name, counts) = line.rsplit_once(':')?;
+    let count = |place| counts.split_ascii_whitespace().nth(place)?.parse().ok();
+    Some(Link {
+        name: name.trim().to_owned(),
+        received_bytes: count(0)?,
+        sent_bytes: count(8)?,
+        bits_per_s: None,
+    })
+}
+
+fn speed_of(name: &str) -> Option<u64> {
+    let mbits_per_s = sys::link_mbits_per_s(name).ok().map(u64::from)?;
+    let driver = sys::link_driver(name).unwrap_or_default();
+    let is_nominal = NOMINAL.contains(&(&driver, mbits_per_s));
+    (!is_nominal && (1..u64::from(u32::MAX)).contains(&mbits_per_s)).then_some(mbits_per_s * 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SNMP: &str = "Ip: Forwarding\nIp: 2\n\
+        Tcp: RtoAlgorithm InSegs OutSegs RetransSegs InErrs\nTcp: 1 3542 2330 7 0\n";
+    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue\nTcpExt: 0 5\nIpExt: InOctets\nIpExt: 9\n";
+
+    #[test]
+    fn segments_are_counted_by_name() {
+        let segments = parse_segments(SNMP, NETSTAT).unwrap();
+        assert_eq!(segments, Segments { sent: 2_330, resent: 7, received: 3_542, early: 5 });
+        assert_eq!(parse_segments(SNMP, "").map(|segments| segments.early), Some(0));
+        assert_eq!(parse_segments(NETSTAT, SNMP), None);
+    }
+
+    #[test]
+    fn shares_are_of_the_window() {
+        let before = Segments { sent: 1_000, resent: 900, received: 50, early: 50 };
+        let after = Segments { sent: 1_200, resent: 904, received: 250, early: 60 };
+        assert_eq!(after.resent_percent_since(before), Some(2.0));
+        assert_eq!(after.early_percent_since(before), Some(5.0));
+        assert_eq!(before.resent_percent_since(before), None);
+    }
+
+    #[test]
+    fn this_machine_has_segments_and_links() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let before = Segments::read().unwrap();
+        let _stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert!(Segments::read().unwrap().sent > before.sent);
+        assert!(Link::all().unwrap().iter().all(|link| link.name != "lo"));
+        assert_eq!(speed_of("lo"), None);
+        assert_eq!(speed_of("no such link"), None);
+    }
+
+    #[test]
+    fn a_link_is_as_busy_as_its_busier_direction() {
+        let line = "  eth0: 98277712 3558 0 0 0 0 0 0 248396 2342 0 0 0 0 0 0";
+        let before = Link { bits_per_s: Some(100_000_000), ..parse_link(line).unwrap() };
+        assert_eq!((before.received_bytes, before.sent_bytes), (98_277_712, 248_396));
+        let sent = Link { sent_bytes: before.sent_bytes + 6_250_000, ..before.clone() };
+        let both = Link { received_bytes: before.received_bytes + 1_000, ..sent };
+        assert_eq!(both.percent_since(&before, 1_000_000_000), Some(50.0));
+        assert_eq!(both.percent_since(&before, 0), None);
+        assert_eq!(both.percent_since(&before, 100_000_000), None, "five times its speed");
+        let unknown = Link { bits_per_s: None, ..both };
+        assert_eq!(unknown.percent_since(&before, 1_000_000_000), None);
+        assert_eq!(parse_link("Inter-|   Receive  |  Transmit"), None);
+    }
+}
