@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use support::process::Process;
 use support::quota::Quota;
-use support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng};
+use support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng, under};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(40);
@@ -53,6 +53,15 @@ fn a_server_that_lives_has_not_ended() {
     let server = Server::start(&[]);
     let outcome = run(&mut echo(&server.url(), 2, "1s"), RUN_MAX);
     assert_eq!(step(&outcome)["server"]["ended_s"], Value::Null, "{outcome}");
+}
+
+#[test]
+fn a_server_by_its_port_is_all_that_was_started_with_it() {
+    // As a gateway and what stands behind it; the shell that started both is neither.
+    let script = r#"sleep 60 & "$0" "$@" & wait"#;
+    let server = Server::start_as(&[], |serve| under("sh", &["-c", script], &serve));
+    let outcome = run(&mut echo(&server.url(), 2, "1s"), RUN_MAX);
+    assert_eq!(step(&outcome)["server"]["processes"], 2, "{outcome}");
 }
 
 #[test]

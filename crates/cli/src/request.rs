@@ -6,6 +6,7 @@ use crew::{Course, Shape};
 use jiff::Timestamp;
 use load::Plan;
 use net::machine::Machine;
+use net::proc::Service;
 use results::{Environment, Run};
 
 use crate::args::RunArgs;
@@ -30,8 +31,8 @@ pub(crate) struct Request<'a> {
     pub(crate) stop: Vec<String>,
     /// The percentile that limits and the first line of a step look at.
     pub(crate) percentile: f64,
-    /// The server's process, if it runs here.
-    pub(crate) server_pid: Option<u32>,
+    /// The server's processes, if it runs here.
+    pub(crate) server_pid: Option<Service>,
 }
 
 impl Request<'_> {
@@ -69,17 +70,14 @@ fn environment(args: &RunArgs, same_host: bool) -> Environment {
     }
 }
 
-/// Finds the server's process: as told, or by who listens at the address.
-pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<u32>, Failure> {
+/// Finds the server's processes: as told, or by who listens at the address.
+pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<Service>, Failure> {
     match args.server_pid {
         Some(pid) if net::affinity::cpus_of(pid) == 0 => {
             Err(Failure::usage("--server-pid", format!("there is no process {pid}")))
         }
-        Some(pid) => Ok(Some(pid)),
-        None if target.built_in_pid().is_some() => Ok(target.built_in_pid()),
-        None => {
-            let listening = target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten());
-            Ok(listening.map(net::proc::head_of))
-        }
+        Some(pid) => Ok(Some(Service::of(pid))),
+        None if target.built_in_pid().is_some() => Ok(target.built_in_pid().map(Service::of)),
+        None => Ok(Service::listening_on(target.addrs()).ok().flatten()),
     }
 }

@@ -2,6 +2,7 @@
 
 use crew::fleet::FarEyes;
 use crew::{Broken, Crew, Scrape, ServerWatch};
+use net::proc::Service;
 use results::{TrustNote, Verdict};
 use stats::fit::{self, Growth};
 
@@ -82,8 +83,8 @@ fn weigh(watch: &ServerWatch, verdict: &mut Verdict) {
 }
 
 /// What looks at the server: here, or through its target agent.
-fn watch(args: &RunArgs, server_pid: Option<u32>) -> Result<ServerWatch, Failure> {
-    let Some((agent, nats)) = args.fleet.host()? else { return Ok(ServerWatch::new(server_pid)) };
+fn watch(args: &RunArgs, server: Option<Service>) -> Result<ServerWatch, Failure> {
+    let Some((agent, nats)) = args.fleet.host()? else { return Ok(ServerWatch::new(server.as_ref())) };
     let eyes = FarEyes::open(&nats, agent).map_err(|error| Failure::could_not("watch the server", error))?;
-    Ok(ServerWatch::of_agent(eyes, server_pid.is_some()))
+    Ok(ServerWatch::of_agent(eyes, server.is_some()))
 }

@@ -2,6 +2,7 @@
 
 use crew::{Crew, Observer, Progress, ServerWatch, Shape};
 use load::{Load, StepOrder, Workload};
+use net::proc::Service;
 use results::{Step, verdict};
 
 use crate::args::RunArgs;
@@ -38,7 +39,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients_max: Some(clients.into()) };
-    let watch = ServerWatch::new(Some(server.pid()));
+    let watch = ServerWatch::new(Some(&Service::of(server.pid())));
     let mut crew = Crew::start(&plan, &shape, watch, child::command).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
     let mut step = crew.measure(order, &mut Unseen).map_err(|broken| cannot(broken.error))?;

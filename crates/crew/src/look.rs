@@ -3,7 +3,7 @@
 use net::affinity;
 use net::cgroup::{CpuQuota, Throttling};
 use net::clock;
-use net::proc::{ProcessTree, ThreadTotals};
+use net::proc::{ProcessTree, Service, ThreadTotals};
 use serde::{Deserialize, Serialize};
 
 /// What a server has used so far, and has now. Times are totals that never go backwards.
@@ -54,12 +54,12 @@ pub(crate) struct Eyes {
 }
 
 impl Eyes {
-    /// At the process and its descendants.
-    pub(crate) fn on(pid: u32) -> Self {
-        let quota = CpuQuota::of(pid);
-        let cores = affinity::cpus_of(pid).max(1) as f64;
+    /// At the server's processes and their descendants. What it may use is what its head may.
+    pub(crate) fn on(server: &Service) -> Self {
+        let quota = CpuQuota::of(server.head());
+        let cores = affinity::cpus_of(server.head()).max(1) as f64;
         let cores = quota.as_ref().map_or(cores, |quota| quota.cores.min(cores));
-        Self { tree: ProcessTree::new(pid), quota, latest: Look { cores, ..Look::default() } }
+        Self { tree: ProcessTree::of(&server.pids()), quota, latest: Look { cores, ..Look::default() } }
     }
 
     /// Looks. What has ended stays as it was seen last.

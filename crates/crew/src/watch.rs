@@ -3,6 +3,7 @@
 mod machine;
 
 use net::clock;
+use net::proc::Service;
 use results::{MachineUse, ServerUse, ThreadUse};
 
 use crate::fleet::FarEyes;
@@ -72,9 +73,9 @@ struct Window {
 }
 
 impl ServerWatch {
-    /// Watches the process `pid` and its descendants; `None`: only the machine.
-    pub fn new(pid: Option<u32>) -> Self {
-        Self::with(pid.map(|pid| Sight::Here(Eyes::on(pid))), pid.is_some())
+    /// Watches the server's processes and their descendants; `None`: only the machine.
+    pub fn new(server: Option<&Service>) -> Self {
+        Self::with(server.map(|server| Sight::Here(Eyes::on(server))), server.is_some())
     }
 
     /// Watches the server of a target agent, whose machine may be this one.

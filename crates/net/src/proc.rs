@@ -5,12 +5,14 @@ mod orphans;
 mod own;
 mod programs;
 mod read;
+mod service;
 mod tree;
 
-pub use listening::{head_of, pid_listening_on, ports_of_tree};
+pub use listening::{pids_listening_on, ports_of_tree};
 pub use orphans::{adopt_orphans, descendants, kill_descendants};
 pub use own::{MachineCpu, ThreadUsage, machine_cpu, self_rss_bytes, thread_usage};
 pub use programs::{ProgramCpu, Programs};
+pub use service::Service;
 pub use tree::{BusiestThread, ProcessTree, ThreadTotals, Usage};
 
 use std::collections::HashMap;

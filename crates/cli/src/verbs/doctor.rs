@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::Endpoint;
+use net::proc::Service;
 use results::units;
 
 use crate::doctor::{self, Ask, Cost, Facts, Place, Row, Sources, Verdict};
@@ -87,8 +88,7 @@ impl Doctor {
             return Ok((ask(Place::BuiltIn, self.sources(None)), None));
         };
         let target = target::resolve(url, None)?;
-        let listening = target.addrs().find_map(|addr| net::proc::pid_listening_on(&addr).ok().flatten());
-        let pid = listening.map(net::proc::head_of);
+        let pid = Service::listening_on(target.addrs()).ok().flatten().map(|server| server.head());
         let here = pid.is_some() || target.endpoints.iter().all(is_of_this_machine);
         let place = match here {
             true if pid.is_some() || target.endpoints.iter().any(is_listening) => Place::Here,

@@ -9,6 +9,10 @@ use std::time::Duration;
 /// More than one interval between two samples.
 const AWHILE: Duration = Duration::from_nanos(SAMPLE_INTERVAL_NS + 1_000_000);
 
+fn watch_of(pid: u32) -> ServerWatch {
+    ServerWatch::new(Some(&Service::of(pid)))
+}
+
 /// A shell with a job that uses CPU; it says a line when it is there.
 fn shell(script: &str) -> Child {
     Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
@@ -33,7 +37,7 @@ fn watch_until_busy(watch: &mut ServerWatch) {
 
 #[test]
 fn what_comes_after_the_window_is_not_in_it() {
-    let mut watch = ServerWatch::new(Some(std::process::id()));
+    let mut watch = watch_of(std::process::id());
     watch.start();
     thread::sleep(Duration::from_millis(20));
     watch.close();
@@ -50,7 +54,7 @@ fn what_comes_after_the_window_is_not_in_it() {
 #[test]
 fn what_was_seen_of_a_server_that_ends_stays() {
     let mut server = shell("while :; do :; done");
-    let mut watch = ServerWatch::new(Some(server.id()));
+    let mut watch = watch_of(server.id());
     watch.start();
     let epoch_ns = clock::monotonic_ns();
     watch_until_busy(&mut watch);
@@ -77,7 +81,7 @@ fn what_was_seen_of_a_server_that_ends_stays() {
 #[test]
 fn an_end_in_the_drain_is_seen() {
     let mut server = shell("exec sleep 60");
-    let mut watch = ServerWatch::new(Some(server.id()));
+    let mut watch = watch_of(server.id());
     watch.start();
     watch.close();
     server.kill().unwrap();
@@ -89,7 +93,7 @@ fn an_end_in_the_drain_is_seen() {
 fn a_server_whose_first_process_ends_goes_on_in_the_others() {
     let mut server = shell("timeout 60 sh -c 'while :; do :; done' & echo; read line; exit");
     assert_eq!(read_line(&mut server), "\n");
-    let mut watch = ServerWatch::new(Some(server.id()));
+    let mut watch = watch_of(server.id());
     watch.start();
     watch_until_busy(&mut watch);
     server.stdin.as_mut().expect("piped").write_all(b"go\n").unwrap();

@@ -6,35 +6,39 @@ use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use super::read::Reader;
 use crate::socket::Addr;
 
 /// Where a listener is looked for first: a server opens it before it has clients.
 const FIRST_FDS: usize = 256;
 
-/// The pid of a process that listens on `addr`: the lowest if several share the socket. `None` if nobody does,
-/// or if it is another user's process, whose descriptors are not ours to see.
+/// The pids of all processes that listen on `addr`, ascending. Empty if nobody does, or if they are another user's, whose
+/// descriptors are not ours to see.
 ///
-/// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it.
-pub fn pid_listening_on(addr: &Addr) -> io::Result<Option<u32>> {
+/// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it, unless
+/// somebody listens on that very address.
+pub fn pids_listening_on(addr: &Addr) -> io::Result<Vec<u32>> {
     let inodes: HashSet<u64> = match addr {
         Addr::Inet(wanted) => {
-            let listeners = tcp_listeners()?.into_iter().filter(|(local, _)| covers(local, wanted));
-            listeners.map(|(_, inode)| inode).collect()
+            let mut listeners = tcp_listeners()?;
+            listeners.retain(|(local, _)| covers(local, wanted));
+            if listeners.iter().any(|(local, _)| local == wanted) {
+                listeners.retain(|(local, _)| local == wanted);
+            }
+            listeners.into_iter().map(|(_, inode)| inode).collect()
         }
         Addr::Unix(path) => unix_inodes(&fs::read_to_string("/proc/net/unix")?, path),
     };
     if inodes.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mut pids = super::pids()?;
     pids.sort_unstable();
     // Each descriptor costs a system call, and clients' may be hundreds of thousands.
-    let holder = |fds_max| {
+    let holders = |fds_max| -> Vec<u32> {
         let holds = |pid: &u32| sockets_of(*pid, fds_max).any(|inode| inodes.contains(&inode));
-        pids.iter().copied().find(holds)
+        pids.iter().copied().filter(holds).collect()
     };
-    Ok(holder(FIRST_FDS).or_else(|| holder(usize::MAX)))
+    Some(holders(FIRST_FDS)).filter(|pids| !pids.is_empty()).map_or_else(|| Ok(holders(usize::MAX)), Ok)
 }
 
 /// The TCP addresses on which a process, or one that descends from it, listens.
@@ -43,22 +47,6 @@ pub fn ports_of_tree(root: u32) -> io::Result<Vec<SocketAddr>> {
         super::tree_of(root)?.into_iter().flat_map(|pid| sockets_of(pid, usize::MAX)).collect();
     let its = tcp_listeners()?.into_iter().filter(|(_, inode)| held.contains(inode));
     Ok(its.map(|(address, _)| address).collect())
-}
-
-/// The head of the server that `pid` is part of: servers of several processes (node's cluster, nginx, gunicorn) are
-/// children of a process of the same program that need not listen itself. Never this process or one above it.
-pub fn head_of(pid: u32) -> u32 {
-    let mut reader = Reader::new();
-    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
-    let mut head = pid;
-    while let Some(parent) = reader.stat(head).map(|stat| stat.parent)
-        && parent > 1
-        && parent != std::process::id()
-        && program(parent).is_some_and(|parent| program(pid) == Some(parent))
-    {
-        head = parent;
-    }
-    head
 }
 
 /// Every listening TCP socket: its address and its inode.
@@ -138,7 +126,7 @@ mod tests {
     use crate::socket::listen;
 
     fn is_us(addr: &Addr) -> bool {
-        pid_listening_on(addr).unwrap() == Some(std::process::id())
+        pids_listening_on(addr).unwrap() == [std::process::id()]
     }
 
     #[test]
@@ -148,7 +136,7 @@ mod tests {
             let addr = listener.local_addr().unwrap();
             assert!(is_us(&addr), "{addr}");
             drop(listener);
-            assert_eq!(pid_listening_on(&addr).unwrap(), None);
+            assert_eq!(pids_listening_on(&addr).unwrap(), Vec::<u32>::new());
         }
     }
 
@@ -156,14 +144,15 @@ mod tests {
     fn a_wildcard_covers_its_port() {
         let listener = listen(&Addr::Inet("0.0.0.0:0".parse().unwrap()), 8, false).unwrap();
         let Addr::Inet(addr) = listener.local_addr().unwrap() else { panic!("not TCP") };
-        assert!(is_us(&Addr::Inet(SocketAddr::new("127.0.0.1".parse().unwrap(), addr.port()))));
+        let specific = Addr::Inet(SocketAddr::new("127.0.0.1".parse().unwrap(), addr.port()));
+        assert!(is_us(&specific));
     }
 
     #[test]
     fn finds_unix_listeners() {
         let dir = tempfile::tempdir().unwrap();
         let addr = Addr::Unix(dir.path().join("a b.sock"));
-        assert_eq!(pid_listening_on(&addr).unwrap(), None);
+        assert_eq!(pids_listening_on(&addr).unwrap(), Vec::<u32>::new());
         let _listener = listen(&addr, 8, false).unwrap();
         assert!(is_us(&addr));
     }

@@ -67,7 +67,7 @@ pub struct ThreadTotals {
 
 /// Follows a process and its descendants from sample to sample. A descendant stays followed when its parent ends.
 pub struct ProcessTree {
-    root: u32,
+    roots: Vec<u32>,
     processes: HashMap<u32, Process>,
     totals: Usage,
     sampled: bool,
@@ -106,8 +106,13 @@ struct Thread {
 impl ProcessTree {
     /// Follows `pid`. Whether it exists shows at the first sample.
     pub fn new(pid: u32) -> ProcessTree {
+        ProcessTree::of(&[pid])
+    }
+
+    /// Follows these processes, and what descends from any of them, as one.
+    pub fn of(pids: &[u32]) -> ProcessTree {
         ProcessTree {
-            root: pid,
+            roots: pids.to_vec(),
             processes: HashMap::new(),
             totals: Usage::default(),
             sampled: false,
@@ -120,7 +125,10 @@ impl ProcessTree {
     pub fn sample(&mut self) -> io::Result<Usage> {
         let stats = self.members()?;
         if stats.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("process {} has ended", self.root)));
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("all of {:?} has ended", self.roots),
+            ));
         }
         self.count_ended(&stats);
         self.totals =
@@ -138,7 +146,7 @@ impl ProcessTree {
         Ok(self.totals.clone())
     }
 
-    /// The processes of the tree that live now: the root, those followed already (if their pid has not been given
+    /// The processes of the tree that live now: the roots, those followed already (if their pid has not been given
     /// to another since), and children of any of these.
     fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
         let mut others = HashMap::new();
@@ -147,7 +155,7 @@ impl ProcessTree {
             let Some(stat) = self.reader.stat(pid) else { continue };
             let followed = match self.processes.get(&pid) {
                 Some(known) => known.stat.start_ticks == stat.start_ticks,
-                None => pid == self.root && !self.sampled,
+                None => self.roots.contains(&pid) && !self.sampled,
             };
             if followed {
                 members.insert(pid, stat)

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use net::proc::Service;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::super::Error;
@@ -93,7 +94,7 @@ impl Work for Tenancy {
     /// Sends an answer; looks from now on at the server that it tells of.
     fn handle_news(&mut self, answer: Up) {
         match &answer {
-            Up::Started(Ok(running)) => self.eyes = Some(Eyes::on(running.pid)),
+            Up::Started(Ok(running)) => self.eyes = Some(Eyes::on(&Service::of(running.pid))),
             // One that died is looked at on: that it has ended is news.
             Up::Stopped => self.eyes = None,
             _ => {}
