@@ -161,12 +161,20 @@ impl Step {
         }
     }
 
-    /// The 95% interval, in ns, of a percentile over the step: by batch means of its value each second. `None` when
-    /// the series is too short, or has seconds without samples.
-    pub fn interval_ns(&self, percentile: impl Fn(&Second) -> Option<u64>) -> Option<Interval> {
+    /// What the percentiles of its series are of: the deliveries of broadcasts, or else the answers.
+    pub fn main_of_series(&self) -> &Histogram {
+        if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery }
+    }
+
+    /// The 95% interval, in ns, of the quantile `q` over the step, which holds that: by batch means of its value each
+    /// second. `None` when the series is too short, or has seconds without samples.
+    pub fn interval_ns(&self, q: f64, of_second: impl Fn(&Second) -> Option<u64>) -> Option<Interval> {
         let values: Option<Vec<f64>> =
-            self.series.iter().map(|row| percentile(row).map(|ns| ns as f64)).collect();
-        stats::interval::of_series(&values?)
+            self.series.iter().map(|row| of_second(row).map(|ns| ns as f64)).collect();
+        let main = self.main_of_series();
+        let whole = (!main.is_empty()).then(|| main.quantile_ns(q) as f64)?;
+        let Interval { low, high } = stats::interval::of_series(&values?, whole)?;
+        Some(Interval { low: low.max(0.0), high })
     }
 }
 

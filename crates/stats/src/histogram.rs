@@ -168,22 +168,6 @@ impl Histogram {
         is_marked(self.count(), q)
     }
 
-    /// This histogram with the samples that a closed loop omitted put back: for every sample above the
-    /// expected interval also value − interval, value − 2·interval, … down to the interval
-    /// (HdrHistogram's `copyCorrectedForCoordinatedOmission`).
-    pub fn correct_omission(&self, interval_ns: u64) -> Histogram {
-        assert!(interval_ns > 0, "an interval of 0 would add samples without end");
-        let mut corrected = self.clone();
-        for (value_ns, n) in self.recorded() {
-            let mut missing_ns = value_ns.saturating_sub(interval_ns);
-            while missing_ns >= interval_ns {
-                corrected.record_n_ns(missing_ns, n);
-                missing_ns -= interval_ns;
-            }
-        }
-        corrected
-    }
-
     /// The occupied buckets from the smallest: the value (upper edge, as [`Self::quantile_ns`] gives it) and
     /// how many samples it holds.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {

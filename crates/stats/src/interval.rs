@@ -1,8 +1,5 @@
-//! Confidence intervals: by repeats, by batch means over one run, and by the bootstrap.
+//! Confidence intervals: by repeats, and by batch means over one run.
 
-use std::collections::BTreeMap;
-
-use crate::histogram::{self, Histogram};
 use crate::student;
 
 /// The confidence of every interval that is printed.
@@ -10,8 +7,6 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// How many batches the series of one run is cut into (METHODOLOGY "Intervals").
 pub const BATCHES: usize = 10;
-
-const BOOTSTRAP_ROUNDS: usize = 1_000;
 
 /// A closed interval, in the unit of the figure it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,17 +30,16 @@ impl Interval {
 
 /// The interval of the mean of independent repeats, mean ± t·s/√n. `None` with fewer than 2.
 pub fn of_repeats(values: &[f64]) -> Option<Interval> {
-    let sample = Sample::of(values)?;
-    Some(Interval::around(
-        sample.mean,
-        student::t(CONFIDENCE, sample.n - 1.0) * sample.mean_variance().sqrt(),
-    ))
+    Some(Sample::of(values)?.interval())
 }
 
-/// The interval of a figure over one run from its series, one value a second: neighbouring seconds resemble each
-/// other, the means of [`BATCHES`] batches hardly do. `None` with fewer than 2 rows a batch.
-pub fn of_series(series: &[f64]) -> Option<Interval> {
-    of_repeats(&batch_means(series)?)
+/// The interval of a figure over one run, around its `value` over all of it, from its series, one value a second:
+/// neighbouring seconds resemble each other, the means of [`BATCHES`] batches hardly do. How far these lie from the value
+/// is what makes it wide (sectioning; Asmussen and Glynn, Stochastic Simulation, III.5). `None` with fewer than 2 rows a
+/// batch.
+pub fn of_series(series: &[f64], value: f64) -> Option<Interval> {
+    let sample = Sample::about(&batch_means(series)?, value)?;
+    Some(sample.interval())
 }
 
 /// The means of [`BATCHES`] equal, consecutive batches; the first rows are left out where the length does not divide.
@@ -58,51 +52,12 @@ pub fn batch_means(series: &[f64]) -> Option<Vec<f64>> {
     Some(whole.chunks_exact(rows).map(|batch| batch.iter().sum::<f64>() / rows as f64).collect())
 }
 
-/// The interval, in ns, of the quantile `q` of several repeats taken together: the repeats are drawn anew with
-/// replacement, merged, and the quantile taken, 1,000 times; the interval holds the middle 95%. `seed` makes it
-/// repeatable. `None` with fewer than 2 repeats that have samples.
-pub fn bootstrap_quantile(repeats: &[&Histogram], q: f64, seed: u64) -> Option<Interval> {
-    let repeats: Vec<_> = repeats.iter().filter(|repeat| !repeat.is_empty()).collect();
-    if repeats.len() < 2 {
-        return None;
-    }
-    let mut samples: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for (i, repeat) in repeats.iter().enumerate() {
-        for (value_ns, n) in repeat.recorded() {
-            samples.entry(value_ns).or_insert_with(|| vec![0; repeats.len()])[i] += n;
-        }
-    }
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut quantiles: Vec<u64> = (0..BOOTSTRAP_ROUNDS)
-        .map(|_| {
-            let mut drawn = vec![0; repeats.len()];
-            (0..repeats.len()).for_each(|_| drawn[random.usize(..repeats.len())] += 1);
-            quantile_of_drawn(&samples, &drawn, q)
-        })
-        .collect();
-    quantiles.sort_unstable();
-    let tail = (BOOTSTRAP_ROUNDS as f64 * (1.0 - CONFIDENCE) / 2.0).round() as usize;
-    Some(Interval { low: quantiles[tail] as f64, high: quantiles[BOOTSTRAP_ROUNDS - 1 - tail] as f64 })
-}
-
-/// The quantile of the samples of all repeats, each taken as often as it was drawn.
-fn quantile_of_drawn(samples: &BTreeMap<u64, Vec<u64>>, drawn: &[u64], q: f64) -> u64 {
-    let of_all = |counts: &[u64]| counts.iter().zip(drawn).map(|(count, times)| count * times).sum::<u64>();
-    let rank = histogram::rank(samples.values().map(|counts| of_all(counts)).sum(), q);
-    let mut passed = 0;
-    let reached = samples.iter().find(|(_, counts)| {
-        passed += of_all(counts);
-        passed >= rank
-    });
-    *reached.expect("the rank is within the samples").0
-}
-
 /// Size, mean and variance of a sample of at least 2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) n: f64,
     pub(crate) mean: f64,
-    variance: f64,
+    pub(crate) variance: f64,
 }
 
 impl Sample {
@@ -110,10 +65,18 @@ impl Sample {
         if values.len() < 2 {
             return None;
         }
+        Self::about(values, values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// The same with a mean that is known otherwise.
+    pub(crate) fn about(values: &[f64], mean: f64) -> Option<Self> {
         let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        Some(Sample { n, mean, variance })
+        (values.len() >= 2).then_some(Sample { n, mean, variance })
+    }
+
+    fn interval(&self) -> Interval {
+        Interval::around(self.mean, student::t(CONFIDENCE, self.n - 1.0) * self.mean_variance().sqrt())
     }
 
     /// The variance of the mean: s²/n.
@@ -166,7 +129,8 @@ mod tests {
                         50.0 + state
                     })
                     .collect();
-                of_series(&series).unwrap().contains(50.0)
+                let mean = series.iter().sum::<f64>() / 120.0;
+                of_series(&series, mean).unwrap().contains(50.0)
             })
             .count();
         assert!((900..=970).contains(&covered), "{covered} of 1,000");
@@ -174,8 +138,19 @@ mod tests {
 
     #[test]
     fn short_series_have_no_interval() {
-        assert_eq!(of_series(&[1.0; 19]), None);
-        assert!(of_series(&[1.0; 20]).is_some());
+        assert_eq!(of_series(&[1.0; 19], 1.0), None);
+        assert!(of_series(&[1.0; 20], 1.0).is_some());
+    }
+
+    #[test]
+    fn the_interval_holds_the_value_however_unlike_its_seconds() {
+        // The 99th percentile of a run that paused once is nowhere near the mean of its seconds' percentiles.
+        let mut series = [1.0; 60];
+        series[30] = 900.0;
+        for value in [1.0, 16.0, 850.0] {
+            let interval = of_series(&series, value).unwrap();
+            assert!(interval.contains(value), "{interval:?} of {value}");
+        }
     }
 
     #[test]
@@ -183,20 +158,5 @@ mod tests {
         let mut series = vec![1e9, 1e9, 1e9];
         series.extend((0..20).map(f64::from));
         assert_eq!(batch_means(&series).unwrap()[..2], [0.5, 2.5]);
-    }
-
-    #[test]
-    fn the_bootstrap_spans_repeats_that_disagree() {
-        let repeat = |ms: u64| {
-            let mut histogram = Histogram::new();
-            histogram.record_n_ns(ms * 1_000_000, 1_000);
-            histogram
-        };
-        let (fast, slow) = (repeat(10), repeat(20));
-        let interval = bootstrap_quantile(&[&fast, &fast, &slow, &fast, &slow], 0.5, 1).unwrap();
-        assert_eq!((interval.low, interval.high), (10e6, 20e6));
-        let same = bootstrap_quantile(&[&fast, &fast], 0.5, 1).unwrap();
-        assert_eq!((same.low, same.high), (10e6, 10e6));
-        assert_eq!(bootstrap_quantile(&[&fast, &Histogram::new()], 0.5, 1), None);
     }
 }

@@ -307,14 +307,14 @@ impl FileStep {
 
 impl FileIntervals {
     fn of(step: &Step) -> Option<Self> {
-        let of = |percentile: fn(&Second) -> Option<u64>| {
-            let interval = step.interval_ns(percentile)?;
+        let of = |q, of_second: fn(&Second) -> Option<u64>| {
+            let interval = step.interval_ns(q, of_second)?;
             Some([ms_from_ns(interval.low), ms_from_ns(interval.high)])
         };
         Some(FileIntervals {
-            p50_ms: of(|second| second.p50_ns)?,
-            p95_ms: of(|second| second.p95_ns)?,
-            p99_ms: of(|second| second.p99_ns)?,
+            p50_ms: of(0.5, |second| second.p50_ns)?,
+            p95_ms: of(0.95, |second| second.p95_ns)?,
+            p99_ms: of(0.99, |second| second.p99_ns)?,
         })
     }
 }

@@ -122,23 +122,6 @@ fn clearing_forgets_everything() {
     assert_eq!(histogram, of([3 * MS]));
 }
 
-/// HdrHistogram's own test set (HistogramDataAccessTest): 10,000 samples of 1 ms, 10 ms apart, then one of 100 s.
-#[test]
-fn omission_is_corrected_as_hdrhistogram_does() {
-    let mut raw = Histogram::new();
-    raw.record_n_ns(MS, 10_000);
-    raw.record_ns(100 * S);
-    assert_eq!(raw.quantile_ns(0.9999), MS);
-    let corrected = raw.correct_omission(10 * MS);
-    assert_eq!(corrected.count(), 20_000);
-    assert_eq!(corrected.quantile_ns(0.5), MS);
-    for (q, expected_s) in [(0.75, 50.00), (0.9, 80.02), (0.99, 98.04)] {
-        let got_s = corrected.quantile_ns(q) as f64 / S as f64;
-        assert!((got_s / expected_s - 1.0).abs() < 0.001, "p{q}: {got_s} s, not {expected_s} s");
-    }
-    assert_eq!(corrected.max_ns(), 100 * S);
-}
-
 #[test]
 fn foreign_histograms_are_refused() {
     assert_eq!(Histogram::from_base64("not base64!"), Err(DecodeError::Base64));
