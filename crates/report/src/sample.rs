@@ -210,8 +210,14 @@ pub(crate) fn idle_run() -> Run {
 /// A search with everything a search can find.
 pub(crate) fn search_run() -> Run {
     let mut run = broadcast_run();
-    run.verdict.capacity =
-        Some(Capacity { clients: 3_120, low: 2_890, high: 3_310, confidence: 0.95, at_least: false });
+    run.verdict.capacity = Some(Capacity {
+        clients: 3_120,
+        low: 2_890,
+        high: 3_310,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    });
     run.verdict.knee = Some(Knee { load: 50.0, latency: 47.0 * MS as f64 });
     run.verdict.memory_per_client =
         Some(Line { slope: 33_000.5, intercept: 50e6, slope_se: 120.25, points: 80 });

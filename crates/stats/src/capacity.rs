@@ -7,11 +7,16 @@
 //! - Repeat: measure both ends of the gap until each has `repeats` measurements. If most at the lower end fail,
 //!   or most at the upper end pass, move that end outwards by a gap that doubles, at most [`MOVES_MAX`] times.
 //! - Every measurement then counts in the estimate: the level at which half of the measurements pass.
+//! - An interval that is too wide to be an answer, or that measurements outside it contradict, decides nothing.
 
 mod estimate;
 
 /// How often the ends of the gap may be moved outwards.
 pub const MOVES_MAX: u32 = 4;
+/// An interval whose upper bound is more than so many times its lower one is no answer.
+pub const WIDTH_MAX: u64 = 2;
+/// As wide as this it always is: a server of a handful of clients.
+const CLIENTS_APART_MIN: u64 = 5;
 
 /// How many clients a server holds within its limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +31,40 @@ pub struct Capacity {
     pub confidence: f64,
     /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
     pub at_least: bool,
+    /// A level outside the interval most of whose measurements say otherwise: above it they passed, or below it they failed.
+    pub contradicted_by: Option<u64>,
+}
+
+/// Why a search that came to its end does not tell the capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The upper bound of the interval is more than [`WIDTH_MAX`] times the lower one.
+    Wide,
+    /// Measurements at this level, outside the interval, say otherwise.
+    Contradicted(u64),
+}
+
+impl Capacity {
+    /// Why it cannot be told from these measurements; `None`: it can.
+    pub fn doubt(&self) -> Option<Doubt> {
+        let is_wide = self.high > WIDTH_MAX * self.low && self.high - self.low > CLIENTS_APART_MIN;
+        let wide = (is_wide && !self.at_least).then_some(Doubt::Wide);
+        wide.or(self.contradicted_by.map(Doubt::Contradicted))
+    }
+
+    /// Whether the search has told it.
+    pub fn is_decided(&self) -> bool {
+        self.doubt().is_none()
+    }
+
+    /// The level outside the interval that contradicts it, the highest first.
+    fn contradicted(self, levels: &[Level]) -> Self {
+        let contradicts = |level: &&Level| {
+            let passes = level.clients > self.high && level.passed > level.failed && !self.at_least;
+            passes || level.clients < self.low && level.failed > level.passed
+        };
+        Capacity { contradicted_by: levels.iter().rev().find(contradicts).map(|level| level.clients), ..self }
+    }
 }
 
 /// What to search.
@@ -186,7 +225,9 @@ impl Search {
             high: max,
             confidence: crate::interval::CONFIDENCE,
             at_least: true,
+            contradicted_by: None,
         }
+        .contradicted(&self.levels)
     }
 }
 

@@ -46,7 +46,8 @@ impl Figure {
         match &self.of {
             Of::Step(figure) => figure.read(kept.or(run.steps.last())?),
             Of::Capacity => match &run.verdict.capacity {
-                Some(capacity) => Some(capacity.clients as f64),
+                // A search of mere noise does not rank a server.
+                Some(capacity) => capacity.is_decided().then_some(capacity.clients as f64),
                 None => Some(kept.map_or(0.0, |step| step.clients as f64)),
             },
             // Too few clients to tell a slope from none are no reason to say that they cost nothing.
@@ -148,5 +149,22 @@ mod tests {
             Some(2_000.0),
             "not all were there"
         );
+    }
+
+    #[test]
+    fn a_search_that_did_not_tell_is_no_figure() {
+        let of = |low, high| {
+            let mut run = Run::default();
+            run.verdict.capacity = Some(stats::Capacity {
+                clients: 637,
+                low,
+                high,
+                confidence: 0.95,
+                at_least: false,
+                contradicted_by: None,
+            });
+            Figure::parse("capacity", "broadcast").unwrap().read(&run)
+        };
+        assert_eq!((of(600, 700), of(35, 1_189)), (Some(637.0), None));
     }
 }

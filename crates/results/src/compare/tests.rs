@@ -117,7 +117,8 @@ fn only_the_same_level_is_compared() {
 fn capacities_are_apart_when_their_intervals_are() {
     let searched = |clients, low, high| {
         let mut run = echo(5.0, 5, 1);
-        run.verdict.capacity = Some(Capacity { clients, low, high, confidence: 0.95, at_least: false });
+        run.verdict.capacity =
+            Some(Capacity { clients, low, high, confidence: 0.95, at_least: false, contradicted_by: None });
         run
     };
     let change = |b| found(&compare(&[searched(1_000, 900, 1_100)], &[b]), "capacity").change;

@@ -1,6 +1,6 @@
 //! What was held: of a search, of a sweep of rates, of steps.
 
-use stats::Capacity;
+use stats::capacity::Doubt;
 
 use super::{Claim, Tone, losses, returns};
 use crate::format::{clients, count, rate};
@@ -10,29 +10,40 @@ use crate::run::Run;
 use crate::step::{Rates, Step};
 use crate::verdict;
 
-/// A search's capacity.
+/// A search's capacity, if it tells one.
 pub(super) fn searched(run: &Run) -> Option<Claim> {
-    let Capacity { clients: held, low, high, confidence, at_least } = run.verdict.capacity?;
-    if heaviest_kept(run).is_none() {
-        return None;
+    let capacity = run.verdict.capacity?;
+    heaviest_kept(run)?;
+    let interval =
+        format!("{:.0}% CI {} to {}", capacity.confidence * 100.0, count(capacity.low), count(capacity.high));
+    if let Some(doubt) = capacity.doubt() {
+        return Some(undecided(doubt, &interval));
     }
-    if at_least {
-        return Some(Claim::new(
-            Tone::Plain,
-            format!("at least {}", clients(held)),
-            "the most that was tried was held",
-        ));
+    let held = clients(capacity.clients);
+    if capacity.at_least {
+        let detail = "the most that was tried was held";
+        return Some(Claim::new(Tone::Plain, format!("at least {held}"), detail));
     }
-    let interval = format!("{:.0}% CI {} to {}", confidence * 100.0, count(low), count(high));
     let broken = verdict::lightest_broken(&run.steps, &run.verdict.levels);
     let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|finding| finding.bottleneck);
     Some(match who {
         Some(who @ (Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)) => {
             let detail = format!("beyond that the {who} gave out, and not the server; {interval}");
-            Claim::new(Tone::Doubt, format!("at least {}", clients(held)), detail)
+            Claim::new(Tone::Doubt, format!("at least {held}"), detail)
         }
-        _ => Claim::new(Tone::Plain, clients(held), interval),
+        _ => Claim::new(Tone::Plain, held, interval),
     })
+}
+
+/// The measurements are too far apart, or say both.
+fn undecided(doubt: Doubt, interval: &str) -> Claim {
+    let why = match doubt {
+        Doubt::Wide => "too noisy to say".to_owned(),
+        Doubt::Contradicted(level) => format!("what was measured at {} says otherwise", clients(level)),
+    };
+    let detail =
+        format!("{interval}, {why}: measure longer (--duration, --sample-size), on a quieter machine");
+    Claim::new(Tone::Doubt, "cannot tell", detail).joined_by(": ")
 }
 
 /// The deliveries of the best level, and the safe rate of each: never more than was answered in time.

@@ -159,15 +159,50 @@ fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
     fails.counts.missing = 100;
     fails.counts.received -= 100;
     let mut run = run_of("broadcast", vec![step(), fails.clone()]);
-    run.verdict.capacity =
-        Some(Capacity { clients: 350, low: 320, high: 380, confidence: 0.95, at_least: false });
+    run.verdict.capacity = Some(Capacity {
+        clients: 350,
+        low: 320,
+        high: 380,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    });
     let (how_much, breaks, outcome) = of(&run);
     assert_eq!((&*how_much, outcome), ("350 clients, 95% CI 320 to 380", Outcome::Held));
     assert!(breaks.starts_with("at 400 clients: 100 of 1,800 copies missing"), "{breaks}");
     let mut run = run_of("broadcast", vec![fails]);
-    run.verdict.capacity = Some(Capacity { clients: 0, low: 0, high: 1, confidence: 0.95, at_least: false });
+    run.verdict.capacity = Some(Capacity {
+        clients: 0,
+        low: 0,
+        high: 1,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    });
     let (how_much, _, outcome) = of(&run);
     assert_eq!((&*how_much, outcome), ("not 400 clients: 100 of 1,800 copies missing", Outcome::Broken));
+}
+
+#[test]
+fn a_search_that_is_too_noisy_does_not_tell() {
+    let mut run = run_of("broadcast", vec![step()]);
+    let wide = Capacity {
+        clients: 637,
+        low: 35,
+        high: 1_189,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    };
+    run.verdict.capacity = Some(wide);
+    let (how_much, ..) = of(&run);
+    assert!(
+        how_much.starts_with("cannot tell: 95% CI 35 to 1,189, too noisy to say: measure longer"),
+        "{how_much}"
+    );
+    run.verdict.capacity = Some(Capacity { low: 600, high: 650, contradicted_by: Some(1_500), ..wide });
+    let (how_much, ..) = of(&run);
+    assert!(how_much.contains("what was measured at 1,500 clients says otherwise"), "{how_much}");
 }
 
 #[test]
@@ -178,8 +213,14 @@ fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
     let mut run = run_of("broadcast", vec![step(), fails]);
     run.steps[1].stop = Some(LimitOutcome { passed: false, ..run.steps[0].standing[0].clone() });
     run.verdict = verdict::conclude(&run.steps);
-    run.verdict.capacity =
-        Some(Capacity { clients: 350, low: 320, high: 380, confidence: 0.95, at_least: false });
+    run.verdict.capacity = Some(Capacity {
+        clients: 350,
+        low: 320,
+        high: 380,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    });
     let (how_much, ..) = of(&run);
     let said =
         "at least 350 clients, beyond that the generator gave out, and not the server; 95% CI 320 to 380";

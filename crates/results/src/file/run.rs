@@ -35,7 +35,7 @@ mirror!(FileEnvironment of Environment {
     same_host: bool,
 });
 
-/// A capacity; without `high` it is at least that many clients.
+/// A capacity; without `high` it is at least that many clients. `decided` follows from the rest.
 #[derive(Debug, Serialize, Deserialize)]
 struct FileCapacity {
     clients: u64,
@@ -43,6 +43,10 @@ struct FileCapacity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     high: Option<u64>,
     confidence: f64,
+    #[serde(default)]
+    decided: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contradicted_by: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -175,12 +179,7 @@ impl From<&Verdict> for FileVerdict {
         let Verdict { capacity, knee, levels, memory_per_client, limits, bottleneck, trust } = verdict;
         FileVerdict {
             sentences: FileSentences::default(),
-            capacity: capacity.map(|Capacity { clients, low, high, confidence, at_least }| FileCapacity {
-                clients,
-                low,
-                high: (!at_least).then_some(high),
-                confidence,
-            }),
+            capacity: capacity.as_ref().map(FileCapacity::from),
             knee: knee.as_ref().and_then(FileKnee::of),
             levels: levels.iter().map(FileLevel::from).collect(),
             memory_per_client: memory_per_client.and_then(|line| {
@@ -201,13 +200,7 @@ impl From<&Verdict> for FileVerdict {
 impl From<FileVerdict> for Verdict {
     fn from(file: FileVerdict) -> Self {
         Verdict {
-            capacity: file.capacity.map(|FileCapacity { clients, low, high, confidence }| Capacity {
-                clients,
-                low,
-                high: high.unwrap_or(clients),
-                confidence,
-                at_least: high.is_none(),
-            }),
+            capacity: file.capacity.map(Capacity::from),
             knee: file.knee.map(Knee::from),
             levels: file.levels.into_iter().map(Level::from).collect(),
             memory_per_client: file.memory_per_client.map(|memory| Line {
@@ -220,6 +213,22 @@ impl From<FileVerdict> for Verdict {
             bottleneck: file.bottleneck.into_memory(),
             trust: file.trust.into_iter().map(TrustNote).collect(),
         }
+    }
+}
+
+impl From<&Capacity> for FileCapacity {
+    fn from(capacity: &Capacity) -> Self {
+        let &Capacity { clients, low, high, confidence, at_least, contradicted_by } = capacity;
+        let (high, decided) = ((!at_least).then_some(high), capacity.is_decided());
+        FileCapacity { clients, low, high, confidence, decided, contradicted_by }
+    }
+}
+
+impl From<FileCapacity> for Capacity {
+    fn from(file: FileCapacity) -> Self {
+        let FileCapacity { clients, low, high, confidence, contradicted_by, .. } = file;
+        let at_least = high.is_none();
+        Capacity { clients, low, high: high.unwrap_or(clients), confidence, at_least, contradicted_by }
     }
 }
 

@@ -165,7 +165,14 @@ fn full() -> Run {
     step.series = (1..=20).map(full_second).collect();
     step.connecting = (1..=2).map(full_second).collect();
     let verdict = Verdict {
-        capacity: Some(Capacity { clients: 900, low: 850, high: 960, confidence: 0.95, at_least: false }),
+        capacity: Some(Capacity {
+            clients: 900,
+            low: 850,
+            high: 960,
+            confidence: 0.95,
+            at_least: false,
+            contradicted_by: Some(1_500),
+        }),
         knee: Some(Knee { load: 40.0, latency: 30.0 * MS as f64 }),
         levels: vec![Level {
             clients: 25,

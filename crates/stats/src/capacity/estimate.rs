@@ -21,7 +21,9 @@ pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Ca
         high: at(1.0 - tail),
         confidence: CONFIDENCE,
         at_least: false,
+        contradicted_by: None,
     }
+    .contradicted(levels)
 }
 
 /// (c, weight) in order of c.

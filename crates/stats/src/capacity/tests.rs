@@ -69,7 +69,7 @@ fn more_measurements_narrow_the_interval() {
 
 #[test]
 fn the_interval_holds_a_soft_limit_in_about_95_of_100() {
-    let mut covered = 0;
+    let (mut covered, mut undecided) = (0, 0);
     for seed in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed);
         let softness = 600.0;
@@ -78,8 +78,64 @@ fn the_interval_holds_a_soft_limit_in_about_95_of_100() {
         });
         covered += u32::from(capacity.low <= 12_345 && 12_345 <= capacity.high);
         assert!((8_000..17_000).contains(&capacity.clients), "seed {seed}: {capacity:?}");
+        assert!(capacity.low <= capacity.clients && capacity.clients <= capacity.high, "{capacity:?}");
+        undecided += u32::from(!capacity.is_decided());
     }
     assert!(covered >= 180, "{covered} of 200");
+    assert!(undecided <= 10, "{undecided} of 200");
+}
+
+#[test]
+fn what_is_told_of_a_server_that_passes_at_random_is_not_contradicted() {
+    let mut undecided = 0;
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut outcomes = std::collections::BTreeMap::<u64, i32>::new();
+        let (capacity, _) = run(SearchConfig { start: 100, step: 100, ..CONFIG }, |clients| {
+            let passed = random.f64() < 0.6;
+            *outcomes.entry(clients).or_default() += if passed { 1 } else { -1 };
+            passed
+        });
+        if !capacity.is_decided() {
+            undecided += 1;
+            continue;
+        }
+        let Capacity { low, high, at_least, .. } = capacity;
+        assert!(high <= WIDTH_MAX * low || high - low <= CLIENTS_APART_MIN, "{capacity:?}");
+        assert!(at_least || outcomes.iter().all(|(&clients, &most)| clients <= high || most <= 0));
+        assert!(
+            outcomes.iter().all(|(&clients, &most)| clients >= low || most >= 0),
+            "{capacity:?} {outcomes:?}"
+        );
+    }
+    assert!(undecided >= 40, "{undecided} of 200");
+}
+
+#[test]
+fn what_an_interval_does_not_tell_is_said() {
+    let of = |low, high, contradicted_by| {
+        let (clients, confidence) = ((low + high) / 2, 0.95);
+        Capacity { clients, low, high, confidence, at_least: false, contradicted_by }.doubt()
+    };
+    assert_eq!(of(35, 1_189, Some(1_500)), Some(Doubt::Wide));
+    assert_eq!(of(900, 1_189, Some(1_500)), Some(Doubt::Contradicted(1_500)));
+    assert_eq!(of(900, 1_800, None), None);
+    assert_eq!(of(0, 3, None), None, "a handful is told apart by clients, not by shares");
+    let at_least =
+        Capacity { low: 10, high: 10, clients: 10, confidence: 0.95, at_least: true, contradicted_by: None };
+    assert!(at_least.is_decided());
+}
+
+#[test]
+fn the_highest_level_that_contradicts_is_named() {
+    let levels = [(500, 0, 2), (800, 3, 0), (900, 1, 2), (1_500, 2, 1), (2_000, 1, 1)];
+    let levels = levels.map(|(clients, passed, failed)| Level { clients, passed, failed });
+    let found = Capacity { clients: 850, low: 800, high: 1_100, ..Search::new(CONFIG).at_least_max() };
+    let of = |at_least, levels| Capacity { at_least, ..found }.contradicted(levels).contradicted_by;
+    assert_eq!(of(false, &levels), Some(1_500));
+    assert_eq!(of(false, &levels[..3]), Some(500), "it failed below the interval");
+    assert_eq!(of(true, &levels), Some(500), "nothing is above a highest level that passed");
+    assert_eq!(of(false, &levels[1..3]), None);
 }
 
 #[test]
