@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     LimitBroken = 3,
     /// The result is not trustworthy, and `--strict` was given.
     Untrusted = 4,
+    /// What was asked cannot be told from what was measured.
+    CannotTell = 5,
     /// Interrupted; what was measured has been written.
     Interrupted = 130,
 }

@@ -76,8 +76,8 @@ Examples:
   throng shootout                       servers in several languages, ranked
 
 Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken,
-4 not to be trusted (--strict), 130 interrupted (what was measured is written
-first).";
+4 not to be trusted (--strict), 5 cannot be told (compare --fail-if), 130
+interrupted (what was measured is written first).";
 
 #[derive(Subcommand)]
 enum Verb {

@@ -4,7 +4,7 @@ use results::Run;
 use results::Unit;
 use results::compare::{Comparison, Row};
 use serde_json::json;
-use stats::compare::{COMPARISON_CONFIDENCE, Change};
+use stats::compare::{COMPARISON_CONFIDENCE, Change, REPEATS_MAX};
 
 use crate::table::{Cell, Column, Table, TableFormat};
 use results::format;
@@ -21,6 +21,7 @@ const COLUMNS: &[Column] = &[
     Column::right("99% from", "interval_low"),
     Column::right("to", "interval_high"),
     Column::left("B is", "change"),
+    Column::right("runs to tell", "runs_to_tell"),
 ];
 
 /// The comparison in one format, ending in a newline. CSV has the table alone.
@@ -41,22 +42,20 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
         }
         TableFormat::Text | TableFormat::Markdown => {
             let bullet = if format == TableFormat::Text { "note  " } else { "- " };
-            let gap = if found.rows.is_empty() { "" } else { "\n" };
             let notes: String = found.notes.iter().map(|note| format!("{bullet}{note}\n")).collect();
             let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
             let [a, b] = [("A", a), ("B", b)].map(|(name, side)| side_line(name, side, format));
-            format!(
-                "{a}{b}{gap}{}{notes}",
-                if found.rows.is_empty() { String::new() } else { table.render(format) }
-            )
+            let is_empty = found.rows.iter().all(Row::is_nothing);
+            let table = if is_empty { String::new() } else { format!("\n{}", table.render(format)) };
+            format!("{a}{b}{table}{notes}")
         }
     }
 }
 
-/// A row for each figure at each level.
+/// A row for each figure at each level; nothing on both sides is no finding.
 pub(crate) fn table(found: &Comparison) -> Table {
     let mut table = Table::new(COLUMNS);
-    found.rows.iter().for_each(|row| table.add(cells(row)));
+    found.rows.iter().filter(|row| !row.is_nothing()).for_each(|row| table.add(cells(row)));
     table
 }
 
@@ -73,38 +72,88 @@ fn side_line(name: &str, side: &[Run], format: TableFormat) -> String {
 }
 
 fn cells(row: &Row) -> Vec<Cell> {
-    let value = |value: f64| Cell::Number(value, show(row.unit, value));
+    let value = |value: f64, at_least: bool| {
+        Cell::Number(value, format!("{}{}", if at_least { "≥ " } else { "" }, show(row.unit, value)))
+    };
     let signed = |value: f64| {
         let sign = if value < 0.0 { "−" } else { "+" };
         Cell::Number(value, format!("{sign}{}", show(row.unit, value.abs())))
     };
-    let bound = |bound: Option<f64>| bound.map_or(Cell::Absent, signed);
-    let percent = |percent: f64| Cell::Number(percent, format!("{percent:+.1}%").replace('-', "−"));
+    let bound = |bound: Option<f64>| bound.filter(|bound| bound.is_finite()).map_or(Cell::Absent, signed);
+    let is_open = row.at_least.contains(&true);
+    let by = if is_open { Cell::Absent } else { signed(row.b - row.a) };
+    let percent = row.percent().filter(|_| !is_open);
+    let to_tell = match row.runs_to_tell(0.0) {
+        _ if is_open || row.change != Change::CannotTell => Cell::Absent,
+        Some(runs) => Cell::Number(f64::from(runs), format!("{runs} a side")),
+        None => Cell::Said("", format!("> {REPEATS_MAX} a side")),
+    };
     vec![
         Cell::number(row.clients, |n| n as f64, format::count),
         Cell::number(row.asked_per_s, |rate| rate, |rate| format::rate(rate, "")),
         Cell::Text(row.figure.clone()),
         Cell::Text(row.unit.name().into()),
-        value(row.a),
-        value(row.b),
-        signed(row.b - row.a),
-        row.percent().map_or(Cell::Absent, percent),
-        bound(row.difference.map(|interval| interval.low)),
-        bound(row.difference.map(|interval| interval.high)),
-        Cell::text(row.change.map(|change| word(row, change))),
+        value(row.a, row.at_least[0]),
+        value(row.b, row.at_least[1]),
+        by,
+        Cell::number(percent, |percent| percent, signed_percent),
+        bound(row.difference().map(|interval| interval.low)),
+        bound(row.difference().map(|interval| interval.high)),
+        Cell::Said(word(row), said(row)),
+        to_tell,
     ]
 }
 
-/// What is said of a change: times and rates are faster or slower, everything else better or worse.
-pub fn word(row: &Row, change: Change) -> &'static str {
+fn signed_percent(percent: f64) -> String {
+    format!("{percent:+.1}%").replace('-', "−")
+}
+
+/// What is said of a change in a word: times and rates are faster or slower, everything else better or worse.
+pub(crate) fn word(row: &Row) -> &'static str {
     let is_speed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
-    match change {
+    match row.change {
         Change::NoDifference => "no difference",
+        Change::CannotTell => "cannot tell",
         Change::Faster if is_speed => "faster",
         Change::Slower if is_speed => "slower",
         Change::Faster => "better",
         Change::Slower => "worse",
     }
+}
+
+/// The same for people: what is excluded, or why it cannot be told.
+fn said(row: &Row) -> String {
+    let word = word(row);
+    match row.change {
+        Change::Faster | Change::Slower => word.into(),
+        Change::NoDifference => {
+            let percent = row.found.and_then(|found| found.percent());
+            let most = percent.map_or(0.0, |percent| percent.low.abs().max(percent.high.abs()));
+            format!("{word} larger than {most:.1}%")
+        }
+        Change::CannotTell => format!("{word}: {}", open(row)),
+    }
+}
+
+/// Between what bounds B − A lies, or why nobody knows: what goes behind a colon.
+pub(crate) fn open(row: &Row) -> String {
+    let why = match &row.found {
+        Some(found) => return between(row, found),
+        None if row.at_least.contains(&true) => "a value is a lower bound",
+        None if row.clients.is_none() => "a search did not tell it",
+        None => "too few runs, or too short",
+    };
+    why.into()
+}
+
+fn between(row: &Row, found: &stats::compare::Comparison) -> String {
+    let interval = found.percent().unwrap_or(found.difference);
+    let bound = |bound: f64| match found.percent() {
+        _ if !bound.is_finite() => "anything".into(),
+        Some(_) => signed_percent(bound),
+        None => format!("{}{}", if bound < 0.0 { "−" } else { "+" }, show(row.unit, bound.abs())),
+    };
+    format!("between {} and {}", bound(interval.low), bound(interval.high))
 }
 
 fn show(unit: Unit, value: f64) -> String {
@@ -120,79 +169,90 @@ fn show(unit: Unit, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use stats::Interval;
-    use stats::compare::Better;
+    use stats::compare::{self, Better, Kind};
 
     use super::*;
     use crate::sample;
 
     fn found() -> Comparison {
-        let row = |figure: &str, unit, a, b, interval: Option<(f64, f64)>, change| Row {
-            clients: Some(1_000),
-            asked_per_s: Some(5_000.0),
-            figure: figure.into(),
-            unit,
-            better: Better::Lower,
-            a,
-            b,
-            difference: interval.map(|(low, high)| Interval { low, high }),
-            change,
+        let row = |figure: &str, unit, a: &[f64], b: &[f64]| {
+            let found = compare::repeats(a, b, Better::Lower, Kind::Measured { grain: 0.0 });
+            Row {
+                clients: Some(1_000),
+                asked_per_s: Some(5_000.0),
+                figure: figure.into(),
+                unit,
+                better: Better::Lower,
+                a: found.map_or(a[0], |found| found.a),
+                b: found.map_or(b[0], |found| found.b),
+                at_least: [false; 2],
+                found,
+                change: found.map_or(Change::CannotTell, |found| found.change()),
+            }
         };
         let rows = vec![
-            row("rtt.p99", Unit::Ms, 9.0, 10.5, Some((1.2, 1.8)), Some(Change::Slower)),
-            row(
-                "received_rate",
-                Unit::PerSecond,
-                4_990.0,
-                4_985.0,
-                Some((-20.0, 10.0)),
-                Some(Change::NoDifference),
-            ),
-            row("server.rss", Unit::Bytes, 5e6, 4e6, None, None),
+            row("rtt.p99", Unit::Ms, &[9.0, 9.1, 8.9], &[10.5, 10.4, 10.6]),
+            row("rtt.p50", Unit::Ms, &[2.0, 2.2, 1.9], &[2.1, 2.4, 1.8]),
+            row("received_rate", Unit::PerSecond, &[4_990.0, 4_988.0, 4_991.0], &[4_985.0, 4_990.0, 4_987.0]),
+            row("missing", Unit::Count, &[0.0; 3], &[0.0; 3]),
+            Row { at_least: [false, true], ..row("recovery.p99", Unit::Ms, &[900.0], &[5_000.0]) },
+            row("server.rss", Unit::Bytes, &[5e6], &[4e6]),
         ];
-        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()] }
+        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()], in_doubt: false }
     }
 
-    fn rendered(format: TableFormat) -> String {
-        comparison(&found(), &[sample::echo_run()], &[sample::echo_run(), sample::echo_run()], format)
+    fn rendered(found: &Comparison, format: TableFormat) -> String {
+        comparison(found, &[sample::echo_run()], &[sample::echo_run(), sample::echo_run()], format)
     }
 
     #[test]
     fn text_and_markdown_are_for_people() {
-        assert_snapshot!(rendered(TableFormat::Text), @r#"
+        assert_snapshot!(rendered(&found(), TableFormat::Text), @r#"
         A  echo, json, node-ws: 20261120-183000-abcdef
         B  echo, json, node-ws: 20261120-183000-abcdef, 20261120-183000-abcdef
 
-        clients    asked  figure         unit          A         B     B − A    in %  99% from       to  B is
-          1,000  5,000/s  rtt.p99        ms       9.00ms    10.5ms   +1.50ms  +16.7%   +1.20ms  +1.80ms  slower
-          1,000  5,000/s  received_rate  /s      4,990/s   4,985/s    −5.0/s   −0.1%   −20.0/s  +10.0/s  no difference
-          1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  –
+        clients    asked  figure         unit          A         B     B − A    in %  99% from       to  B is                                     runs to tell
+          1,000  5,000/s  rtt.p99        ms       9.00ms    10.5ms   +1.50ms  +16.7%   +1.08ms  +1.93ms  slower                                              –
+          1,000  5,000/s  rtt.p50        ms       2.03ms    2.10ms     +67µs   +3.3%    −819µs  +1.60ms  cannot tell: between −40.3% and +78.7%   > 100 a side
+          1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.3%                      –
+          1,000  5,000/s  recovery.p99   ms        900ms   ≥ 5.00s         –       –         –        –  cannot tell: a value is a lower bound               –
+          1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  cannot tell: too few runs, or too short      3 a side
 
         note  the CPU differs: i5 | i7
         "#);
-        assert_snapshot!(rendered(TableFormat::Markdown), @r#"
+        assert_snapshot!(rendered(&found(), TableFormat::Markdown), @r#"
         - **A** echo, json, node-ws: 20261120-183000-abcdef
         - **B** echo, json, node-ws: 20261120-183000-abcdef, 20261120-183000-abcdef
 
-        | clients | asked | figure | unit | A | B | B − A | in % | 99% from | to | B is |
-        |---:|---:|---|---|---:|---:|---:|---:|---:|---:|---|
-        | 1,000 | 5,000/s | rtt.p99 | ms | 9.00ms | 10.5ms | +1.50ms | +16.7% | +1.20ms | +1.80ms | slower |
-        | 1,000 | 5,000/s | received_rate | /s | 4,990/s | 4,985/s | −5.0/s | −0.1% | −20.0/s | +10.0/s | no difference |
-        | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | – |
+        | clients | asked | figure | unit | A | B | B − A | in % | 99% from | to | B is | runs to tell |
+        |---:|---:|---|---|---:|---:|---:|---:|---:|---:|---|---:|
+        | 1,000 | 5,000/s | rtt.p99 | ms | 9.00ms | 10.5ms | +1.50ms | +16.7% | +1.08ms | +1.93ms | slower | – |
+        | 1,000 | 5,000/s | rtt.p50 | ms | 2.03ms | 2.10ms | +67µs | +3.3% | −819µs | +1.60ms | cannot tell: between −40.3% and +78.7% | > 100 a side |
+        | 1,000 | 5,000/s | received_rate | /s | 4,990/s | 4,987/s | −2.3/s | −0.0% | −16.4/s | +11.8/s | no difference larger than 0.3% | – |
+        | 1,000 | 5,000/s | recovery.p99 | ms | 900ms | ≥ 5.00s | – | – | – | – | cannot tell: a value is a lower bound | – |
+        | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | cannot tell: too few runs, or too short | 3 a side |
 
         - the CPU differs: i5 | i7
         "#);
     }
 
     #[test]
-    fn csv_and_json_are_for_programs() {
-        assert_snapshot!(rendered(TableFormat::Csv), @r#"
-        clients,asked_per_s,figure,unit,a,b,difference,difference_percent,interval_low,interval_high,change
-        1000,5000,rtt.p99,ms,9,10.5,1.5,16.666666666666668,1.2,1.8,slower
-        1000,5000,received_rate,/s,4990,4985,-5,-0.10020040080160321,-20,10,no difference
-        1000,5000,server.rss,bytes,5000000,4000000,-1000000,-20,,,
+    fn csv_is_for_programs() {
+        assert_snapshot!(rendered(&found(), TableFormat::Csv), @r#"
+        clients,asked_per_s,figure,unit,a,b,difference,difference_percent,interval_low,interval_high,change,runs_to_tell
+        1000,5000,rtt.p99,ms,9,10.5,1.5,16.666666666666668,1.0829384479210928,1.9343125091407618,slower,
+        1000,5000,rtt.p50,ms,2.033333333333333,2.1,0.06666666666666687,3.2786885245901742,-0.8193223478692884,1.599253235324707,cannot tell,
+        1000,5000,received_rate,/s,4989.666666666667,4987.333333333333,-2.3333333333339397,-0.04676331084241979,-16.39072575785657,11.7637935205857,no difference,
+        1000,5000,recovery.p99,ms,900,5000,,,,,cannot tell,
+        1000,5000,server.rss,bytes,5000000,4000000,-1000000,-20,,,cannot tell,3
         "#);
-        assert_snapshot!(rendered(TableFormat::Json), @r#"
+    }
+
+    #[test]
+    fn json_is_for_programs() {
+        let mut found = found();
+        found.rows.retain(|row| ["rtt.p99", "recovery.p99"].contains(&row.figure.as_str()));
+        assert_snapshot!(rendered(&found, TableFormat::Json), @r#"
         {
           "a": [
             "20261120-183000-abcdef"
@@ -212,32 +272,18 @@ mod tests {
               "difference": 1.5,
               "difference_percent": 16.666666666666668,
               "figure": "rtt.p99",
-              "interval_high": 1.8,
-              "interval_low": 1.2,
+              "interval_high": 1.9343125091407618,
+              "interval_low": 1.0829384479210928,
               "unit": "ms"
             },
             {
-              "a": 4990,
+              "a": 900,
               "asked_per_s": 5000,
-              "b": 4985,
-              "change": "no difference",
+              "b": 5000,
+              "change": "cannot tell",
               "clients": 1000,
-              "difference": -5,
-              "difference_percent": -0.10020040080160321,
-              "figure": "received_rate",
-              "interval_high": 10,
-              "interval_low": -20,
-              "unit": "/s"
-            },
-            {
-              "a": 5000000,
-              "asked_per_s": 5000,
-              "b": 4000000,
-              "clients": 1000,
-              "difference": -1000000,
-              "difference_percent": -20,
-              "figure": "server.rss",
-              "unit": "bytes"
+              "figure": "recovery.p99",
+              "unit": "ms"
             }
           ],
           "notes": [

@@ -31,6 +31,8 @@ pub enum Cell {
     Absent,
     /// Words.
     Text(String),
+    /// A word for programs, which may be empty, and what people are told.
+    Said(&'static str, String),
     /// A number, and how it is printed.
     Number(f64, String),
     /// Yes or no, and how that is printed.
@@ -79,7 +81,7 @@ impl Cell {
         match self {
             Cell::Absent => "–".into(),
             Cell::Text(text) => printable(text),
-            Cell::Number(_, shown) => shown.clone(),
+            Cell::Number(_, shown) | Cell::Said(_, shown) => shown.clone(),
             Cell::Flag(_, shown) => (*shown).into(),
             Cell::Words(words) => printable(&words.join(" ")),
         }
@@ -89,6 +91,7 @@ impl Cell {
         match self {
             Cell::Absent => String::new(),
             Cell::Text(text) => text.clone(),
+            Cell::Said(word, _) => (*word).into(),
             Cell::Number(value, _) => value.to_string(),
             Cell::Flag(value, _) => value.to_string(),
             Cell::Words(words) => words.join(" "),
@@ -99,6 +102,7 @@ impl Cell {
         match self {
             Cell::Absent => None,
             Cell::Text(text) => Some(json!(text)),
+            Cell::Said(word, _) => (!word.is_empty()).then(|| json!(word)),
             Cell::Number(value, _) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
                 Some(json!(*value as i64))
             }

@@ -3,17 +3,18 @@
 //! A side is one run, or several as repeats. Levels are compared that both sides have: the same clients, and the same
 //! asked rate. Several runs a side give a value each; one run gives those of its series, where the figure has one.
 
-use stats::compare::{self, Better, Change};
-use stats::{Capacity, Interval};
+use stats::Interval;
+use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::judgement::Unit;
 use crate::limit::{Figure, main_figure};
 use crate::run::Run;
 use crate::step::{Second, Step};
 
+mod capacity;
 mod rule;
 
-pub use rule::{Rule, RuleError};
+pub use rule::{Rule, RuleError, Ruled};
 
 /// One figure at one level, on both sides.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,16 +33,38 @@ pub struct Row {
     pub a: f64,
     /// B's.
     pub b: f64,
-    /// The 99% interval of B − A. `None`: too few seconds, or too few runs.
-    pub difference: Option<Interval>,
+    /// Whether the values are lower bounds, as where clients never came back: then nothing is said of them.
+    pub at_least: [bool; 2],
+    /// Both held against each other. `None`: too few seconds, too few runs, or a value that is not known.
+    pub found: Option<compare::Comparison>,
     /// What it says.
-    pub change: Option<Change>,
+    pub change: Change,
 }
 
 impl Row {
     /// B − A as a share of A, in percent; `None` when A is 0.
     pub fn percent(&self) -> Option<f64> {
         (self.a != 0.0).then(|| 100.0 * (self.b - self.a) / self.a)
+    }
+
+    /// The 99% interval of B − A.
+    pub fn difference(&self) -> Option<Interval> {
+        self.found.map(|found| found.difference)
+    }
+
+    /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0 is the least
+    /// that matters. `None`: more than [`stats::compare::REPEATS_MAX`], or no number would.
+    pub fn runs_to_tell(&self, share: f64) -> Option<u32> {
+        match &self.found {
+            _ if self.at_least.contains(&true) => None,
+            Some(found) => found.repeats_for(share),
+            None => Some(REPEATS_MIN),
+        }
+    }
+
+    /// Whether there is nothing on either side: no finding, but a bound on it is kept.
+    pub fn is_nothing(&self) -> bool {
+        self.a == 0.0 && self.b == 0.0
     }
 }
 
@@ -52,17 +75,20 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// What a reader has to know, as plain sentences.
     pub notes: Vec<String>,
+    /// Most runs of both sides have marks: what differs may not be the servers.
+    pub in_doubt: bool,
 }
 
 /// Percentiles that are compared of everything timed.
 const PERCENTILES: [&str; 3] = ["p50", "p95", "p99"];
 
 /// Figures that are not timed, and their better direction.
-const OTHERS: [(&str, Better); 7] = [
+const OTHERS: [(&str, Better); 8] = [
     ("rate", Better::Higher),
     ("received_rate", Better::Higher),
     ("connect_rate", Better::Higher),
     ("missing", Better::Lower),
+    ("not_back", Better::Lower),
     ("errors", Better::Lower),
     ("server.cpu", Better::Lower),
     ("server.rss", Better::Lower),
@@ -75,7 +101,11 @@ const OTHERS: [(&str, Better); 7] = [
 pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     assert!(!a.is_empty() && !b.is_empty(), "two sides");
     let scenario = &a[0].scenario;
-    let mut comparison = Comparison { rows: capacity(a, b).into_iter().collect(), notes: notes(a, b) };
+    let mut comparison = Comparison {
+        rows: capacity::row(a, b).into_iter().collect(),
+        notes: notes(a, b),
+        in_doubt: [a, b].into_iter().all(is_doubtful),
+    };
     let mut alone = 0;
     for level in levels(a) {
         let (of_a, of_b) = (at(a, level), at(b, level));
@@ -91,14 +121,19 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     if alone > 0 {
         comparison.notes.push(format!("{alone} levels were measured on one side only and are left out"));
     }
-    if comparison.rows.iter().any(|row| row.difference.is_none()) {
-        comparison.notes.push(
-            "without an interval, whether a difference is real cannot be told: it takes 20 seconds a step and a figure \
-             that the series has, or two runs a side"
-                .into(),
-        );
+    if a.len().min(b.len()) < REPEATS_MIN as usize {
+        comparison.notes.push(format!(
+            "{} a side: of how runs of one server vary little is known, or nothing; {REPEATS_MIN} or more a side, taking \
+             turns, tell more",
+            if a.len().min(b.len()) == 1 { "one run" } else { "two runs" }
+        ));
     }
     comparison
+}
+
+/// Whether at least half of a side's runs have marks.
+fn is_doubtful(side: &[Run]) -> bool {
+    2 * side.iter().filter(|run| !run.verdict.is_trusted()).count() >= side.len()
 }
 
 /// Clients, and the rate in thousandths, so that it can be compared.
@@ -145,27 +180,43 @@ fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b:
     if of_a.is_empty() || of_b.is_empty() {
         return None;
     }
+    let unit = figure.unit(false);
+    let kind = match unit {
+        Unit::Count => Kind::Counted,
+        // Histograms round up to whole microseconds.
+        Unit::Ms => Kind::Measured { grain: 0.001 },
+        _ => Kind::Measured { grain: 0.0 },
+    };
+    let at_least = [a, b].map(|side| side.iter().any(|step| figure.is_open(step)));
     let found = match (a, b) {
-        ([a], [b]) => one_run_each(name, a, b, better),
-        _ => compare::repeats(&of_a, &of_b, better),
+        _ if at_least.contains(&true) => None,
+        (&[step_a], &[step_b]) => one_run_each(name, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
+        _ => compare::repeats(&of_a, &of_b, better, kind),
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    // Nothing on both sides is no finding.
     let (a, b) = (mean(&of_a), mean(&of_b));
-    (a != 0.0 || b != 0.0).then(|| Row {
+    let nothing = if a == 0.0 && b == 0.0 { Change::NoDifference } else { Change::CannotTell };
+    Some(Row {
         clients: Some(level.0),
         asked_per_s: level.1.map(|thousandths| thousandths as f64 / 1e3),
         figure: name.into(),
-        unit: figure.unit(false),
+        unit,
         better,
         a,
         b,
-        difference: found.map(|found| found.difference),
-        change: found.map(|found| found.change),
+        at_least,
+        found,
+        change: found.map_or(nothing, |found| found.change()),
     })
 }
 
-fn one_run_each(name: &str, a: &Step, b: &Step, better: Better) -> Option<compare::Comparison> {
+fn one_run_each(
+    name: &str,
+    (a, of_a): (&Step, f64),
+    (b, of_b): (&Step, f64),
+    better: Better,
+    kind: Kind,
+) -> Option<compare::Comparison> {
     // What a series is of is not the scenario's to say: one verb may send echoes or broadcasts.
     let is_broadcast = [a, b].iter().any(|step| !step.figures.delivery.is_empty());
     let value = in_series(if is_broadcast { "delivery" } else { "rtt" }, name)?;
@@ -174,7 +225,9 @@ fn one_run_each(name: &str, a: &Step, b: &Step, better: Better) -> Option<compar
         let rows = step.series.split_last()?.1;
         rows.iter().map(value).collect()
     };
-    compare::series(&series(a)?, &series(b)?, better)
+    let (a, b) = (series(a)?, series(b)?);
+    let of = |value, series| Single { value, series };
+    compare::single(of(of_a, &a), of(of_b, &b), better, kind)
 }
 
 /// How a figure is read from a second, in its unit, where the series has it. `timed`: what its percentiles are of.
@@ -191,41 +244,6 @@ fn in_series(timed: &str, name: &str) -> Option<fn(&Second) -> Option<f64>> {
         _ => return None,
     };
     Some(value)
-}
-
-/// The capacities that were searched for. One run each: apart only if their intervals are.
-fn capacity(a: &[Run], b: &[Run]) -> Option<Row> {
-    let of = |side: &[Run]| -> Vec<Capacity> { side.iter().filter_map(|run| run.verdict.capacity).collect() };
-    let (of_a, of_b) = (of(a), of(b));
-    let (first_a, first_b) = (of_a.first()?, of_b.first()?);
-    let clients = |side: &[Capacity]| side.iter().map(|found| found.clients as f64).collect::<Vec<_>>();
-    let (difference, change) = match compare::repeats(&clients(&of_a), &clients(&of_b), Better::Higher) {
-        Some(found) => (found.difference, found.change),
-        None => {
-            let apart = Interval {
-                low: first_b.low as f64 - first_a.high as f64,
-                high: first_b.high as f64 - first_a.low as f64,
-            };
-            let change = match apart {
-                _ if apart.contains(0.0) => Change::NoDifference,
-                _ if apart.low > 0.0 => Change::Faster,
-                _ => Change::Slower,
-            };
-            (apart, change)
-        }
-    };
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-    Some(Row {
-        clients: None,
-        asked_per_s: None,
-        figure: "capacity".into(),
-        unit: Unit::Count,
-        better: Better::Higher,
-        a: mean(clients(&of_a)),
-        b: mean(clients(&of_b)),
-        difference: Some(difference),
-        change: Some(change),
-    })
 }
 
 /// What speaks against comparing these runs.
@@ -246,6 +264,12 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();
     if doubtful > 0 {
         notes.push(format!("{doubtful} of {} runs have marks: throng runs show tells", runs().count()));
+        if is_doubtful(a) && is_doubtful(b) {
+            notes.push(
+                "as both sides have them, no rule is broken by what differs: it may not be the servers"
+                    .into(),
+            );
+        }
     }
     notes
 }

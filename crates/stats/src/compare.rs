@@ -1,16 +1,27 @@
 //! Is B really slower than A? (METHODOLOGY "Comparison")
 //!
-//! Welch's test on independent values: one per repeat, or one per batch of a single run's series. The interval is
-//! a 99% one: with ten figures in a report, 95% would cry wolf every other time.
+//! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from their logarithms:
+//! noise multiplies. The interval is a 99% one: with ten figures in a report, 95% would cry wolf every other time. There are
+//! three answers, and the third is that it cannot be told.
 
 use crate::interval::{Interval, Sample, batch_means};
 use crate::student;
 
 /// The confidence of a comparison's interval.
 pub const COMPARISON_CONFIDENCE: f64 = 0.99;
+/// A difference that certainly is no larger than this share of A is none.
+pub const MARGIN: f64 = 0.03;
+/// One run of a server may give so many times what the next one of it does.
+pub const RUN_TO_RUN: f64 = 2.0;
+/// With fewer repeats of a side nothing is known of how they vary.
+pub const REPEATS_MIN: u32 = 3;
+/// More repeats than this are not asked for.
+pub const REPEATS_MAX: u32 = 100;
 
 /// The histogram's own precision: differences within it are no differences.
 const RESOLUTION: f64 = 0.001;
+/// So many standard errors beyond its bound an interval that decides is in 90 of 100 cases.
+const POWER_DEVIATES: f64 = 1.2816;
 
 /// Which direction of a figure is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +32,18 @@ pub enum Better {
     Higher,
 }
 
+/// What the values of a figure are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Times, rates, sizes, read in whole steps of `grain`.
+    Measured {
+        /// The step; 0 where there is none.
+        grain: f64,
+    },
+    /// Numbers of events: as random as events are, however much alike those of few repeats look.
+    Counted,
+}
+
 /// What became of B beside A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -28,42 +51,226 @@ pub enum Change {
     Faster,
     /// B is worse.
     Slower,
-    /// The interval of the difference holds zero.
+    /// The interval of the difference lies within [`MARGIN`] on either side of zero.
     NoDifference,
+    /// It holds zero, and differences that matter.
+    CannotTell,
+}
+
+/// What became of a bound on a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It has changed that way for certain, and by that much as far as can be told.
+    Broken,
+    /// It has not changed that way by that much.
+    Kept,
+    /// Neither is certain.
+    CannotTell,
 }
 
 /// One figure of B beside A's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// A's mean.
+    /// A's value: the mean of repeats.
     pub a: f64,
-    /// B's mean.
+    /// B's.
     pub b: f64,
-    /// The interval of B − A.
+    /// The interval of B − A, which holds `b - a`.
     pub difference: Interval,
-    /// What it says.
-    pub change: Change,
+    better: Better,
+    /// `None`: of single runs, which do not tell how runs vary.
+    spread: Option<Spread>,
+}
+
+/// How repeats vary: what a number of repeats that would decide is worked out from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Spread {
+    /// Of the difference of one repeat of each side.
+    variance: f64,
+    scale: Scale,
+    /// What no number of repeats makes finer.
+    finest: f64,
+    /// Of the side that has fewer.
+    repeats: u32,
+}
+
+/// What an interval is worked out in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scale {
+    /// Logarithms: a difference is a ratio.
+    Ratio,
+    Linear,
+}
+
+impl Scale {
+    fn of(kind: Kind, values: &[&[f64]]) -> Self {
+        let is_positive = values.iter().all(|side| side.iter().all(|&value| value > 0.0));
+        if is_positive && kind != Kind::Counted { Scale::Ratio } else { Scale::Linear }
+    }
+
+    fn of_value(self, value: f64) -> f64 {
+        match self {
+            Scale::Ratio => value.ln(),
+            Scale::Linear => value,
+        }
+    }
+
+    /// The interval of B − A around it, so wide on either side on this scale.
+    fn difference(self, a: f64, b: f64, half_width: f64) -> Interval {
+        let middle = self.of_value(b) - self.of_value(a);
+        let (low, high) = (middle - half_width, middle + half_width);
+        match self {
+            Scale::Ratio => Interval { low: a * low.exp_m1(), high: a * high.exp_m1() },
+            Scale::Linear => Interval { low, high },
+        }
+    }
+
+    fn all(self, values: &[f64]) -> Vec<f64> {
+        values.iter().map(|&value| self.of_value(value)).collect()
+    }
+}
+
+/// One run's figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Single<'a> {
+    /// Of the whole run.
+    pub value: f64,
+    /// Of each second.
+    pub series: &'a [f64],
 }
 
 /// Compares repeats of A with repeats of B, in any unit. `None` with fewer than 2 of either.
-pub fn repeats(a: &[f64], b: &[f64], better: Better) -> Option<Comparison> {
-    let (a, b) = (Sample::of(a)?, Sample::of(b)?);
-    let difference = b.mean - a.mean;
-    let half_width = welch_half_width(&a, &b) + RESOLUTION * a.mean.abs().max(b.mean.abs());
-    let change = if difference.abs() <= half_width {
-        Change::NoDifference
-    } else if (difference < 0.0) == (better == Better::Lower) {
-        Change::Faster
-    } else {
-        Change::Slower
+pub fn repeats(a: &[f64], b: &[f64], better: Better, kind: Kind) -> Option<Comparison> {
+    let scale = Scale::of(kind, &[a, b]);
+    let (mut of_a, mut of_b) = (Sample::of(&scale.all(a))?, Sample::of(&scale.all(b))?);
+    if kind == Kind::Counted {
+        let events = (a.iter().sum::<f64>() + b.iter().sum::<f64>()) / (of_a.n + of_b.n);
+        for side in [&mut of_a, &mut of_b] {
+            side.variance = side.variance.max(events);
+        }
+    }
+    let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let finest = finest(scale, kind, mean_a, mean_b);
+    let spread = Spread {
+        variance: of_a.variance + of_b.variance,
+        scale,
+        finest,
+        repeats: a.len().min(b.len()) as u32,
     };
-    Some(Comparison { a: a.mean, b: b.mean, difference: Interval::around(difference, half_width), change })
+    let half_width = welch_half_width(&of_a, &of_b) + finest;
+    let difference = scale.difference(mean_a, mean_b, half_width);
+    Some(Comparison::new((mean_a, mean_b), difference, better, Some(spread)))
 }
 
-/// Compares one run with one other by the batch means of their series, one value a second.
-/// `None` when either is shorter than two rows a batch.
-pub fn series(a: &[f64], b: &[f64], better: Better) -> Option<Comparison> {
-    repeats(&batch_means(a)?, &batch_means(b)?, better)
+/// Compares two values by the interval that each was found with, whose bounds may be infinite.
+pub fn intervals((a, of_a): (f64, Interval), (b, of_b): (f64, Interval), better: Better) -> Comparison {
+    let difference = Interval { low: of_b.low - of_a.high, high: of_b.high - of_a.low };
+    Comparison::new((a, b), difference, better, None)
+}
+
+/// Compares one run with one other by the batch means of their series, allowing for what runs of the same server may
+/// differ by ([`RUN_TO_RUN`]). `None` when either is shorter than two rows a batch.
+pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Option<Comparison> {
+    let (of_a, of_b) = (batch_means(a.series)?, batch_means(b.series)?);
+    let scale = Scale::of(kind, &[&of_a, &of_b, &[a.value, b.value]]);
+    let about = |batches: &[f64], value: f64| {
+        Sample::about(&scale.all(batches), scale.of_value(value)).expect("10 batches")
+    };
+    let allowed = match scale {
+        Scale::Ratio => RUN_TO_RUN.ln(),
+        Scale::Linear => (1.0 - 1.0 / RUN_TO_RUN) * a.value.abs().max(b.value.abs()),
+    };
+    let finest = finest(scale, kind, a.value, b.value);
+    let half_width = welch_half_width(&about(&of_a, a.value), &about(&of_b, b.value)) + finest + allowed;
+    Some(Comparison::new((a.value, b.value), scale.difference(a.value, b.value, half_width), better, None))
+}
+
+impl Comparison {
+    fn new((a, b): (f64, f64), difference: Interval, better: Better, spread: Option<Spread>) -> Self {
+        let rounding = 1e-9 * a.abs().max(b.abs());
+        assert!(
+            difference.low <= b - a + rounding && b - a - rounding <= difference.high,
+            "{difference:?} does not hold {b} − {a}"
+        );
+        Comparison { a, b, difference, better, spread }
+    }
+
+    /// What it says.
+    pub fn change(&self) -> Change {
+        let Interval { low, high } = self.difference;
+        let margin = MARGIN * self.a.abs();
+        let is_more =
+            |more| if more == (self.better == Better::Higher) { Change::Faster } else { Change::Slower };
+        if low > 0.0 {
+            is_more(true)
+        } else if high < 0.0 {
+            is_more(false)
+        } else if -margin <= low && high <= margin {
+            Change::NoDifference
+        } else {
+            Change::CannotTell
+        }
+    }
+
+    /// Whether how runs vary is not known.
+    pub fn is_of_single_runs(&self) -> bool {
+        self.spread.is_none()
+    }
+
+    /// B − A as a share of A, in percent: its interval. `None` when A is 0.
+    pub fn percent(&self) -> Option<Interval> {
+        let percent = |bound| 100.0 * bound / self.a.abs();
+        let Interval { low, high } = self.difference;
+        (self.a != 0.0).then(|| Interval { low: percent(low), high: percent(high) })
+    }
+
+    /// Whether B has changed that way (faster or slower) by at least that share of A. A `share` of 0: at all, and it has
+    /// not when it certainly has by less than [`MARGIN`].
+    pub fn ruling(&self, toward: Change, share: f64) -> Ruling {
+        let is_more = (toward == Change::Faster) == (self.better == Better::Higher);
+        let (Interval { low, high }, by) = (self.difference, self.b - self.a);
+        let (low, high, by) = if is_more { (low, high, by) } else { (-high, -low, -by) };
+        if low > 0.0 && by >= share * self.a.abs() {
+            Ruling::Broken
+        } else if high <= 0.0 || high < margin(share) * self.a.abs() {
+            Ruling::Kept
+        } else {
+            Ruling::CannotTell
+        }
+    }
+
+    /// How many repeats of each side would decide in 90 of 100 cases whether B has changed by that share of A, if they vary
+    /// as these do. A `share` of 0 is [`MARGIN`]. `None`: more than [`REPEATS_MAX`].
+    pub fn repeats_for(&self, share: f64) -> Option<u32> {
+        let Some(spread) = self.spread else { return Some(REPEATS_MIN) };
+        let wanted = match spread.scale {
+            Scale::Ratio => margin(share).ln_1p(),
+            Scale::Linear => margin(share) * self.a.abs(),
+        };
+        let reaches = |n: u32| {
+            let n = f64::from(n);
+            let widths = student::t(COMPARISON_CONFIDENCE, 2.0 * n - 2.0) + POWER_DEVIATES;
+            widths * (spread.variance / n).sqrt() + spread.finest <= wanted
+        };
+        let found = (REPEATS_MIN..=REPEATS_MAX).find(|&n| reaches(n))?;
+        // As many as there are did not do: the difference is near the bound itself.
+        let needed = if found > spread.repeats { found } else { 2 * spread.repeats };
+        (needed <= REPEATS_MAX).then_some(needed)
+    }
+}
+
+fn margin(share: f64) -> f64 {
+    if share == 0.0 { MARGIN } else { share }
+}
+
+/// What the readings of both sides are too coarse to tell apart.
+fn finest(scale: Scale, kind: Kind, a: f64, b: f64) -> f64 {
+    let Kind::Measured { grain } = kind else { return 0.0 };
+    match scale {
+        Scale::Ratio => RESOLUTION + (grain / a.min(b)).ln_1p(),
+        Scale::Linear => RESOLUTION * a.abs().max(b.abs()) + grain,
+    }
 }
 
 /// t · √(s²ₐ/nₐ + s²ᵦ/nᵦ), with the Welch–Satterthwaite degrees of freedom.
@@ -77,75 +284,4 @@ fn welch_half_width(a: &Sample, b: &Sample) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A latency with a long tail: the p99 of a second of 200 exponential samples of mean 10.
-    fn second(random: &mut fastrand::Rng) -> f64 {
-        let mut samples: Vec<f64> = (0..200).map(|_| -10.0 * (1.0 - random.f64()).ln()).collect();
-        samples.sort_by(f64::total_cmp);
-        samples[197]
-    }
-
-    fn no_difference(compare: impl Fn(&mut fastrand::Rng) -> Comparison) -> usize {
-        (0..100)
-            .filter(|&seed| compare(&mut fastrand::Rng::with_seed(seed)).change == Change::NoDifference)
-            .count()
-    }
-
-    #[test]
-    fn the_same_server_twice_is_no_difference_by_repeats() {
-        let agreed = no_difference(|random| {
-            let [a, b] = [(); 2].map(|()| (0..5).map(|_| second(random)).collect::<Vec<_>>());
-            repeats(&a, &b, Better::Lower).unwrap()
-        });
-        assert!(agreed >= 95, "{agreed} of 100");
-    }
-
-    #[test]
-    fn the_same_server_twice_is_no_difference_by_batches() {
-        let agreed = no_difference(|random| {
-            // A run remembers: each second is half the one before.
-            let mut run = || {
-                let mut last = 0.0;
-                let mut row = || {
-                    last = (last + second(random)) / 2.0;
-                    last
-                };
-                (0..60).map(|_| row()).collect::<Vec<_>>()
-            };
-            let (a, b) = (run(), run());
-            series(&a, &b, Better::Lower).unwrap()
-        });
-        assert!(agreed >= 95, "{agreed} of 100");
-    }
-
-    #[test]
-    fn a_slower_server_is_found() {
-        let found = (0..100)
-            .filter(|&seed| {
-                let mut random = fastrand::Rng::with_seed(seed);
-                let a: Vec<_> = (0..30).map(|_| second(&mut random)).collect();
-                let b: Vec<_> = (0..30).map(|_| second(&mut random) * 1.2).collect();
-                series(&a, &b, Better::Lower).unwrap().change == Change::Slower
-            })
-            .count();
-        assert!(found >= 90, "{found} of 100");
-    }
-
-    #[test]
-    fn more_is_faster_only_for_rates() {
-        let (a, b) = ([100.0, 101.0, 99.0], [150.0, 151.0, 149.0]);
-        assert_eq!(repeats(&a, &b, Better::Higher).unwrap().change, Change::Faster);
-        assert_eq!(repeats(&a, &b, Better::Lower).unwrap().change, Change::Slower);
-        assert_eq!(repeats(&b, &a, Better::Lower).unwrap().change, Change::Faster);
-    }
-
-    #[test]
-    fn a_difference_within_the_precision_is_none() {
-        let found = repeats(&[100.0; 3], &[100.05; 3], Better::Lower).unwrap();
-        assert_eq!(found.change, Change::NoDifference);
-        assert!(found.difference.contains(0.0));
-        assert_eq!(repeats(&[100.0], &[1.0, 2.0], Better::Lower), None);
-    }
-}
+mod tests;

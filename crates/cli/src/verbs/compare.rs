@@ -3,6 +3,7 @@
 use clap::Args;
 use results::Run;
 use results::compare::{self, Comparison, Rule};
+use stats::compare::Ruling;
 
 use crate::archive::StoreArg;
 use crate::args::TableFormat;
@@ -13,8 +14,9 @@ use crate::stderr;
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
 ///
 /// A and B are runs: results files, directories of them (--out DIR leaves such files), or runs of the store by their id,
-/// the beginning of it, @N or last. Several runs of a side, with commas between them, are repeats. One run against one is compared by its series, which takes steps of
-/// 20 seconds or more. METHODOLOGY.md, "Comparison", says how.
+/// the beginning of it, @N or last. Several runs of a side, with commas between them, are repeats: take three or more, in
+/// turns. One run against one, of 20 seconds or more a step, tells only what is beyond twice or half. "Cannot tell" is an
+/// answer: the interval then holds both no difference and one that matters. METHODOLOGY.md, "Comparison", says how.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
@@ -30,7 +32,7 @@ pub(crate) struct Compare {
     /// The same as B
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "second", requires = "a")]
     b: Vec<String>,
-    /// Exit with 3 if this is so, e.g. 'p99 slower by 5%', 'received_rate worse', 'capacity worse by 10%'
+    /// Exit with 3 if this is so and with 5 if it cannot be told, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
     #[arg(long, value_name = "RULE")]
     fail_if: Vec<String>,
     /// What to print
@@ -77,28 +79,26 @@ impl Compare {
     }
 }
 
-/// Says on standard error which rules are broken. One that nothing could be held against is no proof.
+/// Says on standard error what became of each rule. One that is broken decides, then one that cannot be told.
 fn judge(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
     let mut exit = Exit::Fine;
     for rule in rules {
-        let Some(broken) = rule.broken(found) else {
-            let why = "no interval is known for its figure: compare longer steps, or several runs a side";
+        let ruled = rule.judge(found);
+        if ruled.is_empty() {
+            let why = "its figure was not measured at any level that both sides have";
             return Err(Failure::could_not(format!("tell whether '{}'", rule.text()), why));
-        };
-        for row in broken {
-            let at = row
-                .clients
-                .map(|clients| format!(" at {} clients", report::count(clients)))
-                .unwrap_or_default();
-            let change = row.change.map_or("", |change| report::word(row, change));
-            let percent =
-                row.percent().map(|percent| format!(" by {:.1}%", percent.abs())).unwrap_or_default();
+        }
+        for ruled in &ruled {
             stderr::line(format_args!(
-                "throng: {}{at} is {change}{percent} (--fail-if '{}')",
-                row.figure,
+                "throng: {} (--fail-if '{}')",
+                report::ruling(rule, ruled),
                 rule.text()
             ));
-            exit = Exit::LimitBroken;
+            exit = match (exit, ruled.ruling) {
+                (_, Ruling::Broken) => Exit::LimitBroken,
+                (Exit::Fine, Ruling::CannotTell) => Exit::CannotTell,
+                (before, _) => before,
+            };
         }
     }
     Ok(exit)

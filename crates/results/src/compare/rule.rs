@@ -1,6 +1,6 @@
 //! When a comparison fails a job: `p99 slower by 5%`, `rate worse`, `server.rss worse by 10%`.
 
-use stats::compare::Change;
+use stats::compare::{Change, Ruling};
 use thiserror::Error;
 
 use super::{Comparison, Row};
@@ -8,13 +8,24 @@ use crate::limit::{Figure, main_figure};
 use crate::units;
 
 /// A rule, as it was asked for. It holds B against A: it is broken where the interval says that B has changed that way,
-/// and the change is at least as large.
+/// and the change is at least as large; kept where the interval says that it is not; and otherwise it cannot be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     text: String,
     figure: String,
     change: Change,
-    percent: f64,
+    share: f64,
+}
+
+/// What became of a rule at one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ruled<'a> {
+    /// The figure it is about.
+    pub row: &'a Row,
+    /// What became of it.
+    pub ruling: Ruling,
+    /// It would be broken, if not most runs of both sides had marks.
+    pub is_doubted: bool,
 }
 
 /// Why a text is not a rule.
@@ -65,7 +76,7 @@ impl Rule {
             scenario: scenario.into(),
             known: known.join(", "),
         })?;
-        Ok(Rule { text: text.trim().into(), figure, change, percent: share * 100.0 })
+        Ok(Rule { text: text.trim().into(), figure, change, share })
     }
 
     /// As it was written.
@@ -73,14 +84,29 @@ impl Rule {
         &self.text
     }
 
-    /// The rows that break it. `None`: nothing was found that could: no such figure, or no interval.
-    pub fn broken<'a>(&self, comparison: &'a Comparison) -> Option<Vec<&'a Row>> {
+    /// What it says of the figure: `slower by 5%`.
+    pub fn claim(&self) -> &str {
+        self.text.split_once(char::is_whitespace).map_or("", |(_, claim)| claim.trim())
+    }
+
+    /// The share of A that it is about: 0.05 of `p99 slower by 5%`; 0 where none is given.
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// What becomes of it at each level. None of them: the figure was not measured at a level that both sides have.
+    pub fn judge<'a>(&self, comparison: &'a Comparison) -> Vec<Ruled<'a>> {
         let of_figure = comparison.rows.iter().filter(|row| row.figure == self.figure);
-        let told: Vec<&Row> = of_figure.filter(|row| row.change.is_some()).collect();
-        let breaks = |row: &&Row| {
-            let percent = row.percent().unwrap_or(f64::INFINITY);
-            row.change == Some(self.change) && percent.abs() >= self.percent
-        };
-        (!told.is_empty()).then(|| told.into_iter().filter(breaks).collect())
+        of_figure
+            .map(|row| {
+                let ruling = match &row.found {
+                    Some(found) => found.ruling(self.change, self.share),
+                    None if row.is_nothing() => Ruling::Kept,
+                    None => Ruling::CannotTell,
+                };
+                let is_doubted = comparison.in_doubt && ruling == Ruling::Broken;
+                Ruled { row, ruling: if is_doubted { Ruling::CannotTell } else { ruling }, is_doubted }
+            })
+            .collect()
     }
 }

@@ -1,7 +1,8 @@
-use stats::{Counts, Histogram};
+use stats::compare::Ruling;
+use stats::{Capacity, Counts, Histogram};
 
 use super::*;
-use crate::run::Environment;
+use crate::run::{Environment, TrustNote};
 use crate::step::{Figures, Rates};
 
 /// A run of echoes whose latency is about so many ms, for so many seconds.
@@ -44,30 +45,109 @@ fn found<'a>(comparison: &'a Comparison, figure: &str) -> &'a Row {
         .unwrap_or_else(|| panic!("{figure}: {comparison:?}"))
 }
 
+fn claims(comparison: &Comparison) -> usize {
+    let claims = |row: &&Row| matches!(row.change, Change::Faster | Change::Slower);
+    comparison.rows.iter().filter(claims).count()
+}
+
+fn repeats(ms: f64, n: u64, seed: u64) -> Vec<Run> {
+    (0..n).map(|k| echo(ms, 5, seed + k)).collect()
+}
+
+fn ruling(comparison: &Comparison, text: &str) -> Vec<Ruling> {
+    let rule = Rule::parse(text, "echo").unwrap();
+    rule.judge(comparison).iter().map(|ruled| ruled.ruling).collect()
+}
+
 #[test]
-fn the_same_server_twice_is_no_difference() {
+fn the_same_server_twice_is_not_claimed_to_differ() {
     let wrong = (0..100)
         .filter(|seed| {
             let comparison = compare(&[echo(5.0, 60, 2 * seed)], &[echo(5.0, 60, 2 * seed + 1)]);
-            assert!(found(&comparison, "rtt.p99").change.is_some());
-            comparison.rows.iter().any(|row| row.change.is_some_and(|change| change != Change::NoDifference))
+            assert!(found(&comparison, "rtt.p99").found.is_some());
+            claims(&comparison) > 0
         })
         .count();
+    assert_eq!(wrong, 0, "comparisons of one run each");
+    let of = |seed: u64| compare(&repeats(5.0, 4, 100 * seed), &repeats(5.0, 4, 100 * seed + 50));
+    let wrong = (0..100).filter(|&seed| claims(&of(seed)) > 0).count();
     assert!(wrong <= 5, "{wrong} of 100 comparisons of a server with itself found a difference");
 }
 
 #[test]
-fn a_slower_server_breaks_the_rule() {
-    let comparison = compare(&[echo(5.0, 60, 1)], &[echo(6.0, 60, 2)]);
+fn slower_is_slower_or_cannot_be_told() {
+    for seed in 0..20 {
+        let three = compare(&repeats(5.0, 3, 10 * seed), &repeats(24.65, 3, 1_000 + 10 * seed));
+        assert_eq!(found(&three, "rtt.p95").change, Change::Slower, "393% more");
+        assert_eq!(ruling(&three, "p95 slower by 5%"), [Ruling::Broken]);
+        let little = compare(&repeats(5.0, 3, 10 * seed), &repeats(5.25, 3, 1_000 + 10 * seed));
+        assert_ne!(found(&little, "rtt.p95").change, Change::NoDifference);
+        let single = compare(&[echo(5.0, 60, seed)], &[echo(17.25, 60, 100 + seed)]);
+        assert_eq!(found(&single, "rtt.p95").change, Change::Slower, "245% more, beyond what runs vary by");
+        let single = compare(&[echo(5.0, 60, seed)], &[echo(6.0, 60, 100 + seed)]);
+        assert_eq!(found(&single, "rtt.p95").change, Change::CannotTell, "20% is what the next run may give");
+    }
+}
+
+#[test]
+fn a_rule_is_broken_kept_or_cannot_be_told() {
+    let comparison = compare(&repeats(5.0, 8, 1), &repeats(8.0, 8, 51));
     let row = found(&comparison, "rtt.p95");
-    assert_eq!(row.change, Some(Change::Slower));
-    assert!((10.0..30.0).contains(&row.percent().unwrap()), "{row:?}");
-    let broken = |text| Rule::parse(text, "echo").unwrap().broken(&comparison).map(|rows| rows.len());
-    assert_eq!(broken("p95 slower by 5%"), Some(1));
-    assert_eq!(broken("rtt.p95 worse"), Some(1));
-    assert_eq!(broken("p95 slower by 50%"), Some(0));
-    assert_eq!(broken("p95 faster"), Some(0));
-    assert_eq!(broken("rate worse"), None, "one run each, and no series of it");
+    assert!((40.0..80.0).contains(&row.percent().unwrap()), "{row:?}");
+    assert!(row.difference().unwrap().contains(row.b - row.a), "{row:?}");
+    let ruling = |text| ruling(&comparison, text);
+    assert_eq!(ruling("p95 slower by 5%"), [Ruling::Broken]);
+    assert_eq!(ruling("rtt.p95 worse"), [Ruling::Broken]);
+    assert_eq!(ruling("p95 slower by 300%"), [Ruling::Kept]);
+    assert_eq!(ruling("p95 faster"), [Ruling::Kept]);
+    assert_eq!(ruling("rate worse by 1%"), [Ruling::Kept]);
+    assert_eq!(ruling("missing worse"), [Ruling::Kept], "nothing on both sides");
+    assert_eq!(ruling("server.cpu worse"), [], "not measured");
+    let two = compare(&repeats(5.0, 2, 1), &repeats(5.0, 2, 51));
+    let rule = Rule::parse("p99 slower by 5%", "echo").unwrap();
+    let ruled = rule.judge(&two)[0];
+    assert_eq!(ruled.ruling, Ruling::CannotTell);
+    assert!(ruled.row.runs_to_tell(rule.share()).is_none_or(|runs| runs > 10), "{ruled:?}");
+    assert!(ruled.row.runs_to_tell(0.5).is_some_and(|runs| runs >= 3), "{ruled:?}");
+}
+
+#[test]
+fn marks_on_both_sides_break_no_rule() {
+    let marked = |mut runs: Vec<Run>, times: usize| {
+        for run in runs.iter_mut().take(times) {
+            run.verdict.trust.push(TrustNote("limited by the generator".into()));
+        }
+        runs
+    };
+    let of = |of_a, of_b| {
+        let comparison = compare(&marked(repeats(5.0, 4, 1), of_a), &marked(repeats(25.0, 4, 51), of_b));
+        assert_eq!(found(&comparison, "rtt.p95").change, Change::Slower);
+        (ruling(&comparison, "p95 slower by 5%"), ruling(&comparison, "p95 faster"))
+    };
+    assert_eq!(of(4, 4), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
+    assert_eq!(of(2, 2).0, [Ruling::CannotTell]);
+    assert_eq!(of(0, 4).0, [Ruling::Broken], "what B has marks for may be what is wrong with it");
+    assert_eq!(of(1, 4).0, [Ruling::Broken]);
+}
+
+#[test]
+fn a_recovery_that_is_only_a_lower_bound_is_not_compared() {
+    let storm = |ms: f64, not_back, seed| {
+        let mut run = echo(ms, 5, seed);
+        run.scenario = "storm".into();
+        let step = &mut run.steps[0];
+        step.figures.recovery = step.figures.rtt.clone();
+        step.counts.not_back = not_back;
+        run
+    };
+    let side = |ms, not_back, seed: u64| (0..4).map(|k| storm(ms, not_back, seed + k)).collect::<Vec<_>>();
+    let comparison = compare(&side(5.0, 0, 1), &side(25.0, 100, 11));
+    assert_eq!(found(&comparison, "recovery.p50").change, Change::Slower, "those are all back");
+    let p99 = found(&comparison, "recovery.p99");
+    assert_eq!((p99.change, p99.found, p99.at_least), (Change::CannotTell, None, [false, true]));
+    let rule = Rule::parse("p99 slower by 5%", "storm").unwrap();
+    assert_eq!(rule.judge(&comparison)[0].ruling, Ruling::CannotTell);
+    assert_eq!(found(&comparison, "not_back").change, Change::Slower);
 }
 
 #[test]
@@ -82,8 +162,11 @@ fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
     };
     let changes = |scenario, is_broadcast| {
         let comparison =
-            compare(&[of(scenario, is_broadcast, 5.0, 1)], &[of(scenario, is_broadcast, 6.0, 2)]);
-        let change = |figure: &str| comparison.rows.iter().find(|row| row.figure == figure)?.change;
+            compare(&[of(scenario, is_broadcast, 5.0, 1)], &[of(scenario, is_broadcast, 15.0, 2)]);
+        let change = |figure: &str| {
+            let row = comparison.rows.iter().find(|row| row.figure == figure)?;
+            row.found.map(|found| found.change())
+        };
         (change("rtt.p95"), change("delivery.p95"))
     };
     assert_eq!(changes("saturate", false), (Some(Change::Slower), None));
@@ -93,14 +176,15 @@ fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
 
 #[test]
 fn short_runs_need_repeats() {
-    let comparison = compare(&[echo(5.0, 5, 1)], &[echo(6.0, 5, 2)]);
-    assert_eq!(found(&comparison, "rtt.p95").change, None);
-    assert!(comparison.notes.iter().any(|note| note.contains("two runs a side")), "{:?}", comparison.notes);
+    let comparison = compare(&[echo(5.0, 5, 1)], &[echo(50.0, 5, 2)]);
+    let row = found(&comparison, "rtt.p95");
+    assert_eq!((row.found, row.change, row.runs_to_tell(0.05)), (None, Change::CannotTell, Some(3)));
+    assert!(comparison.notes.iter().any(|note| note.contains("3 or more a side")), "{:?}", comparison.notes);
 
-    let repeats = |ms, seed: u64| (0..5).map(|k| echo(ms, 5, seed + k)).collect::<Vec<_>>();
-    let comparison = compare(&repeats(5.0, 10), &repeats(10.0, 20));
-    assert_eq!(found(&comparison, "rtt.p95").change, Some(Change::Slower));
-    assert_eq!(found(&comparison, "rate").change, Some(Change::NoDifference));
+    let comparison = compare(&repeats(5.0, 5, 10), &repeats(10.0, 5, 20));
+    assert_eq!(found(&comparison, "rtt.p95").change, Change::Slower);
+    assert_eq!(found(&comparison, "rate").change, Change::NoDifference);
+    assert!(comparison.notes.is_empty(), "{:?}", comparison.notes);
 }
 
 #[test]
@@ -113,18 +197,35 @@ fn only_the_same_level_is_compared() {
     assert_eq!(comparison.notes[0], "2 levels were measured on one side only and are left out");
 }
 
+fn searched(clients: u64, low: u64, high: u64, at_least: bool) -> Run {
+    let mut run = echo(5.0, 5, 1);
+    run.verdict.capacity =
+        Some(Capacity { clients, low, high, confidence: 0.95, at_least, contradicted_by: None });
+    run
+}
+
 #[test]
 fn capacities_are_apart_when_their_intervals_are() {
-    let searched = |clients, low, high| {
-        let mut run = echo(5.0, 5, 1);
-        run.verdict.capacity =
-            Some(Capacity { clients, low, high, confidence: 0.95, at_least: false, contradicted_by: None });
-        run
-    };
-    let change = |b| found(&compare(&[searched(1_000, 900, 1_100)], &[b]), "capacity").change;
-    assert_eq!(change(searched(1_150, 1_050, 1_250)), Some(Change::NoDifference));
-    assert_eq!(change(searched(1_300, 1_200, 1_400)), Some(Change::Faster));
-    assert_eq!(change(searched(700, 650, 750)), Some(Change::Slower));
+    let a = || searched(1_000, 900, 1_100, false);
+    let change = |b| found(&compare(&[a()], &[b]), "capacity").change;
+    assert_eq!(change(searched(1_150, 1_050, 1_250, false)), Change::CannotTell);
+    assert_eq!(change(searched(1_300, 1_200, 1_400, false)), Change::Faster);
+    assert_eq!(change(searched(700, 650, 750, false)), Change::Slower);
+    assert_eq!(change(searched(400, 35, 500, false)), Change::CannotTell, "that search did not tell");
+    let worse = compare(&[a()], &[searched(700, 650, 750, false)]);
+    assert_eq!(ruling(&worse, "capacity worse by 10%"), [Ruling::Broken]);
+}
+
+#[test]
+fn a_capacity_that_is_a_lower_bound_is_better_than_what_ends_below_it() {
+    let change = |a, b| found(&compare(&[a], &[b]), "capacity").change;
+    let (told, open) =
+        (|| searched(1_000, 900, 1_100, false), |clients| searched(clients, clients, clients, true));
+    assert_eq!(change(told(), open(2_000)), Change::Faster);
+    assert_eq!(change(open(2_000), told()), Change::Slower);
+    assert_eq!(change(told(), open(1_000)), Change::CannotTell);
+    assert_eq!(change(open(2_000), open(2_000)), Change::CannotTell, "neither broke");
+    assert_eq!(change(open(2_000), open(1_000)), Change::CannotTell);
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! What became of a rule on a comparison, in a sentence.
+
+use results::compare::{Row, Rule, Ruled};
+use stats::compare::{REPEATS_MAX, Ruling};
+
+use crate::comparison::{open, word};
+use results::format;
+
+/// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that cannot be told.
+pub fn ruling(rule: &Rule, ruled: &Ruled<'_>) -> String {
+    let row = ruled.row;
+    let at = row.clients.map(|clients| format!(" at {} clients", format::count(clients))).unwrap_or_default();
+    let (what, claim) = (format!("{}{at}", row.figure), rule.claim());
+    let by = row.percent().map(|percent| format!(" by {:.1}%", percent.abs())).unwrap_or_default();
+    match ruled.ruling {
+        Ruling::Broken => format!("{what} is {}{by}, {}", word(row), open(row)),
+        Ruling::Kept if row.is_nothing() => format!("{what} is not {claim}: there is none on either side"),
+        Ruling::Kept => format!("{what} is not {claim}: {}", open(row)),
+        Ruling::CannotTell if ruled.is_doubted => {
+            format!(
+                "cannot tell whether {what} is {claim}: it is{by}, but most runs of both sides have marks"
+            )
+        }
+        Ruling::CannotTell => {
+            format!("cannot tell whether {what} is {claim}: {}{}", open(row), runs_to_tell(row, rule.share()))
+        }
+    }
+}
+
+/// How many runs would tell whether it has changed by that share; empty where no number would.
+fn runs_to_tell(row: &Row, share: f64) -> String {
+    match row.runs_to_tell(share) {
+        _ if row.at_least.contains(&true) => String::new(),
+        None => {
+            format!("; more than {REPEATS_MAX} runs a side would: measure longer, or on a quieter machine")
+        }
+        Some(runs) if row.found.is_none_or(|found| found.is_of_single_runs()) => {
+            format!("; {runs} runs a side or more may")
+        }
+        Some(runs) => format!("; about {runs} runs a side would"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use results::Unit;
+    use results::compare::Comparison;
+    use stats::compare::{self, Better, Change, Kind};
+
+    use super::*;
+
+    fn said(a: &[f64], b: &[f64], rule: &str, in_doubt: bool) -> String {
+        let found = compare::repeats(a, b, Better::Lower, Kind::Measured { grain: 0.0 });
+        let row = Row {
+            clients: Some(1_500),
+            asked_per_s: None,
+            figure: "rtt.p99".into(),
+            unit: Unit::Ms,
+            better: Better::Lower,
+            a: found.map_or(a[0], |found| found.a),
+            b: found.map_or(b[0], |found| found.b),
+            at_least: [false; 2],
+            found,
+            change: found.map_or(Change::CannotTell, |found| found.change()),
+        };
+        let comparison = Comparison { rows: vec![row], notes: Vec::new(), in_doubt };
+        let rule = Rule::parse(rule, "echo").unwrap();
+        ruling(&rule, &rule.judge(&comparison)[0])
+    }
+
+    #[test]
+    fn a_rule_has_three_outcomes() {
+        let (a, worse) = ([100.0, 101.0, 99.0], [150.0, 151.0, 149.0]);
+        let broken = said(&a, &worse, "p99 slower by 5%", false);
+        assert_eq!(broken, "rtt.p99 at 1,500 clients is slower by 50.0%, between +44.6% and +55.6%");
+        let kept = said(&a, &worse, "p99 slower by 100%", false);
+        assert_eq!(kept, "rtt.p99 at 1,500 clients is not slower by 100%: between +44.6% and +55.6%");
+        assert_eq!(
+            said(&a, &[90.0, 110.0, 105.0], "p99 slower by 5%", false),
+            "cannot tell whether rtt.p99 at 1,500 clients is slower by 5%: between −43.5% and +83.0%; about 74 runs a \
+             side would"
+        );
+        assert_eq!(
+            said(&a, &worse, "p99 worse", true),
+            "cannot tell whether rtt.p99 at 1,500 clients is worse: it is by 50.0%, but most runs of both sides have marks"
+        );
+        assert_eq!(
+            said(&a[..1], &worse[..1], "p99 worse", false),
+            "cannot tell whether rtt.p99 at 1,500 clients is worse: too few runs, or too short; 3 runs a side or more may"
+        );
+    }
+}
