@@ -130,6 +130,7 @@ fn nginx_is_asked_like_any_other() {
     fine(&url, "-c 4 --amount 200 --no-keep-alive");
     let gone = http(&format!("{url}gone"), "-c 4 --amount 100").json();
     assert_eq!((errors_of(&gone, "http_4xx"), sum_of(&gone, "received")), (100, 100));
+    assert_eq!(gone["steps"][0]["statuses"], serde_json::json!({"410": 100}));
     let other = http(&url, "-c 4 --amount 100 --expect-body other").json();
     assert_eq!(errors_of(&other, "http_body"), 100);
     let trust = &other["verdict"]["trust"];

@@ -254,6 +254,7 @@ impl Merge {
             },
             counts,
             errors: totals.errors,
+            statuses: totals.statuses,
             generator: Some(generator),
             connecting: self.connecting,
             series: seconds,

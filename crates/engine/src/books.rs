@@ -71,7 +71,12 @@ impl Books<'_> {
             return self.unexpected(stamp, bytes);
         };
         match (self.workload, role) {
-            (Workload::Echo, Role::Echo) => self.echo(stamp, number, bytes),
+            (Workload::Echo, Role::Echo) => _ = self.echo(stamp, number, bytes),
+            (Workload::Echo, Role::Answer { status }) => {
+                if self.echo(stamp, number, bytes) {
+                    *self.ledger.meter.statuses.entry(status).or_default() += 1;
+                }
+            }
             (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
             (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
                 self.copy(stamp, number, bytes);
@@ -97,20 +102,28 @@ impl Books<'_> {
         self.note(Kind::Duplicate, stamp, Some(number), bytes);
     }
 
-    fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) {
+    /// Books an answer; whether it is one that counts as received.
+    fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) -> bool {
         let echoes = &mut self.record.echoes;
         let number = echoes.widen(low, NUMBER_MASK);
         let is_own = stamp.worker == self.worker && stamp.client == self.client;
         let answer = if is_own { echoes.handle(number) } else { Answer::Unexpected };
         match answer {
-            Answer::Unexpected => return self.unexpected(stamp, bytes),
-            Answer::Duplicate => return self.duplicate(stamp, number, bytes),
+            Answer::Unexpected => {
+                self.unexpected(stamp, bytes);
+                return false;
+            }
+            Answer::Duplicate => {
+                self.duplicate(stamp, number, bytes);
+                return false;
+            }
             Answer::Reordered => self.ledger.meter.counts.reordered += 1,
             Answer::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
         self.received();
         self.answered(stamp.intended_ns, stamp.sent_ns());
+        true
     }
 
     fn ack(&mut self, stamp: Stamp, number: u32, bytes: u32) {

@@ -1,5 +1,7 @@
 //! What a worker is told and what it reports: plain data, the same over a channel, a pipe or a network.
 
+use std::collections::BTreeMap;
+
 use load::StepOrder;
 use serde::{Deserialize, Serialize};
 use stats::{Counts, Errors, Histogram, Packed};
@@ -109,6 +111,8 @@ pub struct Delta<H = Packed> {
     pub acks: u64,
     /// The errors of the interval.
     pub errors: Errors,
+    /// The answers of the interval by their HTTP status.
+    pub statuses: BTreeMap<u16, u64>,
     /// What the worker's thread cost in the interval.
     pub usage: Usage,
     /// While it is held, the worker sends no other.
@@ -200,6 +204,9 @@ impl<H> Delta<H> {
         self.received_bytes += other.received_bytes;
         self.acks += other.acks;
         self.errors.merge(&other.errors);
+        for (&status, answers) in &other.statuses {
+            *self.statuses.entry(status).or_default() += answers;
+        }
         self.usage.merge(&other.usage);
     }
 }

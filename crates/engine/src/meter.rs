@@ -1,5 +1,7 @@
 //! What a worker has measured since its last delta.
 
+use std::collections::BTreeMap;
+
 use load::StepOrder;
 use net::{clock, proc};
 use stats::{Counts, Errors};
@@ -21,6 +23,8 @@ pub(crate) struct Meter {
     pub(crate) figures: Figures,
     pub(crate) counts: Counts,
     pub(crate) errors: Errors,
+    /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
+    pub(crate) statuses: BTreeMap<u16, u64>,
     pub(crate) received_bytes: u64,
     pub(crate) acks: u64,
     /// In this step; 0: none yet.
@@ -43,6 +47,7 @@ impl Meter {
             figures: Figures::default(),
             counts: Counts::default(),
             errors: Errors::default(),
+            statuses: BTreeMap::new(),
             received_bytes: 0,
             acks: 0,
             last_arrival_ns: 0,
@@ -149,6 +154,7 @@ impl Meter {
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),
             errors: std::mem::take(&mut self.errors),
+            statuses: std::mem::take(&mut self.statuses),
             usage,
             ticket: Ticket::default(),
         }

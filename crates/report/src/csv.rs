@@ -118,7 +118,10 @@ fn counts(step: &Step) -> Vec<Column> {
         ("errors", step.errors.total()),
     ];
     let messages = messages.map(|(name, count)| optional(name, exchanged.then_some(count)));
-    messages.into_iter().chain(connections.map(|(name, count)| column(name, count))).collect()
+    let connections = connections.map(|(name, count)| column(name, count));
+    let statuses: Vec<_> = step.statuses.iter().map(|(status, n)| format!("{status}:{n}")).collect();
+    let statuses = column("statuses", statuses.join(" "));
+    messages.into_iter().chain(connections).chain([statuses]).collect()
 }
 
 fn resources(step: &Step) -> Vec<Column> {

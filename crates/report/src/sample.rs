@@ -271,5 +271,6 @@ pub(crate) fn storm_run() -> Run {
 
 /// Requests over HTTP.
 pub(crate) fn http_run() -> Run {
-    run("http", vec![echo_step()])
+    let statuses = [(200, 299_988), (503, 12)].into();
+    run("http", vec![Step { statuses, ..echo_step() }])
 }

@@ -1,6 +1,6 @@
 //! The steps of a run as a table of text, for every format that has tables.
 
-use results::format::{bytes, count, rate};
+use results::format::{bytes, count, rate, statuses};
 use results::{Run, Step};
 
 use crate::reading;
@@ -20,7 +20,8 @@ pub(crate) fn step_table(run: &Run) -> StepTable {
     for name in &figures {
         names.extend(["p50", "p95", "p99", "max"].map(|statistic| format!("{name} {statistic}")));
     }
-    let rest = ["rate", "received", "missing", "errors", "server CPU", "server RSS", "bottleneck"];
+    let rest =
+        ["rate", "received", "missing", "errors", "statuses", "server CPU", "server RSS", "bottleneck"];
     names.extend(rest.map(String::from));
     StepTable::new(names, run.steps.iter().map(|step| step_cells(step, &figures)).collect())
 }
@@ -62,6 +63,7 @@ fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
         counted(step.counts.received),
         counted(step.counts.missing),
         count(step.errors.total()),
+        statuses(step),
         server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
         server.and_then(|s| s.rss_bytes_peak).map(|rss| bytes(rss as f64)).unwrap_or_default(),
         step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),

@@ -1,5 +1,7 @@
 //! Quantities for people: about three significant digits, and the unit that fits.
 
+use results::Step;
+
 /// A duration: `850µs`, `9.12ms`, `47.1ms`, `252ms`, `6.73s`, `94.1s`, `113s`.
 pub fn duration(ns: u64) -> String {
     let ns = ns as f64;
@@ -70,6 +72,12 @@ pub fn bytes(value: f64) -> String {
 /// Text from outside with `·` for every control character: a server must not write to the user's terminal.
 pub fn printable(text: &str) -> String {
     text.replace(char::is_control, "·")
+}
+
+/// How many answers had which HTTP status, the lowest first: `200: 71,000; 404: 12`.
+pub(crate) fn statuses(step: &Step) -> String {
+    let each: Vec<_> = step.statuses.iter().map(|(status, n)| format!("{status}: {}", count(*n))).collect();
+    each.join("; ")
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub struct Step {
     pub counts: Counts,
     /// Failures by kind.
     pub errors: Errors,
+    /// Of requests, the answers received by their HTTP status.
+    pub statuses: BTreeMap<u16, u64>,
     /// What the server used, when it could be seen.
     pub server: Option<ServerUse>,
     /// What the generator used.

@@ -22,6 +22,11 @@ pub enum Kind {
 pub enum Role {
     /// The answer to one's own echo.
     Echo,
+    /// The answer to one's own request (http).
+    Answer {
+        /// Its status.
+        status: u16,
+    },
     /// The acknowledgement of one's own broadcast (`broadcastResult`).
     Ack,
     /// A copy of a broadcast, one's own included.

@@ -15,6 +15,8 @@ struct World {
     client: Client,
     io: Streams,
     events: Vec<Event>,
+    /// The statuses of all answers, in order.
+    statuses: Vec<u16>,
 }
 
 /// What a session did to its only stream.
@@ -53,7 +55,13 @@ impl World {
         options.path = "/a?b=c".into();
         options.of_dialect.http = http;
         let cfg = Config::new(options).unwrap();
-        let mut world = World { cfg, client: Client::new(), io: Streams::default(), events: Vec::new() };
+        let mut world = World {
+            cfg,
+            client: Client::new(),
+            io: Streams::default(),
+            events: Vec::new(),
+            statuses: Vec::new(),
+        };
         world.open();
         assert!(world.client.is_usable());
         world
@@ -92,7 +100,10 @@ impl World {
         let (mut numbers, mut others) = (Vec::new(), Vec::new());
         for event in self.events.drain(..) {
             match event {
-                Event::Message { role: Role::Echo, stamp, .. } => numbers.push(stamp.seq),
+                Event::Message { role: Role::Answer { status }, stamp, .. } => {
+                    numbers.push(stamp.seq);
+                    self.statuses.push(status);
+                }
                 other => others.push(other),
             }
         }
@@ -110,6 +121,16 @@ fn a_request_is_what_was_asked_for() {
     world.send([0]);
     let request = "POST /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\nContent-Length: 3\r\n\r\nx=1";
     assert_eq!(String::from_utf8_lossy(&world.io.out), request);
+}
+
+#[test]
+fn every_answer_says_its_status() {
+    let mut world = World::new(HttpOptions::default());
+    world.send([0, 1]);
+    world.receive(OK).unwrap();
+    world.receive("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
+    world.answered();
+    assert_eq!(world.statuses, [200, 404]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The table after an HTTP run: what wrk and autocannon print, for every request.
 
 use results::Step;
-use results::format::{count, rate};
+use results::format::{count, rate, statuses};
 use stats::Histogram;
 
 use crate::reading;
@@ -23,7 +23,12 @@ pub(super) fn table(step: &Step) -> String {
     let per_s = step.rates.achieved_per_s.map(|per_s| format!(", {}", rate(per_s, ""))).unwrap_or_default();
     let counts = &step.counts;
     let answered = format!("{} of {} answered{per_s}", count(counts.received), count(counts.sent));
-    table + &format!("requests   {answered}; {} wrong\n", count(step.wrong()))
+    table + &format!("requests   {answered}; {} wrong\n", count(step.wrong())) + &answers(step)
+}
+
+/// How many answers had which status; nothing where none came.
+fn answers(step: &Step) -> String {
+    if step.statuses.is_empty() { String::new() } else { format!("statuses   {}\n", statuses(step)) }
 }
 
 fn line(step: &Step, name: &str, figure: &str) -> String {
@@ -43,6 +48,7 @@ mod tests {
         let mut step = sample::echo_step();
         (0..3).for_each(|_| step.errors.add("http_4xx", 0, "the server answered with HTTP 404"));
         step.errors.add("reset", 0, "connection reset");
+        step.statuses = [(404, 3), (200, 299_997)].into();
         let table = table(&step);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(
@@ -53,5 +59,6 @@ mod tests {
         assert!(lines[1].ends_with("   2.32ms   2.34ms   2.35ms"), "{table}");
         assert!(lines[2].starts_with("connecting    7.15ms   3.96ms   7.15ms"), "{table}");
         assert_eq!(lines[3], "requests   300,000 of 300,000 answered, 10,000/s; 3 wrong");
+        assert_eq!(lines[4], "statuses   200: 299,997; 404: 3");
     }
 }

@@ -192,6 +192,8 @@ pub(super) struct FileStep {
     #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
     recovery: Histogram,
     counts: FileCounts,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    statuses: BTreeMap<u16, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<FileIntervals>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,6 +239,7 @@ impl From<&Step> for FileStep {
             send_lag,
             recovery,
             counts: FileCounts::of(&step.counts, &step.errors),
+            statuses: step.statuses.clone(),
             intervals: FileIntervals::of(step),
             server: step.server.as_ref().map(FileServer::from),
             generator: step.generator.as_ref().map(FileGenerator::from),
@@ -277,6 +280,7 @@ impl From<FileStep> for Step {
             },
             counts,
             errors,
+            statuses: file.statuses,
             server: file.server.map(ServerUse::from),
             generator: file.generator.map(GeneratorUse::from),
             machine: file.machine.map(MachineUse::from),

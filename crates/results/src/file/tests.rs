@@ -63,6 +63,7 @@ fn full_step() -> Step {
             recovery: figure(1_000),
         },
         counts: full_counts(),
+        statuses: [(200, 999_000), (404, 510)].into(),
         server: Some(full_server()),
         generator: Some(full_generator()),
         machine: Some(MachineUse {

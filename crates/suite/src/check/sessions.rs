@@ -111,7 +111,9 @@ fn listen(visitor: &mut Visitor, route: &Route<'_>, heard: &mut Heard) -> Result
                 match role {
                     Role::Copy => heard.copies[sender] += 1,
                     Role::Ack => heard.results[sender] += 1,
-                    Role::Echo => return Err("a broadcast came back as an echo".to_owned()),
+                    Role::Echo | Role::Answer { .. } => {
+                        return Err("a broadcast came back as an echo".to_owned());
+                    }
                 }
             }
             other => harmless(other)?,

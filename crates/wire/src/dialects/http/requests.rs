@@ -53,6 +53,7 @@ enum Connection {
 /// The answer that is coming in.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
+    status: u16,
     wrong: Option<Wrong>,
     /// Bytes on the wire, head and body.
     wire_bytes: u32,
@@ -101,6 +102,7 @@ impl Requests {
         let http = &link.cfg.options().of_dialect.http;
         match got {
             Got::Head { status, keep_alive } => {
+                self.answer.status = status;
                 if !http.is_expected(status) {
                     self.answer.wrong = Some(Wrong::Status(status));
                 }
@@ -128,7 +130,7 @@ impl Requests {
 
     /// An answer is whole: it is that of the oldest request.
     fn handle_end(&mut self, http: &HttpOptions, on: &mut impl FnMut(Event)) {
-        let Answer { mut wrong, wire_bytes, matched } = std::mem::take(&mut self.answer);
+        let Answer { status, mut wrong, wire_bytes, matched } = std::mem::take(&mut self.answer);
         if http.expect_body.as_ref().is_some_and(|body| matched < body.len()) {
             wrong = wrong.or(Some(Wrong::Body));
         }
@@ -138,7 +140,7 @@ impl Requests {
         self.has_answered = true;
         self.under_way -= 1;
         let stamp = self.waiting.pop_front().expect("under way");
-        on(Event::Message { role: Role::Echo, stamp, bytes: wire_bytes });
+        on(Event::Message { role: Role::Answer { status }, stamp, bytes: wire_bytes });
     }
 
     /// The connection is of no further use: a failure, unless it did well before.
