@@ -174,6 +174,14 @@ fn every_verb_has_a_manual_page() {
 }
 
 #[test]
+fn a_dialect_s_other_names_take_its_flags() {
+    let server = Server::start(&[]);
+    let flags = ["--dialect", "wsdemo", "--text", "--clients", "1", "--duration", "1s", "--no-store"];
+    let outcome = run(throng(["echo", &server.url(), "--format", "json"]).args(flags), RUN_MAX);
+    assert_eq!((outcome.code, outcome.json()["dialect"].as_str()), (Some(0), Some("raw")), "{outcome}");
+}
+
+#[test]
 fn servers_out_of_reach() {
     let refused = run(&mut echo(&format!("ws://{}/", free_address()), 2, "1s"), RUN_MAX);
     refused.assert_no_server("refused", 2);

@@ -8,7 +8,7 @@ use crew::Source;
 use crew::fleet::Gathering;
 use results::units;
 
-use crate::dialect_args::DialectArgs;
+use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
 use crate::payload::{self, Sizes};
@@ -32,7 +32,7 @@ pub(crate) struct RunArgs {
     pub(crate) also: Vec<String>,
 
     /// The protocol spoken: raw, json, binary, actioncable, phoenix, sockjs, socketio, or your own in FILE.toml
-    #[arg(long, visible_alias = "server-type", value_name = "NAME", help_heading = "Messages")]
+    #[arg(long, visible_alias = "server-type", value_name = "NAME", value_parser = dialect_args::dialect_name, help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
     /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB: all sizes between [default: 0; raw: 33]
     #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]

@@ -1,5 +1,7 @@
 //! The flags that concern single dialects.
 
+use std::convert::Infallible;
+
 use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
 use wire::{DialectId, DialectOptions, ServerDialectOptions, TokenPlace};
@@ -51,7 +53,7 @@ pub(crate) struct DialectArgs {
     /// phoenix: push messages as binary; socketio: send payloads as attachments
     #[arg(long)]
     binary: bool,
-    /// A token to let the client in, e.g. a JWT
+    /// A token to let the client in, e.g. a JWT; results record it as ***
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
     /// Where it goes: query:NAME, header:NAME or cookie:NAME [default: actioncable query:jid, phoenix query:token]
@@ -138,6 +140,12 @@ pub(crate) fn dialects_of(flag: &str) -> Option<&'static [DialectId]> {
         "ack" => &[Json, Binary, Sockjs, Actioncable, Phoenix, Socketio, Custom],
         _ => return None,
     })
+}
+
+/// A dialect as somebody named it, by its own name: back-offs and flags go by that. What is no alias stays: a file, or a
+/// mistake that is told later.
+pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
+    Ok(DialectId::from_name(given).map_or_else(|| given.to_owned(), |id| id.name().to_owned()))
 }
 
 /// Reads the flags of a target's manifest, given as names without dashes and values, as the command line would.
@@ -245,5 +253,24 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "auth" => "--auth",
         "eio" => "--eio",
         _ => "--token or --token-in",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_is_resolved_where_it_is_read() {
+        for (given, name) in [
+            ("wsdemo", "raw"),
+            ("websocket-bench", "json"),
+            ("socket.io", "socketio"),
+            ("phoenix", "phoenix"),
+            ("./chat.toml", "./chat.toml"),
+            ("klingon", "klingon"),
+        ] {
+            assert_eq!(dialect_name(given).as_deref(), Ok(name));
+        }
     }
 }

@@ -140,6 +140,12 @@ mod tests {
     }
 
     #[test]
+    fn a_dialect_s_other_names_have_its_back_off() {
+        let words = ["storm", "ws://127.0.0.1:1/", "--dialect", "socket.io"];
+        assert_eq!(Line::parse_from(words).storm.dialect(), "socketio");
+    }
+
+    #[test]
     fn everybody_may_be_back_while_it_is_watched() {
         for (flags, expected_s) in [
             ("", 10),
