@@ -249,3 +249,31 @@ fn a_process_that_is_killed_loses_no_run_that_had_ended() {
         kept.ok(&["export", id]);
     }
 }
+
+#[test]
+fn secrets_are_kept_nowhere() {
+    const SECRET: &str = "hunter2";
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let url = server.url().replace("ws://", "ws://me:hunter2@") + "?token=hunter2&room=1";
+    let mut command = echo(&url, 1, "300ms");
+    command.args(["-H", "X-Api-Key: hunter2", "--token", SECRET, "--token-in", "header:X-Token"]);
+    command.arg("--out").arg(kept.dir.path()).arg("--stream").arg(kept.path("stream.json"));
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert!(results["target"]["url"].as_str().unwrap().ends_with("/?token=***&room=1"), "{outcome}");
+    assert!(results["command"].to_string().contains("X-Api-Key: ***"), "{outcome}");
+    let files = fs::read_dir(kept.dir.path()).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<(PathBuf, Vec<u8>)> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    assert!(
+        files.len() >= 3,
+        "results, report, stream: {:?}",
+        files.iter().map(|file| &file.0).collect::<Vec<_>>()
+    );
+    let told = files
+        .into_iter()
+        .chain([("stdout".into(), outcome.stdout.into()), ("stderr".into(), outcome.stderr.into())]);
+    for (path, bytes) in told {
+        assert!(!String::from_utf8_lossy(&bytes).contains(SECRET), "{}", path.display());
+    }
+}

@@ -31,6 +31,7 @@ mod resume;
 mod run;
 mod scrape;
 mod screen;
+mod secrets;
 mod sink;
 mod stderr;
 mod target;

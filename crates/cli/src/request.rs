@@ -11,6 +11,7 @@ use results::{Environment, Run};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::secrets;
 use crate::target::Target;
 
 /// Everything a run needs to know.
@@ -44,11 +45,15 @@ impl Request<'_> {
             id: results::file::run_id(started_unix_ns, fastrand::u64(..)),
             started_unix_ns,
             throng: env!("CARGO_PKG_VERSION").into(),
-            command: env::args().collect(),
+            command: secrets::command(env::args()),
             scenario: (*scenario).into(),
             dialect: plan.speech.dialect_name(),
             seed: Some(plan.seed),
-            target: results::Target { name: target.name.clone(), url: target.url.clone(), version: None },
+            target: results::Target {
+                name: target.name.clone(),
+                url: secrets::url(&target.url),
+                version: None,
+            },
             environment: environment(args, server_pid.is_some()),
             resume_after: Some(0),
             ..Run::default()

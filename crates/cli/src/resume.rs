@@ -16,6 +16,7 @@ use crate::archive;
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::request::Request;
+use crate::secrets;
 use crate::stderr;
 
 /// The flag, which the command line of the first part need not have had.
@@ -82,7 +83,7 @@ fn cut_short(dir: &Path) -> Option<Run> {
     // What is no results file is somebody else's.
     let open =
         results.filter_map(|path| archive::read_file(&path).ok()).filter(|run| run.resume_after.is_some());
-    let own: Vec<String> = env::args().collect();
+    let own = secrets::command(env::args());
     let (ours, others): (Vec<Run>, Vec<Run>) = open.partition(|run| is_same(&run.command, &own));
     let newest = |runs: Vec<Run>| runs.into_iter().max_by(|a, b| a.id.cmp(&b.id));
     if let (true, Some(other)) = (ours.is_empty(), newest(others)) {

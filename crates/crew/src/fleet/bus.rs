@@ -177,7 +177,7 @@ impl Bus {
 }
 
 /// The URL without user, password and token.
-pub fn without_secrets(url: &str) -> String {
+fn without_secrets(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if scheme < at => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
         _ => url.to_owned(),

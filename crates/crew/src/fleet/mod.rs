@@ -35,7 +35,7 @@ mod reception;
 mod simulation;
 
 pub use agent::AgentOptions;
-pub use bus::{Nats, without_secrets};
+pub use bus::Nats;
 pub use coordinator::{AgentState, Fleet};
 pub use gather::{Gathering, agents, stop};
 pub use host::FarEyes;

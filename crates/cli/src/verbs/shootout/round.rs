@@ -5,7 +5,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crew::fleet::without_secrets;
 use indicatif::{ProgressBar, ProgressStyle};
 use net::affinity;
 use results::Run;
@@ -15,7 +14,7 @@ use suite::{Figure, Record, Scenario, Stage, Suite, Target, Tools, Trouble, meas
 use super::host::{Host, Running};
 use super::{could_not_keep, flags, forecast};
 use crate::exit::Failure;
-use crate::stderr;
+use crate::{secrets, stderr};
 
 /// How often the spinner turns, and a pause looks for an interruption.
 const TICK: Duration = Duration::from_millis(100);
@@ -84,7 +83,7 @@ impl Subject<'_> {
             .unwrap_or_default();
         let mut server = host.start(target, log, &cpus, tools)?;
         let words = self.arguments(&server);
-        *command = words.iter().map(|word| without_secrets(word)).collect();
+        *command = secrets::command(words.iter().cloned());
         let outcome = measure::measure(&words, || server.poll_death(), tools);
         server.stop()?;
         outcome.map(|mut run| {
