@@ -30,7 +30,8 @@ fn junit_has_a_case_for_each_limit() {
 #[test]
 fn junit_does_not_pass_for_a_server_that_is_not_there() {
     for limits in [&[][..], &["--limit", "missing==0"]] {
-        let mut command = throng(["echo", "ws://127.0.0.1:1/ws", "--format", "junit", "--clients", "3"]);
+        let mut command =
+            throng(["echo", "ws://127.0.0.1:1/ws", "--format", "junit", "--clients", "3", "--no-preflight"]);
         let outcome = run(command.args(["--duration", "100ms"]).args(limits), RUN_MAX);
         assert_eq!(outcome.code, Some(1), "{outcome}");
         assert_eq!(

@@ -67,7 +67,7 @@ fn drive(url: &str, clients: u64) {
 fn refusals(url: &str) {
     let outcome = run(
         throng(["echo", url, "--clients", "1", "--channel", "NoSuchChannel", "--connect-timeout", "500ms"])
-            .args(["--format", "json"])
+            .args(["--format", "json", "--no-preflight"])
             .args(DIALECT),
         Duration::from_secs(30),
     );

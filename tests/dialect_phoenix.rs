@@ -53,6 +53,7 @@ fn refusals_are_told_apart() {
     ] {
         let outcome = run(
             throng(["echo", &url, "--clients", "3", "--dialect", "phoenix", "--format", "json"])
+                .arg("--no-preflight")
                 .args(options),
             Duration::from_secs(30),
         );

@@ -108,7 +108,8 @@ fn refusals_are_told_apart() {
     ] {
         let mut command =
             throng(["echo", &format!("{url}{path}"), "--dialect", "socketio", "--format", "json"]);
-        command.args(["--clients", "3", "--duration", "200ms", "--connect-timeout", "3s"]).args(flags);
+        command.args(["--clients", "3", "--duration", "200ms", "--connect-timeout", "3s", "--no-preflight"]);
+        command.args(flags);
         run(&mut command, Duration::from_secs(20)).assert_no_server(error, 3);
     }
     for (transport, error) in [("websocket", "closed"), ("polling", "http_status")] {

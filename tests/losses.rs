@@ -16,7 +16,7 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 /// The results of a run whose words are these, with the server's address behind the verb.
 fn results(server: &Server, words: &str) -> Value {
     let (verb, flags) = words.split_once(' ').unwrap();
-    let mut command = throng([verb, &server.url(), "--format", "json", "--quiet"]);
+    let mut command = throng([verb, &server.url(), "--format", "json", "--quiet", "--no-preflight"]);
     let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{words}: {outcome}");
     outcome.json()
@@ -86,7 +86,7 @@ fn a_server_of_another_dialect_is_quoted() {
     let server = Server::start(&[]);
     let cable = format!("ws://{}/cable", server.address);
     let mut command = throng(["echo", &cable, "--format", "json", "--quiet", "--drain-timeout", "300ms"]);
-    let outcome = run(command.args(["--clients", "2", "--duration", "300ms"]), RUN_MAX);
+    let outcome = run(command.args(["--clients", "2", "--duration", "300ms", "--no-preflight"]), RUN_MAX);
     let error = &outcome.json()["steps"][0]["counts"]["errors"]["unrecognised"];
     assert!(error["example"].as_str().unwrap().contains(r#"{"type":"welcome"}"#), "{outcome}");
 }

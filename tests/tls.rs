@@ -38,7 +38,7 @@ impl TlsServer {
     fn echo(&self, arguments: &[&str]) -> Outcome {
         let url = format!("wss://127.0.0.1:{}/", self.server.address.port());
         let mut command = throng(["echo", &url, "--clients", "2", "--interval", "100ms", "--duration", "1s"]);
-        run(command.args(["--format", "json"]).args(arguments), RUN_MAX)
+        run(command.args(["--format", "json", "--no-preflight"]).args(arguments), RUN_MAX)
     }
 
     fn echo_with_ca(&self) -> Outcome {
@@ -78,7 +78,13 @@ fn a_certificate_of_another_host_is_refused() {
 fn a_server_without_tls_is_told_from_a_bad_certificate() {
     let server = Server::start(&[]);
     let url = format!("wss://{}/", server.address);
-    let outcome =
-        run(&mut throng(["echo", &url, "--clients", "2", "--duration", "1s", "--format", "json"]), RUN_MAX);
+    let outcome = run(
+        throng(["echo", &url, "--clients", "2", "--duration", "1s"]).args([
+            "--format",
+            "json",
+            "--no-preflight",
+        ]),
+        RUN_MAX,
+    );
     outcome.assert_no_server("tls_not_tls", 2);
 }

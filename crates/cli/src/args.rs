@@ -59,6 +59,9 @@ pub(crate) struct RunArgs {
     /// A client not usable after this is a connection timeout
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Connections")]
     pub(crate) connect_timeout: u64,
+    /// Begin at once, without one client that tries the server first
+    #[arg(long, help_heading = "Connections")]
+    pub(crate) no_preflight: bool,
     /// Handshakes under way at once
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Connections")]
     pub(crate) connect_parallel: u32,

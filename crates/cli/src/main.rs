@@ -22,6 +22,7 @@ mod output;
 mod pages;
 mod payload;
 mod plan;
+mod preflight;
 mod processes;
 mod progress;
 mod rates;

@@ -7,10 +7,12 @@ use jiff::Timestamp;
 use load::Plan;
 use net::machine::Machine;
 use net::proc::Service;
+use results::limit::Limit;
 use results::{Environment, Run};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::screen;
 use crate::secrets;
 use crate::target::Target;
 
@@ -37,6 +39,18 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// What can be said of the flags alone, before anybody connects.
+    pub(crate) fn check_flags(&self) -> Result<(), Failure> {
+        if self.args.tui {
+            screen::check()?;
+        }
+        let limits = self.args.limits.iter().map(|text| ("--limit", text));
+        let stops = self.stop.iter().map(|text| ("--limit-rtt", text));
+        limits.chain(stops).try_for_each(|(flag, text)| {
+            Limit::parse(text, self.scenario).map(drop).map_err(|error| Failure::usage(flag, error))
+        })
+    }
+
     /// The run before its first step.
     pub(crate) fn blank_run(&self) -> Run {
         let Request { args, scenario, target, plan, server_pid, .. } = self;

@@ -10,6 +10,7 @@ use crate::args::RunArgs;
 use crate::custom;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
+use crate::preflight;
 use crate::request::Request;
 use crate::restarts::Restarts;
 use crate::resume;
@@ -29,6 +30,8 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     custom::check_messages(&request.plan, request.scenario)?;
     net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
+    request.check_flags()?;
+    preflight::check(&mut request)?;
     let _lock = resume::lock(request.args)?;
     let earlier = resume::earlier(&mut request)?;
     let mut desk = Desk::new(&request)?;

@@ -31,12 +31,19 @@ pub(crate) struct Screen {
     drawn: Option<Instant>,
 }
 
+/// Whether there is a terminal to draw on.
+pub(crate) fn check() -> Result<(), Failure> {
+    if io::stderr().is_terminal() {
+        Ok(())
+    } else {
+        Err(Failure::usage("--tui", "standard error is no terminal"))
+    }
+}
+
 impl Screen {
     /// A screen for this run; it is taken when there is something to show.
     pub(crate) fn new(run: &Run, has_colour: bool) -> Result<Self, Failure> {
-        if !io::stderr().is_terminal() {
-            return Err(Failure::usage("--tui", "standard error is no terminal"));
-        }
+        check()?;
         Ok(Self { view: View::new(run, has_colour), terminal: None, drawn: None })
     }
 

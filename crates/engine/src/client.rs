@@ -15,6 +15,7 @@ use crate::ledger::{Ledger, Record, Sent, State};
 use crate::link::cause_of;
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
+use crate::probe::SAID_BYTES_MAX;
 use crate::shared::{Shared, Token};
 use crate::streams::{Streams, Wish};
 
@@ -200,13 +201,16 @@ impl Client {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let Shared { wire, tls, read, plain, output, segment, workload, now_ns, .. } = shared;
+        let Shared { wire, tls, read, plain, output, segment, workload, now_ns, said, .. } = shared;
         let mut end = None;
         let bytes = match input {
             Input::Bytes(_) if tls.is_some() => plain.as_slice(),
             Input::Bytes(received) => &read[..received],
             Input::End | Input::Wake => &[],
         };
+        if let Some(said) = said {
+            said.extend(bytes.iter().take(SAID_BYTES_MAX.saturating_sub(said.len())));
+        }
         let mut books = Books {
             now_ns: *now_ns,
             worker: segment.worker,

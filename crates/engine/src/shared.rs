@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) plain: Vec<u8>,
     pub(crate) scratch: Vec<u8>,
     pub(crate) output: Output,
+    /// What the server says, of a client that tries (`probe`); absent in a run.
+    pub(crate) said: Option<Vec<u8>>,
     /// What to add to the run's clock to get the wall clock, as it was at the start.
     pub(crate) unix_minus_monotonic_ns: u64,
 }
@@ -80,6 +82,7 @@ impl Shared {
             plain: Vec::new(),
             scratch: Vec::new(),
             output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
+            said: None,
             unix_minus_monotonic_ns: clock::realtime_ns().wrapping_sub(clock::monotonic_ns()),
         })
     }

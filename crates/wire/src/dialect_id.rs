@@ -81,6 +81,19 @@ impl DialectId {
         }
     }
 
+    /// The dialect whose servers open a connection with this text, for those that open it with something of their own.
+    pub fn opening_with(text: &str) -> Option<DialectId> {
+        // Rails' and AnyCable's welcomes; Engine.IO's open packet; SockJS's open frame.
+        let is = |start: &&str| text.starts_with(*start);
+        if [r#"{"type":"welcome"}"#, r#"{"type":"welcome","sid":"#].iter().any(is) {
+            Some(DialectId::Actioncable)
+        } else if is(&r#"0{"sid":"#) {
+            Some(DialectId::Socketio)
+        } else {
+            (text == "o").then_some(DialectId::Sockjs)
+        }
+    }
+
     /// Whether [`Kind::Broadcast`](crate::Kind::Broadcast) may be sent.
     pub fn can_broadcast(self) -> bool {
         !matches!(self, DialectId::Raw | DialectId::Http)

@@ -66,7 +66,8 @@ pub(crate) struct Http {
     /// A connection for each request
     #[arg(long, help_heading = "Requests")]
     no_keep_alive: bool,
-    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error
+    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error, and of a first request that tries (but
+    /// with --no-preflight) the end, if it is 3xx, 401, 403, 404, 405 or 407
     #[arg(long, value_name = "CODES", default_value = "2xx", value_delimiter = ',', value_parser = statuses, help_heading = "Requests")]
     expect_status: Vec<(u16, u16)>,
     /// The one good body; any other is an error

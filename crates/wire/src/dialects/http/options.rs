@@ -36,7 +36,8 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    pub(super) fn is_expected(&self, status: u16) -> bool {
+    /// Whether an answer with this status is a good one.
+    pub fn is_expected(&self, status: u16) -> bool {
         self.expect_status.iter().any(|&(first, last)| (first..=last).contains(&status))
     }
 }

@@ -1,0 +1,129 @@
+//! One client tries first: what would stop all of them is told in a line, before anything is measured or kept.
+
+mod answer;
+
+use engine::Encounter;
+use load::Plan;
+use net::clock;
+use wire::DialectId;
+
+use crate::exit::Failure;
+use crate::preflight::answer::Answer;
+use crate::request::Request;
+use crate::secrets;
+
+/// Methods that change nothing (RFC 9110 §9.2.1): a request of these may be sent once more than was asked for.
+const SAFE_METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
+/// Statuses of an answer that say that these requests are the wrong ones. Of all others a run tells.
+const WRONG_REQUEST: [u16; 5] = [401, 403, 404, 405, 407];
+/// What TLS says of plain text: an alert (RFC 8446 §5.1).
+const TLS_ALERT: [u8; 2] = [21, 3];
+/// What web servers say of it: nginx and Apache, Go.
+const SPEAKS_TLS: [&str; 3] =
+    ["HTTPS port", "speaking plain HTTP to an SSL", "HTTP request to an HTTPS server"];
+
+/// Lets one client try the server of a request, unless that is our own or a fleet's, of which this machine may see nothing.
+pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
+    let Request { args, plan, target, .. } = &*request;
+    if args.no_preflight || target.built_in_pid().is_some() || args.fleet.fleet.is_some() {
+        return Ok(());
+    }
+    let http = &plan.speech.of_dialect.http;
+    let is_http = plan.speech.dialect == DialectId::Http.name();
+    let asks = is_http && SAFE_METHODS.contains(&http.method.as_str());
+    let met = engine::probe(plan, asks).map_err(|error| Failure::could_not("start a client", error))?;
+    if let Some(why) = obstacle(plan, is_http, &met) {
+        let what = if met.is_local { "connect from this machine to" } else { "reach" };
+        return Err(Failure::could_not(format!("{what} {}", secrets::url(&target.url)), why));
+    }
+    // The run begins now.
+    request.plan.epoch_ns = clock::monotonic_ns();
+    Ok(())
+}
+
+/// Why the load makes no sense, and what to do.
+fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
+    let answer = Answer::read(&met.said);
+    if plan.tls.is_none() && (met.failure.is_some() || met.status == Some(400)) && is_tls(met) {
+        let scheme = if is_http { "https" } else { "wss" };
+        return Some(format!("the server speaks TLS on this port: use {scheme}://"));
+    }
+    if let Some(status) = met.status {
+        let http = &plan.speech.of_dialect.http;
+        let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
+        return match &met.failure {
+            None if !is_wrong || http.is_expected(status) => None,
+            None => Some(format!(
+                "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
+                http.method,
+                secrets::url(&plan.speech.path),
+                answer.told(status),
+                remedy(plan, status, true)
+            )),
+            Some((kind, _)) => Some(format!(
+                "{kind}: the server answered the handshake with {}{}",
+                answer.told(status),
+                remedy(plan, status, false)
+            )),
+        };
+    }
+    let heard = met.excerpt();
+    if let Some(other) = other_dialect(plan, met, &heard) {
+        let dialect = &plan.speech.dialect;
+        return Some(format!(
+            "the server speaks {other}, not {dialect}: it opens with {heard}; pass --dialect {other}"
+        ));
+    }
+    let (kind, why) = met.failure.as_ref()?;
+    let quoted =
+        if heard.is_empty() || why.contains(&heard) { String::new() } else { format!(" (it said: {heard})") };
+    Some(format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard)))
+}
+
+/// The dialect that the server has shown to speak, if it is another. A user's own may open as any.
+fn other_dialect(plan: &Plan, met: &Encounter, heard: &str) -> Option<&'static str> {
+    let is_own = plan.speech.dialect == DialectId::Custom.name();
+    let shown = DialectId::opening_with(heard).map(DialectId::name)?;
+    (shown != plan.speech.dialect && (met.failure.is_some() || !is_own)).then_some(shown)
+}
+
+/// Whether the server has shown that it expects TLS.
+fn is_tls(met: &Encounter) -> bool {
+    let said = String::from_utf8_lossy(&met.said);
+    met.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))
+}
+
+/// What to do about a status.
+fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
+    match status {
+        300..=399 => "; give the URL that it leads to".to_owned(),
+        401 => "; pass what lets clients in: --token, --header, or user:password@ in the URL".to_owned(),
+        403 => "; check --origin, --token and --header, and whom the server lets in".to_owned(),
+        407 => "; that is a proxy: measure the server itself".to_owned(),
+        405 if is_request => "; choose another --method".to_owned(),
+        429 | 500..=599 => "; the server's own log may say why".to_owned(),
+        _ if is_request => "; is the path right?".to_owned(),
+        _ => {
+            let spoken = DialectId::from_name(&plan.speech.dialect);
+            let usual = spoken
+                .and_then(|dialect| dialect.paths().first())
+                .filter(|usual| !plan.speech.path.starts_with(**usual));
+            let usual =
+                usual.map_or(String::new(), |path| format!(" {} is usually at {path}", plan.speech.dialect));
+            format!("; is the path right, and is there a WebSocket?{usual}")
+        }
+    }
+}
+
+/// What may be behind an end without a word.
+fn hint(plan: &Plan, kind: &str, heard: &str) -> &'static str {
+    match kind {
+        "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {
+            "; a server that expects TLS does so: try wss:// or https://"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! One client tries first: what would stop all of them is one line, exit code 1, and nothing is kept.
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rcgen::{CertificateParams, KeyPair};
+
+use support::cases::check_all;
+use support::free_address;
+use support::hostile::{HostileServer, Peer};
+use support::throng::{Outcome, Server, run, sum_of, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(30);
+
+/// What the server does, the flags of the run, and what must be said.
+type Case = (fn(&mut Peer), &'static str, &'static [&'static str]);
+
+/// Runs a load of 500 clients, all of whose output goes into this directory.
+fn load(verb: &str, url: &str, flags: &str, folder: &Path) -> Outcome {
+    let mut command = throng([verb, url, "--clients", "500", "--duration", "1s"]);
+    command.arg("--out").arg(folder).arg("--store").arg(folder.join("runs.db"));
+    command.arg("--events").arg(folder.join("events.parquet")).args(flags.split_whitespace());
+    run(&mut command, RUN_MAX)
+}
+
+/// The same, which must come to nothing but a line with these words.
+fn assert_stopped(verb: &str, url: &str, flags: &str, words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = load(verb, url, flags, folder.path());
+    assert_eq!((outcome.code, &*outcome.stdout), (Some(1), ""), "{outcome}");
+    assert_eq!(outcome.stderr.lines().count(), 1, "{outcome}");
+    for word in words {
+        assert!(outcome.stderr.contains(word), "no {word:?}\n{outcome}");
+    }
+    let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(kept.is_empty(), "{kept:?} of a run that was none");
+}
+
+#[test]
+fn an_upgrade_that_nobody_gets_is_told_in_a_line() {
+    let cases: &[Case] = &[
+        (
+            |p| p.answer("401 Unauthorized\r\nContent-Length: 8\r\n\r\nno token").hold(),
+            "",
+            &["401 Unauthorized: no token", "--token"],
+        ),
+        (
+            |p| p.answer("301 Moved Permanently\r\nLocation: wss://other/ws").fin(),
+            "",
+            &["301 Moved Permanently, which leads to wss://other/ws"],
+        ),
+        (|p| p.answer("404 Not Found").fin(), "--dialect actioncable", &["404 Not Found", "/cable"]),
+        (|p| p.answer("503 Service Unavailable").fin(), "", &["503 Service Unavailable"]),
+        (
+            |p| p.answer("400 Bad Request\r\n\r\nThe plain HTTP request was sent to HTTPS port").fin(),
+            "",
+            &["speaks TLS on this port", "wss://"],
+        ),
+        (|p| p.request().fin(), "", &["eof: ", "wss://"]),
+        (|p| p.request().send(b"SSH-2.0-OpenSSH_9.2\r\n").hold(), "", &["not_http: ", "SSH-2.0-OpenSSH_9.2"]),
+        (
+            |p| p.upgrade().frame(0x81, br#"{"type":"welcome"}"#).hold(),
+            "",
+            &["the server speaks actioncable, not raw", "--dialect actioncable"],
+        ),
+        (
+            |p| p.upgrade().frame(0x88, b"\x0f\xa1go away").hold(),
+            "",
+            &["closed: the server closed the session with code 4001"],
+        ),
+        (
+            |p| p.upgrade().hold(),
+            "--dialect actioncable --connect-timeout 500ms",
+            &["connect_timeout: ", "has not answered what the dialect opens with"],
+        ),
+    ];
+    check_all(
+        cases,
+        |case| format!("{:?}", case.2),
+        |(treat, flags, words)| {
+            let server = HostileServer::start(*treat);
+            assert_stopped("echo", &server.url(), flags, words);
+        },
+    );
+}
+
+#[test]
+fn a_server_out_of_reach_is_told_in_a_line() {
+    let nobody = free_address();
+    assert_stopped(
+        "echo",
+        &format!("ws://{nobody}/"),
+        "",
+        &["could not reach ws://", "refused: ", "check that"],
+    );
+    let server = Server::start(&[]);
+    assert_stopped("idle", &format!("wss://{}/", server.address), "", &["tls_not_tls: ", "use ws://"]);
+}
+
+#[test]
+fn plain_text_on_a_port_of_tls_is_known() {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [cert, key_file] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&cert, params.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(&key_file, key.serialize_pem()).unwrap();
+    let server = Server::start(&["--cert", cert.to_str().unwrap(), "--key", key_file.to_str().unwrap()]);
+    assert_stopped("echo", &server.url(), "", &["the server speaks TLS on this port: use wss://"]);
+    let url = format!("http://{}/", server.address);
+    assert_stopped("http", &url, "", &["the server speaks TLS on this port: use https://"]);
+    let url = format!("wss://{}/", server.address);
+    assert_stopped("echo", &url, "", &["tls_unknown_issuer: ", "--insecure"]);
+}
+
+#[test]
+fn requests_that_are_wrong_are_not_repeated_a_thousand_times() {
+    let cases: &[Case] = &[
+        (
+            |p| p.answer("404 Not Found\r\nContent-Length: 0").hold(),
+            "",
+            &["GET / was answered with 404 Not Found"],
+        ),
+        (
+            |p| p.answer("302 Found\r\nLocation: /login\r\nContent-Length: 0").hold(),
+            "",
+            &["302 Found, which leads to /login", "--expect-status 302"],
+        ),
+        (
+            |p| p.answer("401 Unauthorized\r\nContent-Length: 3\r\n\r\nwho").hold(),
+            "-H X:y",
+            &["401 Unauthorized: who", "--token"],
+        ),
+    ];
+    check_all(
+        cases,
+        |case| format!("{:?}", case.2),
+        |(treat, flags, words)| {
+            let server = HostileServer::start(*treat);
+            assert_stopped("http", &format!("http://{}/", server.address), flags, words);
+        },
+    );
+}
+
+#[test]
+fn what_may_be_what_is_to_be_measured_is_measured() {
+    let cases: &[Case] = &[
+        (|p| p.answer("503 Busy\r\nContent-Length: 0").fin(), "", &["503"]),
+        (|p| p.answer("404 Not Found\r\nContent-Length: 0").fin(), "--expect-status 404", &["404"]),
+        (|p| p.answer("404 Not Found\r\nContent-Length: 0").fin(), "--no-preflight", &["404"]),
+        (|p| p.answer("404 Not Found\r\nContent-Length: 0").fin(), "--method POST", &["404"]),
+    ];
+    check_all(
+        cases,
+        |case| case.1.to_owned(),
+        |(treat, flags, statuses)| {
+            let server = HostileServer::start(*treat);
+            let folder = tempfile::tempdir().unwrap();
+            let flags = format!("{flags} --connections 2 --amount 20 --format json");
+            let mut command = throng(["http", &format!("http://{}/", server.address), "--no-store", "--out"]);
+            let outcome = run(command.arg(folder.path()).args(flags.split_whitespace()), RUN_MAX);
+            let answers = outcome.json()["steps"][0]["statuses"].clone();
+            assert_eq!(
+                answers,
+                serde_json::json!({ statuses[0]: 20 }),
+                "the client that tried counts\n{outcome}"
+            );
+        },
+    );
+}
+
+#[test]
+fn the_client_that_tries_is_in_no_figure() {
+    let server = Server::start(&[]);
+    for verb in ["echo", "broadcast", "idle"] {
+        let mut command = throng([verb, &server.url(), "--clients", "3", "--format", "json", "--no-store"]);
+        let outcome = run(command.args(["--duration", "1s", "--dialect", "json"]), RUN_MAX);
+        assert_eq!(sum_of(&outcome.json(), "connects"), 3, "{outcome}");
+    }
+}
