@@ -185,7 +185,8 @@ fn a_server_that_dies_costs_its_own_measurement() {
     let suite = SUITE.replace("\"2s\", drain", "\"30s\", drain").replace("repeats = 2", "repeats = 1");
     fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
     let outcome = shootout(&arena, &["tiny", "--scale", "0.2", "--out", "kept", "--format", "md"]);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains("throng: 1 of 3 measurements failed"), "{outcome}");
     let cells = lines(&arena.path("kept/cells.jsonl"));
     let cell = cells.iter().find(|cell| cell["target"] == "sh-copy").expect("its cell");
     assert_eq!(cell["trouble"]["stage"], "measure", "{outcome}");
@@ -202,6 +203,32 @@ fn who_does_not_pass_the_gate_is_not_timed() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stdout.contains("Not measured\nsh-copy: check: raw: "), "{outcome}");
     assert!(lines(&arena.path("kept/cells.jsonl")).iter().all(|cell| cell["target"] == "throng"));
+
+    let options = ["tiny", "--scale", "0.05", "--repeats", "1", "--targets", "sh-copy", "--out", "named"];
+    let named = shootout(&arena, &options);
+    assert_eq!(named.code, Some(1), "it was asked for by name\n{named}");
+    assert!(named.stderr.contains("throng: there is no figure of sh-copy"), "{named}");
+}
+
+#[test]
+fn a_named_target_that_cannot_do_a_scenario_is_told() {
+    let arena = arena_with(SERVE);
+    let options = ["tiny", "--scale", "0.05", "--repeats", "1", "--targets", "sh-copy", "--out", "kept"];
+    let outcome = shootout(&arena, &options);
+    assert_eq!(outcome.code, Some(0), "it has a figure in the other scenario\n{outcome}");
+    assert!(outcome.stderr.contains("sh-copy is left out of unix: it does not support unix"), "{outcome}");
+    assert!(outcome.stdout.contains("Not measured\nsh-copy in unix: it does not support unix"), "{outcome}");
+
+    // As Plezi, which has no Action Cable, in a suite of nothing else.
+    let only = SUITE.replace("dialects = [\"raw\"]", "dialects = [\"actioncable\"]");
+    fs::write(arena.path("suites/tiny.toml"), only).unwrap();
+    let nothing = shootout(&arena, &["tiny", "--targets", "sh-copy", "--out", "none"]);
+    assert_eq!(nothing.code, Some(2), "{nothing}");
+    assert!(
+        nothing.stderr.contains("--targets: the suite tiny has nothing for these: sh-copy speaks raw, and the scenario actioncable (echo)"),
+        "{nothing}"
+    );
+    assert!(!arena.path("none").exists(), "nothing was begun");
 }
 
 #[test]

@@ -57,6 +57,23 @@ pub struct Head {
     pub machine: Vec<(String, String)>,
     /// What is known of each target, in the order of their names.
     pub receipts: Vec<Receipt>,
+    /// The targets that the command line named.
+    #[serde(default)]
+    pub named: Vec<String>,
+    /// Which named targets have no part in which scenarios.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A target that was named, by the command line or by the suite, and cannot do a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub target: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// What it lacks, as a clause whose subject is the target.
+    pub why: String,
 }
 
 /// A target before it was measured.

@@ -113,13 +113,25 @@ impl Scenario {
     /// The dialect in which a target would be measured: the first of the scenario's that it speaks. `None` if the target
     /// cannot do it; `Some(None)` if it can, and there is nothing to choose.
     pub fn dialect_for(&self, target: &Target) -> Option<Option<DialectId>> {
-        if !self.supports.iter().all(|ability| target.can(*ability)) {
-            return None;
+        self.fit(target).ok()
+    }
+
+    /// The same, or why the target cannot do it.
+    ///
+    /// # Errors
+    /// What it lacks, as a clause whose subject is the target.
+    pub fn fit(&self, target: &Target) -> Result<Option<DialectId>, String> {
+        if let Some(lacking) = self.supports.iter().find(|ability| !target.can(**ability)) {
+            return Err(format!("does not support {}", lacking.name()));
         }
         if self.dialects.is_empty() {
-            return Some(None);
+            return Ok(None);
         }
         let spoken = self.dialects.iter().find(|dialect| target.dialects.contains(dialect));
-        spoken.map(|dialect| Some(*dialect))
+        spoken.copied().map(Some).ok_or_else(|| {
+            let names =
+                |dialects: &[DialectId]| dialects.iter().map(|id| id.name()).collect::<Vec<_>>().join(", ");
+            format!("speaks {}, and the scenario {}", names(&target.dialects), names(&self.dialects))
+        })
     }
 }

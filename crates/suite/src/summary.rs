@@ -99,5 +99,11 @@ fn left_out(record: &Record) -> Vec<(String, String)> {
     let of = |receipt: &crate::record::Receipt| {
         Some((receipt.target.clone(), receipt.trouble.as_ref()?.to_string()))
     };
-    record.head.receipts.iter().filter_map(of).collect()
+    let whole = record.head.receipts.iter().filter_map(of);
+    let in_part = record
+        .head
+        .left_out
+        .iter()
+        .map(|out| (format!("{} in {}", out.target, out.scenario), format!("it {}", out.why)));
+    whole.chain(in_part).collect()
 }

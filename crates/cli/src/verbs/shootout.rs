@@ -1,5 +1,6 @@
 //! `throng shootout`: a suite over all targets that can do it, end to end.
 
+mod chosen;
 mod flags;
 mod forecast;
 mod gate;
@@ -18,12 +19,11 @@ use net::affinity;
 use net::machine::Machine;
 use net::signals::Interrupts;
 use serde_json::json;
-use suite::manifest::REFERENCE_NAME;
 use suite::record::{Head, SCHEMA};
 use suite::section::{self, Section};
 use suite::suite::QUICK;
 use suite::summary;
-use suite::{Record, Shelf, Suite, Target, Tools};
+use suite::{Record, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::FleetArgs;
@@ -145,7 +145,7 @@ impl Shootout {
             ));
             return Ok(Exit::Interrupted);
         }
-        Ok(Exit::Fine)
+        Ok(outcome(&record, &sections))
     }
 
     /// A new shootout: its suite, its folder, and the targets that have passed the gate.
@@ -162,9 +162,14 @@ impl Shootout {
             })?;
         }
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
-        let wanted = wanted(&suite, &shelf, self.targets.as_deref())?;
+        let named = chosen::named(&suite, &shelf, self.targets.as_deref())?;
+        let left_out = chosen::left_out(&suite, &named);
+        if self.targets.is_some() {
+            chosen::refuse_in_vain(&suite, &named, &left_out)?;
+        }
+        let wanted = chosen::wanted(&suite, &shelf, &named);
         let repeats = self.repeats.unwrap_or(suite.repeats);
-        forecast::tell(&suite, &wanted, repeats)?;
+        forecast::tell(&suite, &wanted, &left_out, repeats)?;
         let started = Timestamp::now();
         let folder = self.out.clone().unwrap_or_else(|| {
             let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
@@ -189,6 +194,8 @@ impl Shootout {
             started: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             machine: machine().into_iter().chain(host.facts()).collect(),
             receipts,
+            named: self.targets.iter().flat_map(|_| named.iter().map(|target| target.name.clone())).collect(),
+            left_out,
         };
         let record = Record::create(&folder, head).map_err(could_not_keep)?;
         Ok((suite, record, passed))
@@ -265,24 +272,19 @@ fn suite_path(head: &Head) -> PathBuf {
     head.suites_folder.join(format!("{}.toml", head.suite))
 }
 
-/// The targets to be measured, each once: those that were asked for, or that the suite names, or that can do any of its
-/// scenarios; and the reference server.
-fn wanted<'a>(suite: &Suite, shelf: &'a Shelf, asked: Option<&[String]>) -> Result<Vec<&'a Target>, Failure> {
-    let mut wanted: Vec<&Target> = Vec::new();
-    match asked.or(suite.targets.as_deref()) {
-        Some(names) => {
-            for name in names {
-                wanted.extend(targets::find(shelf, name)?);
-            }
-        }
-        None => wanted.extend(&shelf.targets),
+/// Whether everything asked for has a figure; what has none is told.
+fn outcome(record: &Record, sections: &[Section]) -> Exit {
+    let has_figure = |name: &String| {
+        let standings = sections.iter().flat_map(|section| &section.standings);
+        standings.filter(|standing| standing.target == *name).any(|standing| standing.mean.is_some())
+    };
+    let without: Vec<&String> = record.head.named.iter().filter(|name| !has_figure(name)).collect();
+    without.iter().for_each(|name| stderr::line(format_args!("throng: there is no figure of {name}")));
+    let failed = record.entries.iter().filter(|entry| entry.trouble.is_some()).count();
+    if failed > 0 {
+        stderr::line(format_args!("throng: {failed} of {} measurements failed", record.entries.len()));
     }
-    let reference = shelf.targets.iter().filter(|target| target.name == REFERENCE_NAME);
-    wanted.extend(reference);
-    wanted.sort_by(|a, b| a.name.cmp(&b.name));
-    wanted.dedup_by(|a, b| a.name == b.name);
-    wanted.retain(|target| suite.scenarios.iter().any(|scenario| scenario.dialect_for(target).is_some()));
-    Ok(wanted)
+    if without.is_empty() && failed == 0 { Exit::Fine } else { Exit::CouldNotRun }
 }
 
 /// What has to be known of the machine to compare with another.

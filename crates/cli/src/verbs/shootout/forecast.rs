@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use suite::record::LeftOut;
 use suite::suite::Shortened;
 use suite::{Suite, Target};
 
@@ -13,7 +14,15 @@ use crate::stderr;
 const BESIDES: Duration = Duration::from_secs(2);
 
 /// Says it, before anything is installed or started.
-pub(super) fn tell(suite: &Suite, targets: &[&Target], repeats: u32) -> Result<(), Failure> {
+pub(super) fn tell(
+    suite: &Suite,
+    targets: &[&Target],
+    left_out: &[LeftOut],
+    repeats: u32,
+) -> Result<(), Failure> {
+    for LeftOut { target, scenario, why } in left_out {
+        stderr::line(format_args!("{target} is left out of {scenario}: it {why}"));
+    }
     let mut measurements = 0;
     let mut all = Duration::ZERO;
     for scenario in &suite.scenarios {

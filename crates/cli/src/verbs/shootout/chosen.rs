@@ -1,0 +1,68 @@
+//! Which targets a shootout is of, and which of those that were named have no part in it.
+
+use suite::manifest::REFERENCE_NAME;
+use suite::record::LeftOut;
+use suite::{Scenario, Shelf, Suite, Target};
+
+use crate::exit::Failure;
+use crate::verbs::targets;
+
+/// The targets that the command line names, or else the suite; none: all that can do anything.
+pub(super) fn named<'a>(
+    suite: &Suite,
+    shelf: &'a Shelf,
+    asked: Option<&[String]>,
+) -> Result<Vec<&'a Target>, Failure> {
+    let names = asked.or(suite.targets.as_deref()).unwrap_or_default();
+    let found: Vec<Vec<&Target>> =
+        names.iter().map(|name| targets::find(shelf, name)).collect::<Result<_, _>>()?;
+    Ok(each_once(found.concat()))
+}
+
+/// Which of them have no part in which scenarios.
+pub(super) fn left_out(suite: &Suite, named: &[&Target]) -> Vec<LeftOut> {
+    let of = |target: &Target, scenario: &Scenario| {
+        let why = scenario.fit(target).err()?;
+        Some(LeftOut { target: target.name.clone(), scenario: scenario.name.clone(), why })
+    };
+    named
+        .iter()
+        .flat_map(|target| suite.scenarios.iter().filter_map(|scenario| of(target, scenario)))
+        .collect()
+}
+
+/// A shootout of targets that can do nothing of it would measure nothing but the yardstick.
+pub(super) fn refuse_in_vain(suite: &Suite, named: &[&Target], left_out: &[LeftOut]) -> Result<(), Failure> {
+    let is_in_vain = |target: &&Target| {
+        left_out.iter().filter(|out| out.target == target.name).count() == suite.scenarios.len()
+    };
+    if named.is_empty() || !named.iter().all(is_in_vain) {
+        return Ok(());
+    }
+    let why = |target: &&Target| {
+        let first = left_out.iter().find(|out| out.target == target.name)?;
+        Some(format!("{} {} ({})", target.name, first.why, first.scenario))
+    };
+    let whys: Vec<String> = named.iter().filter_map(why).collect();
+    let problem = format!("the suite {} has nothing for these: {}", suite.name, whys.join("; "));
+    Err(Failure::usage("--targets", problem))
+}
+
+/// The targets to be measured: those that are named, or else all, as far as they can do any of the scenarios; and the
+/// reference server.
+pub(super) fn wanted<'a>(suite: &Suite, shelf: &'a Shelf, named: &[&'a Target]) -> Vec<&'a Target> {
+    let is_reference = |target: &&Target| target.name == REFERENCE_NAME;
+    let mut wanted: Vec<&Target> = match named {
+        [] => shelf.targets.iter().collect(),
+        named => named.iter().copied().chain(shelf.targets.iter().filter(is_reference)).collect(),
+    };
+    wanted.retain(|target| suite.scenarios.iter().any(|scenario| scenario.dialect_for(target).is_some()));
+    each_once(wanted)
+}
+
+/// In the order of their names.
+fn each_once(mut targets: Vec<&Target>) -> Vec<&Target> {
+    targets.sort_by(|a, b| a.name.cmp(&b.name));
+    targets.dedup_by(|a, b| a.name == b.name);
+    targets
+}
