@@ -11,8 +11,15 @@ defmodule BenchmarkWeb.RoomChannel do
     {:reply, {:ok, %{type: "echo", body: body}}, socket}
   end
 
+  def handle_in("echo", {:binary, payload}, socket), do: {:reply, {:ok, {:binary, payload}}, socket}
+
   def handle_in("broadcast", %{"body" => body}, socket) do
     broadcast!(socket, "broadcast", %{type: "broadcast", body: body})
     {:reply, {:ok, %{type: "broadcastResult", body: body}}, socket}
+  end
+
+  def handle_in("broadcast", {:binary, payload}, socket) do
+    broadcast!(socket, "broadcast", {:binary, payload})
+    {:reply, {:ok, {:binary, payload}}, socket}
   end
 end
