@@ -78,6 +78,11 @@ impl Step {
         if comes_and_goes { failed.min(self.clients).max(absent) } else { absent }
     }
 
+    /// The usable connections that could be lost: those of earlier steps, too.
+    pub fn connections(&self) -> u64 {
+        self.usable.unwrap_or(0).max(self.counts.connected)
+    }
+
     /// What came that was not what was due: corrupt, a second time, to the wrong client, or an answer of HTTP with
     /// another status or body than expected.
     pub fn wrong(&self) -> u64 {

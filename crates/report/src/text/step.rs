@@ -150,21 +150,24 @@ fn resources(step: &Step) -> Option<String> {
     }
 }
 
+/// Its CPU is of what it may have: 100% is one core, and of more than one it is said of how many percent.
 fn server_use(server: &ServerUse) -> String {
-    cpu_and_memory(server.cpu_percent_mean, server.rss_bytes_peak)
+    let whole = server.cores.map_or(0.0, |cores| 100.0 * cores);
+    let of = if whole > 100.0 { format!(" of {whole:.0}%") } else { String::new() };
+    cpu_and_memory(server.cpu_percent_mean, &of, server.rss_bytes_peak)
 }
 
 fn generator_use(generator: &GeneratorUse) -> String {
-    let mut text = cpu_and_memory(generator.cpu_percent_mean, generator.rss_bytes_peak);
+    let mut text = cpu_and_memory(generator.cpu_percent_mean, "", generator.rss_bytes_peak);
     if !generator.loop_lag.is_empty() {
         text += &format!("  loop lag p99 {}", duration(generator.loop_lag.quantile_ns(0.99)));
     }
     text
 }
 
-fn cpu_and_memory(cpu_percent: Option<f64>, rss_bytes: Option<u64>) -> String {
+fn cpu_and_memory(cpu_percent: Option<f64>, of: &str, rss_bytes: Option<u64>) -> String {
     let parts = [
-        cpu_percent.map(|cpu| format!("CPU {cpu:.0}%")),
+        cpu_percent.map(|cpu| format!("CPU {cpu:.0}%{of}")),
         rss_bytes.map(|rss| format!("RSS {}", bytes(rss as f64))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
@@ -250,6 +253,14 @@ mod tests {
           server      CPU 41%
           bottleneck  none: nothing reached its limit: server CPU 41% of 1 core
         ");
+    }
+
+    #[test]
+    fn the_server_s_cpu_is_of_all_its_cores() {
+        let mut step = sample::broadcast_step();
+        step.server.as_mut().unwrap().cores = Some(2.0);
+        let text = step_lines(&step, &Style::PLAIN);
+        assert!(text.contains("  server      CPU 62% of 200%  RSS 87.0 MiB "), "{text}");
     }
 
     #[test]

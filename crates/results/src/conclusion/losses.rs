@@ -69,7 +69,7 @@ fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
             Some(format!("{who} did not become usable{}", most_frequent(step)))
         }
         "disconnects" => {
-            let who = part(counts.disconnects, counts.connected, "clients")?;
+            let who = part(counts.disconnects, step.connections(), "clients")?;
             Some(format!("{who} lost their connection{}", first_loss(step)))
         }
         "not_back" => {

@@ -246,26 +246,34 @@ impl Statistic {
 }
 
 impl Counted {
-    /// The count, and what a share of it is a share of.
+    /// The count, and what a share of it is a share of: all that could have been counted, so that no share is above 100%.
     fn of(self, step: &Step) -> (u64, u64) {
-        let Counts { sent, expected, connects, connected, .. } = step.counts;
+        let Counts { expected, received, connects, .. } = step.counts;
         let counts = &step.counts;
-        match self {
-            Counted::Errors => (step.errors.total(), connects + sent),
+        let (count, whole) = match self {
+            Counted::Errors => (step.errors.total(), occasions(step)),
             Counted::Missing => (counts.missing, expected),
-            Counted::Late => (counts.late, expected),
-            Counted::Duplicate => (counts.duplicate, expected),
-            Counted::Reordered => (counts.reordered, expected),
-            Counted::Unexpected => (counts.unexpected, expected),
-            Counted::Corrupt => (counts.corrupt, expected),
+            Counted::Late => (counts.late, received),
+            Counted::Reordered => (counts.reordered, received),
+            Counted::Duplicate => (counts.duplicate, step.came()),
+            Counted::Unexpected => (counts.unexpected, step.came()),
+            Counted::Corrupt => (counts.corrupt, step.came()),
             Counted::ConnectTimeouts => (counts.connect_timeouts, connects),
             Counted::ConnectFailures => (counts.connect_failures, connects),
-            Counted::Disconnects => (counts.disconnects, connected),
+            Counted::Disconnects => (counts.disconnects, step.connections()),
             Counted::NotBack => (counts.not_back, step.figures.recovery.count()),
             Counted::Wrong => (step.wrong(), step.came()),
             Counted::Unusable => (step.unusable(), step.clients),
-        }
+        };
+        // A server may say what nobody asked it more often than there were occasions.
+        (count, whole.max(count))
     }
+}
+
+/// What could fail: connections that were begun or kept, and messages.
+fn occasions(step: &Step) -> u64 {
+    let Counts { sent, connects, connected, .. } = step.counts;
+    step.connections() + connects.saturating_sub(connected) + sent
 }
 
 impl Gauge {

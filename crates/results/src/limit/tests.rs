@@ -131,3 +131,34 @@ fn a_limit_breaks_where_those_decide_who_were_not_back() {
     assert!(!check(&step, "not_back==0").passed);
     assert!(Limit::parse("not_back==0", "echo").is_err(), "nobody is dropped there");
 }
+
+#[test]
+fn no_share_is_above_the_whole() {
+    // The tenth step of a walk: 100 clients more, and then all 1,000 are lost; each copy came three times.
+    let mut step = Step { clients: 1_000, usable: Some(1_000), ..Step::default() };
+    step.counts = stats::Counts {
+        sent: 10,
+        expected: 100,
+        received: 100,
+        late: 100,
+        duplicate: 200,
+        unexpected: 500,
+        corrupt: 150,
+        connects: 100,
+        connected: 100,
+        disconnects: 1_000,
+        ..Default::default()
+    };
+    (0..3_000).for_each(|at| step.errors.add("unrecognised", at, "who knows"));
+    let share = |name: &str| Limit::parse(&format!("{name}<1%"), "broadcast").unwrap().check(&step).actual;
+    for (name, percent) in [
+        ("late", 100.0),
+        ("duplicate", 100.0 * 200.0 / 950.0),
+        ("unexpected", 100.0 * 500.0 / 950.0),
+        ("corrupt", 100.0 * 150.0 / 950.0),
+        ("disconnects", 100.0),
+        ("errors", 100.0),
+    ] {
+        assert_eq!(share(name), Some(percent), "{name}");
+    }
+}
