@@ -10,6 +10,8 @@ pub(crate) struct Claim {
     pub(crate) asked: String,
     pub(crate) reported: String,
     pub(crate) holds: bool,
+    /// A count: however slow the machine is, it is right at once.
+    pub(crate) is_count: bool,
 }
 
 /// How much more than the truth a figure may be: what this machine costs by itself, now (ms).
@@ -54,8 +56,13 @@ pub(crate) struct Truth<'a> {
 impl Truth<'_> {
     /// A count, exactly.
     pub(crate) fn exactly(&mut self, name: &str, asked: u64) {
-        let reported = self.count(name);
-        self.says(name, asked.to_string(), reported.to_string(), reported == asked);
+        self.counts(name, asked, self.count(name));
+    }
+
+    /// Something that comes of counts, exactly.
+    pub(crate) fn counts(&mut self, figure: &str, asked: u64, reported: u64) {
+        self.says(figure, asked.to_string(), reported.to_string(), reported == asked);
+        self.claims.last_mut().expect("just made").is_count = true;
     }
 
     /// A count.
@@ -104,7 +111,7 @@ impl Truth<'_> {
         holds: bool,
     ) {
         let (figure, asked, reported) = (figure.into(), asked.into(), reported.into());
-        self.claims.push(Claim { figure, asked, reported, holds });
+        self.claims.push(Claim { figure, asked, reported, holds, is_count: false });
     }
 
     /// The rate completed, per second of the schedule.

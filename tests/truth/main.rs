@@ -27,8 +27,11 @@ use support::throng::{Outcome, Server, finish, run, throng};
 const RUN_MAX: Duration = Duration::from_secs(120);
 
 /// A machine that others use too may be slow for a moment; one that is slow three times in a row is too slow, and
-/// what is false stays false.
+/// what is false stays false. Times alone are tried again: a count that is wrong once is wrong.
 const ATTEMPTS: usize = 3;
+
+/// Nobody is to be lost to a machine that is slow for a moment, but to the lies.
+const CONNECT_TIMEOUT: &str = "30s";
 
 /// What the short form allows for the other rows that run beside each, and for whatever else CI does (ms).
 const BUSY_MS: f64 = 25.0;
@@ -74,12 +77,13 @@ fn assert_true(row: &Row, claims: &[Claim]) {
     assert!(claims.iter().all(|claim| claim.holds), "\n{}", in_table(row, claims));
 }
 
-/// The claims of a row as the last attempt found them: the first that finds them all to hold.
+/// The claims of a row as the last attempt found them: the first that finds them all to hold, or a count that does not.
 fn prove(row: &Row, more_ms: f64) -> Vec<Claim> {
     let mut claims = Vec::new();
     for _ in 0..ATTEMPTS {
         claims = attempt(row, more_ms);
-        if claims.iter().all(|claim| claim.holds) {
+        if claims.iter().all(|claim| claim.holds) || claims.iter().any(|claim| claim.is_count && !claim.holds)
+        {
             break;
         }
     }
@@ -132,7 +136,8 @@ fn meddle(row: &Row, server: &Server) -> Outcome {
 fn generator(server: &Server, load: &str) -> std::process::Command {
     let mut words = load.split_whitespace();
     let mut command = throng([words.next().expect("a verb"), &server.url()]);
-    command.args(words).args(["--threads", "1", "--quiet", "--format", "json"]);
+    command.args(words).args(["--threads", "1", "--quiet", "--format", "json", "--no-preflight"]);
+    command.args(["--connect-timeout", CONNECT_TIMEOUT]);
     command
 }
 
@@ -161,7 +166,7 @@ fn cpus() -> Vec<usize> {
 fn in_table(row: &Row, claims: &[Claim]) -> String {
     let mut lines = String::new();
     let (mut lie, mut load) = (format!("{}: `{}`", row.lie, row.fault), format!("`{}`", row.load));
-    for Claim { figure, asked, reported, holds } in claims {
+    for Claim { figure, asked, reported, holds, .. } in claims {
         let verdict = if *holds { "✓" } else { "✗" };
         writeln!(lines, "| {lie} | {load} | {figure} | {asked} | {reported} | {verdict} |").unwrap();
         (lie, load) = (String::new(), String::new());
