@@ -4,6 +4,7 @@ mod reading;
 
 use load::Workload;
 use net::clock;
+use net::errors::ErrorKind;
 use net::poll::{Event, Interest};
 use net::tls::Tls;
 use wire::{Kind, Stamp, StreamId};
@@ -93,7 +94,7 @@ impl Client {
     ) -> Result<bool, Cause> {
         shared.now_ns = clock::monotonic_ns();
         match self.handle_event(token, event, shared, ledger) {
-            Err(cause) => self.handle_broken(token, cause, shared, &mut ledger.meter).map(|()| false),
+            Err(cause) => self.handle_broken(token, cause, shared, ledger).map(|()| false),
             fine => fine,
         }
     }
@@ -105,15 +106,19 @@ impl Client {
         token: Token,
         cause: Cause,
         shared: &mut Shared,
-        meter: &mut Meter,
+        ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let is_transport = matches!(cause, Cause::Net(_) | Cause::Tls(_) | Cause::Unread);
         let Shared { wire, output, now_ns, .. } = shared;
-        if !is_transport || !self.session.handle_lost(wire, *now_ns, token.stream, output) {
-            return Err(cause);
+        if is_transport && self.session.handle_lost(wire, *now_ns, token.stream, output) {
+            ledger.meter.loss(cause, token.client, *now_ns, || cause.to_string());
+            return self.flush(token.client, shared);
         }
-        meter.loss(cause, token.client, *now_ns, || cause.to_string());
-        self.flush(token.client, shared)
+        if matches!(cause, Cause::Net(ErrorKind::Reset | ErrorKind::BrokenPipe)) {
+            // It may be a write that found out: what the server had said before is here, and counts.
+            while let Ok(true) = self.handle_readable(token, true, shared, ledger) {}
+        }
+        Err(cause)
     }
 
     fn handle_event(
@@ -280,7 +285,7 @@ impl Client {
         let bytes = shared.output.len();
         self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
-            self.handle_broken(token, cause, shared, &mut ledger.meter)
+            self.handle_broken(token, cause, shared, ledger)
         })?;
         let (sender, late_ns) = (shared.number(index), now_ns.saturating_sub(intended_ns));
         ledger.meter.note(|| {

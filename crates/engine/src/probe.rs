@@ -173,3 +173,116 @@ impl Probe {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::thread;
+    use std::time::Duration;
+
+    use load::{Connecting, Draining, Endpoint, Speech, Workload};
+    use wire::{Io, StreamId};
+
+    use super::*;
+
+    const TIMEOUT_NS: u64 = 10_000_000_000;
+
+    /// What a server writes.
+    #[derive(Default)]
+    struct Written(Vec<u8>);
+
+    impl Io for Written {
+        fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
+            &mut self.0
+        }
+
+        fn random_u64(&mut self) -> u64 {
+            0
+        }
+
+        fn open_stream(&mut self, _: StreamId) {}
+
+        fn close_stream(&mut self, _: StreamId) {}
+    }
+
+    /// Answers the upgrade and what comes first, and resets the connection when more has come: how many it answered.
+    fn serve_first(mut stream: TcpStream) -> u64 {
+        let (cfg, mut server, mut written) =
+            (wire::ServerConfig::default(), wire::Server::new(), Written::default());
+        let mut echoed = 0;
+        while echoed == 0 {
+            let mut bytes = [0; 4096];
+            let received = stream.read(&mut bytes).unwrap();
+            let on = &mut |event: wire::ServerEvent<'_>| {
+                echoed += u64::from(matches!(event, wire::ServerEvent::Echoed { .. }));
+            };
+            server.handle_input(&cfg, 0, 0, &bytes[..received], &mut written, on).unwrap();
+            stream.write_all(&std::mem::take(&mut written.0)).unwrap();
+        }
+        // To close what has not been read to its end is a reset (RFC 9293 §3.6.1).
+        while stream.peek(&mut [0]).unwrap() == 0 {}
+        echoed
+    }
+
+    fn plan_to(endpoint: Endpoint) -> Plan {
+        Plan {
+            endpoints: vec![endpoint],
+            tls: None,
+            speech: Speech {
+                dialect: "raw".into(),
+                host: "localhost".into(),
+                path: "/".into(),
+                origin: None,
+                subprotocols: Vec::new(),
+                headers: Vec::new(),
+                userinfo: None,
+                deflate: false,
+                payload_bytes: None,
+                payload_bytes_max: None,
+                rows: Arc::default(),
+                text: false,
+                message_bytes_max: 1 << 20,
+                of_dialect: wire::DialectOptions::default(),
+            },
+            workload: Workload::Echo,
+            slow: None,
+            churn: None,
+            connecting: Connecting {
+                timeout_ns: TIMEOUT_NS,
+                rate_per_s: None,
+                parallel: 1,
+                local_addrs: Vec::new(),
+            },
+            draining: Draining { quiet_ns: 0, timeout_ns: 0 },
+            records_events: false,
+            epoch_ns: 0,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn what_came_before_a_reset_counts_also_when_a_write_finds_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let plan = plan_to(Endpoint::Inet(listener.local_addr().unwrap()));
+        let server = thread::spawn(move || serve_first(listener.accept().unwrap().0));
+        let mut probe = Probe::new(&plan).unwrap();
+        let is_usable: fn(&Probe) -> bool = |probe| probe.client.record.state == State::Usable;
+        probe.client.connect(0, clock::monotonic_ns(), &mut probe.shared).unwrap();
+        assert_eq!(probe.turn_until(clock::monotonic_ns() + TIMEOUT_NS, is_usable).unwrap(), None);
+        let send = |probe: &mut Probe| {
+            let now_ns = clock::monotonic_ns();
+            probe.client.send(0, now_ns, now_ns, &mut probe.ledger, &mut probe.shared)
+        };
+        send(&mut probe).unwrap();
+        // The answer is in the kernel, and nobody reads it while the next are written.
+        let ended = (0..).find_map(|_| {
+            thread::sleep(Duration::from_millis(1));
+            send(&mut probe).err()
+        });
+        let echoed = server.join().unwrap();
+        assert!(matches!(ended, Some(Cause::Net(_))), "{ended:?}");
+        assert_eq!(probe.ledger.meter.counts.received, echoed, "what was answered has its answer");
+    }
+}
