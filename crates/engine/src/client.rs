@@ -16,8 +16,7 @@ use crate::ledger::{Ledger, Record, Sent, State};
 use crate::link::cause_of;
 use crate::messages::SentBroadcast;
 use crate::meter::Meter;
-use crate::probe::SAID_BYTES_MAX;
-use crate::shared::{Shared, Token};
+use crate::shared::{SAID_BYTES_MAX, Shared, Token};
 use crate::streams::{Streams, Wish};
 
 /// One client in so many has its packets stamped by the kernel, for the loop lag.

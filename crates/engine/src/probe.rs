@@ -23,8 +23,6 @@ const LISTEN_NS: u64 = 50_000_000;
 const BODY_NS: u64 = 100_000_000;
 /// How long the server has to answer the goodbye.
 const GOODBYE_NS: u64 = 250_000_000;
-/// How much is kept of what the server says.
-pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
 
 /// What one client met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,6 +15,9 @@ use crate::streams::Output;
 /// One read takes this much at the most.
 const READ_BYTES: usize = 256 << 10;
 
+/// How much is kept of what the server says to a client that tries.
+pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
+
 /// What epoll gives back with an event: which stream of which client, and of which of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
