@@ -87,6 +87,16 @@ fn a_walk_has_as_many_steps_as_asked_and_shows_the_one_that_breaks() {
 }
 
 #[test]
+fn a_step_of_broadcasts_has_the_samples_that_its_percentile_needs() {
+    let server = Server::start(&[]);
+    let flags = ["--step-size", "5", "--total-steps", "1", "--limit-rtt", "20s", "--format", "json"];
+    let results = run(throng(["broadcast", &server.url()]).args(flags), RUN_MAX).json();
+    let marked = results["steps"][0]["rtt"]["marked"].to_string();
+    assert!(!marked.contains("p95") && marked.contains("p99"), "{marked}");
+    assert_eq!(results["steps"][0]["rtt"]["count"], 200);
+}
+
+#[test]
 fn a_search_answers_with_an_interval() {
     let server = Server::start(&[]);
     let flags =

@@ -41,7 +41,7 @@ pub(crate) struct StepArgs {
     /// broadcast 4]
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
-    /// Messages in each step of a closed model [default: echo 10,000, broadcast 20]
+    /// Messages in each step of a closed model [default: echo 10,000, broadcast 200]
     #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with = "duration", help_heading = "Load")]
     pub(crate) sample_size: Option<u64>,
     /// Run this long before measuring
