@@ -38,6 +38,7 @@ mod stderr;
 mod target;
 mod trial;
 mod verbs;
+mod weight;
 
 use std::process::ExitCode;
 

@@ -3,8 +3,7 @@
 use crew::fleet::FarEyes;
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
-use results::{TrustNote, Verdict};
-use stats::fit::{self, Growth};
+use results::TrustNote;
 
 use crate::args::RunArgs;
 use crate::custom;
@@ -16,9 +15,7 @@ use crate::restarts::Restarts;
 use crate::resume;
 use crate::scrape;
 use crate::verbs::child;
-
-const MEMORY_UNSEEN: &str = "what a client costs in memory is too little to be seen: the server's memory did not grow \
-                             by a page while they connected; use more clients";
+use crate::weight;
 
 /// Runs all steps, printing and keeping each as it ends.
 pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
@@ -64,7 +61,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
         }
     }
     if desk.run.scenario == "idle" {
-        weigh(crew.watch(), &mut desk.run.verdict);
+        weight::weigh(crew.watch(), &mut desk.run.verdict);
     }
     desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(TrustNote));
     match broken {
@@ -74,15 +71,6 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     drop(target); // the built-in server may go now
     let exit = desk.finish(&course)?;
     broken.map_or(Ok(exit), Err)
-}
-
-/// What a client costs in the server's memory, or that this was not to be seen.
-fn weigh(watch: &ServerWatch, verdict: &mut Verdict) {
-    match fit::growth(watch.growth(), net::limits::page_bytes() as f64) {
-        Growth::Unknown => {}
-        Growth::Unseen => verdict.trust.push(TrustNote(MEMORY_UNSEEN.into())),
-        Growth::Seen(line) => verdict.memory_per_client = Some(line),
-    }
 }
 
 /// What looks at the server: here, or through its target agent.

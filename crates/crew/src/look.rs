@@ -32,6 +32,10 @@ pub(crate) struct Look {
 pub(crate) struct Whole {
     /// The most proportional memory there has been.
     pub(crate) pss_bytes: Option<u64>,
+    /// The most resident memory there has been.
+    pub(crate) rss_bytes_peak: Option<u64>,
+    /// So many descriptors may have been open at once, long ago; 0: but a few.
+    pub(crate) fds_peak: Option<u64>,
     pub(crate) threads: Vec<ThreadLook>,
 }
 
@@ -69,6 +73,7 @@ impl Eyes {
             self.latest.whole = None;
             return self.latest.clone();
         };
+        let past = if whole { self.tree.past() } else { None };
         let quota = self.quota.as_ref().and_then(CpuQuota::throttling);
         self.latest = Look {
             at_ns: clock::own_monotonic_ns(),
@@ -83,6 +88,8 @@ impl Eyes {
             quota_periods: quota.map(|seen| (seen.periods, seen.throttled)),
             whole: whole.then(|| Whole {
                 pss_bytes: self.tree.pss_bytes(),
+                rss_bytes_peak: past.map(|past| past.rss_bytes_peak),
+                fds_peak: past.map(|past| past.fds_peak),
                 threads: self.tree.threads().into_iter().map(ThreadLook::from).collect(),
             }),
         };

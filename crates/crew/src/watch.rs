@@ -5,6 +5,7 @@ mod machine;
 use net::clock;
 use net::proc::Service;
 use results::{MachineUse, ServerUse, ThreadUse};
+use stats::fit::Before;
 
 use crate::fleet::FarEyes;
 use crate::look::{Eyes, Look, ThreadLook, Whole};
@@ -31,6 +32,8 @@ pub struct ServerWatch {
     ended_at_ns: Option<u64>,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
+    /// What the server had been when it was looked at first.
+    before: Option<Before>,
 }
 
 /// What was used in a window.
@@ -95,6 +98,7 @@ impl ServerWatch {
             closed: None,
             ended_at_ns: None,
             growth: Vec::new(),
+            before: None,
         }
     }
 
@@ -102,6 +106,7 @@ impl ServerWatch {
     pub(crate) fn start(&mut self) {
         (self.window, self.closed) = (Window::default(), None);
         let sample = self.sample(true);
+        self.before = self.before.or_else(|| sample.server.as_ref().and_then(before));
         self.next_ns = sample.at_ns + SAMPLE_INTERVAL_NS;
         self.machine = Some(MachineWatch::start());
         self.last = Some(sample.clone());
@@ -111,6 +116,16 @@ impl ServerWatch {
     /// The server's memory against open clients, over all steps (METHODOLOGY "Memory per connection").
     pub fn growth(&self) -> &[(f64, f64)] {
         &self.growth
+    }
+
+    /// What the server had been before the first step: its memory then may be used again.
+    pub fn before(&self) -> Before {
+        self.before.unwrap_or_default()
+    }
+
+    /// Whether there is a server that can be looked at.
+    pub fn sees_server(&self) -> bool {
+        self.before.is_some()
     }
 
     /// Samples if it is time. `growing`: how many clients are open while their number still grows.
@@ -229,6 +244,12 @@ impl ServerWatch {
             }),
         })
     }
+}
+
+/// What is open at the start is no less in question: it may be about to be closed.
+fn before(look: &Look) -> Option<Before> {
+    let whole = look.whole.as_ref()?;
+    Some(Before { connections: whole.fds_peak.unwrap_or(0), bytes: whole.rss_bytes_peak.unwrap_or(0) })
 }
 
 fn cpu_percent(was: &Sample, is: &Sample) -> Option<f64> {

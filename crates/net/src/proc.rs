@@ -13,7 +13,7 @@ pub use orphans::{adopt_orphans, descendants, kill_descendants};
 pub use own::{MachineCpu, ThreadUsage, machine_cpu, self_rss_bytes, thread_usage};
 pub use programs::{ProgramCpu, Programs};
 pub use service::Service;
-pub use tree::{BusiestThread, ProcessTree, ThreadTotals, Usage};
+pub use tree::{BusiestThread, Past, ProcessTree, ThreadTotals, Usage};
 
 use std::collections::HashMap;
 use std::fs;

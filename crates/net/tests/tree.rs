@@ -55,6 +55,8 @@ fn children_count_and_orphans_stay_followed() {
     let mut tree = script.tree();
     let full = sample_until(&mut tree, "four processes", |usage| usage.processes == 4);
     assert!(full.threads >= full.processes && full.rss_bytes > 100_000 && full.fds.unwrap() >= 12);
+    let past = tree.past().unwrap();
+    assert!(past.rss_bytes_peak >= full.rss_bytes && past.fds_peak == 0, "{past:?}");
     assert!(tree.pss_bytes().unwrap() > 0 && tree.pss_bytes().unwrap() <= full.rss_bytes * 2);
     let root = script.0.id();
     let children = std::fs::read_to_string(format!("/proc/{root}/task/{root}/children")).unwrap();

@@ -49,28 +49,59 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, intercept, slope_se, points: points.len() })
 }
 
-/// What readings in whole steps, such as memory in pages, tell of a slope.
+/// What a server had been before its connections were counted from 0: memory that it freed since then, it may use again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// The most connections that it may have had at once; 0: none that matter.
+    pub connections: u64,
+    /// The most memory that it has had; 0: not known.
+    pub bytes: u64,
+}
+
+/// What readings of memory, in pages, tell of the slope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Growth {
-    /// Fewer than 3 readings, or all at the same x.
+    /// Fewer than 3 readings, or all at the same number of connections.
     Unknown,
-    /// Over all x, y grew by less than one step: that may be anything from nothing to a step.
+    /// Over all connections, the memory grew by less than a page: that may be anything from nothing to a page.
     Unseen,
-    /// The line; its ± is at least one step over all x, which is as fine as such readings are.
+    /// There were no more connections than there had been before, when all of these were gone.
+    Reconnected,
+    /// There was no more memory than there had been before.
+    Reused,
+    /// The line; its ± is at least one page over all connections, which is as fine as such readings are.
     Seen(Line),
 }
 
-/// Fits a line to (x, y), of which y was read in whole steps of `step`.
-pub fn growth(points: &[(f64, f64)], step: f64) -> Growth {
-    let Some(fit) = line(points) else { return Growth::Unknown };
-    let (low, high) =
-        points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (p.0.min(low), p.0.max(high)));
-    let finest = step / (high - low);
+/// Fits a line to (connections, bytes), of which the bytes were read in whole pages: to those readings that are beyond what
+/// the server had been, in connections and in bytes (METHODOLOGY "Memory").
+pub fn growth(points: &[(f64, f64)], page_bytes: f64, before: Before) -> Growth {
+    if line(points).is_none() {
+        return Growth::Unknown;
+    }
+    let (more, grown) = (before.connections as f64, before.bytes as f64);
+    let connected: Vec<_> = points.iter().copied().filter(|point| more == 0.0 || point.0 > more).collect();
+    if line(&connected).is_none() {
+        return Growth::Reconnected;
+    }
+    let new: Vec<_> = connected.iter().copied().filter(|point| grown == 0.0 || point.1 > grown).collect();
+    let Some(fit) = line(&new) else {
+        return if rise(&connected) < page_bytes { Growth::Unseen } else { Growth::Reused };
+    };
+    let (low, high) = new.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (p.0.min(low), p.0.max(high)));
+    let finest = page_bytes / (high - low);
     if fit.slope < finest {
         return Growth::Unseen;
     }
     let per_se = student::t(CONFIDENCE, fit.points as f64 - 2.0);
     Growth::Seen(Line { slope_se: fit.slope_se.max(finest / per_se), ..fit })
+}
+
+/// How far y rises along the line through the points, over all their x.
+fn rise(points: &[(f64, f64)]) -> f64 {
+    let (low, high) =
+        points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (p.0.min(low), p.0.max(high)));
+    line(points).map_or(0.0, |fit| fit.slope * (high - low))
 }
 
 #[cfg(test)]
@@ -102,7 +133,7 @@ mod tests {
     fn readings_in_steps_are_no_finer_than_these() {
         let of = |ys: [f64; 4]| {
             let points: Vec<_> = ys.iter().enumerate().map(|(i, &y)| (100.0 * i as f64, y)).collect();
-            growth(&points, 4096.0)
+            growth(&points, 4096.0, Before::default())
         };
         assert_eq!(of([8e6; 4]), Growth::Unseen, "not a page");
         assert_eq!(of([8e6, 8e6, 8e6, 8e6 + 1.0]), Growth::Unseen);
@@ -115,8 +146,43 @@ mod tests {
         assert!((exact.slope - 409.6).abs() < 1e-9);
         assert!((exact.slope_half_width() - 4096.0 / 300.0).abs() < 1e-9, "{exact:?}");
         let rough = [(0.0, 0.0), (100.0, 90_000.0), (200.0, 20_000.0), (300.0, 150_000.0)];
-        assert_eq!(growth(&rough, 4096.0), Growth::Seen(line(&rough).unwrap()), "the residuals say more");
-        assert_eq!(growth(&[(1.0, 1.0); 3], 4096.0), Growth::Unknown);
+        assert_eq!(
+            growth(&rough, 4096.0, Before::default()),
+            Growth::Seen(line(&rough).unwrap()),
+            "the residuals say more"
+        );
+        assert_eq!(growth(&[(1.0, 1.0); 3], 4096.0, Before::default()), Growth::Unknown);
+    }
+
+    /// A server that needs 50 MB and 24 KiB a connection, and gives back nothing: connections beyond the `held` that it had
+    /// before are new memory, the others cost it `again`.
+    fn warm(held: u64, again: f64, before: Before) -> Growth {
+        let bytes = |n: u64| {
+            let new = n.saturating_sub(held);
+            50e6 + 24_576.0 * (held + new) as f64 + again * (n - new) as f64
+        };
+        let points: Vec<_> = (1..=20).map(|k| 500 * k).map(|n| (n as f64, bytes(n))).collect();
+        growth(&points, 4096.0, before)
+    }
+
+    #[test]
+    fn memory_that_is_used_again_is_no_memory_of_a_connection() {
+        let before = |connections, held: u64| Before { connections, bytes: 50_000_000 + 24_576 * held };
+        let Growth::Seen(fresh) = warm(0, 0.0, before(0, 0)) else { panic!("a fresh server") };
+        assert!((fresh.slope - 24_576.0).abs() < 1.0, "{fresh:?}");
+        // The same 10,000 once more: 4.4 KiB each of what had not been freed. The table of descriptors has room for 16,384.
+        assert_eq!(warm(10_000, 4_500.0, before(16_384, 10_000)), Growth::Reconnected);
+        assert_eq!(warm(10_000, 0.0, before(16_384, 10_000)), Growth::Reconnected);
+        // More than ever: the new ones tell.
+        let Growth::Seen(more) = warm(2_000, 1_000.0, before(2_048, 2_000)) else { panic!("8,000 are new") };
+        assert!((more.slope - 24_576.0).abs() < 1.0 && more.points == 16, "{more:?}");
+        // Too few connections before to know of them: the curve is flat, then rises.
+        let Growth::Seen(after) = warm(3_000, 0.0, before(0, 3_000)) else { panic!("7,000 are new") };
+        assert!((after.slope - 24_576.0).abs() < 1.0, "{after:?}");
+        assert_eq!(warm(10_000, 0.0, before(0, 10_000)), Growth::Unseen);
+        let shrunk = Before { connections: 0, bytes: 900_000_000 };
+        assert_eq!(warm(0, 0.0, shrunk), Growth::Reused, "it had needed more for something else");
+        assert_eq!(warm(0, 0.0, before(9_000, 0)), Growth::Reconnected, "two readings are beyond");
     }
 
     #[test]

@@ -24,7 +24,8 @@ const PERCENTILE: f64 = 95.0;
 /// A million of them on one machine: throng idle --clients 1M --connect-rate 50k --echo --duration 60s
 ///
 /// The server's memory is sampled while the clients connect; the cost of a connection is the slope of a line through
-/// the samples, with its standard error. For a server on this machine.
+/// the samples, with its standard error. For a server on this machine, and a fresh one: one that has had as many
+/// connections before uses their memory again, and then nothing is said.
 #[derive(Args)]
 #[command(mut_arg("connect_rate", |arg| arg.help("New connections per second [default: 200]")))]
 pub(crate) struct Idle {

@@ -58,6 +58,11 @@ impl Reader {
         Some(self.text(&format!("/proc/{pid}/task/{tid}/comm"))?.trim_end().to_owned())
     }
 
+    /// The most resident memory there has been, bytes, and the size of the table of descriptors, which never shrinks.
+    pub(super) fn past(&mut self, pid: u32) -> Option<(u64, u64)> {
+        parse_past(self.text(&format!("/proc/{pid}/status"))?)
+    }
+
     /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are listed.
     pub(super) fn fds(&self, pid: u32) -> Option<u32> {
         let path = format!("/proc/{pid}/fd");
@@ -101,6 +106,12 @@ fn is_kernel(text: &str) -> Option<bool> {
     Some(flags & 0x0020_0000 != 0)
 }
 
+fn parse_past(status: &str) -> Option<(u64, u64)> {
+    let field = |key| status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next();
+    let kib: u64 = field("VmHWM:")?.parse().ok()?;
+    Some((1024 * kib, field("FDSize:")?.parse().ok()?))
+}
+
 fn parse_switches(status: &str) -> Option<(u64, u64)> {
     let field = |key| status.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok();
     Some((field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?))
@@ -130,6 +141,13 @@ mod tests {
         for end in 0..LINE.len() - 7 {
             assert_eq!(parse_stat(&LINE[..end]), None, "{end}");
         }
+    }
+
+    #[test]
+    fn reads_what_has_been() {
+        let status = "Name:\tx\nFDSize:\t1024\nVmHWM:\t   13608 kB\nVmRSS:\t   900 kB\n";
+        assert_eq!(parse_past(status), Some((13_608 * 1024, 1024)));
+        assert_eq!(parse_past("FDSize:\t256\n"), None, "a kernel thread has no memory");
     }
 
     #[test]

@@ -37,6 +37,18 @@ pub struct Usage {
     pub busiest: Option<BusiestThread>,
 }
 
+/// What a process tree has been, as far as the kernel remembers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Past {
+    /// The most resident memory that each process had, together, bytes.
+    pub rss_bytes_peak: u64,
+    /// So many descriptors may have been open at once, and not many fewer than half; 0 where there were but a few.
+    pub fds_peak: u64,
+}
+
+/// A table of descriptors as large as this says nothing: shells start processes with it.
+const FD_TABLE_INITIAL: u64 = 256;
+
 /// A thread and its share since the sample before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusiestThread {
@@ -265,6 +277,17 @@ impl ProcessTree {
         }
         let (voluntary, involuntary) = self.reader.switches(pid, tid)?;
         Some(Thread { run_ns, wait_ns, voluntary, involuntary })
+    }
+
+    /// What the processes of the last sample have been since they started. `None` where none may be read.
+    pub fn past(&mut self) -> Option<Past> {
+        let mut past = Past::default();
+        for pid in self.processes.keys() {
+            let (rss_bytes, fds) = self.reader.past(*pid)?;
+            past.rss_bytes_peak += rss_bytes;
+            past.fds_peak += if fds > FD_TABLE_INITIAL { fds } else { 0 };
+        }
+        (!self.processes.is_empty()).then_some(past)
     }
 
     /// Proportional memory of the tree as of the last sample, bytes: shared pages count once. Costly (the kernel

@@ -109,7 +109,7 @@ mod tests {
         };
         let look = |name: &str| Look {
             cores: 1.0,
-            whole: Some(Whole { pss_bytes: None, threads: vec![thread(name)] }),
+            whole: Some(Whole { threads: vec![thread(name)], ..Whole::default() }),
             ..Look::default()
         };
         assert!(is_sound(&look("worker-1")));

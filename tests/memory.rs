@@ -1,0 +1,76 @@
+//! What a connection costs, of a server that keeps the memory of those that are gone for the next.
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::process::Process;
+use support::throng::{run, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+/// What the server below takes for a connection, without what Python does.
+const BUFFER_BYTES: f64 = 24_576.0;
+
+/// WebSockets that say nothing; each has a buffer, which is never given back but used again.
+const SERVER: &str = r#"
+import asyncio, base64, hashlib, resource, sys
+KEPT = []
+async def serve(reader, writer):
+    head = await reader.readuntil(b"\r\n\r\n")
+    key = next(line.split(b":", 1)[1].strip() for line in head.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key:"))
+    accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+    buffer = KEPT.pop() if KEPT else bytearray(b"x" * 24576)
+    writer.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+    try:
+        while await reader.read(4096):
+            pass
+    except ConnectionError:
+        pass
+    KEPT.append(buffer)
+    writer.close()
+async def main():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    async with await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), backlog=4096) as server:
+        await server.serve_forever()
+asyncio.run(main())
+"#;
+
+#[test]
+fn memory_that_was_freed_is_not_taken_for_what_a_connection_costs() {
+    if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return skip("memory that is used again", "needs python3");
+    }
+    let address = free_address();
+    let server = Process::start(Command::new("python3").args(["-c", SERVER, &address.port().to_string()]));
+    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "the server does not listen");
+    let idle = |clients: &str| -> Value {
+        // Nobody is there from the run before.
+        let descriptors = format!("/proc/{}/fd", server.pid().as_raw_nonzero());
+        let open = || std::fs::read_dir(&descriptors).expect("the server runs").count();
+        assert!(wait_until(Duration::from_secs(20), || open() < 50), "{} are open", open());
+        let mut command =
+            throng(["idle", "--connect-rate", "400", "--duration", "500ms", "--format", "json"]);
+        let outcome = run(command.args(["--clients", clients, &format!("ws://{address}/")]), RUN_MAX);
+        let results = outcome.json();
+        assert_eq!(results["steps"][0]["counts"]["connected"].to_string(), clients, "{outcome}");
+        results["verdict"].clone()
+    };
+    let bytes = |verdict: &Value| verdict["memory_per_client"]["bytes"].as_f64();
+    let first = idle("800");
+    let of_first = bytes(&first).unwrap_or_else(|| panic!("a fresh server tells: {first}"));
+    assert!((BUFFER_BYTES..3.0 * BUFFER_BYTES).contains(&of_first), "{first}");
+
+    let second = idle("800");
+    assert_eq!(bytes(&second), None, "{second}");
+    let trust = second["trust"].to_string();
+    assert!(trust.contains("has had up to 1,024 connections before"), "{trust}");
+
+    let more = idle("2400");
+    let of_more = bytes(&more).unwrap_or_else(|| panic!("1,376 connections are new: {more}"));
+    assert!((0.7..1.4).contains(&(of_more / of_first)), "{of_more} and {of_first}");
+}
