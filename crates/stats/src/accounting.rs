@@ -85,24 +85,46 @@ pub enum Imbalance {
 const PLAUSIBLE_MAX: u64 = 1 << 44;
 
 impl Counts {
-    /// Whether the figures that workers count can be added up without a second thought.
+    /// Whether the figures that workers count can be added up without a second thought. What only the crew can know a
+    /// worker leaves at 0.
     pub fn is_plausible(&self) -> bool {
-        let Counts { sent, received, late, duplicate, reordered, unexpected, corrupt, .. } = *self;
         let Counts {
+            sent,
+            expected,
+            received,
+            missing,
+            in_flight,
+            late,
+            duplicate,
+            reordered,
+            unexpected,
+            corrupt,
             connects,
             connected,
             connect_timeouts,
             connect_failures,
             connecting,
             disconnects,
+            left,
             not_back,
-            ..
+            slow,
+            slow_received,
         } = *self;
-        let of_messages = [sent, received, self.in_flight, late, duplicate, reordered, unexpected, corrupt];
-        let of_connections =
-            [connects, connected, connect_timeouts, connect_failures, connecting, disconnects, not_back];
-        let unknown = [self.expected, self.missing];
-        of_messages.iter().chain(&of_connections).all(|&n| n <= PLAUSIBLE_MAX) && unknown == [0; 2]
+        let of_messages =
+            [sent, received, in_flight, late, duplicate, reordered, unexpected, corrupt, slow_received];
+        let of_connections = [
+            connects,
+            connected,
+            connect_timeouts,
+            connect_failures,
+            connecting,
+            disconnects,
+            left,
+            not_back,
+            slow,
+        ];
+        of_messages.iter().chain(&of_connections).all(|&n| n <= PLAUSIBLE_MAX)
+            && [expected, missing] == [0; 2]
     }
 
     /// Adds another worker's or agent's counts.
@@ -198,9 +220,8 @@ mod tests {
         assert_eq!(counts.check(), Err(Imbalance::Part { part: 2, received: 1 }));
     }
 
-    #[test]
-    fn merging_adds_every_field() {
-        let ones = Counts {
+    fn ones() -> Counts {
+        Counts {
             sent: 1,
             expected: 1,
             received: 1,
@@ -221,9 +242,26 @@ mod tests {
             not_back: 1,
             slow: 1,
             slow_received: 1,
-        };
-        let mut sum = ones;
-        sum.merge(&ones);
+        }
+    }
+
+    #[test]
+    fn a_claim_beyond_counting_is_not_plausible_whatever_it_is_of() {
+        let of_a_worker = Counts { expected: 0, missing: 0, ..ones() };
+        assert!(of_a_worker.is_plausible());
+        let claims = postcard::to_stdvec(&of_a_worker).unwrap();
+        let huge = postcard::to_stdvec(&(PLAUSIBLE_MAX + 1)).unwrap();
+        for field in 0..claims.len() {
+            let claim = [&claims[..field], &huge, &claims[field + 1..]].concat();
+            let counts: Counts = postcard::from_bytes(&claim).unwrap();
+            assert!(!counts.is_plausible(), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn merging_adds_every_field() {
+        let mut sum = ones();
+        sum.merge(&ones());
         // As bytes, so that a field added later and forgotten in `merge` fails here.
         assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 20]);
     }
