@@ -105,6 +105,25 @@ fn the_log_of_echoes_adds_up_to_the_results() {
 }
 
 #[test]
+fn what_leaving_clients_waited_for_is_in_the_log_as_in_the_figure() {
+    let dir = tempfile::tempdir().unwrap();
+    // Slow enough that who leaves has something under way.
+    let server = Server::start(&["--fault", "delay=100ms"]);
+    for (load, answer) in [
+        ("echo --clients 20 --churn 100%/s --rate 400 -d 1s --threads 2", "receive"),
+        ("echo --clients 20 --churn 100%/s -c 20 -d 1s --threads 2", "receive"),
+        ("broadcast --clients 20 --churn 100%/s -c 20 -d 1s --threads 2", "ack"),
+    ] {
+        let (verb, flags) = load.split_once(' ').unwrap();
+        let mut command = throng([verb, &server.url(), "--dialect", "json", "--format", "json"]);
+        let command = command.args(flags.split(' '));
+        let (results, rows) = logged(command, &dir.path().join("run.parquet"));
+        assert!(count(&rows, 1, "timeout") > 0, "{load}: {results:#}");
+        assert_figure(&results["steps"][0], "rtt", &latencies(&rows, 1, &[answer, "timeout"]));
+    }
+}
+
+#[test]
 fn the_log_of_broadcasts_adds_up_whoever_wrote_it() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(&[]);

@@ -209,15 +209,17 @@ impl Crew {
         self.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
         self.wait_for_start(merge, observer, go_ns)?;
-        let sent = self.gather(merge, observer, "loading", |report| match report {
-            Report::Loaded { sent, .. } => Some(*sent),
+        let loaded = self.gather(merge, observer, "loading", |report| match report {
+            Report::Loaded { sent, at_ns, .. } => Some((*sent, *at_ns)),
             _ => None,
         })?;
         if observer.is_interrupted() {
             return Ok(()); // not everything is sent
         }
         let now_ns = clock::monotonic_ns();
-        merge.end_load(now_ns);
+        let ends_ns = loaded.values().map(|(_, at_ns)| *at_ns);
+        merge.end_load(ends_ns.max().unwrap_or(now_ns).min(now_ns));
+        let sent = loaded.into_iter().map(|(worker, (sent, _))| (worker, sent)).collect();
         let mut drain = Drain::new(self.workload, self.draining, sent, self.usable - slow, now_ns);
         let mut patience = Patience::new(now_ns);
         while !observer.is_interrupted() {

@@ -70,8 +70,8 @@ impl Drain {
             self.looked_ns = now_ns;
         }
         let is_over = self.is_over(merge, now_ns);
-        let end_ns = merge.window_end_ns();
-        let known_after_ns = if merge.schedule_ns().is_none() { HEARSAY_NS } else { 0 };
+        let end_ns = merge.window().end_ns();
+        let known_after_ns = if merge.window().ends_with_last_answer() { HEARSAY_NS } else { 0 };
         let has_ended = end_ns.is_some_and(|end_ns| now_ns >= end_ns + known_after_ns);
         if (is_over || has_ended) && self.closed_ns != end_ns {
             (self.closed_ns, self.is_closing) = (end_ns, true);

@@ -31,6 +31,7 @@ mod scrape;
 mod sweep;
 mod threads;
 mod watch;
+mod window;
 
 pub use agents::OnLoss;
 pub use child::{Child, run_child};

@@ -8,17 +8,16 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use engine::{Delta, Settled};
-use load::{Load, StepOrder, Workload};
+use load::{StepOrder, Workload};
 use results::{Figures, HandshakeParts, Rates, Second, Step};
 use stats::{Counts, Histogram};
 
 use crate::audience::Audience;
 use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
+use crate::window::{Loaded, Window, per_s};
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// A closed loop whose messages are all sent at once has a window, too: in less, no CPU time can be told.
-const CLOSED_WINDOW_NS_MIN: u64 = 100_000_000;
 
 /// The connecting before the load; who comes back in mid-step is not part of it.
 #[derive(Clone, Copy)]
@@ -38,8 +37,7 @@ pub struct Merge {
     /// When the load began.
     go_ns: u64,
     totals: Delta<Histogram>,
-    /// When the last message had been sent.
-    loaded_ns: Option<u64>,
+    loaded: Option<Loaded>,
     costs: Costs,
     /// Clients usable, by worker, as last reported.
     usable: HashMap<u16, u32>,
@@ -66,7 +64,7 @@ impl Merge {
             grown: Grown { from_ns: now_ns, to_ns: now_ns, connected: 0 },
             go_ns: u64::MAX,
             totals: Delta::default(),
-            loaded_ns: None,
+            loaded: None,
             costs: Costs::default(),
             usable: HashMap::new(),
             workers: BTreeSet::new(),
@@ -97,9 +95,9 @@ impl Merge {
         self.go_ns = go_ns;
     }
 
-    /// Everything has been sent: what comes now comes in the drain, and costs nothing of the load.
-    pub(crate) fn end_load(&mut self, now_ns: u64) {
-        self.loaded_ns = Some(now_ns);
+    /// Everything had been sent at `at_ns`: what comes now comes in the drain, and costs nothing of the load.
+    pub(crate) fn end_load(&mut self, at_ns: u64) {
+        self.loaded = Some(Loaded::new(at_ns, &self.totals));
     }
 
     /// Adds what a worker measured. True when this began a new second, so that one has passed.
@@ -114,7 +112,7 @@ impl Merge {
         }
         if self.is_loading() {
             let from_ns = delta.at_ns.saturating_sub(delta.usage.wall_ns);
-            let is_within = self.window_end_ns().is_none_or(|end_ns| from_ns < end_ns);
+            let is_within = self.window().end_ns().is_none_or(|end_ns| from_ns < end_ns);
             self.costs.add(delta.worker, &delta.usage, is_within);
         }
         let main = match self.workload {
@@ -141,24 +139,10 @@ impl Merge {
         }
     }
 
-    /// Where the window ends (METHODOLOGY "Rates"), as far as can be told yet: in a closed loop, until something else
-    /// comes in. `None`: messages are still being sent.
-    pub(crate) fn window_end_ns(&self) -> Option<u64> {
-        let loaded_ns = self.loaded_ns?;
-        let end_ns = match self.schedule_ns() {
-            Some(schedule_ns) => self.go_ns + schedule_ns,
-            None => self.totals.last_arrival_ns.max(self.go_ns + CLOSED_WINDOW_NS_MIN),
-        };
-        Some(end_ns.max(loaded_ns))
-    }
-
-    /// The length of the schedule; `None`: a closed loop has none.
-    pub(crate) fn schedule_ns(&self) -> Option<u64> {
-        match self.order.load {
-            Load::Open { duration_ns, .. } | Load::Hold { duration_ns } => Some(duration_ns),
-            Load::Storm(storm) => Some(storm.lead_ns + storm.duration_ns),
-            Load::Closed { .. } => None,
-        }
+    /// The window of the step.
+    pub(crate) fn window(&self) -> Window<'_> {
+        let (workload, load, totals) = (self.workload, &self.order.load, &self.totals);
+        Window { workload, load, go_ns: self.go_ns, loaded: self.loaded, totals }
     }
 
     /// Whether an agent was lost in the step.
@@ -227,9 +211,11 @@ impl Merge {
         }
         let mut counts = self.totals.counts;
         let completion = self.account(&mut counts, now_ns, interrupted);
-        let duration_ns = self.duration_ns(now_ns, interrupted);
+        let (window, grown) = (self.window(), self.grown);
+        let duration_ns = if self.is_loading() { window.length_ns(now_ns, interrupted) } else { 0 };
+        let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
+        let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
         let totals = self.totals;
-        let rates = rates(&self.order, &totals, self.workload, self.grown, self.go_ns, duration_ns);
         let figures = totals.figures;
         let generator = self.costs.generator_use(&seconds, figures.loop_lag.clone());
         Step {
@@ -259,17 +245,6 @@ impl Merge {
             connecting: self.connecting,
             series: seconds,
             ..Step::default()
-        }
-    }
-
-    /// The schedule's length; in a closed loop, or when cut short, the time until the last arrival.
-    fn duration_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
-        let until_last_ns =
-            self.totals.last_arrival_ns.max(self.go_ns).min(now_ns.max(self.go_ns)) - self.go_ns;
-        match self.schedule_ns() {
-            Some(schedule_ns) if !interrupted => schedule_ns,
-            Some(_) => now_ns.saturating_sub(self.go_ns),
-            None => until_last_ns,
         }
     }
 
@@ -318,38 +293,6 @@ impl Merge {
 
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
         self.lost.iter().filter_map(|worker| self.counts.get(worker))
-    }
-}
-
-fn rates(
-    order: &StepOrder,
-    totals: &Delta<Histogram>,
-    workload: Workload,
-    grown: Grown,
-    go_ns: u64,
-    duration_ns: u64,
-) -> Rates {
-    let per_s = |n: u64, ns: u64| (ns > 0).then(|| n as f64 * NS_PER_S as f64 / ns as f64);
-    let completed = match workload {
-        Workload::Echo => totals.counts.received,
-        Workload::Broadcast => totals.acks,
-    };
-    let sends = match order.load {
-        Load::Hold { .. } => false,
-        Load::Storm(storm) => storm.share < 1.0,
-        Load::Open { .. } | Load::Closed { .. } => true,
-    };
-    let until_last_ns = totals.last_arrival_ns.saturating_sub(go_ns).max(duration_ns);
-    Rates {
-        asked_per_s: match order.load {
-            Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
-            Load::Storm(storm) => Some(storm.rate_per_s).filter(|_| sends),
-            Load::Closed { .. } | Load::Hold { .. } => None,
-        },
-        achieved_per_s: per_s(completed, duration_ns).filter(|_| sends),
-        sent_per_s: per_s(totals.counts.sent, duration_ns).filter(|_| sends),
-        received_per_s: per_s(totals.counts.received, until_last_ns).filter(|_| sends),
-        connects_per_s: per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cause::Cause;
 use crate::echoes::Answer;
 use crate::events::{Entry, Kind};
 use crate::ledger::{Ledger, NUMBER_MASK, Record, State};
+use crate::pace::Pace;
 
 /// Everything that an event of one client can change, except its connection.
 pub(crate) struct Books<'a> {
@@ -141,6 +142,7 @@ impl Books<'_> {
             _ => return self.unexpected(stamp, bytes),
         }
         self.ledger.meter.acks += 1;
+        self.ledger.meter.tail.acks += u64::from(self.is_after_window());
         self.note(Kind::Ack, stamp, Some(number), bytes);
         self.answered(stamp.intended_ns, stamp.sent_ns());
     }
@@ -181,7 +183,17 @@ impl Books<'_> {
     fn received(&mut self) {
         self.ledger.meter.counts.received += 1;
         self.ledger.meter.last_arrival_ns = self.now_ns;
-        self.ledger.meter.counts.late += u64::from(self.now_ns > self.ledger.step.window_end_ns);
+        if self.is_after_window() {
+            self.ledger.meter.tail.received += 1;
+            // The last answers of a closed loop come after its end by its nature.
+            let is_late = !self.ledger.step.pace.as_ref().is_some_and(Pace::is_closed);
+            self.ledger.meter.counts.late += u64::from(is_late);
+        }
+    }
+
+    #[inline]
+    fn is_after_window(&self) -> bool {
+        self.now_ns > self.ledger.step.window_end_ns
     }
 
     fn answered(&mut self, intended_ns: u64, sent_ns: u64) {

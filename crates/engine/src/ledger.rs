@@ -60,7 +60,7 @@ pub(crate) struct Step {
     pub(crate) pace: Option<Pace>,
     /// The clients that send, in the order of their turns.
     pub(crate) senders: Vec<u32>,
-    /// What arrives after this moment is late.
+    /// What arrives after this moment arrives after the window; late, where there was a schedule.
     pub(crate) window_end_ns: u64,
     pub(crate) messages_sent: u64,
     pub(crate) broadcasts: Broadcasts,

@@ -52,6 +52,8 @@ pub enum Report {
         worker: u16,
         /// Messages sent in the step.
         sent: u64,
+        /// When there was nothing left to send, on the run's clock.
+        at_ns: u64,
     },
     /// What happened one by one, where the plan asks for that. What a worker noted before it reports something else comes
     /// before that.
@@ -109,6 +111,8 @@ pub struct Delta<H = Packed> {
     pub received_bytes: u64,
     /// Acknowledgements received in the interval, first ones.
     pub acks: u64,
+    /// Of what was received in the interval, what came after the step's window, where that ends at a known time.
+    pub tail: Tail,
     /// The errors of the interval.
     pub errors: Errors,
     /// The answers of the interval by their HTTP status.
@@ -118,6 +122,15 @@ pub struct Delta<H = Packed> {
     /// While it is held, the worker sends no other.
     #[serde(skip)]
     pub ticket: Ticket,
+}
+
+/// What came after the window of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tail {
+    /// Deliveries.
+    pub received: u64,
+    /// Acknowledgements.
+    pub acks: u64,
 }
 
 /// What a thread cost.
@@ -171,6 +184,14 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
 }
 
+impl Tail {
+    /// Adds a further interval, or another worker's.
+    pub fn merge(&mut self, other: &Tail) {
+        self.received += other.received;
+        self.acks += other.acks;
+    }
+}
+
 impl Usage {
     /// Adds a further interval, or another thread's.
     pub fn merge(&mut self, other: &Usage) {
@@ -203,6 +224,7 @@ impl<H> Delta<H> {
         self.counts.merge(&other.counts);
         self.received_bytes += other.received_bytes;
         self.acks += other.acks;
+        self.tail.merge(&other.tail);
         self.errors.merge(&other.errors);
         for (&status, answers) in &other.statuses {
             *self.statuses.entry(status).or_default() += answers;

@@ -10,7 +10,7 @@ use crate::cause::Cause;
 use crate::events::{Entry, Kind};
 use crate::excerpt::excerpt;
 use crate::figures::Figures;
-use crate::messages::{Delta, Usage};
+use crate::messages::{Delta, Tail, Usage};
 use crate::outgoing::Ticket;
 use crate::recorder::Recorder;
 
@@ -27,6 +27,7 @@ pub(crate) struct Meter {
     pub(crate) statuses: BTreeMap<u16, u64>,
     pub(crate) received_bytes: u64,
     pub(crate) acks: u64,
+    pub(crate) tail: Tail,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
     /// A kind of error that is to follow, and what the server said by which it comes.
@@ -50,6 +51,7 @@ impl Meter {
             statuses: BTreeMap::new(),
             received_bytes: 0,
             acks: 0,
+            tail: Tail::default(),
             last_arrival_ns: 0,
             heard: None,
             recorder: None,
@@ -153,6 +155,7 @@ impl Meter {
             counts: std::mem::take(&mut self.counts),
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),
+            tail: std::mem::take(&mut self.tail),
             errors: std::mem::take(&mut self.errors),
             statuses: std::mem::take(&mut self.statuses),
             usage,

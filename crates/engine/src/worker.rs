@@ -312,7 +312,7 @@ impl Worker {
 
     /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
     /// still come.
-    fn give_up(&mut self, index: u32, since_ns: u64, now_ns: u64) {
+    pub(crate) fn give_up(&mut self, index: u32, since_ns: u64, now_ns: u64) {
         let late_ns = now_ns.saturating_sub(since_ns);
         self.ledger.meter.figures.rtt.record_ns(late_ns);
         let given_up = Entry::new(Kind::Timeout, now_ns, index).latency(late_ns);

@@ -97,7 +97,7 @@ mod tests {
         let mut backlog = Backlog::default();
         assert!(backlog.add(Report::Settled(Box::default())).is_some(), "nothing to wait for");
         assert!(backlog.add(events(3)).is_none());
-        assert!(backlog.add(Report::Loaded { worker: 0, sent: 1 }).is_some());
+        assert!(backlog.add(Report::Loaded { worker: 0, sent: 1, at_ns: 1 }).is_some());
         assert!(backlog.add(Report::Settled(Box::<Settled>::default())).is_none());
         assert_eq!(drain(&mut backlog), (3, 0, 1));
     }

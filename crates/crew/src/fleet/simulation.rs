@@ -145,7 +145,7 @@ impl Simulated {
         self.loading = (due_ns < end_ns).then_some((due_ns + NS_PER_S, end_ns));
         if self.loading.is_none() {
             let sent = STEP_NS / NS_PER_S * SAMPLES_PER_S;
-            self.report(Report::Loaded { worker: self.worker, sent });
+            self.report(Report::Loaded { worker: self.worker, sent, at_ns: clock::monotonic_ns() });
         }
     }
 

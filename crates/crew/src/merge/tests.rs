@@ -1,6 +1,6 @@
 use super::*;
 use engine::{BroadcastTally, SentBroadcast, Usage};
-use load::{Schedule, Until};
+use load::{Load, Schedule, Until};
 
 fn merge(settled: Vec<Settled>) -> Merge {
     let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };

@@ -44,13 +44,9 @@ impl Worker {
 
     /// A client says goodbye.
     fn part_with(&mut self, index: u32, now_ns: u64) {
-        let client = &mut self.clients[index as usize];
-        let awaited = std::mem::take(&mut client.record.awaiting);
-        let step = &mut self.ledger.step;
-        for since_ns in awaited.iter() {
-            self.ledger.meter.figures.rtt.record_ns(now_ns.saturating_sub(since_ns));
-            step.pace.iter_mut().for_each(|pace| pace.handle_answer(index));
-        }
+        let awaited = std::mem::take(&mut self.clients[index as usize].record.awaiting);
+        awaited.iter().for_each(|since_ns| self.give_up(index, since_ns, now_ns));
+        let (client, step) = (&mut self.clients[index as usize], &mut self.ledger.step);
         match self.plan.workload {
             Workload::Echo => self.ledger.meter.counts.in_flight += client.record.echoes.abandon(),
             Workload::Broadcast => {

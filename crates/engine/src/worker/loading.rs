@@ -1,6 +1,6 @@
 //! How a worker sends the messages of a step.
 
-use load::Load;
+use load::{Load, Until};
 use net::{clock, reserve};
 
 use super::reporting::DELTA_INTERVAL_NS;
@@ -28,7 +28,8 @@ impl Worker {
         self.ledger.step.window_end_ns = match self.ledger.step.order.load {
             Load::Open { duration_ns, .. } => at_ns + duration_ns,
             Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
-            Load::Hold { .. } | Load::Closed { .. } => u64::MAX,
+            Load::Closed { until: Until::Elapsed { duration_ns }, .. } => at_ns + duration_ns,
+            Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
         };
         self.expect_storm(at_ns);
         self.expect_churn(at_ns);
@@ -93,6 +94,7 @@ impl Worker {
     fn start_draining(&mut self, now_ns: u64) {
         self.phase = Phase::Draining;
         self.report_delta(now_ns);
-        self.report(Report::Loaded { worker: self.segment.worker, sent: self.ledger.step.messages_sent });
+        let (worker, sent) = (self.segment.worker, self.ledger.step.messages_sent);
+        self.report(Report::Loaded { worker, sent, at_ns: now_ns });
     }
 }

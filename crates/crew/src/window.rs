@@ -1,0 +1,253 @@
+//! The window of a step, and the rates over it (METHODOLOGY "Rates").
+//!
+//! Rules. An open loop's window is its schedule, a closed loop's its duration, whatever came when. A closed loop that ends
+//! with its samples can be kept full until there is nothing left to send: until then, if most answers were in by then;
+//! where too few were, as when all messages go out at once, until the last answer.
+
+use engine::Delta;
+use load::{Load, Until, Workload};
+use results::Rates;
+use stats::Histogram;
+
+const NS_PER_S: u64 = 1_000_000_000;
+/// A closed loop whose messages are all sent at once has a window, too: in less, no CPU time can be told.
+const CLOSED_WINDOW_NS_MIN: u64 = 100_000_000;
+/// Share of an open loop's messages whose answers come after the schedule, from which on it is an overload.
+const TAIL_SHARE_MAX: f64 = 0.01;
+
+/// The moment at which the last message had been sent, and what was in by then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loaded {
+    pub(crate) at_ns: u64,
+    received: u64,
+    acks: u64,
+}
+
+impl Loaded {
+    pub(crate) fn new(at_ns: u64, totals: &Delta<Histogram>) -> Self {
+        Self { at_ns, received: totals.counts.received, acks: totals.acks }
+    }
+}
+
+/// What decides how long the window was.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'a> {
+    pub(crate) workload: Workload,
+    pub(crate) load: &'a Load,
+    /// When the load began.
+    pub(crate) go_ns: u64,
+    pub(crate) loaded: Option<Loaded>,
+    pub(crate) totals: &'a Delta<Histogram>,
+}
+
+impl Window<'_> {
+    /// Its length where that is known beforehand; `None`: in a closed loop that ends with its samples.
+    pub(crate) fn schedule_ns(&self) -> Option<u64> {
+        match *self.load {
+            Load::Open { duration_ns, .. }
+            | Load::Hold { duration_ns }
+            | Load::Closed { until: Until::Elapsed { duration_ns }, .. } => Some(duration_ns),
+            Load::Storm(storm) => Some(storm.lead_ns + storm.duration_ns),
+            Load::Closed { until: Until::Samples(_), .. } => None,
+        }
+    }
+
+    /// Where it ends for what is used, as far as can be told yet: a worker that still sends prolongs it. `None`:
+    /// messages are still being sent.
+    pub(crate) fn end_ns(&self) -> Option<u64> {
+        let loaded = self.loaded?;
+        let end_ns = match self.schedule_ns() {
+            Some(schedule_ns) => self.go_ns + schedule_ns,
+            None if self.ends_with_last_answer() => {
+                self.totals.last_arrival_ns.max(self.go_ns + CLOSED_WINDOW_NS_MIN)
+            }
+            None => self.go_ns + CLOSED_WINDOW_NS_MIN,
+        };
+        Some(end_ns.max(loaded.at_ns))
+    }
+
+    /// Whether it ends with the last answer, which is known as such only when no other comes.
+    pub(crate) fn ends_with_last_answer(&self) -> bool {
+        self.schedule_ns().is_none() && self.full().is_none()
+    }
+
+    /// How long it was, by what is known at `now_ns`: the schedule, of which an interrupted step had a part.
+    pub(crate) fn length_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
+        let elapsed_ns = now_ns.saturating_sub(self.go_ns);
+        match (self.schedule_ns(), self.full()) {
+            (Some(schedule_ns), _) if interrupted => schedule_ns.min(elapsed_ns),
+            (Some(schedule_ns), _) => schedule_ns,
+            (None, Some(loaded)) => loaded.at_ns.saturating_sub(self.go_ns),
+            // All that was waited for came to nothing.
+            (None, None) if self.totals.last_arrival_ns == 0 && self.totals.counts.sent > 0 => elapsed_ns,
+            (None, None) => self.until_last_ns().min(elapsed_ns),
+        }
+    }
+
+    /// The rates over `length_ns`, but for those that `rates` has already.
+    pub(crate) fn rates(&self, length_ns: u64, rates: Rates) -> Rates {
+        let sends = match *self.load {
+            Load::Hold { .. } => false,
+            Load::Storm(storm) => storm.share < 1.0,
+            Load::Open { .. } | Load::Closed { .. } => true,
+        };
+        if !sends {
+            return rates;
+        }
+        let totals = self.totals;
+        let (received, completed, achieved_ns) = self.answered(length_ns);
+        let received_ns = match self.load {
+            Load::Closed { .. } => length_ns,
+            _ => length_ns.max(self.until_last_ns()),
+        };
+        Rates {
+            asked_per_s: match *self.load {
+                Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
+                Load::Storm(storm) => Some(storm.rate_per_s),
+                Load::Closed { .. } | Load::Hold { .. } => None,
+            },
+            achieved_per_s: per_s(completed, achieved_ns),
+            sent_per_s: per_s(totals.counts.sent, length_ns),
+            received_per_s: per_s(received, received_ns),
+            ..rates
+        }
+    }
+
+    /// Deliveries and completed messages that count for the rates, and the time in which the latter were completed.
+    fn answered(&self, length_ns: u64) -> (u64, u64, u64) {
+        let Delta { counts, acks, tail, .. } = self.totals;
+        let of = |received: u64, acks: u64| match self.workload {
+            Workload::Echo => (received, received),
+            Workload::Broadcast => (received, acks),
+        };
+        let (received, completed) = of(counts.received, *acks);
+        let (received_after, completed_after) = of(tail.received, tail.acks);
+        match (self.load, self.full()) {
+            (Load::Closed { .. }, Some(loaded)) => {
+                let (received, completed) = of(loaded.received, loaded.acks);
+                (received, completed, length_ns)
+            }
+            (Load::Closed { .. }, None) => (
+                received.saturating_sub(received_after),
+                completed.saturating_sub(completed_after),
+                length_ns,
+            ),
+            _ => {
+                let is_overload = completed_after as f64 >= TAIL_SHARE_MAX * counts.sent as f64;
+                let until_last_ns = if is_overload && completed_after > 0 { self.until_last_ns() } else { 0 };
+                (received, completed, length_ns.max(until_last_ns))
+            }
+        }
+    }
+
+    /// The end of a closed loop with samples that was kept full for most of its messages.
+    fn full(&self) -> Option<Loaded> {
+        let loaded = self.loaded.filter(|_| self.schedule_ns().is_none())?;
+        let answered = match self.workload {
+            Workload::Echo => loaded.received,
+            Workload::Broadcast => loaded.acks,
+        };
+        (2 * answered > self.totals.counts.sent).then_some(loaded)
+    }
+
+    fn until_last_ns(&self) -> u64 {
+        self.totals.last_arrival_ns.saturating_sub(self.go_ns)
+    }
+}
+
+/// So many in such a time.
+pub(crate) fn per_s(n: u64, ns: u64) -> Option<f64> {
+    (ns > 0).then(|| n as f64 * NS_PER_S as f64 / ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Tail;
+    use load::Schedule;
+    use stats::Counts;
+
+    const S: u64 = 1_000_000_000;
+    const GO_NS: u64 = 3 * S;
+    const TIMED: Load =
+        Load::Closed { concurrency: 9, per_client: 1, until: Until::Elapsed { duration_ns: 6 * S } };
+    const SAMPLES: Load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
+
+    /// Echoes: sent, received, received after the window, and the last of them so long after the start.
+    fn totals(sent: u64, received: u64, after: u64, last_ns: u64) -> Delta {
+        let counts = Counts { sent, received, ..Counts::default() };
+        let tail = Tail { received: after, acks: 0 };
+        Delta { counts, tail, last_arrival_ns: GO_NS + last_ns, ..Delta::default() }
+    }
+
+    fn window<'a>(load: &'a Load, loaded: Option<Loaded>, totals: &'a Delta) -> Window<'a> {
+        Window { workload: Workload::Echo, load, go_ns: GO_NS, loaded, totals }
+    }
+
+    /// Length of the window, what was achieved, and what was received per second, once all is over at 60 s.
+    fn figures(load: &Load, loaded: Option<Loaded>, totals: &Delta) -> (u64, f64, f64) {
+        let window = window(load, loaded, totals);
+        let length_ns = window.length_ns(GO_NS + 60 * S, false);
+        let rates = window.rates(length_ns, Rates::default());
+        (length_ns, rates.achieved_per_s.unwrap(), rates.received_per_s.unwrap())
+    }
+
+    #[test]
+    fn the_window_of_a_timed_loop_is_its_duration() {
+        let frozen = totals(30_009, 30_000, 0, S);
+        assert_eq!(figures(&TIMED, None, &frozen), (6 * S, 5_000.0, 5_000.0), "not until the last answer");
+        let straggler = totals(30_000, 30_000, 6, 8 * S);
+        assert_eq!(
+            figures(&TIMED, None, &straggler),
+            (6 * S, 4_999.0, 4_999.0),
+            "nor until the last straggler"
+        );
+        let cut_short = window(&TIMED, None, &straggler);
+        assert_eq!(cut_short.length_ns(GO_NS + 2 * S, true), 2 * S);
+        assert_eq!(cut_short.length_ns(GO_NS + 7 * S, true), 6 * S, "in the drain");
+    }
+
+    #[test]
+    fn a_loop_of_samples_lasts_while_it_can_be_kept_full() {
+        let loaded = Loaded::new(GO_NS + 2 * S, &totals(100, 91, 0, 2 * S));
+        assert_eq!(figures(&SAMPLES, Some(loaded), &totals(100, 100, 0, 9 * S)), (2 * S, 45.5, 45.5));
+        let at_once = Loaded::new(GO_NS, &totals(100, 0, 0, 0));
+        assert_eq!(figures(&SAMPLES, Some(at_once), &totals(100, 100, 0, 4 * S)), (4 * S, 25.0, 25.0));
+        let nothing = Delta { last_arrival_ns: 0, ..totals(100, 0, 0, 0) };
+        assert_eq!(
+            figures(&SAMPLES, Some(at_once), &nothing),
+            (60 * S, 0.0, 0.0),
+            "what was waited for in vain"
+        );
+        assert_eq!(
+            window(&SAMPLES, None, &nothing).rates(60 * S, Rates::default()).sent_per_s,
+            per_s(100, 60 * S)
+        );
+    }
+
+    #[test]
+    fn a_tail_of_a_hundredth_makes_an_overload() {
+        let open = Load::Open { schedule: Schedule::constant(800.0), duration_ns: 4 * S };
+        assert_eq!(figures(&open, None, &totals(3_200, 3_200, 31, 8 * S)), (4 * S, 800.0, 400.0));
+        assert_eq!(figures(&open, None, &totals(3_200, 3_200, 32, 8 * S)), (4 * S, 400.0, 400.0));
+        assert_eq!(figures(&open, None, &totals(3_200, 3_200, 2_800, 32 * S)), (4 * S, 100.0, 100.0));
+        assert_eq!(
+            figures(&open, None, &totals(3_200, 1_600, 0, 2 * S)),
+            (4 * S, 400.0, 400.0),
+            "no tail at all"
+        );
+    }
+
+    #[test]
+    fn a_broadcast_is_achieved_when_it_is_acknowledged() {
+        let (open, acks) = (Load::Open { schedule: Schedule::constant(10.0), duration_ns: 2 * S }, 20);
+        let copies = totals(20, 100, 90, 4 * S);
+        let of = |tail_acks| {
+            let totals = Delta { acks, tail: Tail { received: 90, acks: tail_acks }, ..copies.clone() };
+            Window { workload: Workload::Broadcast, ..window(&open, None, &totals) }
+                .rates(2 * S, Rates::default())
+        };
+        assert_eq!((of(0).achieved_per_s, of(0).received_per_s), (Some(10.0), Some(25.0)));
+        assert_eq!(of(1).achieved_per_s, Some(5.0));
+    }
+}
