@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((numbers, around)) = data.split_first_chunk::<16>() else { return };
     let word = |at: usize| u64::from_be_bytes(numbers[at..at + 8].try_into().expect("8 bytes"));
     let (a, b) = (word(0), word(8));
-    let mark = Stamp::new(a as u16, (a >> 16) as u32, b as u32, b, b.saturating_add(a >> 32));
+    let mark = Stamp::new(a as u16, (a >> 16) as u32 & 0xff_ffff, b as u32, b, b.saturating_add(a >> 32));
     let (before, after) = around.split_at(around.len() / 2);
     let bytes = [before, &mark.to_text(), after].concat();
     match stamp::find(&bytes) {

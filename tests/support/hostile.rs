@@ -170,18 +170,31 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// The request's `Sec-WebSocket-Key`, or nothing if the client leaves before its head is complete.
-    fn read_key(&mut self) -> String {
+    /// Answers each request so much later, one after the other, until the client leaves.
+    pub fn answer_after(&mut self, wait: Duration) {
+        while self.read_head().is_some() {
+            thread::sleep(wait);
+            self.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    }
+
+    /// The request's head, or `None` if the client leaves before it is complete.
+    fn read_head(&mut self) -> Option<String> {
         let end = loop {
             if let Some(end) = self.unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 break end + 4;
             }
             if !self.read_more() {
-                return String::new();
+                return None;
             }
         };
         let head: Vec<u8> = self.unread.drain(..end).collect();
-        let head = String::from_utf8(head).expect("throng's requests are text");
+        Some(String::from_utf8(head).expect("throng's requests are text"))
+    }
+
+    /// The request's `Sec-WebSocket-Key`, or nothing if the client leaves before.
+    fn read_key(&mut self) -> String {
+        let head = self.read_head().unwrap_or_default();
         let mut lines = head.lines().filter_map(|line| line.split_once(':'));
         let key = lines.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
         key.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()

@@ -65,9 +65,10 @@ pub(crate) struct RunArgs {
     /// Handshakes under way at once
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Connections")]
     pub(crate) connect_parallel: u32,
-    /// Wait this long for what is still under way at the end of a step
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = units::duration_ns, help_heading = "Connections")]
-    pub(crate) drain_timeout: u64,
+    /// Wait this long for what is still under way at the end of a step [default: 30s at most, until nothing has come for
+    /// 2s and three times the longest answer]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Connections")]
+    pub(crate) drain_timeout: Option<u64>,
     /// Source addresses, to have more than some 28,000 connections
     #[arg(short, long, value_name = "IP", value_delimiter = ',', help_heading = "Connections")]
     pub(crate) local_addr: Vec<IpAddr>,

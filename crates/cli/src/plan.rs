@@ -14,8 +14,9 @@ use crate::exit::Failure;
 use crate::payload;
 use crate::target::Target;
 
-/// A step has drained when nothing has arrived for this long.
+/// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
 const QUIET_NS: u64 = 2_000_000_000;
+const DRAIN_TIMEOUT_NS: u64 = 30_000_000_000;
 /// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
 /// may be waiting to be free again.
 pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
@@ -55,7 +56,10 @@ pub(crate) fn plan(
             parallel: args.connect_parallel,
             local_addrs,
         },
-        draining: Draining { quiet_ns: QUIET_NS.min(args.drain_timeout), timeout_ns: args.drain_timeout },
+        draining: match args.drain_timeout {
+            Some(timeout_ns) => Draining { quiet_ns: None, timeout_ns },
+            None => Draining { quiet_ns: Some(QUIET_NS), timeout_ns: DRAIN_TIMEOUT_NS },
+        },
         records_events: args.events.is_some(),
         epoch_ns: clock::monotonic_ns(),
         seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),

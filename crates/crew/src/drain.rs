@@ -1,4 +1,8 @@
-//! How long a step drains: until all is in, nothing has come for a while, or time is up.
+//! How long a step drains (METHODOLOGY `missing`): until all is in, every connection that owed something has ended, nothing
+//! has come for a while, or time is up.
+//!
+//! A while is two seconds, and three times the longest answer so far: a slow server is not one that has lost what it
+//! was sent. Who gave a time of their own has it waited for.
 //!
 //! What is still to come is known while all agents are there. When one is lost, echoes still are: each returns to the
 //! worker that sent it, so those of the others are held against what the others sent. How many broadcasts a lost agent
@@ -15,6 +19,8 @@ use crate::merge::Merge;
 
 /// An arrival is known this long after it: deltas come every 10 ms, and the crew looks every 20.
 const HEARSAY_NS: u64 = 50_000_000;
+/// So many times the longest answer so far it takes for silence to be quiet.
+const LONGEST_ANSWERS: u64 = 3;
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,27 +91,36 @@ impl Drain {
         let last_ns = merge.totals().last_arrival_ns.max(self.began_ns).max(self.looked_ns);
         let quiet_ns = now_ns.saturating_sub(last_ns);
         self.is_all_in(merge)
-            || quiet_ns > self.draining.quiet_ns
+            || self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)))
             || now_ns.saturating_sub(self.began_ns) > self.draining.timeout_ns
     }
 
     fn is_all_in(&self, merge: &Merge) -> bool {
         let sent = self.sent.iter().filter(|(worker, _)| !merge.is_lost(**worker)).map(|(_, sent)| sent);
         let sent: u64 = sent.sum();
-        let arrived = merge.arrived_of_present();
+        let (arrived, gone) = (merge.arrived_of_present(), merge.gone_of_present());
         match self.workload {
-            Workload::Echo => arrived >= sent,
+            Workload::Echo => arrived + gone.answers >= sent,
             Workload::Broadcast => {
-                !merge.has_lost() && arrived >= sent * self.receivers && merge.totals().acks >= sent
+                let receivers = self.receivers.saturating_sub(gone.receivers);
+                !merge.has_lost()
+                    && arrived >= gone.copies + sent * receivers
+                    && merge.totals().acks + gone.answers >= sent
             }
         }
     }
 }
 
+/// How long no answer may be expected, by how long the longest took.
+fn patience_ns(merge: &Merge) -> u64 {
+    let figures = &merge.totals().figures;
+    LONGEST_ANSWERS * figures.service.max_ns().max(figures.delivery.max_ns())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Delta;
+    use engine::{Delta, Gone};
     use load::{Load, Schedule, StepOrder, Until};
     use stats::Counts;
 
@@ -129,7 +144,7 @@ mod tests {
     }
 
     fn drain(workload: Workload, sent: [(u16, u64); 2]) -> Drain {
-        let draining = Draining { quiet_ns: 2_000 * MS, timeout_ns: 60_000 * MS };
+        let draining = Draining { quiet_ns: Some(2_000 * MS), timeout_ns: 60_000 * MS };
         Drain::new(workload, draining, BTreeMap::from(sent), 4, 1_000 * MS)
     }
 
@@ -145,6 +160,40 @@ mod tests {
         assert!(!drain.is_over(&merge, 3_000 * MS));
         assert!(drain.is_over(&merge, 3_001 * MS));
         merge.add(&delta(1, 40, 40, 40));
+        assert!(drain.is_over(&merge, 1_000 * MS));
+    }
+
+    #[test]
+    fn a_slow_server_is_waited_for_and_a_time_that_is_given_is_waited_in_full() {
+        let (mut merge, mut drain) = (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
+        let mut slow = delta(0, 60, 60, 60);
+        slow.figures.service.record_ns(3_000 * MS);
+        merge.add(&slow);
+        assert!(!drain.is_over(&merge, 10_000 * MS));
+        assert!(drain.is_over(&merge, 10_001 * MS), "three times its longest answer");
+        drain.draining.quiet_ns = None;
+        assert!(!drain.is_over(&merge, 61_000 * MS));
+        assert!(drain.is_over(&merge, 61_001 * MS));
+    }
+
+    #[test]
+    fn nobody_waits_for_connections_that_have_ended() {
+        let gone = |receivers, copies, answers| Gone { receivers, copies, answers };
+        let (mut echoes, drain_of_echoes) =
+            (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
+        echoes.add(&Delta { gone: gone(1, 0, 7), ..delta(0, 60, 52, 52) });
+        echoes.add(&Delta { gone: gone(0, 0, 0), ..delta(1, 40, 40, 40) });
+        assert!(!drain_of_echoes.is_over(&echoes, 1_000 * MS), "one is due to a client that is there");
+        echoes.add(&delta(0, 0, 1, 1));
+        assert!(drain_of_echoes.is_over(&echoes, 1_000 * MS));
+
+        let workload = Workload::Broadcast;
+        let (mut merge, drain) = (merge(workload), drain(workload, [(0, 10), (1, 10)]));
+        // Of four receivers one has gone with 12 of its 20 copies, and two acknowledgements.
+        merge.add(&Delta { gone: gone(1, 12, 2), ..delta(0, 10, 31, 8) });
+        merge.add(&delta(1, 10, 40, 10));
+        assert!(!drain.is_over(&merge, 1_000 * MS));
+        merge.add(&delta(0, 0, 1, 0));
         assert!(drain.is_over(&merge, 1_000 * MS));
     }
 

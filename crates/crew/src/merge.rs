@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use engine::{Delta, Settled};
+use engine::{Delta, Gone, Settled};
 use load::{StepOrder, Workload};
 use results::{Figures, HandshakeParts, Rates, Second, Step};
 use stats::{Counts, Histogram};
@@ -48,8 +48,8 @@ pub struct Merge {
     rows: Rows,
     connecting: Vec<Second>,
     settled: Vec<Settled>,
-    /// What each worker has counted.
-    counts: HashMap<u16, Counts>,
+    /// What each worker has counted, and what its lost connections left.
+    counts: HashMap<u16, (Counts, Gone)>,
     /// Workers whose agent was lost in the step.
     lost: HashSet<u16>,
 }
@@ -105,7 +105,9 @@ impl Merge {
         self.totals.add(delta);
         self.usable.insert(delta.worker, delta.usable);
         self.heard.insert(delta.worker, delta.at_ns);
-        self.counts.entry(delta.worker).or_default().merge(&delta.counts);
+        let (counts, gone) = self.counts.entry(delta.worker).or_default();
+        counts.merge(&delta.counts);
+        gone.merge(&delta.gone);
         let phase_ns = if self.is_loading() { self.go_ns } else { self.grown.from_ns };
         if delta.at_ns < phase_ns {
             return false;
@@ -159,6 +161,14 @@ impl Merge {
     pub(crate) fn arrived_of_present(&self) -> u64 {
         let arrived = |counts: &Counts| counts.received + counts.in_flight;
         arrived(&self.totals.counts) - self.counts_of_lost().map(arrived).sum::<u64>()
+    }
+
+    /// What the connections that workers have lost left for ever, of the workers that are still there.
+    pub(crate) fn gone_of_present(&self) -> Gone {
+        let mut all = Gone::default();
+        let present = self.counts.iter().filter(|(worker, _)| !self.lost.contains(worker));
+        present.for_each(|(_, (_, gone))| all.merge(gone));
+        all
     }
 
     /// Whether the load has begun.
@@ -292,7 +302,7 @@ impl Merge {
     }
 
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
-        self.lost.iter().filter_map(|worker| self.counts.get(worker))
+        self.lost.iter().filter_map(|worker| self.counts.get(worker)).map(|(counts, _)| counts)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an event means for the figures: every definition of METHODOLOGY "Figures" that a worker can apply alone.
 
 use load::Workload;
-use wire::{Event, Role, Stamp, stamp};
+use wire::{Event, Role, Stamp};
 
 use crate::broadcasts::Copy;
 use crate::cause::Cause;
@@ -141,6 +141,7 @@ impl Books<'_> {
             }
             _ => return self.unexpected(stamp, bytes),
         }
+        self.record.unacknowledged = self.record.unacknowledged.saturating_sub(1);
         self.ledger.meter.acks += 1;
         self.ledger.meter.tail.acks += u64::from(self.is_after_window());
         self.note(Kind::Ack, stamp, Some(number), bytes);
@@ -153,8 +154,8 @@ impl Books<'_> {
             let late = Entry::new(Kind::Receive, self.now_ns, self.client).bytes(bytes);
             return self.ledger.meter.note_detailed(late, "slow");
         }
-        if stamp.sent_ns() + stamp::LAG_UNIT_NS < self.record.since_ns {
-            return; // sent before it was there: not due to it
+        if stamp.sent_ns() < self.record.since_ns {
+            return; // sent before it was there: not due to it, and the sender's books say the same
         }
         match self.ledger.step.broadcasts.handle(stamp.worker, stamp.client, number, self.client, self.now_ns)
         {

@@ -268,17 +268,17 @@ impl Client {
         let step = &mut ledger.step;
         let (kind, number) = match shared.workload {
             Workload::Echo => (Kind::Echo, self.record.echoes.send()),
-            Workload::Broadcast => {
-                let times = SentBroadcast { intended_ns, sent_ns: now_ns };
-                step.sent.push(Sent { client: index, acknowledged: false, times });
-                (Kind::Broadcast, step.sent.len() as u32 - 1)
-            }
+            Workload::Broadcast => (Kind::Broadcast, step.sent.len() as u32),
         };
+        let stamp = Stamp::new(shared.segment.worker, index, step.seq(number), intended_ns, now_ns);
+        if kind == Kind::Broadcast {
+            let times = SentBroadcast { intended_ns, sent_ns: stamp.sent_ns() };
+            step.sent.push(Sent { client: index, acknowledged: false, times });
+            self.record.unacknowledged += 1;
+        }
         if step.pace.as_ref().is_some_and(|pace| pace.awaits()) {
             self.record.awaiting.push(intended_ns);
         }
-        let seq = step.seq(number);
-        let stamp = Stamp::new(shared.segment.worker, index, seq, intended_ns, now_ns);
         let unix_ns = now_ns.wrapping_add(shared.unix_minus_monotonic_ns);
         self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
         let bytes = shared.output.len();

@@ -1,6 +1,6 @@
 //! What a worker knows of its clients, one by one and together, and of the step under way.
 
-use load::StepOrder;
+use load::{StepOrder, Workload};
 
 use crate::awaiting::Awaiting;
 use crate::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
@@ -48,6 +48,8 @@ pub(crate) struct Record {
     pub(crate) awaiting: Awaiting,
     /// Broadcasts received since it was usable.
     pub(crate) copies: u32,
+    /// Broadcasts of its own that nobody has acknowledged yet.
+    pub(crate) unacknowledged: u32,
     /// It reads slowly; it has just done so; and it waits before it does again.
     pub(crate) is_slow: bool,
     pub(crate) has_sipped: bool,
@@ -143,6 +145,24 @@ impl Ledger {
         self.usable -= 1;
         self.slow -= u32::from(record.is_slow);
         self.note_audience(now_ns);
+    }
+
+    /// A client has lost its connection under load: what it owed or was owed nobody waits for, unless another takes its
+    /// place.
+    pub(crate) fn handle_gone(&mut self, record: &mut Record, workload: Workload) {
+        let unacknowledged = std::mem::take(&mut record.unacknowledged);
+        if self.step.pace.is_none() || self.step.returns.is_some() {
+            return;
+        }
+        let gone = &mut self.meter.gone;
+        gone.answers += match workload {
+            Workload::Echo => record.echoes.missing().count() as u64,
+            Workload::Broadcast => u64::from(unacknowledged),
+        };
+        if !record.is_slow {
+            gone.receivers += 1;
+            gone.copies += u64::from(record.copies);
+        }
     }
 
     /// How many are there from now on to whom broadcasts are due.

@@ -113,6 +113,8 @@ pub struct Delta<H = Packed> {
     pub acks: u64,
     /// Of what was received in the interval, what came after the step's window, where that ends at a known time.
     pub tail: Tail,
+    /// What connections that ended in the interval leave for ever, where no others take their place.
+    pub gone: Gone,
     /// The errors of the interval.
     pub errors: Errors,
     /// The answers of the interval by their HTTP status.
@@ -131,6 +133,17 @@ pub struct Tail {
     pub received: u64,
     /// Acknowledgements.
     pub acks: u64,
+}
+
+/// Of connections that ended under load: what nobody waits for any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// Clients to which broadcasts were due.
+    pub receivers: u64,
+    /// Copies that these had received.
+    pub copies: u64,
+    /// Echoes and acknowledgements that they waited for.
+    pub answers: u64,
 }
 
 /// What a thread cost.
@@ -180,7 +193,7 @@ pub struct Departure {
 pub struct SentBroadcast {
     /// When it was due, on the run's clock.
     pub intended_ns: u64,
-    /// When it was sent.
+    /// When it was sent, as its stamp says it.
     pub sent_ns: u64,
 }
 
@@ -189,6 +202,15 @@ impl Tail {
     pub fn merge(&mut self, other: &Tail) {
         self.received += other.received;
         self.acks += other.acks;
+    }
+}
+
+impl Gone {
+    /// Adds a further interval, or another worker's.
+    pub fn merge(&mut self, other: &Gone) {
+        self.receivers += other.receivers;
+        self.copies += other.copies;
+        self.answers += other.answers;
     }
 }
 
@@ -225,6 +247,7 @@ impl<H> Delta<H> {
         self.received_bytes += other.received_bytes;
         self.acks += other.acks;
         self.tail.merge(&other.tail);
+        self.gone.merge(&other.gone);
         self.errors.merge(&other.errors);
         for (&status, answers) in &other.statuses {
             *self.statuses.entry(status).or_default() += answers;

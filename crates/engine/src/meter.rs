@@ -10,7 +10,7 @@ use crate::cause::Cause;
 use crate::events::{Entry, Kind};
 use crate::excerpt::excerpt;
 use crate::figures::Figures;
-use crate::messages::{Delta, Tail, Usage};
+use crate::messages::{Delta, Gone, Tail, Usage};
 use crate::outgoing::Ticket;
 use crate::recorder::Recorder;
 
@@ -28,6 +28,7 @@ pub(crate) struct Meter {
     pub(crate) received_bytes: u64,
     pub(crate) acks: u64,
     pub(crate) tail: Tail,
+    pub(crate) gone: Gone,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
     /// A kind of error that is to follow, and what the server said by which it comes.
@@ -52,6 +53,7 @@ impl Meter {
             received_bytes: 0,
             acks: 0,
             tail: Tail::default(),
+            gone: Gone::default(),
             last_arrival_ns: 0,
             heard: None,
             recorder: None,
@@ -156,6 +158,7 @@ impl Meter {
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),
             tail: std::mem::take(&mut self.tail),
+            gone: std::mem::take(&mut self.gone),
             errors: std::mem::take(&mut self.errors),
             statuses: std::mem::take(&mut self.statuses),
             usage,

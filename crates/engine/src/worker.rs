@@ -253,6 +253,7 @@ impl Worker {
             self.ledger.meter.loss(cause, index, now_ns, || cause.to_string());
         }
         self.ledger.handle_unusable(&client.record, now_ns);
+        self.ledger.handle_gone(&mut client.record, self.plan.workload);
         awaited.iter().for_each(|since_ns| self.give_up(index, since_ns, now_ns));
         self.handle_storm_loss(index, now_ns);
     }

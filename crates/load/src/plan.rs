@@ -186,8 +186,9 @@ pub struct Connecting {
 /// How long a step waits for what is still under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draining {
-    /// A step is drained when nothing has arrived for this long …
-    pub quiet_ns: u64,
+    /// A step is drained when nothing has arrived for this long, and not for three times the longest answer …; `None`:
+    /// nothing short of the timeout is quiet enough.
+    pub quiet_ns: Option<u64>,
     /// … or after this long, whatever still arrives.
     pub timeout_ns: u64,
 }

@@ -3,7 +3,7 @@
 //! Two forms of the same fields, each with a check, so that a flipped bit is noticed:
 //!
 //! ```text
-//! binary, 28 bytes:  "thRg"     lag u16  worker u16  client u32  intended_ns u64  seq u32  check u32   (big endian)
+//! binary, 28 bytes:  "thRg"     lag u24  worker u16  client u24  intended_ns u64  seq u32  check u32   (big endian)
 //! text,   55 bytes:  "throng-"  the same 24 bytes as lowercase hex
 //! ```
 //!
@@ -20,19 +20,30 @@ use memchr::memmem;
 pub struct Stamp {
     /// The worker whose client sent it.
     pub worker: u16,
-    /// The sender's index within its worker.
+    /// The sender's index within its worker: 24 bits.
     pub client: u32,
     /// The sender's count of messages.
     pub seq: u32,
     /// The intended send time, nanoseconds on the run's clock.
     pub intended_ns: u64,
-    /// How much later it was really sent, in units of [`LAG_UNIT_NS`], rounded down; the largest value stands for
-    /// itself and everything above.
-    pub lag: u16,
+    /// How much later it was really sent.
+    pub lag: Lag,
 }
 
-/// The unit of [`Stamp::lag`]: 16 bits reach to one second.
-pub const LAG_UNIT_NS: u64 = 16_000;
+/// How late a message was sent, in 24 bits: a number of 20 bits, in units of [`LAG_UNIT_NS`] times a power of two. So it
+/// is exact to the unit for the first second, and beyond it to two millionths of itself, for nine hours; more counts
+/// as that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lag(u32);
+
+/// The unit of a [`Lag`] below a second.
+pub const LAG_UNIT_NS: u64 = 1 << LAG_UNIT_BITS;
+
+const LAG_UNIT_BITS: u32 = 10;
+const LAG_NUMBER_BITS: u32 = 20;
+const LAG_POWER_MAX: u32 = 15;
+const CLIENT_BITS: u32 = 24;
+const LAG_BITS: u32 = 24;
 
 /// What a search for a stamp came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,13 +74,15 @@ const HEX_BYTES: usize = 2 * FIELD_BYTES;
 impl Stamp {
     /// The mark of a message that was due at `intended_ns` and is sent at `sent_ns`.
     pub fn new(worker: u16, client: u32, seq: u32, intended_ns: u64, sent_ns: u64) -> Stamp {
-        let lag = sent_ns.saturating_sub(intended_ns) / LAG_UNIT_NS;
-        Stamp { worker, client, seq, intended_ns, lag: lag.min(u64::from(u16::MAX)) as u16 }
+        debug_assert!(client < 1 << CLIENT_BITS, "client {client}");
+        Stamp { worker, client, seq, intended_ns, lag: Lag::of_ns(sent_ns.saturating_sub(intended_ns)) }
     }
 
-    /// When the message was really sent, at most [`LAG_UNIT_NS`] early.
+    /// When the message was really sent, as exactly as a [`Lag`] says it and never too late: the same for whoever holds
+    /// the stamp.
+    #[inline]
     pub fn sent_ns(self) -> u64 {
-        self.intended_ns + u64::from(self.lag) * LAG_UNIT_NS
+        self.intended_ns.saturating_add(self.lag.ns())
     }
 
     /// The binary form.
@@ -104,16 +117,18 @@ impl Stamp {
     }
 
     fn sender_word(self) -> u64 {
-        u64::from(self.lag) << 48 | u64::from(self.worker) << 32 | u64::from(self.client)
+        u64::from(self.lag.0) << (u64::BITS - LAG_BITS)
+            | u64::from(self.worker) << CLIENT_BITS
+            | u64::from(self.client)
     }
 
     /// The fields, and whether the check among them holds.
     #[inline]
     fn from_words([sender, intended_ns, tail]: [u64; 3]) -> (Stamp, bool) {
         let stamp = Stamp {
-            lag: (sender >> 48) as u16,
-            worker: (sender >> 32) as u16,
-            client: sender as u32,
+            lag: Lag((sender >> (u64::BITS - LAG_BITS)) as u32),
+            worker: (sender >> CLIENT_BITS) as u16,
+            client: sender as u32 & ((1 << CLIENT_BITS) - 1),
             seq: (tail >> 32) as u32,
             intended_ns,
         };
@@ -129,6 +144,30 @@ impl Stamp {
         };
         let mixed = mix(mix(self.intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ self.sender_word());
         (mix(mixed ^ u64::from(self.seq)) >> 32) as u32
+    }
+}
+
+impl Lag {
+    /// Sent when it was due.
+    pub const NONE: Lag = Lag(0);
+
+    /// The largest that is not more than this.
+    #[inline]
+    pub fn of_ns(ns: u64) -> Lag {
+        let units = ns >> LAG_UNIT_BITS;
+        let bits = u64::BITS - units.leading_zeros();
+        let power = bits.saturating_sub(LAG_NUMBER_BITS);
+        if power > LAG_POWER_MAX {
+            return Lag((1 << LAG_BITS) - 1);
+        }
+        Lag(power << LAG_NUMBER_BITS | (units >> power) as u32)
+    }
+
+    /// In nanoseconds.
+    #[inline]
+    pub fn ns(self) -> u64 {
+        let number = u64::from(self.0 & ((1 << LAG_NUMBER_BITS) - 1));
+        number << (self.0 >> LAG_NUMBER_BITS) << LAG_UNIT_BITS
     }
 }
 
@@ -232,21 +271,45 @@ mod tests {
 
     const STAMP: Stamp = Stamp {
         worker: 0xbeef,
-        client: 0x0123_4567,
+        client: 0x23_4567,
         seq: 0x89ab_cdef,
         intended_ns: 0xfedc_ba98_7654_3210,
-        lag: 7,
+        lag: Lag(7),
     };
 
     #[test]
     fn the_forms_are_as_documented() {
         let text = STAMP.to_text();
-        assert_eq!(&text[..47], b"throng-0007beef01234567fedcba987654321089abcdef");
+        assert_eq!(&text[..47], b"throng-000007beef234567fedcba987654321089abcdef");
         let binary = STAMP.to_binary();
-        assert_eq!(&binary[..8], b"thRg\0\x07\xbe\xef");
+        assert_eq!(&binary[..8], b"thRg\0\0\x07\xbe");
         let hex: String = binary[4..].iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(hex.as_bytes(), &text[7..]);
         const { assert!(BINARY_BYTES <= 33, "wsdemo's message must hold it") };
+    }
+
+    #[test]
+    fn the_time_of_sending_is_exact_however_late_it_was() {
+        const S: u64 = 1_000_000_000;
+        for (lag_ns, error_ns_max) in [
+            (0, 0),
+            (1_023, 1_023),
+            (50_000_000, 1_023),
+            (S, 1_023),
+            (60 * S, 120_000),
+            (600 * S, 1_200_000),
+            (9 * 3_600 * S, 65_000_000),
+        ] {
+            let stamp = Stamp::new(1, 2, 3, 7 * S, 7 * S + lag_ns);
+            let early_ns = 7 * S + lag_ns - stamp.sent_ns();
+            assert!(early_ns <= error_ns_max, "{lag_ns} ns late, {early_ns} ns off");
+            let Found::At { stamp: read, .. } = read_binary(&stamp.to_binary()) else { panic!("{lag_ns}") };
+            assert_eq!((read, read.sent_ns()), (stamp, stamp.sent_ns()), "the same at the other end");
+        }
+        let beyond = Stamp::new(1, 2, 3, 0, u64::MAX);
+        assert!(beyond.sent_ns() > 9 * 3_600 * S);
+        let early = Stamp::new(1, 2, 3, 7 * S, 6 * S);
+        assert_eq!(early.sent_ns(), 7 * S);
     }
 
     #[test]

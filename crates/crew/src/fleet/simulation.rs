@@ -281,7 +281,7 @@ fn plan() -> Plan {
         slow: None,
         churn: None,
         connecting,
-        draining: Draining { quiet_ns: 2_000_000_000, timeout_ns: 5_000_000_000 },
+        draining: Draining { quiet_ns: Some(2_000_000_000), timeout_ns: 5_000_000_000 },
         records_events: false,
         epoch_ns: clock::monotonic_ns(),
         seed: 1,

@@ -50,6 +50,7 @@ impl Worker {
         match self.plan.workload {
             Workload::Echo => self.ledger.meter.counts.in_flight += client.record.echoes.abandon(),
             Workload::Broadcast => {
+                client.record.unacknowledged = 0;
                 // What it waits for was sent a moment ago.
                 let own =
                     step.sent.iter_mut().rev().filter(|sent| sent.client == index && !sent.acknowledged);

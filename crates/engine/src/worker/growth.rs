@@ -200,6 +200,7 @@ impl Worker {
             client.record.echoes = Default::default();
             client.record.awaiting = Awaiting::default();
             client.record.copies = 0;
+            client.record.unacknowledged = 0;
         }
         let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();
@@ -277,7 +278,7 @@ impl Worker {
             if let Phase::Growing(growth) = &mut self.phase {
                 growth.handle_usable(now_ns);
             }
-            self.handle_return(index, now_ns);
+            self.handle_return(index);
             self.grow(now_ns);
         }
     }

@@ -102,11 +102,12 @@ impl Worker {
     }
 
     /// A client is usable: if it was lost, it is so no more.
-    pub(crate) fn handle_return(&mut self, index: u32, now_ns: u64) {
+    pub(crate) fn handle_return(&mut self, index: u32) {
         if let Some(returns) = &mut self.ledger.step.returns {
             returns.handle_back(index);
             self.ledger.step.pace.iter_mut().for_each(|pace| pace.handle_return(index));
-            self.ledger.note_audience(now_ns);
+            // From then on its own record has them due to it, and not from the end of this event on.
+            self.ledger.note_audience(self.clients[index as usize].record.since_ns);
         }
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table::Table;
 use crate::json::extend_decimal;
-use crate::stamp::{self, Stamp, padding};
+use crate::stamp::{self, Lag, Stamp, padding};
 
 /// A message up to what varies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ pub(super) struct Mark {
 
 impl Mark {
     pub(super) const NONE: Mark =
-        Mark { stamp: Stamp { worker: 0, client: 0, seq: 0, intended_ns: 0, lag: 0 }, unix_ns: 0 };
+        Mark { stamp: Stamp { worker: 0, client: 0, seq: 0, intended_ns: 0, lag: Lag::NONE }, unix_ns: 0 };
 }
 
 /// The next placeholder from `from` on: where it stands, with its braces, and its name.

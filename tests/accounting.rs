@@ -1,0 +1,94 @@
+//! What a step's rates, waits and losses come to, where arithmetic or a hand-written server says what is true.
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::hostile::{HostileServer, Peer};
+use support::throng::{Outcome, Server, run, sum_of, throng};
+
+/// A run of a few seconds, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// A run against the server with these words.
+fn outcome(server: &Server, words: &str) -> Outcome {
+    let (verb, flags) = words.split_once(' ').unwrap();
+    run(throng([verb, &server.url(), "--format", "json", "--quiet"]).args(flags.split_whitespace()), RUN_MAX)
+}
+
+/// Plain requests to a server that treats its clients in this way.
+fn requests(treat: fn(&mut Peer), flags: &str) -> Outcome {
+    let server = HostileServer::start(treat);
+    let url = format!("http://{}/", server.address);
+    run(throng(["http", &url, "--format", "json", "--quiet"]).args(flags.split_whitespace()), RUN_MAX)
+}
+
+/// Its only step.
+fn step(outcome: &Outcome) -> Value {
+    outcome.json()["steps"][0].clone()
+}
+
+fn rate(step: &Value, name: &str) -> f64 {
+    step["rates"][name].as_f64().unwrap_or_else(|| panic!("no {name}: {step:#}"))
+}
+
+#[test]
+fn the_window_of_a_timed_loop_is_its_duration() {
+    // Every client is left in silence after 50 answers.
+    let server = Server::start(&["--fault", "mute=all@50"]);
+    let silent = outcome(&server, "echo --clients 4 -c 4 -d 3s");
+    let step_of_silent = step(&silent);
+    assert_eq!(sum_of(&silent.json(), "received"), 200, "{silent}");
+    assert_eq!(step_of_silent["duration_s"], 3.0, "no shorter\n{silent}");
+    assert!((rate(&step_of_silent, "achieved_per_s") - 200.0 / 3.0).abs() < 0.01, "{silent}");
+
+    let server = Server::start(&["--fault", "delay=2s@each:10"]);
+    let straggler = outcome(&server, "echo --clients 2 -c 2 -d 1s --threads 1");
+    let (step, received) = (step(&straggler), sum_of(&straggler.json(), "received"));
+    assert_eq!((step["duration_s"].as_f64(), received), (Some(1.0), 22), "no longer\n{straggler}");
+    assert_eq!(rate(&step, "achieved_per_s"), 20.0, "{straggler}");
+    assert_eq!(sum_of(&straggler.json(), "late"), 0, "a loop has no schedule\n{straggler}");
+}
+
+#[test]
+fn a_rate_that_was_answered_only_in_the_drain_was_not_achieved() {
+    let server = Server::start(&["--threads", "1", "--fault", "service=10ms"]);
+    let outcome =
+        outcome(&server, "echo --clients 10 --rate 400 -d 2s --limit rate>=350/s --limit missing==0");
+    let step = step(&outcome);
+    assert_eq!(
+        (sum_of(&outcome.json(), "sent"), sum_of(&outcome.json(), "received")),
+        (800, 800),
+        "{outcome}"
+    );
+    for name in ["achieved_per_s", "received_per_s"] {
+        assert!(rate(&step, name) <= 100.0, "{name}: {outcome}");
+    }
+    assert_eq!(step["duration_s"], 2.0, "{outcome}");
+    assert_eq!(outcome.code, Some(3), "the limit breaks\n{outcome}");
+}
+
+#[test]
+fn a_drain_that_is_asked_for_is_waited_for() {
+    let server = Server::start(&["--fault", "delay=5s"]);
+    let echo = outcome(&server, "echo --clients 5 --rate 20 -d 1s --drain-timeout 30s");
+    let http = requests(|p| p.answer_after(Duration::from_secs(5)), "-c 20 -R 20 -d 1s --drain-timeout 30s");
+    for outcome in [echo, http] {
+        let (step, of) = (step(&outcome), |name| sum_of(&outcome.json(), name));
+        assert_eq!((of("sent"), of("received"), of("missing")), (20, 20, 0), "{outcome}");
+        assert!(step["rtt"]["min_ms"].as_f64() >= Some(5_000.0), "{outcome}");
+        assert!(outcome.elapsed < Duration::from_secs(25), "over when all is in\n{outcome}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_connections_that_have_ended() {
+    let server = Server::start(&["--fault", "kill=all@5"]);
+    for words in ["echo --clients 4 --rate 100 -d 1s", "broadcast --clients 4 --rate 20 -d 1s"] {
+        let outcome = outcome(&server, &format!("{words} --drain-timeout 40s"));
+        assert_eq!(sum_of(&outcome.json(), "disconnects"), 4, "{words}: {outcome}");
+        assert!(outcome.elapsed < Duration::from_secs(30), "{words}: {outcome}");
+    }
+}
