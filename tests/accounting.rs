@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use support::hostile::{HostileServer, Peer};
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -81,6 +81,54 @@ fn a_drain_that_is_asked_for_is_waited_for() {
         assert!(step["rtt"]["min_ms"].as_f64() >= Some(5_000.0), "{outcome}");
         assert!(outcome.elapsed < Duration::from_secs(25), "over when all is in\n{outcome}");
     }
+}
+
+#[test]
+fn requests_that_wait_for_a_connection_are_counted_and_were_not_sent_in_time() {
+    // Five connections can do 25 requests per second of 200 ms: of each client's, all but the first have to wait.
+    let outcome = requests(|p| p.answer_after(Duration::from_millis(200)), "-c 5 -R 50 -d 2s --threads 1");
+    let (step, of) = (step(&outcome), |name| sum_of(&outcome.json(), name));
+    assert_eq!((of("sent"), of("received"), of("missing")), (100, 100, 0), "{outcome}");
+    assert_eq!(of("waited"), 95, "{outcome}");
+    for name in ["sent_per_s", "achieved_per_s", "received_per_s"] {
+        assert!(rate(&step, name) < 28.0, "{name}: {outcome}");
+    }
+    // The last of a client's 20, due every 100 ms, goes out after 19 answers of 200 ms.
+    let ms = |figure: &str, name: &str| step[figure][name].as_f64().unwrap();
+    assert_eq!(step["send_lag"]["count"], 100, "{outcome}");
+    assert!(ms("send_lag", "max_ms") >= 19.0 * 200.0 - 1_900.0, "{outcome}");
+    assert!(ms("send_lag", "p50_ms") >= 9.0 * 200.0 - 1_000.0, "{outcome}");
+    // However late it was, service is what the server took.
+    assert!(ms("service", "min_ms") >= 200.0, "{outcome}");
+    let (rtt, parts) = (ms("rtt", "mean_ms"), ms("service", "mean_ms") + ms("send_lag", "mean_ms"));
+    assert!((rtt - parts).abs() < 0.1, "rtt {rtt} of {parts}: {outcome}");
+    // Nothing waits where there is room, nor in a closed loop.
+    let room = requests(|p| p.answer_after(Duration::ZERO), "-c 5 --amount 50");
+    assert_eq!((sum_of(&room.json(), "waited"), sum_of(&room.json(), "sent")), (0, 50), "{room}");
+}
+
+#[test]
+fn requests_that_never_went_out_are_missing_and_not_sent() {
+    let outcome = requests(|p| p.hold(), "-c 2 -R 20 -d 1s --drain-timeout 300ms");
+    let of = |name| sum_of(&outcome.json(), name);
+    assert_eq!((of("sent"), of("waited")), (2, 18), "{outcome}");
+    assert_eq!((of("expected"), of("missing")), (20, 20), "{outcome}");
+    assert_eq!(step(&outcome)["rtt"]["count"], 20, "{outcome}");
+}
+
+#[test]
+fn a_post_is_asked_once() {
+    // Each connection answers one request, and breaks with the next.
+    let treat = |p: &mut Peer| p.answer("200 OK\r\nContent-Length: 0").request().reset();
+    let post = requests(treat, "-c 2 --amount 20 -m POST -b x=1");
+    let of = |name| sum_of(&post.json(), name);
+    let lost = errors_of(&post.json(), "not_resent");
+    assert!(lost > 0, "{post}");
+    assert_eq!((of("sent"), of("received"), of("missing")), (20, 20 - lost, lost), "{post}");
+    assert_eq!(step(&post)["rtt"]["count"], 20, "{post}");
+    assert!(post.elapsed < Duration::from_secs(20), "nobody waits for these\n{post}");
+    let get = requests(treat, "-c 2 --amount 20");
+    assert_eq!((sum_of(&get.json(), "received"), errors_of(&get.json(), "not_resent")), (20, 0), "{get}");
 }
 
 #[test]

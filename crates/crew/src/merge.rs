@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use engine::{Delta, Gone, Settled};
+use engine::{Delta, Gone, Held, Settled};
 use load::{StepOrder, Workload};
 use results::{Figures, HandshakeParts, Rates, Second, Step};
 use stats::{Counts, Histogram};
@@ -25,6 +25,22 @@ struct Grown {
     from_ns: u64,
     to_ns: u64,
     connected: u64,
+}
+
+/// What one worker has counted.
+#[derive(Default)]
+struct Account {
+    counts: Counts,
+    gone: Gone,
+    held: Held,
+}
+
+impl Account {
+    fn add(&mut self, delta: &Delta) {
+        self.counts.merge(&delta.counts);
+        self.gone.merge(&delta.gone);
+        self.held.merge(&delta.held);
+    }
 }
 
 /// The figures of one step while they come in.
@@ -48,8 +64,8 @@ pub struct Merge {
     rows: Rows,
     connecting: Vec<Second>,
     settled: Vec<Settled>,
-    /// What each worker has counted, and what its lost connections left.
-    counts: HashMap<u16, (Counts, Gone)>,
+    /// What each worker has counted.
+    accounts: HashMap<u16, Account>,
     /// Workers whose agent was lost in the step.
     lost: HashSet<u16>,
 }
@@ -72,7 +88,7 @@ impl Merge {
             rows: Rows::new(now_ns, epoch_ns),
             connecting: Vec::new(),
             settled: Vec::new(),
-            counts: HashMap::new(),
+            accounts: HashMap::new(),
             lost: HashSet::new(),
         }
     }
@@ -105,9 +121,7 @@ impl Merge {
         self.totals.add(delta);
         self.usable.insert(delta.worker, delta.usable);
         self.heard.insert(delta.worker, delta.at_ns);
-        let (counts, gone) = self.counts.entry(delta.worker).or_default();
-        counts.merge(&delta.counts);
-        gone.merge(&delta.gone);
+        self.accounts.entry(delta.worker).or_default().add(delta);
         let phase_ns = if self.is_loading() { self.go_ns } else { self.grown.from_ns };
         if delta.at_ns < phase_ns {
             return false;
@@ -166,9 +180,12 @@ impl Merge {
     /// What the connections that workers have lost left for ever, of the workers that are still there.
     pub(crate) fn gone_of_present(&self) -> Gone {
         let mut all = Gone::default();
-        let present = self.counts.iter().filter(|(worker, _)| !self.lost.contains(worker));
-        present.for_each(|(_, (_, gone))| all.merge(gone));
+        self.present().for_each(|account| all.merge(&account.gone));
         all
+    }
+
+    fn present(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.iter().filter(|(worker, _)| !self.lost.contains(worker)).map(|(_, account)| account)
     }
 
     /// Whether the load has begun.
@@ -262,7 +279,10 @@ impl Merge {
     fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Histogram {
         let mut completion = Histogram::new();
         match self.workload {
-            Workload::Echo => counts.expected = counts.sent - self.echoes_of_lost(),
+            Workload::Echo => {
+                let waiting: u64 = self.present().map(|account| account.held.waiting()).sum();
+                counts.expected = counts.sent + waiting - self.echoes_of_lost();
+            }
             Workload::Broadcast => {
                 let audience = Audience::of(&self.settled, now_ns);
                 counts.expected = audience.due + self.copies_of_lost();
@@ -302,7 +322,7 @@ impl Merge {
     }
 
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
-        self.lost.iter().filter_map(|worker| self.counts.get(worker)).map(|(counts, _)| counts)
+        self.lost.iter().filter_map(|worker| self.accounts.get(worker)).map(|account| &account.counts)
     }
 }
 

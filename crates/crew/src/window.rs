@@ -107,7 +107,7 @@ impl Window<'_> {
                 Load::Closed { .. } | Load::Hold { .. } => None,
             },
             achieved_per_s: per_s(completed, achieved_ns),
-            sent_per_s: per_s(totals.counts.sent, length_ns),
+            sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
             received_per_s: per_s(received, received_ns),
             ..rates
         }
@@ -176,7 +176,7 @@ mod tests {
     /// Echoes: sent, received, received after the window, and the last of them so long after the start.
     fn totals(sent: u64, received: u64, after: u64, last_ns: u64) -> Delta {
         let counts = Counts { sent, received, ..Counts::default() };
-        let tail = Tail { received: after, acks: 0 };
+        let tail = Tail { received: after, ..Tail::default() };
         Delta { counts, tail, last_arrival_ns: GO_NS + last_ns, ..Delta::default() }
     }
 
@@ -243,11 +243,13 @@ mod tests {
         let (open, acks) = (Load::Open { schedule: Schedule::constant(10.0), duration_ns: 2 * S }, 20);
         let copies = totals(20, 100, 90, 4 * S);
         let of = |tail_acks| {
-            let totals = Delta { acks, tail: Tail { received: 90, acks: tail_acks }, ..copies.clone() };
+            let totals =
+                Delta { acks, tail: Tail { sent: 5, received: 90, acks: tail_acks }, ..copies.clone() };
             Window { workload: Workload::Broadcast, ..window(&open, None, &totals) }
                 .rates(2 * S, Rates::default())
         };
         assert_eq!((of(0).achieved_per_s, of(0).received_per_s), (Some(10.0), Some(25.0)));
+        assert_eq!(of(0).sent_per_s, Some(7.5), "what waited until after the window was not sent in it");
         assert_eq!(of(1).achieved_per_s, Some(5.0));
     }
 }

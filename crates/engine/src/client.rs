@@ -7,7 +7,7 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::{Event, Interest};
 use net::tls::Tls;
-use wire::{Kind, Stamp, StreamId};
+use wire::{Kind, Sending, Stamp, StreamId};
 
 use crate::books::Books;
 use crate::cause::Cause;
@@ -256,7 +256,7 @@ impl Client {
         self.handle_input(token, Input::Wake, shared, ledger)
     }
 
-    /// Sends this client's next message.
+    /// Sends this client's next message: whether it went out, and whether the connection held.
     pub(crate) fn send(
         &mut self,
         index: u32,
@@ -264,7 +264,7 @@ impl Client {
         now_ns: u64,
         ledger: &mut Ledger,
         shared: &mut Shared,
-    ) -> Result<(), Cause> {
+    ) -> (Sending, Result<(), Cause>) {
         let step = &mut ledger.step;
         let (kind, number) = match shared.workload {
             Workload::Echo => (Kind::Echo, self.record.echoes.send()),
@@ -280,18 +280,18 @@ impl Client {
             self.record.awaiting.push(intended_ns);
         }
         let unix_ns = now_ns.wrapping_add(shared.unix_minus_monotonic_ns);
-        self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
-        let bytes = shared.output.len();
-        self.flush(index, shared).or_else(|cause| {
+        let sending = self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
+        if sending == Sending::Out {
+            let (sender, bytes) = (shared.number(index), shared.output.len());
+            ledger
+                .meter
+                .handle_sent(now_ns, index, intended_ns, |sent| sent.message(sender, number).bytes(bytes));
+        }
+        let written = self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
             self.handle_broken(token, cause, shared, ledger)
-        })?;
-        let (sender, late_ns) = (shared.number(index), now_ns.saturating_sub(intended_ns));
-        ledger.meter.note(|| {
-            let sent = Entry::new(events::Kind::Send, now_ns, index);
-            sent.message(sender, number).latency(late_ns).bytes(bytes)
         });
-        Ok(())
+        (sending, written)
     }
 
     /// Says goodbye, or just leaves where there is nobody to say it to.

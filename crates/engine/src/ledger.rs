@@ -50,6 +50,8 @@ pub(crate) struct Record {
     pub(crate) copies: u32,
     /// Broadcasts of its own that nobody has acknowledged yet.
     pub(crate) unacknowledged: u32,
+    /// Echoes that will not come: their connections broke, and others took their place.
+    pub(crate) dropped: u32,
     /// It reads slowly; it has just done so; and it waits before it does again.
     pub(crate) is_slow: bool,
     pub(crate) has_sipped: bool,
@@ -156,7 +158,7 @@ impl Ledger {
         }
         let gone = &mut self.meter.gone;
         gone.answers += match workload {
-            Workload::Echo => record.echoes.missing().count() as u64,
+            Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
             Workload::Broadcast => u64::from(unacknowledged),
         };
         if !record.is_slow {

@@ -29,7 +29,7 @@ mod worker;
 
 pub use broadcasts::BroadcastTally;
 pub use figures::Figures;
-pub use messages::{Command, Delta, Departure, Gone, Report, SentBroadcast, Settled, Tail, Usage};
+pub use messages::{Command, Delta, Departure, Gone, Held, Report, SentBroadcast, Settled, Tail, Usage};
 pub use outgoing::Ticket;
 pub use probe::{Encounter, probe};
 pub use worker::Worker;

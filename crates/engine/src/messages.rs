@@ -111,8 +111,10 @@ pub struct Delta<H = Packed> {
     pub received_bytes: u64,
     /// Acknowledgements received in the interval, first ones.
     pub acks: u64,
-    /// Of what was received in the interval, what came after the step's window, where that ends at a known time.
+    /// Of what was sent and received in the interval, what went and came after the step's window, where that ends at a known time.
     pub tail: Tail,
+    /// What waited in the interval, and what that had waited was sent.
+    pub held: Held,
     /// What connections that ended in the interval leave for ever, where no others take their place.
     pub gone: Gone,
     /// The errors of the interval.
@@ -126,13 +128,24 @@ pub struct Delta<H = Packed> {
     pub ticket: Ticket,
 }
 
-/// What came after the window of a step.
+/// What went and came after the window of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tail {
+    /// Messages that had to wait until then.
+    pub sent: u64,
     /// Deliveries.
     pub received: u64,
     /// Acknowledgements.
     pub acks: u64,
+}
+
+/// Messages that clients had to keep for a while: plain requests that waited for their connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Begun to wait.
+    pub kept: u64,
+    /// Sent after all.
+    pub sent: u64,
 }
 
 /// Of connections that ended under load: what nobody waits for any more.
@@ -200,8 +213,22 @@ pub struct SentBroadcast {
 impl Tail {
     /// Adds a further interval, or another worker's.
     pub fn merge(&mut self, other: &Tail) {
+        self.sent += other.sent;
         self.received += other.received;
         self.acks += other.acks;
+    }
+}
+
+impl Held {
+    /// Adds a further interval, or another worker's.
+    pub fn merge(&mut self, other: &Held) {
+        self.kept += other.kept;
+        self.sent += other.sent;
+    }
+
+    /// Still waiting.
+    pub fn waiting(&self) -> u64 {
+        self.kept.saturating_sub(self.sent)
     }
 }
 
@@ -247,6 +274,7 @@ impl<H> Delta<H> {
         self.received_bytes += other.received_bytes;
         self.acks += other.acks;
         self.tail.merge(&other.tail);
+        self.held.merge(&other.held);
         self.gone.merge(&other.gone);
         self.errors.merge(&other.errors);
         for (&status, answers) in &other.statuses {

@@ -10,7 +10,7 @@ use crate::cause::Cause;
 use crate::events::{Entry, Kind};
 use crate::excerpt::excerpt;
 use crate::figures::Figures;
-use crate::messages::{Delta, Gone, Tail, Usage};
+use crate::messages::{Delta, Gone, Held, Tail, Usage};
 use crate::outgoing::Ticket;
 use crate::recorder::Recorder;
 
@@ -28,6 +28,7 @@ pub(crate) struct Meter {
     pub(crate) received_bytes: u64,
     pub(crate) acks: u64,
     pub(crate) tail: Tail,
+    pub(crate) held: Held,
     pub(crate) gone: Gone,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
@@ -53,6 +54,7 @@ impl Meter {
             received_bytes: 0,
             acks: 0,
             tail: Tail::default(),
+            held: Held::default(),
             gone: Gone::default(),
             last_arrival_ns: 0,
             heard: None,
@@ -81,6 +83,21 @@ impl Meter {
     pub(crate) fn handle_connect(&mut self, client: u32, now_ns: u64) {
         self.counts.connects += 1;
         self.note(|| Entry::new(Kind::Connect, now_ns, client));
+    }
+
+    /// A message goes out. `of_it` adds to its note which one it is.
+    #[inline]
+    pub(crate) fn handle_sent(
+        &mut self,
+        now_ns: u64,
+        client: u32,
+        intended_ns: u64,
+        of_it: impl FnOnce(Entry) -> Entry,
+    ) {
+        let late_ns = now_ns.saturating_sub(intended_ns);
+        self.counts.sent += 1;
+        self.figures.send_lag.record_ns(late_ns);
+        self.note(|| of_it(Entry::new(Kind::Send, now_ns, client).latency(late_ns)));
     }
 
     /// Notes an event, where that is asked for.
@@ -158,6 +175,7 @@ impl Meter {
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),
             tail: std::mem::take(&mut self.tail),
+            held: std::mem::take(&mut self.held),
             gone: std::mem::take(&mut self.gone),
             errors: std::mem::take(&mut self.errors),
             statuses: std::mem::take(&mut self.statuses),

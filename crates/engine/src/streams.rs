@@ -1,7 +1,7 @@
 //! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one to send).
 
 use net::socket::Socket;
-use wire::StreamId;
+use wire::{Fate, Stamp, StreamId};
 
 use crate::cause::Cause;
 use crate::link::Link;
@@ -47,6 +47,8 @@ pub(crate) struct Output {
     bytes: [Vec<u8>; STREAMS_MAX],
     /// Streams to open and to close, in the order asked for.
     pub(crate) wishes: Vec<Wish>,
+    /// What became of messages since it was last looked at.
+    pub(crate) fates: Vec<(Stamp, Fate)>,
     rng: fastrand::Rng,
 }
 
@@ -59,7 +61,12 @@ pub(crate) enum Wish {
 
 impl Output {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { bytes: Default::default(), wishes: Vec::new(), rng: fastrand::Rng::with_seed(seed) }
+        Self {
+            bytes: Default::default(),
+            wishes: Vec::new(),
+            fates: Vec::new(),
+            rng: fastrand::Rng::with_seed(seed),
+        }
     }
 
     /// How much that is, in bytes, and not sent yet.
@@ -99,5 +106,9 @@ impl wire::Io for Output {
 
     fn close_stream(&mut self, stream: StreamId) {
         self.wishes.push(Wish::Close(stream));
+    }
+
+    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
+        self.fates.push((stamp, fate));
     }
 }

@@ -196,6 +196,7 @@ impl Worker {
         let was_due_ns = if was == State::Opening { client.session.poll_timeout() } else { None };
         let outcome = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
         let now_ns = self.shared.now_ns;
+        self.book_fates(index, now_ns);
         self.handle_sip(token, now_ns);
         let client = &mut self.clients[index as usize];
         if matches!(was, State::Connecting | State::Opening) {
@@ -289,6 +290,7 @@ impl Worker {
         if let Some(at_ns) = client.session.poll_timeout() {
             self.wakes.push(Reverse((at_ns.max(now_ns + 1), index, attempt)));
         }
+        self.book_fates(index, now_ns);
         if was == State::Opening {
             self.handle_opened(index, now_ns);
         }

@@ -107,6 +107,7 @@ fn counts(step: &Step) -> Vec<Column> {
         ("reordered", counts.reordered),
         ("unexpected", counts.unexpected),
         ("corrupt", counts.corrupt),
+        ("waited", counts.waited),
     ];
     let connections = [
         ("connects", counts.connects),

@@ -22,7 +22,7 @@ pub struct Step {
     pub fleet: Vec<FleetAgent>,
     /// When its window opened.
     pub start_ns: u64,
-    /// How long its window was open: the schedule, without connecting, warm-up and drain.
+    /// How long its window was open (METHODOLOGY "Rates"), without connecting, warm-up and drain.
     pub duration_ns: u64,
     /// What ran before the window and is not in the figures.
     pub warmup: Option<Warmup>,
@@ -218,9 +218,9 @@ pub struct Warmup {
 pub struct Rates {
     /// Messages the schedule asked for; `None` in a closed loop.
     pub asked_per_s: Option<f64>,
-    /// Messages completed per second of the schedule; the tail of the drain does not count.
+    /// Messages completed per second of the window, or of the time until the last where an open loop was overloaded.
     pub achieved_per_s: Option<f64>,
-    /// Messages sent.
+    /// Messages sent in the window.
     pub sent_per_s: Option<f64>,
     /// Deliveries received.
     pub received_per_s: Option<f64>,

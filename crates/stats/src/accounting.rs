@@ -12,6 +12,8 @@ use thiserror::Error;
 pub struct Counts {
     /// Messages handed to the network by the generator.
     pub sent: u64,
+    /// Messages of an open loop that waited because every connection they could go on was busy.
+    pub waited: u64,
     /// Deliveries due: one per subscribed client for a broadcast, one per echo.
     pub expected: u64,
     /// Distinct expected deliveries seen, late ones included; second copies are not.
@@ -90,6 +92,7 @@ impl Counts {
     pub fn is_plausible(&self) -> bool {
         let Counts {
             sent,
+            waited,
             expected,
             received,
             missing,
@@ -110,8 +113,18 @@ impl Counts {
             slow,
             slow_received,
         } = *self;
-        let of_messages =
-            [sent, received, in_flight, late, duplicate, reordered, unexpected, corrupt, slow_received];
+        let of_messages = [
+            sent,
+            waited,
+            received,
+            in_flight,
+            late,
+            duplicate,
+            reordered,
+            unexpected,
+            corrupt,
+            slow_received,
+        ];
         let of_connections = [
             connects,
             connected,
@@ -131,6 +144,7 @@ impl Counts {
     pub fn merge(&mut self, other: &Counts) {
         let Counts {
             sent,
+            waited,
             expected,
             received,
             missing,
@@ -152,6 +166,7 @@ impl Counts {
             slow_received,
         } = other;
         self.sent += sent;
+        self.waited += waited;
         self.expected += expected;
         self.received += received;
         self.missing += missing;
@@ -223,6 +238,7 @@ mod tests {
     fn ones() -> Counts {
         Counts {
             sent: 1,
+            waited: 1,
             expected: 1,
             received: 1,
             missing: 1,
@@ -263,6 +279,6 @@ mod tests {
         let mut sum = ones();
         sum.merge(&ones());
         // As bytes, so that a field added later and forgotten in `merge` fails here.
-        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 20]);
+        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 21]);
     }
 }

@@ -16,7 +16,7 @@ use crate::dialects::requesting::HttpClientState;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
-use crate::io::{Io, StreamId};
+use crate::io::{Io, Sending, StreamId};
 use crate::opening::{Opening, Socket};
 use crate::stamp::Stamp;
 use crate::ws::receiver::{Incoming, Receiver};
@@ -259,7 +259,7 @@ impl Client {
         kind: Kind,
         stamp: Stamp,
         io: &mut impl Io,
-    ) {
+    ) -> Sending {
         if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) {
             if dialect.is_usable() {
                 dialect.send(&mut link, unix_ns, kind, stamp);
@@ -267,8 +267,9 @@ impl Client {
         } else if let State::Requesting(dialect) = &mut self.state
             && dialect.is_usable()
         {
-            dialect.send(&mut HttpLink { cfg, now_ns, io }, unix_ns, kind, stamp);
+            return dialect.send(&mut HttpLink { cfg, now_ns, io }, unix_ns, kind, stamp);
         }
+        Sending::Out
     }
 
     /// Starts the close handshake (RFC 6455 §7.1.2), or says goodbye as the dialect does over requests. Does

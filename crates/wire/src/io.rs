@@ -1,5 +1,7 @@
 //! What a session may do to the world.
 
+use crate::stamp::Stamp;
+
 /// One byte stream of a client; 0 is the main one. Fallback transports have several.
 pub type StreamId = u8;
 
@@ -14,4 +16,31 @@ pub trait Io {
     fn open_stream(&mut self, stream: StreamId);
     /// Close `stream` once everything written to it has been sent.
     fn close_stream(&mut self, stream: StreamId);
+    /// What became of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
+    /// requests have such.
+    fn handle_fate(&mut self, _stamp: Stamp, _fate: Fate) {}
+}
+
+/// What a session has done with a message that was to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sending {
+    /// It is on its way.
+    Out,
+    /// It waits within the session, which says when it goes out.
+    Waits {
+        /// For the answer to another, as many as may be under way on its connection; not just for its connection.
+        is_busy: bool,
+    },
+}
+
+/// What became of a message within a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It waited, and goes out now; its stamp says when.
+    Sent {
+        /// Bytes on the wire.
+        bytes: u32,
+    },
+    /// Its connection ended before it was answered, and it may not be sent again: it is not idempotent (RFC 9110 §9.2.2).
+    Dropped,
 }

@@ -33,7 +33,7 @@ pub use dialects::options::{DialectOptions, ServerDialectOptions, TokenPlace};
 pub use dialects::sessions::Session;
 pub use event::{Event, Kind, Rejection, Role, ServerEvent, Wrong};
 pub use failure::{Failure, HttpReason, Reason};
-pub use io::{Io, StreamId};
+pub use io::{Fate, Io, Sending, StreamId};
 pub use limits::{DeflateOptions, Limits};
 pub use options::{BadOption, Options, Payload};
 pub use room::Room;

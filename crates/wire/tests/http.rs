@@ -4,9 +4,11 @@ mod common;
 
 use common::{options, stamp};
 use wire::{
-    Client, Config, DialectId, Event, Failure, HttpOptions, HttpReason, Io, Kind, Role, StreamId, Wrong,
+    Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role, Sending, Stamp,
+    StreamId, Wrong,
 };
 
+const REQUEST: &str = "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// One client, and the world it acts on.
@@ -25,6 +27,8 @@ struct Streams {
     out: Vec<u8>,
     opened: u32,
     closed: u32,
+    /// What became of which message.
+    fates: Vec<(u32, Fate)>,
 }
 
 impl Io for Streams {
@@ -45,6 +49,10 @@ impl Io for Streams {
     fn close_stream(&mut self, stream: StreamId) {
         assert_eq!(stream, 0);
         self.closed += 1;
+    }
+
+    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
+        self.fates.push((stamp.seq, fate));
     }
 }
 
@@ -115,7 +123,7 @@ impl World {
 fn a_request_is_what_was_asked_for() {
     let mut world = World::new(HttpOptions::default());
     world.send([0]);
-    assert_eq!(world.io.out, b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n\r\n");
+    assert_eq!(world.io.out, REQUEST.as_bytes());
     let http = HttpOptions { method: "POST".into(), body: Some(b"x=1".to_vec()), ..HttpOptions::default() };
     let mut world = World::new(http);
     world.send([0]);
@@ -297,6 +305,72 @@ fn a_reset_costs_the_client_only_when_it_comes_at_once() {
     world.io.out.clear();
     world.open();
     assert_eq!(world.requests(), 1);
+}
+
+#[test]
+fn what_has_to_wait_is_told_when_it_goes_out_and_once() {
+    let mut world = World::new(HttpOptions { pipelining: 2, ..HttpOptions::default() });
+    let send = |world: &mut World, number| {
+        world.client.send(&world.cfg, 9_000_000, 0, Kind::Echo, stamp(number), &mut world.io)
+    };
+    let busy = Sending::Waits { is_busy: true };
+    assert_eq!([0, 1, 2, 3].map(|number| send(&mut world, number)), [Sending::Out, Sending::Out, busy, busy]);
+    assert_eq!(world.io.fates, []);
+    world.receive(OK).unwrap();
+    let sent = |number| (number, Fate::Sent { bytes: REQUEST.len() as u32 });
+    assert_eq!(world.io.fates, [sent(2)]);
+    // What is sent again is no news.
+    assert!(world.client.handle_lost(&world.cfg, 0, 0, &mut world.io));
+    world.open();
+    assert_eq!(world.io.fates, [sent(2)]);
+    world.receive(&OK.repeat(2)).unwrap();
+    assert_eq!(world.io.fates, [sent(2), sent(3)]);
+    world.receive(OK).unwrap();
+    // To wait for a connection is not to wait for an answer.
+    world.eof().unwrap();
+    assert_eq!([4, 5].map(|number| send(&mut world, number)), [Sending::Waits { is_busy: false }; 2]);
+    assert_eq!(send(&mut world, 6), busy);
+    world.open();
+    assert_eq!(world.io.fates[2..], [sent(4), sent(5)]);
+}
+
+#[test]
+fn what_is_not_idempotent_is_not_sent_again() {
+    type End = fn(&mut World);
+    let ends: [(&str, End); 3] = [
+        ("a reset", |world| assert!(world.client.handle_lost(&world.cfg, 0, 0, &mut world.io))),
+        ("an end", |world| world.eof().unwrap()),
+        ("rubbish", |world| world.receive("SSH-2.0-OpenSSH\r\n").unwrap()),
+    ];
+    for (method, again) in [("POST", 0), ("PATCH", 0), ("GET", 2), ("PUT", 2), ("DELETE", 2)] {
+        for (name, end) in ends {
+            let mut world =
+                World::new(HttpOptions { method: method.into(), pipelining: 2, ..HttpOptions::default() });
+            world.send(0..4);
+            world.receive(OK).unwrap();
+            end(&mut world);
+            let dropped: Vec<u32> = world
+                .io
+                .fates
+                .iter()
+                .filter(|(_, fate)| *fate == Fate::Dropped)
+                .map(|&(number, _)| number)
+                .collect();
+            assert_eq!(dropped, if again == 0 { vec![1, 2] } else { vec![] }, "{method}, {name}");
+            world.io.out.clear();
+            world.open();
+            // What had not been sent yet is.
+            assert_eq!(world.requests(), if again == 0 { 1 } else { 2 }, "{method}, {name}");
+        }
+    }
+    // A server that has said which answer is its last has not done what follows.
+    let mut world =
+        World::new(HttpOptions { method: "POST".into(), pipelining: 2, ..HttpOptions::default() });
+    world.send(0..2);
+    world.receive("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    world.io.out.clear();
+    world.open();
+    assert_eq!((world.requests(), world.io.fates.len()), (1, 0));
 }
 
 #[test]

@@ -201,6 +201,7 @@ impl Worker {
             client.record.awaiting = Awaiting::default();
             client.record.copies = 0;
             client.record.unacknowledged = 0;
+            client.record.dropped = 0;
         }
         let vacant = |&c: &u32| self.clients[c as usize].record.state == State::Vacant;
         let waiting: VecDeque<u32> = (0..share).filter(vacant).collect();

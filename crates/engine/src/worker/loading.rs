@@ -2,11 +2,13 @@
 
 use load::{Load, Until};
 use net::{clock, reserve};
+use wire::{Fate, Sending, Stamp};
 
 use super::reporting::DELTA_INTERVAL_NS;
 use super::{Phase, Worker};
 use crate::broadcasts::BROADCASTS_PER_WORKER_MAX;
-use crate::ledger::State;
+use crate::events::Entry;
+use crate::ledger::{NUMBER_MASK, State};
 use crate::messages::Report;
 use crate::pace::{Next, Pace};
 use crate::returns::Returns;
@@ -83,12 +85,65 @@ impl Worker {
                 .meter
                 .error("unsent", index, now_ns, || "its client had lost its connection".into());
         }
-        if let Err(cause) = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared) {
-            return self.lose(index, cause, now_ns);
-        }
-        self.ledger.meter.counts.sent += 1;
-        self.ledger.meter.figures.send_lag.record_ns(now_ns.saturating_sub(intended_ns));
+        let (sending, written) = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared);
         self.ledger.step.messages_sent += 1;
+        if let Sending::Waits { is_busy } = sending {
+            self.ledger.meter.held.kept += 1;
+            // A closed loop has no message until there is room for it.
+            let is_open = !self.ledger.step.pace.as_ref().is_some_and(Pace::is_closed);
+            self.ledger.meter.counts.waited += u64::from(is_busy && is_open);
+        }
+        self.book_fates(index, now_ns);
+        if let Err(cause) = written {
+            self.lose(index, cause, now_ns);
+        }
+    }
+
+    /// Books what became of messages of a client that its session had kept, or had sent.
+    #[inline]
+    pub(super) fn book_fates(&mut self, index: u32, now_ns: u64) {
+        if !self.shared.output.fates.is_empty() {
+            self.book_each_fate(index, now_ns);
+        }
+    }
+
+    #[cold]
+    fn book_each_fate(&mut self, index: u32, now_ns: u64) {
+        let mut fates = std::mem::take(&mut self.shared.output.fates);
+        for (stamp, fate) in fates.drain(..) {
+            // What is left of an earlier step is in that step's books.
+            let Some(low) = self.ledger.step.number(stamp.seq) else { continue };
+            match fate {
+                Fate::Sent { bytes } => {
+                    let record = &self.clients[index as usize].record;
+                    let (number, sender) =
+                        (record.echoes.widen(low, NUMBER_MASK), self.segment.number(index));
+                    let sent_ns = stamp.sent_ns();
+                    let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+                    let meter = &mut self.ledger.meter;
+                    meter.handle_sent(sent_ns, index, stamp.intended_ns, of_it);
+                    meter.held.sent += 1;
+                    meter.tail.sent += u64::from(sent_ns > self.ledger.step.window_end_ns);
+                }
+                Fate::Dropped => self.give_up_dropped(index, stamp, now_ns),
+            }
+        }
+        // Its room is for the next.
+        self.shared.output.fates = fates;
+    }
+
+    /// A request will have no answer, for its connection broke and it may not be sent again.
+    fn give_up_dropped(&mut self, index: u32, stamp: Stamp, now_ns: u64) {
+        self.ledger.meter.error("not_resent", index, now_ns, || {
+            "the connection ended under a request that is not idempotent: it is not sent again (RFC 9110 §9.2.2)"
+                .into()
+        });
+        let record = &mut self.clients[index as usize].record;
+        record.dropped += 1;
+        self.ledger.meter.gone.answers += 1;
+        if record.awaiting.remove(stamp.intended_ns) {
+            self.give_up(index, stamp.intended_ns, now_ns);
+        }
     }
 
     fn start_draining(&mut self, now_ns: u64) {

@@ -116,6 +116,7 @@ fn messages(step: &Step) -> Option<String> {
         return None;
     }
     let named = [
+        (counts.waited, "had to wait for a connection"),
         (counts.missing, "missing"),
         (counts.in_flight, "in flight"),
         (counts.late, "late"),

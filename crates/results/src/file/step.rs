@@ -95,6 +95,8 @@ mod density {
 struct FileCounts {
     #[serde(flatten)]
     messages: Option<FileMessages>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    waited: u64,
     connects: u64,
     connected: u64,
     connect_timeouts: u64,
@@ -344,6 +346,7 @@ impl FileCounts {
         let errors = errors.iter().map(|(name, kind)| (name.into(), FileErrorKind::from(kind))).collect();
         FileCounts {
             messages,
+            waited: counts.waited,
             connects,
             connected,
             connect_timeouts,
@@ -360,6 +363,7 @@ impl FileCounts {
 
     fn into_memory(self) -> (Counts, Errors) {
         let mut counts = Counts {
+            waited: self.waited,
             connects: self.connects,
             connected: self.connected,
             connect_timeouts: self.connect_timeouts,

@@ -130,6 +130,7 @@ fn full_counts() -> Counts {
         received: 999_510,
         missing: 490,
         left: 5,
+        waited: 6,
         not_back: 2,
         slow: 3,
         slow_received: 7,

@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
-use crate::io::{Io, StreamId};
+use crate::io::{Io, Sending, StreamId};
 use crate::stamp::Stamp;
 
 /// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
@@ -49,7 +49,7 @@ pub(crate) trait HttpClientDialect {
     fn is_usable(&self) -> bool;
 
     /// Sends a stamped message, or queues it behind the request that is under way.
-    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp);
+    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) -> Sending;
 
     /// Says goodbye, where there is a way to, and closes the streams.
     fn close<I: Io>(&mut self, cfg: &Config, io: &mut I);

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::dialect_id::DialectId;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
-use crate::io::{Io, StreamId};
+use crate::io::{Io, Sending, StreamId};
 use crate::opening::Socket;
 use crate::stamp::Stamp;
 
@@ -78,8 +78,14 @@ impl HttpClientState {
         of_any!(self, client => client.is_usable())
     }
 
-    pub(crate) fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
-        of_any!(self, client => client.send(link, unix_ns, kind, stamp));
+    pub(crate) fn send<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        unix_ns: u64,
+        kind: Kind,
+        stamp: Stamp,
+    ) -> Sending {
+        of_any!(self, client => client.send(link, unix_ns, kind, stamp))
     }
 
     pub(crate) fn close<I: Io>(&mut self, cfg: &Config, io: &mut I) {

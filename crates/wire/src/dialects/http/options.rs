@@ -35,7 +35,15 @@ impl Default for HttpOptions {
     }
 }
 
+/// What may be asked for twice (RFC 9110 §9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
+
 impl HttpOptions {
+    /// Whether a request may be sent again when nobody knows what became of it.
+    pub(super) fn is_idempotent(&self) -> bool {
+        IDEMPOTENT.contains(&self.method.as_str())
+    }
+
     /// Whether an answer with this status is a good one.
     pub fn is_expected(&self, status: u16) -> bool {
         self.expect_status.iter().any(|&(first, last)| (first..=last).contains(&status))

@@ -5,10 +5,13 @@
 //! open --an answer is whole--> open, or closed if it was the connection's last
 //! open --eof between answers--> closed
 //! open --eof, a reset, a bad answer--> broken: closed if the connection has given an answer before, else a failure
-//! closed, with requests left--> connecting: they are sent again
+//! closed, with requests left--> connecting: they are sent again, if they may be
 //! ```
 //!
-//! So a server may end a connection whenever it likes, and a client is lost when a connection gives no answer at all.
+//! So a server may end a connection whenever it likes, and a client is lost when a connection gives no answer at all. What
+//! was under way on a connection that broke is sent again only where its method is idempotent (RFC 9110 §9.2.2): nobody
+//! knows what the server did with it. What followed an answer that was said to be the last the server has not done
+//! (RFC 9112 §9.6).
 
 use std::collections::VecDeque;
 
@@ -18,7 +21,7 @@ use crate::dialects::over_http::{HttpClientDialect, HttpLink};
 use crate::event::{Event, Kind, Role, Wrong};
 use crate::failure::Failure;
 use crate::http::response::{Got, Responses};
-use crate::io::{Io, StreamId};
+use crate::io::{Fate, Io, Sending, StreamId};
 use crate::stamp::Stamp;
 
 const STREAM: StreamId = 0;
@@ -38,6 +41,8 @@ pub(crate) struct Requests {
     waiting: VecDeque<Stamp>,
     /// So many of them are on the connection.
     under_way: usize,
+    /// So many have been sent: those, and what connections before it left.
+    sent: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -67,7 +72,7 @@ impl Requests {
         Requests { connection: Connection::Connecting, ..Requests::default() }
     }
 
-    /// Sends what may be sent, over a new connection if need be.
+    /// Sends what may be sent, over a new connection if need be; what had to wait for that is told.
     fn flush<I: Io>(&mut self, link: &mut HttpLink<'_, I>) {
         match self.connection {
             Connection::Closed if !self.waiting.is_empty() => {
@@ -75,17 +80,37 @@ impl Requests {
                 link.io.open_stream(STREAM);
             }
             Connection::Open => {
-                let most = link.cfg.options().of_dialect.http.pipelining as usize;
-                while let Some(stamp) = self.waiting.get_mut(self.under_way).filter(|_| self.under_way < most)
-                {
-                    *stamp =
-                        Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
-                    link.io.out(STREAM).extend_from_slice(&link.cfg.heads()[0]);
-                    self.under_way += 1;
+                while let Some((stamp, is_first)) = self.write_next(link) {
+                    if is_first {
+                        let bytes = link.cfg.heads()[0].len() as u32;
+                        link.io.handle_fate(stamp, Fate::Sent { bytes });
+                    }
                 }
             }
             _ => {}
         }
+    }
+
+    /// Writes the next request, if another may be under way: its stamp, and whether it was not sent before.
+    fn write_next<I: Io>(&mut self, link: &mut HttpLink<'_, I>) -> Option<(Stamp, bool)> {
+        let most = link.cfg.options().of_dialect.http.pipelining as usize;
+        let may = self.connection == Connection::Open && self.under_way < most;
+        let next = self.waiting.get_mut(self.under_way).filter(|_| may)?;
+        *next = Stamp::new(next.worker, next.client, next.seq, next.intended_ns, link.now_ns);
+        link.io.out(STREAM).extend_from_slice(&link.cfg.heads()[0]);
+        self.under_way += 1;
+        let is_first = self.under_way > self.sent;
+        self.sent = self.sent.max(self.under_way);
+        Some((*next, is_first))
+    }
+
+    /// The connection broke with requests under way: those that may not be sent again have no answer.
+    fn handle_cut_off<I: Io>(&mut self, link: &mut HttpLink<'_, I>) {
+        if !link.cfg.options().of_dialect.http.is_idempotent() {
+            self.sent -= self.under_way;
+            self.waiting.drain(..self.under_way).for_each(|stamp| link.io.handle_fate(stamp, Fate::Dropped));
+        }
+        self.handle_gone(link);
     }
 
     /// The connection is gone. What it left unanswered is sent again (RFC 9112 §9.3.2).
@@ -139,6 +164,7 @@ impl Requests {
         }
         self.has_answered = true;
         self.under_way -= 1;
+        self.sent -= 1;
         let stamp = self.waiting.pop_front().expect("under way");
         on(Event::Message { role: Role::Answer { status }, stamp, bytes: wire_bytes });
     }
@@ -154,7 +180,7 @@ impl Requests {
             return Err(failure);
         }
         on(Event::Broken(failure));
-        self.handle_gone(link);
+        self.handle_cut_off(link);
         Ok(())
     }
 
@@ -211,12 +237,14 @@ impl HttpClientDialect for Requests {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         match self.responses.handle_eof() {
-            Ok(true) => self.handle_end(&link.cfg.options().of_dialect.http, on),
+            Ok(true) => {
+                self.handle_end(&link.cfg.options().of_dialect.http, on);
+                self.handle_gone(link);
+            }
             Ok(false) if self.under_way > 0 && !self.has_answered => return Err(Failure::Eof),
-            Ok(false) => {}
+            Ok(false) => self.handle_cut_off(link),
             Err(failure) => return self.handle_broken(link, failure, on),
         }
-        self.handle_gone(link);
         Ok(())
     }
 
@@ -224,7 +252,7 @@ impl HttpClientDialect for Requests {
         let goes_on = self.has_answered;
         if goes_on {
             link.io.close_stream(STREAM);
-            self.handle_gone(link);
+            self.handle_cut_off(link);
         }
         goes_on
     }
@@ -233,11 +261,24 @@ impl HttpClientDialect for Requests {
         true
     }
 
-    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, _unix_ns: u64, _kind: Kind, stamp: Stamp) {
-        if self.waiting.len() < REQUESTS_MAX {
+    fn send<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, I>,
+        _unix_ns: u64,
+        _kind: Kind,
+        stamp: Stamp,
+    ) -> Sending {
+        let before = self.waiting.len();
+        let is_busy = before >= link.cfg.options().of_dialect.http.pipelining as usize;
+        if before < REQUESTS_MAX {
             self.waiting.push_back(stamp);
+            // Where none is before it, it goes out as it is, and there is nothing to tell.
+            if self.under_way == before && self.write_next(link).is_some() {
+                return Sending::Out;
+            }
             self.flush(link);
         }
+        Sending::Waits { is_busy }
     }
 
     /// HTTP has no goodbye.

@@ -19,7 +19,7 @@ use crate::dialects::over_http::{HttpClientDialect, HttpLink, QUEUED_BYTES_MAX};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
-use crate::io::{Io, StreamId};
+use crate::io::{Io, Sending, StreamId};
 use crate::opening::Socket;
 use crate::stamp::Stamp;
 
@@ -282,9 +282,9 @@ impl HttpClientDialect for Client {
         self.talk.phase == Phase::Usable && self.transport == Transport::Polling
     }
 
-    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
+    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) -> Sending {
         if self.queued.len() > QUEUED_BYTES_MAX {
-            return;
+            return Sending::Out;
         }
         payload::push(&mut self.queued, |out| talk::write_text(out, link.cfg, unix_ns, kind, stamp));
         if link.cfg.options().of_dialect.binary {
@@ -293,6 +293,7 @@ impl HttpClientDialect for Client {
             payload::push_attachment(&mut self.queued, &attachment);
         }
         self.flush(link);
+        Sending::Out
     }
 
     /// Says goodbye if no request has to be waited for; otherwise the server notices that nobody polls.

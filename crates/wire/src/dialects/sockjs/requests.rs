@@ -16,7 +16,7 @@ use crate::dialects::over_http::{HttpClientDialect, HttpLink, QUEUED_BYTES_MAX};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
-use crate::io::{Io, StreamId};
+use crate::io::{Io, Sending, StreamId};
 use crate::stamp::Stamp;
 
 const RECEIVING: StreamId = 0;
@@ -190,15 +190,16 @@ impl HttpClientDialect for Client {
         self.phase == Phase::Open
     }
 
-    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) {
+    fn send<I: Io>(&mut self, link: &mut HttpLink<'_, I>, unix_ns: u64, kind: Kind, stamp: Stamp) -> Sending {
         if self.queued.len() > QUEUED_BYTES_MAX {
-            return;
+            return Sending::Out;
         }
         if !self.queued.is_empty() {
             self.queued.push(b',');
         }
         client::write_string(&mut self.queued, link.cfg, unix_ns, kind, stamp);
         self.flush(link);
+        Sending::Out
     }
 
     /// There is no goodbye in SockJS over requests: the server notices that nobody asks for frames.
