@@ -132,6 +132,28 @@ fn a_post_is_asked_once() {
 }
 
 #[test]
+fn messages_of_any_size_that_is_allowed_come_back_whole() {
+    let server = Server::start(&["--max-message", "32MiB", "--max-backlog", "64MiB"]);
+    for words in [
+        "echo --payload 8MiB --clients 2 -c 2 -s 6",
+        "echo --payload 8MiB --clients 2 --rate 4 -d 1s",
+        "echo --payload 8MiB --clients 1 -c 1 -s 2 --dialect json",
+        "broadcast --payload 8MiB --clients 2 -c 1 -s 2",
+        "echo --payload 20MiB --max-message 24MiB --clients 1 -c 1 -s 2",
+    ] {
+        let outcome = outcome(&server, words);
+        let of = |name| sum_of(&outcome.json(), name);
+        assert!(of("sent") > 0 && of("received") == of("expected"), "{words}: {outcome}");
+        assert_eq!((of("disconnects"), of("corrupt"), of("missing")), (0, 0, 0), "{words}: {outcome}");
+    }
+    let refused = outcome(&server, "echo --payload 17MiB --clients 1 -c 1 -s 2");
+    assert_eq!(refused.code, Some(2), "{refused}");
+    for flag in ["--payload-padding", "--max-message"] {
+        assert!(refused.stderr.contains(flag), "no {flag}: {refused}");
+    }
+}
+
+#[test]
 fn nobody_waits_for_connections_that_have_ended() {
     let server = Server::start(&["--fault", "kill=all@5"]);
     for words in ["echo --clients 4 --rate 100 -d 1s", "broadcast --clients 4 --rate 20 -d 1s"] {

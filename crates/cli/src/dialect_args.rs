@@ -246,6 +246,7 @@ pub(crate) fn flag_of(option: &str) -> &'static str {
         "sizes" => "--payload-padding",
         "rows" => "--data",
         "method" => "--method",
+        "body" => "--body or --input",
         "pipelining" => "--pipelining",
         "keep_alive" => "--no-keep-alive",
         "expect_status" => "--expect-status",

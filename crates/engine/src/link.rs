@@ -7,8 +7,9 @@ use net::tls::Tls;
 
 use crate::cause::Cause;
 
-/// The most that is kept for a server that does not read. Beyond it the client is given up as `unread`: an
-/// unbounded buffer would hide the stall and eat the generator's memory.
+/// The most that is kept, behind the message that is going out in parts, for a server that does not read; and however large
+/// a message is, one of them. Beyond it the client is given up as `unread`: an unbounded buffer would hide the stall and
+/// eat the generator's memory. How large a message may be is the plan's to say, before the run.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
 
 /// A connection, or none. What only busy or secured connections need lives in boxes.
@@ -16,11 +17,19 @@ const UNSENT_BYTES_MAX: usize = 1 << 20;
 pub(crate) struct Link {
     pub(crate) socket: Option<Socket>,
     pub(crate) tls: Option<Box<Tls>>,
-    #[allow(clippy::box_collection)] // 8 bytes in an idle connection, not 24
-    unsent: Option<Box<Vec<u8>>>,
+    unsent: Option<Box<Unsent>>,
     /// The TCP connect is under way.
     pub(crate) is_connecting: bool,
     is_closing: bool,
+}
+
+/// What the socket has not taken yet.
+#[derive(Default)]
+struct Unsent {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// Where the message ends that is going out in parts.
+    first_end: usize,
 }
 
 impl Link {
@@ -56,9 +65,8 @@ impl Link {
     /// Room to send has appeared.
     pub(crate) fn handle_writable(&mut self) -> Result<(), Cause> {
         let Some(mut unsent) = self.unsent.take() else { return Ok(()) };
-        let sent = self.try_send(&unsent)?;
-        if sent < unsent.len() {
-            unsent.drain(..sent);
+        unsent.sent += self.try_send(&unsent.bytes[unsent.sent..])?;
+        if unsent.sent < unsent.bytes.len() {
             self.unsent = Some(unsent);
         } else if self.is_closing {
             *self = Self::default();
@@ -70,13 +78,15 @@ impl Link {
         if bytes.is_empty() {
             return Ok(());
         }
-        let sent = if self.unsent.is_some() { 0 } else { self.try_send(bytes)? };
-        if sent == bytes.len() {
-            return Ok(());
+        if let Some(unsent) = &mut self.unsent {
+            return if unsent.append(bytes) { Ok(()) } else { Err(Cause::Unread) };
         }
-        let unsent = self.unsent.get_or_insert_default();
-        unsent.extend_from_slice(&bytes[sent..]);
-        if unsent.len() > UNSENT_BYTES_MAX { Err(Cause::Unread) } else { Ok(()) }
+        let sent = self.try_send(bytes)?;
+        if sent < bytes.len() {
+            let bytes = bytes[sent..].to_vec();
+            self.unsent = Some(Box::new(Unsent { first_end: bytes.len(), bytes, sent: 0 }));
+        }
+        Ok(())
     }
 
     fn try_send(&self, bytes: &[u8]) -> Result<usize, Cause> {
@@ -89,7 +99,74 @@ impl Link {
     }
 }
 
+impl Unsent {
+    /// Adds a message: whether there was room for it.
+    fn append(&mut self, message: &[u8]) -> bool {
+        let behind = self.bytes.len() - self.sent.max(self.first_end);
+        if behind > 0 && behind + message.len() > UNSENT_BYTES_MAX {
+            return false;
+        }
+        if self.sent > self.bytes.len() / 2 {
+            self.bytes.drain(..self.sent);
+            self.first_end = self.first_end.saturating_sub(self.sent);
+            self.sent = 0;
+        }
+        self.bytes.extend_from_slice(message);
+        true
+    }
+}
+
 /// The cause that an I/O error amounts to.
 pub(crate) fn cause_of(error: &io::Error) -> Cause {
     Cause::Net(net::errors::ErrorKind::of(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGE: usize = 8 << 20;
+
+    /// A link over one end of a pair, and the other end.
+    fn link() -> (Link, Socket) {
+        let (ours, theirs) = net::socket::pair().unwrap();
+        (Link { socket: Some(ours), ..Link::default() }, theirs)
+    }
+
+    fn message(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|at| (at % 251) as u8).collect()
+    }
+
+    #[test]
+    fn a_message_of_any_size_goes_out_in_parts_and_what_follows_behind_it() {
+        let (mut link, theirs) = link();
+        let sent = [message(LARGE), message(LARGE + 1)].concat();
+        link.send(&sent[..LARGE]).unwrap();
+        link.send(&sent[LARGE..]).unwrap();
+        link.close_when_sent();
+        let (mut received, mut buffer) = (Vec::new(), vec![0; 1 << 20]);
+        while received.len() < sent.len() {
+            match theirs.recv(&mut buffer) {
+                Ok(count) => received.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => link.handle_writable().unwrap(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(received == sent);
+        assert!(link.handle_writable().is_ok() && link.socket.is_none(), "closed once it was out");
+    }
+
+    #[test]
+    fn what_queues_behind_it_is_bounded() {
+        let (mut link, _theirs) = link();
+        link.send(&message(LARGE)).unwrap();
+        let half = message(UNSENT_BYTES_MAX / 2);
+        assert!(link.send(&half).is_ok() && link.send(&half).is_ok());
+        assert_eq!(link.send(b"x"), Err(Cause::Unread));
+        // One large message may wait behind another, and nothing behind that.
+        let (mut link, _theirs) = self::link();
+        link.send(&message(LARGE)).unwrap();
+        assert!(link.send(&message(LARGE)).is_ok());
+        assert_eq!(link.send(b"x"), Err(Cause::Unread));
+    }
 }

@@ -106,8 +106,13 @@ impl Speech {
     /// What cannot be sent: an unknown dialect, a header with a line break, a payload without room for its stamp.
     pub fn wire_config(&self) -> Result<wire::Config, BadSpeech> {
         let dialect = wire::DialectId::from_name(&self.dialect).ok_or(BadSpeech::Dialect)?;
-        let limits =
-            wire::Limits { message_bytes_max: self.message_bytes_max as usize, ..wire::Limits::default() };
+        let limits = wire::Limits::default();
+        let limits = wire::Limits {
+            message_bytes_max: self.message_bytes_max as usize,
+            // A message that is accepted may come in one frame.
+            frame_bytes_max: limits.frame_bytes_max.max(self.message_bytes_max.into()),
+            ..limits
+        };
         let options = wire::Options {
             dialect,
             host: self.host.clone(),
@@ -152,7 +157,10 @@ impl fmt::Display for BadSpeech {
             }
             Self::Option(BadOption::Subprotocol) => "a subprotocol is not a token, or is there twice",
             Self::Option(BadOption::PayloadSize { min, max }) => {
-                return write!(f, "the payload must have from {min} to {max} bytes");
+                return write!(
+                    f,
+                    "the payload must have from {min} to {max} bytes: no message is larger than --max-message"
+                );
             }
             Self::Option(BadOption::OfDialect { expected, .. }) => return write!(f, "expected {expected}"),
         })

@@ -392,6 +392,7 @@ fn choices_that_cannot_be_carried_out() {
     let of = HttpOptions::default;
     bad(HttpOptions { method: "GE T".into(), ..of() }, "method");
     bad(HttpOptions { method: "CONNECT".into(), ..of() }, "method");
+    bad(HttpOptions { body: Some(vec![0; (16 << 20) + 1]), ..of() }, "body");
     bad(HttpOptions { pipelining: 0, ..of() }, "pipelining");
     bad(HttpOptions { pipelining: 2, keep_alive: false, ..of() }, "keep_alive");
     bad(HttpOptions { expect_status: vec![(100, 199)], ..of() }, "expect_status");

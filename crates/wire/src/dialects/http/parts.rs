@@ -5,6 +5,9 @@ use crate::dialects::parts::Parts;
 use crate::http::fields;
 use crate::options::{BadOption, Options};
 
+/// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
+const BODY_BYTES_MAX: usize = 16 << 20;
+
 /// The request, encoded.
 pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
     Ok(Parts { heads: [encode(options)?, Vec::new()], ..Parts::default() })
@@ -34,6 +37,9 @@ fn check(http: &HttpOptions) -> Result<(), BadOption> {
     let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
     if !fields::is_token(http.method.as_bytes()) || http.method == "CONNECT" {
         return bad("method", "a method such as GET or POST");
+    }
+    if http.body.as_ref().is_some_and(|body| body.len() > BODY_BYTES_MAX) {
+        return bad("body", "at most 16 MiB");
     }
     if http.pipelining == 0 || http.pipelining > PIPELINING_MAX {
         return bad("pipelining", "from 1 to 1024 requests");
