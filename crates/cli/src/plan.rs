@@ -62,6 +62,7 @@ pub(crate) fn plan(
         },
         records_events: args.events.is_some(),
         epoch_ns: clock::monotonic_ns(),
+        unix_epoch_ns: clock::realtime_ns(),
         seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
     })
 }

@@ -279,7 +279,7 @@ impl Client {
         if step.pace.as_ref().is_some_and(|pace| pace.awaits()) {
             self.record.awaiting.push(intended_ns);
         }
-        let unix_ns = now_ns.wrapping_add(shared.unix_minus_monotonic_ns);
+        let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
         let sending = self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, &mut shared.output);
         if sending == Sending::Out {
             let (sender, bytes) = (shared.number(index), shared.output.len());

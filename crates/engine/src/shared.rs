@@ -56,8 +56,6 @@ pub(crate) struct Shared {
     pub(crate) output: Output,
     /// What the server says, of a client that tries (`probe`); absent in a run.
     pub(crate) said: Option<Vec<u8>>,
-    /// What to add to the run's clock to get the wall clock, as it was at the start.
-    pub(crate) unix_minus_monotonic_ns: u64,
 }
 
 impl Shared {
@@ -74,7 +72,7 @@ impl Shared {
         Ok(Self {
             poller: Poller::new()?,
             now_ns: clock::monotonic_ns(),
-            wire,
+            wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
             tls: plan.tls.as_ref().map(client_tls).transpose()?,
             endpoints: endpoints.collect(),
             local_addrs: plan.connecting.local_addrs.clone(),
@@ -86,7 +84,6 @@ impl Shared {
             scratch: Vec::new(),
             output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
             said: None,
-            unix_minus_monotonic_ns: clock::realtime_ns().wrapping_sub(clock::monotonic_ns()),
         })
     }
 

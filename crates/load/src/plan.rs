@@ -34,6 +34,9 @@ pub struct Plan {
     pub records_events: bool,
     /// When the run began, on the run's clock (ns): times in results count from here.
     pub epoch_ns: u64,
+    /// The wall clock at that moment, in nanoseconds since 1970: nothing is measured by it, but messages show it, and all
+    /// workers the same.
+    pub unix_epoch_ns: u64,
     /// Seeds every worker's random numbers (masks, keys, choice of senders).
     pub seed: u64,
 }

@@ -31,6 +31,8 @@ pub struct Config {
     /// What messages end with in turn, where they differ: which one follows from a message's stamp, so that whoever
     /// receives it knows what it must have been. The n-th message of client c has tail number c + n, and round again.
     tails: Vec<Vec<u8>>,
+    /// What to add to a stamp's clock to get the wall clock that messages show; `None`: they may show any.
+    unix_minus_now_ns: Option<u64>,
 }
 
 impl Config {
@@ -39,12 +41,24 @@ impl Config {
     pub(crate) fn of(options: Options, parts: Parts) -> Config {
         let fields = options.encode_fields();
         let upgrade = encode_upgrade(&options, &fields);
-        Config { options, upgrade, fields, parts, tails: Vec::new() }
+        Config { options, upgrade, fields, parts, tails: Vec::new(), unix_minus_now_ns: None }
     }
 
     /// The same, with messages that end in these in turn. Each client sends every one of them equally often.
     pub(crate) fn with_tails(self, tails: Vec<Vec<u8>>) -> Config {
         Config { tails, ..self }
+    }
+
+    /// The same, of a run whose messages show the wall clock: a stamp's time of sending and this. One that shows another
+    /// when it comes back is damaged.
+    pub fn with_wall_clock(self, unix_minus_now_ns: u64) -> Config {
+        Config { unix_minus_now_ns: Some(unix_minus_now_ns), ..self }
+    }
+
+    /// The wall clock that the message with this stamp shows, if that is known.
+    #[inline]
+    pub fn unix_ns_of(&self, stamp: Stamp) -> Option<u64> {
+        self.unix_minus_now_ns.map(|more_ns| stamp.sent_ns().wrapping_add(more_ns))
     }
 
     /// What was asked for.

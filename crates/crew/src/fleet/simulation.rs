@@ -284,6 +284,7 @@ fn plan() -> Plan {
         draining: Draining { quiet_ns: Some(2_000_000_000), timeout_ns: 5_000_000_000 },
         records_events: false,
         epoch_ns: clock::monotonic_ns(),
+        unix_epoch_ns: clock::realtime_ns(),
         seed: 1,
     }
 }

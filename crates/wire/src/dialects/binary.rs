@@ -77,7 +77,7 @@ impl ClientDialect for Client {
             stamp::read_binary(&payload[STAMP_AT..])
         };
         on(match found {
-            Found::At { stamp, .. } => match role(payload, link.cfg) {
+            Found::At { stamp, .. } => match role(payload, stamp, link.cfg) {
                 Some(role) => Event::Message { role, stamp, bytes },
                 None => Event::Corrupt { bytes },
             },
@@ -108,9 +108,12 @@ impl ClientDialect for Client {
 
 /// What a message with a sound stamp is to this client; `None` when something else in it is damaged.
 #[inline]
-fn role(payload: &[u8], cfg: &Config) -> Option<Role> {
+fn role(payload: &[u8], stamp: Stamp, cfg: &Config) -> Option<Role> {
     let size = u32::from_be_bytes(payload[1..HEAD_BYTES].try_into().expect("4 bytes"));
-    if size as usize != payload.len() - HEAD_BYTES || !cfg.is_tail(&payload[STAMP_AT + stamp::BINARY_BYTES..])
+    let unix_ns = u64::from_be_bytes(payload[HEAD_BYTES..STAMP_AT].try_into().expect("8 bytes"));
+    if size as usize != payload.len() - HEAD_BYTES
+        || cfg.unix_ns_of(stamp).is_some_and(|sent_ns| sent_ns != unix_ns)
+        || !cfg.is_tail(&payload[STAMP_AT + stamp::BINARY_BYTES..])
     {
         return None;
     }

@@ -8,13 +8,15 @@
 //! ```
 //!
 //! Servers decode and encode again: the order of keys and the blanks between them may change, and keys such as
-//! `listenerCount` may be added. The stamp and the type are found all the same, without building a tree.
+//! `listenerCount` may be added. The stamp and the type are found all the same, without building a tree
+//! ([`json_reply`](super::json_reply)).
 
 use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
 use super::contract::{ClientDialect, Link};
+use super::json_reply::{self, Sent};
 use super::parts::Parts;
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
@@ -28,8 +30,8 @@ use crate::ws::receiver::Message;
 pub(crate) const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
 pub(crate) const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
 pub(crate) const BEFORE_STAMP: &[u8] = br#"","id":""#;
-const BEFORE_PADDING: &[u8] = br#"","padding":""#;
-const END: &[u8] = br#""}}"#;
+pub(super) const BEFORE_PADDING: &[u8] = br#"","padding":""#;
+pub(super) const END: &[u8] = br#""}}"#;
 /// Digits of a u64.
 pub(crate) const TIME_DIGITS_MAX: usize = 20;
 
@@ -68,12 +70,19 @@ impl ClientDialect for Client {
         message: &Message<'_>,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let payload = message.bytes()?;
-        let tail = match link.cfg.is_varied().then(|| stamp::find(payload)) {
-            Some(Found::At { stamp, .. }) => link.cfg.tail_of(stamp),
-            _ => link.cfg.tail(),
-        };
-        on(classify::<Plain>(payload, message.wire_bytes, tail));
+        let (payload, bytes) = (message.bytes()?, message.wire_bytes);
+        let found = if link.cfg.is_varied() { stamp::find(payload) } else { find(payload, link.cfg.tail()) };
+        on(match found {
+            Found::At { stamp, offset } => {
+                let sent = Sent { tail: link.cfg.tail_of(stamp), unix_ns: link.cfg.unix_ns_of(stamp) };
+                match json_reply::role(payload, offset, sent) {
+                    Some(role) => Event::Message { role, stamp, bytes },
+                    None => Event::Corrupt { bytes },
+                }
+            }
+            Found::Corrupt => Event::Corrupt { bytes },
+            Found::None => Event::Foreign { bytes },
+        });
         Ok(())
     }
 

@@ -13,6 +13,7 @@ pub mod custom;
 mod family;
 pub(crate) mod http;
 mod json;
+mod json_reply;
 pub mod options;
 pub(crate) mod over_http;
 pub(crate) mod parts;
