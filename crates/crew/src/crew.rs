@@ -64,6 +64,8 @@ pub struct Crew {
     /// What the kernel's memory grew by meanwhile, if that is known.
     kernel_grown: Option<u64>,
     usable: u64,
+    /// Clients that became usable before the load.
+    reached: u64,
     watch: ServerWatch,
     scrape: Option<Scrape>,
     log: Option<Log>,
@@ -133,6 +135,7 @@ impl Crew {
             rss_grown: 0,
             kernel_grown: None,
             usable: 0,
+            reached: 0,
             watch,
             scrape: None,
             log: None,
@@ -165,7 +168,7 @@ impl Crew {
         let settled = self.settle(&mut merge, silence_ns_max);
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
-        step.usable = Some(self.usable);
+        (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
         step.workers = self.workers.len() as u32;
         step.server = server;
         self.agents.describe(&mut step, machine, self.kernel_grown);
@@ -187,16 +190,17 @@ impl Crew {
         order: StepOrder,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        (self.usable, self.rss_grown, self.kernel_grown) = (0, 0, None);
+        (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, 0, None);
         self.watch.start();
         let kernel_before = kernel_bytes();
         self.agents.send(&Command::Step(order));
         let grown = self.gather(merge, observer, GROWING, |report| match report {
-            Report::Grown { usable, slow, .. } => Some((u64::from(*usable), u64::from(*slow))),
+            Report::Grown { usable, slow, reached, .. } => Some([*usable, *slow, *reached].map(u64::from)),
             _ => None,
         })?;
-        self.usable = grown.values().map(|(usable, _)| usable).sum();
-        let slow: u64 = grown.values().map(|(_, slow)| slow).sum();
+        let slow: u64 = grown.values().map(|[_, slow, _]| slow).sum();
+        self.usable = grown.values().map(|[usable, ..]| usable).sum();
+        self.reached = grown.values().map(|[.., reached]| reached).sum();
         let grown_ns = clock::monotonic_ns();
         self.rss_grown = self.agents.rss_bytes();
         self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));

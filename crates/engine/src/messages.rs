@@ -43,6 +43,8 @@ pub enum Report {
         usable: u32,
         /// Of these, the slow ones, to which nothing is due.
         slow: u32,
+        /// Those usable now, and those that were and lost their connection while others connected.
+        reached: u32,
     },
     /// What happened since the last delta.
     Delta(Box<Delta>),

@@ -245,6 +245,9 @@ impl Worker {
             State::Usable => {}
         }
         client.vacate();
+        if let Phase::Growing(growth) = &mut self.phase {
+            growth.handle_loss();
+        }
         let kind = if client.record.is_slow { "slow_dropped" } else { cause.kind() };
         self.ledger.meter.note_detailed(Entry::new(Kind::Close, now_ns, index), kind);
         if client.record.is_slow {

@@ -14,6 +14,8 @@ pub struct Step {
     pub clients: u64,
     /// Of these, those that were usable when the load began.
     pub usable: Option<u64>,
+    /// Of these, those that became usable before the load began, whether they were still there then or not.
+    pub reached: Option<u64>,
     /// Processes that carried them.
     pub agents: u32,
     /// Threads that carried them, in all agents together.
@@ -69,10 +71,10 @@ impl Step {
         self.broken().next().is_none()
     }
 
-    /// How many of its clients did not become usable: were not there when the load began or, where clients come and
-    /// go, failed to come.
+    /// How many of its clients did not become usable before the load began or, where clients come and go, failed to
+    /// come.
     pub fn unusable(&self) -> u64 {
-        let absent = self.usable.map_or(0, |usable| self.clients.saturating_sub(usable));
+        let absent = self.reached.or(self.usable).map_or(0, |reached| self.clients.saturating_sub(reached));
         let failed = self.counts.connect_timeouts + self.counts.connect_failures;
         let comes_and_goes = self.counts.left > 0;
         if comes_and_goes { failed.min(self.clients).max(absent) } else { absent }

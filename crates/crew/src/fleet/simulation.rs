@@ -121,7 +121,7 @@ impl Simulated {
             Incoming::Message(Down::Command(command)) => match command {
                 Command::Step(order) => {
                     self.step = order.index;
-                    link.send(&Up::Report(Report::Grown { worker, usable: 10, slow: 0 }));
+                    link.send(&Up::Report(Report::Grown { worker, usable: 10, slow: 0, reached: 10 }));
                 }
                 Command::Go { at_ns } => self.loading = Some((at_ns + NS_PER_S, at_ns + STEP_NS)),
                 Command::Settle => {

@@ -40,6 +40,8 @@ pub(crate) struct Growth {
     /// A pause after the server could not take another one.
     not_before_ns: u64,
     under_way: u32,
+    /// Usable clients that lost their connection meanwhile.
+    lost: u32,
     under_way_max: u32,
     /// How many may be under way now.
     window: f64,
@@ -70,6 +72,7 @@ impl Growth {
             timeout_ns: connecting.timeout_ns,
             not_before_ns: 0,
             under_way: 0,
+            lost: 0,
             under_way_max,
             window: under_way_max.into(),
             halved_ns: None,
@@ -109,6 +112,11 @@ impl Growth {
         self.handle_end();
         self.usable_ns = now_ns;
         self.window = (self.window + 1.0 / self.window).min(self.under_way_max.into());
+    }
+
+    /// A client that was usable has lost its connection: it does not connect again before the load.
+    pub(crate) fn handle_loss(&mut self) {
+        self.lost += 1;
     }
 
     /// A client failed, or became usable.
@@ -266,10 +274,11 @@ impl Worker {
             }
         }
         if growth.is_over() {
+            let lost = growth.lost;
             self.phase = Phase::Idle;
             self.report_delta(now_ns);
             let Ledger { usable, slow, .. } = self.ledger;
-            self.report(Report::Grown { worker: self.segment.worker, usable, slow });
+            self.report(Report::Grown { worker: self.segment.worker, usable, slow, reached: usable + lost });
         }
     }
 

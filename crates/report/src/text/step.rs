@@ -88,11 +88,16 @@ fn percentiles(step: &Step, figure: &str) -> String {
     cells.concat() + &cell("max", 1.0)
 }
 
-/// Said only when it is not simply all of them.
+/// Said only when it is not simply all of them. Clients are counted once, however often they connected.
 fn connections(step: &Step) -> Option<String> {
     let counts = &step.counts;
+    let (usable, all_clients) = match step.reached {
+        Some(reached) => (reached, step.clients),
+        None => (counts.connected, counts.connects),
+    };
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
-    let all = counts.connected == counts.connects
+    let all = usable == all_clients
+        && counts.connected == counts.connects
         && counts.disconnects + counts.left + counts.not_back + counts.slow == 0;
     if all && !step.figures.rtt.is_empty() {
         return None;
@@ -107,7 +112,10 @@ fn connections(step: &Step) -> Option<String> {
         (counts.slow, "slow"),
         (counts.slow_received, "copies read by these"),
     ];
-    Some(format!("{} of {} usable{rate}{}", count(counts.connected), count(counts.connects), nonzero(&named)))
+    let again = (step.reached.is_some() && counts.connects > all_clients)
+        .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
+    let again = again.unwrap_or_default();
+    Some(format!("{} of {} usable{rate}{again}{}", count(usable), count(all_clients), nonzero(&named)))
 }
 
 fn messages(step: &Step) -> Option<String> {
@@ -190,6 +198,7 @@ mod tests {
 
     use super::*;
     use crate::sample;
+    use stats::Counts;
 
     #[test]
     fn the_first_line_is_websocket_benchs() {
@@ -242,6 +251,20 @@ mod tests {
           bottleneck  server: its CPU was at 99% of 1 core
           mark        p95 rests on 100 samples; 200 are needed
         ");
+    }
+
+    #[test]
+    fn clients_are_counted_once_however_often_they_connect() {
+        let mut step = sample::troubled_step();
+        let line = |step: &Step| connections(step).unwrap();
+        (step.clients, step.reached) = (20, Some(20));
+        step.counts =
+            Counts { connects: 25, connected: 24, connect_timeouts: 1, disconnects: 4, ..Counts::default() };
+        assert_eq!(line(&step), "20 of 20 usable, 24 of 25 connections made, 1 timed out, 4 lost");
+        (step.clients, step.reached, step.usable) = (5, Some(5), Some(1));
+        step.counts = Counts { connects: 5, connected: 5, disconnects: 5, ..Counts::default() };
+        assert_eq!(line(&step), "5 of 5 usable, 5 lost");
+        assert_eq!(step.unusable(), 0, "they were lost, and that is another count");
     }
 
     #[test]

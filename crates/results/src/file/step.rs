@@ -166,6 +166,8 @@ pub(super) struct FileStep {
     clients: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usable: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reached: Option<u64>,
     agents: u32,
     workers: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -224,6 +226,7 @@ impl From<&Step> for FileStep {
         FileStep {
             clients: step.clients,
             usable: step.usable,
+            reached: step.reached,
             agents: step.agents,
             workers: step.workers,
             fleet: step.fleet.iter().map(FileFleetAgent::from).collect(),
@@ -263,6 +266,7 @@ impl From<FileStep> for Step {
         Step {
             clients: file.clients,
             usable: file.usable,
+            reached: file.reached,
             agents: file.agents,
             workers: file.workers,
             fleet: file.fleet.into_iter().map(FleetAgent::from).collect(),

@@ -28,6 +28,7 @@ fn full_step() -> Step {
     Step {
         clients: 1_000,
         usable: Some(990),
+        reached: Some(995),
         agents: 2,
         workers: 4,
         fleet: vec![FleetAgent {
