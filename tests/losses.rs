@@ -2,13 +2,11 @@
 
 mod support;
 
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::process::Process;
-use support::throng::{Server, finish, run, sum_of, throng};
+use support::throng::{Server, finish, run, start_measuring, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -46,8 +44,7 @@ fn a_closed_loop_without_clients_ends() {
     let server = Server::start(&[]);
     let mut command = throng(["echo", &server.url(), "--format", "json", "--quiet"]);
     command.args(["--clients", "20", "-c", "10", "-s", "1000000000", "--drain-timeout", "1s"]);
-    let run = Process::start(&mut command);
-    thread::sleep(Duration::from_secs(2));
+    let run = start_measuring(&mut command);
     drop(server);
     let outcome = finish(run, RUN_MAX);
     let results = outcome.json();
