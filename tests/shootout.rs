@@ -193,7 +193,7 @@ fn a_server_that_dies_costs_its_own_measurement() {
     assert_eq!(cell["trouble"]["reason"], "the server exited with 7; it said: out of memory");
     let row = outcome.stdout.lines().find(|line| line.contains("sh-copy")).expect("its row");
     assert!(row.contains("1 of 1 failed: measure: the server exited with 7"), "{row}");
-    assert!(outcome.stdout.contains("places are by value alone"), "{outcome}");
+    assert!(outcome.stdout.contains("who is ahead cannot be told"), "{outcome}");
 }
 
 #[test]

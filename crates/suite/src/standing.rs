@@ -1,15 +1,35 @@
 //! Who is ahead, and who cannot be told apart (METHODOLOGY "Ranking").
 
+use std::fmt;
+
 use stats::Interval;
 use stats::interval;
 
 use crate::figure::Figure;
 
+/// What place a target may have: those whose places have a number in common cannot be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Behind all that are certainly ahead of it.
+    pub best: usize,
+    /// Ahead of all that are certainly behind it.
+    pub worst: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Place { best, worst } if best == worst => write!(f, "{best}"),
+            Place { best, worst } => write!(f, "{best}–{worst}"),
+        }
+    }
+}
+
 /// One target in a scenario's standing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Its place, from 1; those who share one cannot be told apart. `None`: it has no figure.
-    pub place: Option<usize>,
+    /// Its place, from 1. `None`: it has no figure.
+    pub place: Option<Place>,
     /// The target's name.
     pub target: String,
     /// The mean of the figure over the repeats.
@@ -20,8 +40,9 @@ pub struct Standing {
     pub share: Option<f64>,
 }
 
-/// Orders targets by their means, best first. A target shares the place of the first before it whose interval overlaps
-/// its own; those without a figure come last. `values` are a target's repeats.
+/// Orders targets by their means, best first; those without a figure come last. One is certainly ahead of another when its
+/// mean is better and their intervals have no value in common; without intervals nobody is. `values` are a target's
+/// repeats.
 pub fn standings(figure: &Figure, values: &[(String, Vec<f64>)], reference: &str) -> Vec<Standing> {
     let mean =
         |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
@@ -43,40 +64,35 @@ pub fn standings(figure: &Figure, values: &[(String, Vec<f64>)], reference: &str
     let sign = if figure.more_is_better() { -1.0 } else { 1.0 };
     let key = |standing: &Standing| standing.mean.map_or(f64::INFINITY, |mean| sign * mean);
     standings.sort_by(|a, b| key(a).total_cmp(&key(b)).then_with(|| a.target.cmp(&b.target)));
-    let mut leader = 0;
-    for index in 0..standings.len() {
-        if standings[index].mean.is_none() {
-            continue;
-        }
-        if !overlap(&standings[leader], &standings[index]) {
-            leader = index;
-        }
-        standings[index].place = Some(leader + 1);
+    let ranked = standings.iter().take_while(|standing| standing.mean.is_some()).count();
+    for at in 0..ranked {
+        let (before, after) = (&standings[..at], &standings[at + 1..ranked]);
+        let apart =
+            |others: &[Standing]| others.iter().filter(|other| are_apart(other, &standings[at])).count();
+        standings[at].place = Some(Place { best: 1 + apart(before), worst: ranked - apart(after) });
     }
     standings
 }
 
-/// Whether two figures cannot be told apart: their intervals have a value in common. Without intervals, only equal ones.
-fn overlap(a: &Standing, b: &Standing) -> bool {
-    match (a.interval, b.interval) {
-        (Some(a), Some(b)) => a.low <= b.high && b.low <= a.high,
-        _ => a.mean == b.mean,
-    }
+/// Whether two figures can be told apart.
+fn are_apart(a: &Standing, b: &Standing) -> bool {
+    a.interval.zip(b.interval).is_some_and(|(a, b)| a.low > b.high || b.low > a.high)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn places(verb: &str, name: &str, values: &[(&str, &[f64])]) -> Vec<(Option<usize>, String)> {
+    fn places(verb: &str, name: &str, values: &[(&str, &[f64])]) -> Vec<(String, String)> {
         let figure = Figure::parse(name, verb).unwrap();
         let values: Vec<_> =
             values.iter().map(|(target, values)| ((*target).to_owned(), values.to_vec())).collect();
-        standings(&figure, &values, "throng").into_iter().map(|one| (one.place, one.target)).collect()
+        let place = |one: &Standing| one.place.map(|place| place.to_string()).unwrap_or_default();
+        standings(&figure, &values, "throng").into_iter().map(|one| (place(&one), one.target)).collect()
     }
 
     #[test]
-    fn those_whose_intervals_overlap_share_a_place() {
+    fn those_whose_intervals_overlap_share_places() {
         let found = places(
             "echo",
             "rtt.p95",
@@ -88,20 +104,31 @@ mod tests {
                 ("slower", &[30.0, 30.1, 29.9]),
             ],
         );
-        let expected = [
-            (Some(1), "throng"),
-            (Some(1), "close"),
-            (Some(3), "slow"),
-            (Some(4), "slower"),
-            (None, "broken"),
-        ];
-        assert_eq!(found, expected.map(|(place, name)| (place, name.to_owned())));
+        let expected = [("1–2", "throng"), ("1–2", "close"), ("3", "slow"), ("4", "slower"), ("", "broken")];
+        assert_eq!(found, expected.map(|(place, name)| (place.to_owned(), name.to_owned())));
+    }
+
+    #[test]
+    fn who_overlaps_two_that_are_apart_may_be_either() {
+        let found = places(
+            "echo",
+            "rtt.p95",
+            &[("a", &[1.0, 1.1, 1.2]), ("b", &[1.1, 1.3, 1.5]), ("c", &[1.5, 1.6, 1.7])],
+        );
+        assert_eq!(found.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>(), ["1–2", "1–3", "2–3"]);
+    }
+
+    #[test]
+    fn one_round_tells_nobody_apart() {
+        let found = places("echo", "rtt.p95", &[("a", &[1.0]), ("b", &[9.0]), ("c", &[20.0, 20.0])]);
+        assert!(found.iter().all(|(place, _)| place == "1–3"), "{found:?}");
+        assert_eq!(places("echo", "rtt.p95", &[("a", &[1.0])]), [("1".to_owned(), "a".to_owned())]);
     }
 
     #[test]
     fn more_is_better_for_rates() {
         let found = places("http", "rate", &[("a", &[10.0, 10.0]), ("b", &[20.0, 20.0])]);
-        assert_eq!(found, [(Some(1), "b".to_owned()), (Some(2), "a".to_owned())]);
+        assert_eq!(found, [("1".to_owned(), "b".to_owned()), ("2".to_owned(), "a".to_owned())]);
     }
 
     #[test]

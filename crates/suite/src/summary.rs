@@ -87,9 +87,10 @@ pub(crate) fn facts(record: &Record) -> Vec<String> {
         None => format!("Generator and server share this machine, {pinned}"),
     });
     facts.push(match head.repeats {
-        1 => "One round: nothing is known of what varies from run to run, so places are by value alone".to_owned(),
+        1 => "One round: nothing is known of what varies from run to run, so who is ahead cannot be told".to_owned(),
         repeats => format!(
-            "{repeats} rounds in random order: means, ± 95% intervals; servers whose intervals overlap share a place"
+            "{repeats} rounds in random order: means, ± 95% intervals; of servers whose intervals overlap it cannot be told \
+             who is ahead, and a place such as 1–3 says so"
         ),
     });
     facts

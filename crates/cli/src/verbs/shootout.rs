@@ -38,7 +38,8 @@ const FOLDER: &str = "shootouts";
 ///
 /// A suite is a TOML file with scenarios: a verb of throng, its flags, and what a target must be able to do. Every target
 /// is checked before it is timed. Rounds are interleaved in random order, each measurement has a fresh server and a fresh
-/// generator, and throng's own server runs along as the yardstick. Servers whose 95% intervals overlap share a place.
+/// generator, and throng's own server runs along as the yardstick. Of servers whose 95% intervals overlap
+/// it cannot be told who is ahead: they share places, as in 1–3.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Shootout {
@@ -309,7 +310,8 @@ fn as_json(record: &Record, sections: &[Section]) -> serde_json::Value {
         let standings = section.standings.iter().map(|standing| {
             json!({
                 "target": standing.target,
-                "place": standing.place,
+                "place": standing.place.map(|place| place.best),
+                "place_worst": standing.place.map(|place| place.worst),
                 "mean": standing.mean,
                 "low": standing.interval.map(|interval| interval.low),
                 "high": standing.interval.map(|interval| interval.high),
