@@ -100,7 +100,7 @@ fn a_run_and_itself_are_no_different() {
     assert!(!changes.is_empty(), "{outcome}");
     // A µs is much of a handshake, and so is one event of a few.
     let is_fair = |change: &&str| ["no difference", "cannot tell"].contains(change);
-    assert!(changes.iter().all(|change| is_fair(change)) && changes.contains(&"no difference"), "{outcome}");
+    assert!(changes.iter().all(is_fair) && changes.contains(&"no difference"), "{outcome}");
     let text = compare(&[&same, &same]).stdout;
     assert!(text.contains("no difference larger than 0.1%"), "{text}");
 }
