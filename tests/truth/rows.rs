@@ -109,9 +109,9 @@ fn queues(length: Length) -> Vec<Row> {
                     truth.about("rtt", stat, asked, asked / 1_000.0);
                 }
                 truth.at_least("rtt", 10.0);
-                for name in ["received_per_s", "achieved_per_s"] {
+                for (name, figure) in [("received_per_s", "received /s"), ("achieved_per_s", "achieved /s")] {
                     let rate = truth.step["rates"][name].as_f64().expect("a rate");
-                    truth.says(name, "100", format!("{rate:.2}"), (97.0..=100.0).contains(&rate));
+                    truth.says(figure, "100", format!("{rate:.2}"), (97.0..=100.0).contains(&rate));
                 }
                 let found = truth.bottleneck().to_owned();
                 truth.says("bottleneck", "server", &found, found == "server");

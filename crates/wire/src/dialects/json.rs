@@ -17,6 +17,9 @@ use memchr::memmem::{self, Finder};
 
 use super::contract::{ClientDialect, Link};
 use super::json_reply::{self, Sent};
+use super::json_words::{
+    BEFORE_PADDING, BEFORE_STAMP, BEFORE_TIME_BROADCAST, BEFORE_TIME_ECHO, END, TIME_DIGITS_MAX,
+};
 use super::parts::Parts;
 use crate::event::{Event, Kind, Role};
 use crate::failure::Failure;
@@ -26,14 +29,6 @@ use crate::json::scan::Scan;
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, Found, Stamp, padding};
 use crate::ws::receiver::Message;
-
-pub(crate) const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
-pub(crate) const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
-pub(crate) const BEFORE_STAMP: &[u8] = br#"","id":""#;
-pub(super) const BEFORE_PADDING: &[u8] = br#"","padding":""#;
-pub(super) const END: &[u8] = br#""}}"#;
-/// Digits of a u64.
-pub(crate) const TIME_DIGITS_MAX: usize = 20;
 
 /// The padding after the stamp, and the end.
 pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {

@@ -5,7 +5,7 @@
 //! to their end, with the same type, time, stamp and padding by their keys, wherever those stand. Only a row of data may
 //! look different there: its stamp is sound, and that has to do.
 
-use super::json::{
+use super::json_words::{
     BEFORE_PADDING, BEFORE_STAMP, BEFORE_TIME_BROADCAST, BEFORE_TIME_ECHO, END, TIME_DIGITS_MAX,
 };
 use crate::event::Role;

@@ -14,6 +14,7 @@ mod family;
 pub(crate) mod http;
 mod json;
 mod json_reply;
+mod json_words;
 pub mod options;
 pub(crate) mod over_http;
 pub(crate) mod parts;

@@ -13,6 +13,7 @@ use super::packet::{self, Kind as PacketKind, MAIN, Packet};
 use super::version::Version;
 use crate::config::Config;
 use crate::dialects::json::{self, Plain};
+use crate::dialects::json_words;
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::failure::Failure;
 use crate::json::extend_decimal;
@@ -242,7 +243,7 @@ pub(crate) fn write_text(out: &mut Vec<u8>, cfg: &Config, unix_ns: u64, kind: Ki
         return;
     }
     extend_decimal(out, unix_ns);
-    out.extend_from_slice(json::BEFORE_STAMP);
+    out.extend_from_slice(json_words::BEFORE_STAMP);
     out.extend_from_slice(&stamp.to_text());
     out.extend_from_slice(&parts.tail);
 }

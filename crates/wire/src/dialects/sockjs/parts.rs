@@ -3,6 +3,7 @@
 use super::frames;
 use super::transport::Transport;
 use crate::dialects::json;
+use crate::dialects::json_words::{BEFORE_TIME_BROADCAST, BEFORE_TIME_ECHO};
 use crate::dialects::parts::Parts;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
@@ -18,7 +19,7 @@ pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
         frames::escape(&mut out, bytes);
         out
     };
-    let heads = [json::BEFORE_TIME_ECHO, json::BEFORE_TIME_BROADCAST].map(escaped);
+    let heads = [BEFORE_TIME_ECHO, BEFORE_TIME_BROADCAST].map(escaped);
     Ok(Parts { heads, tail: escaped(&plain.tail), ..Parts::default() })
 }
 
