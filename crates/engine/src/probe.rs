@@ -114,7 +114,8 @@ impl Probe {
         if !asks {
             return self.turn_until(now_ns + LISTEN_NS, |_| false);
         }
-        if let Err(cause) = self.client.send(0, now_ns, now_ns, &mut self.ledger, &mut self.shared) {
+        let (_, written) = self.client.send(0, now_ns, now_ns, &mut self.ledger, &mut self.shared);
+        if let Err(cause) = written {
             return Ok(Some(cause));
         }
         self.turn_until(deadline_ns, |probe| probe.ledger.meter.counts.received > 0)

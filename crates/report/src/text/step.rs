@@ -283,7 +283,7 @@ mod tests {
     fn the_server_s_cpu_is_of_all_its_cores() {
         let mut step = sample::broadcast_step();
         step.server.as_mut().unwrap().cores = Some(2.0);
-        let text = step_lines(&step, &Style::PLAIN);
+        let text = step_lines("echo", &step, &Style::PLAIN);
         assert!(text.contains("  server      CPU 62% of 200%  RSS 87.0 MiB "), "{text}");
     }
 

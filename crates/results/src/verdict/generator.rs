@@ -1,7 +1,8 @@
 //! What the generator itself can run out of.
 
 use super::{
-    CEILING_PERCENT_MAX, IDLE_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, WORKER_CPU_PERCENT_MAX, server,
+    CEILING_PERCENT_MAX, IDLE_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, WAITED_SHARE_MAX,
+    WORKER_CPU_PERCENT_MAX, server,
 };
 use crate::format::{count, rate};
 use crate::step::Step;
@@ -28,6 +29,19 @@ pub(super) fn exhausted(step: &Step) -> Option<String> {
     let percent = generator.ceiling_percent.filter(|&percent| percent >= CEILING_PERCENT_MAX)?;
     (generator.ceiling_at_least == Some(false))
         .then(|| format!("it did {percent:.0}% of what it can do here, by throng calibrate"))
+}
+
+/// An open loop whose messages had to wait because each connection had as many under way as it may.
+pub(super) fn short_of_connections(step: &Step) -> Option<String> {
+    let (waited, due) = (step.counts.waited, step.counts.expected);
+    (waited as f64 > WAITED_SHARE_MAX * due as f64).then(|| {
+        format!(
+            "{} of {} messages waited because all of its {} connections were busy: use more, or --pipelining",
+            count(waited),
+            count(due),
+            count(step.clients)
+        )
+    })
 }
 
 /// Messages that were not sent in time while the server was idle.

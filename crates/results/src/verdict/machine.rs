@@ -12,7 +12,7 @@ const SERVER_PART_PERCENT_MIN: f64 = 10.0;
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 /// Use of a network link that counts as all of it.
 const LINK_PERCENT_MAX: f64 = 90.0;
-/// Segments sent again that make a network the suspect.
+/// Segments sent again, or come out of order, that make a network the suspect.
 const RETRANSMIT_PERCENT_MAX: f64 = 1.0;
 
 /// One host for both, its CPUs all but idle, and the server using its part of them.
@@ -62,6 +62,9 @@ pub(super) fn network(step: &Step) -> Option<String> {
     if let Some(used) = machine.network_percent.filter(|&used| used >= LINK_PERCENT_MAX) {
         return Some(format!("a link carried {used:.0}% of its speed"));
     }
-    let again = machine.retransmit_percent.filter(|&again| again >= RETRANSMIT_PERCENT_MAX)?;
-    Some(format!("{again:.1}% of the segments were sent again"))
+    if let Some(again) = machine.retransmit_percent.filter(|&again| again >= RETRANSMIT_PERCENT_MAX) {
+        return Some(format!("{again:.1}% of the segments were sent again"));
+    }
+    let gaps = machine.out_of_order_percent.filter(|&gaps| gaps >= RETRANSMIT_PERCENT_MAX)?;
+    Some(format!("{gaps:.1}% of the segments came out of order, as they do behind a lost one"))
 }

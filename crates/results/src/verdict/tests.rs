@@ -175,6 +175,17 @@ fn a_busy_generator_is_the_bottleneck() {
 }
 
 #[test]
+fn a_load_without_a_free_connection_is_short_of_them() {
+    let (who, why) = judged(|step| {
+        (step.clients, step.counts.waited) = (5, 5_000);
+        (step.rates.achieved_per_s, step.counts.late) = (Some(250.0), 5_000);
+    });
+    assert_eq!(who, Bottleneck::Generator);
+    let said = "5,000 of 10,000 messages waited because all of its 5 connections were busy: use more, or --pipelining";
+    assert_eq!(why, said);
+}
+
+#[test]
 fn what_the_generator_ran_out_of_is_not_the_servers() {
     let (who, why) = judged(|step| {
         (0..40).for_each(|at| step.errors.add("address_not_available", at, "no local port is free"));
@@ -339,6 +350,9 @@ fn a_full_or_lossy_link_is_the_bottleneck() {
     assert_eq!((who, &*why), (Bottleneck::Network, "a link carried 97% of its speed"));
     let (who, why) = judged(|step| step.machine.as_mut().unwrap().retransmit_percent = Some(2.5));
     assert_eq!((who, &*why), (Bottleneck::Network, "2.5% of the segments were sent again"));
+    let (who, why) = judged(|step| step.machine.as_mut().unwrap().out_of_order_percent = Some(15.9));
+    assert_eq!(who, Bottleneck::Network);
+    assert!(why.starts_with("15.9% of the segments came out of order"), "{why}");
 }
 
 #[test]
