@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
+.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -41,12 +41,17 @@ autobahn-quick:
 autobahn:
 	python3 tests/autobahn/run.py
 
-# The program that the next two measure with: only its own code needs to be fast.
-truth seeds: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
+# The program that the next three measure with: only its own code needs to be fast.
+truth sentences seeds: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth: build
 	$(CARGO) test --locked -p throng --test truth -- --ignored --nocapture
+
+# What throng says in situations whose truth is known, into docs/SENTENCES.md: eight minutes; with BUSY=4 beside four busy loops, with
+# ONLY=storm those of that name or group.
+sentences: build
+	$(CARGO) test --locked -p throng --test sentences -- --ignored --nocapture
 
 # Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
 seeds: build

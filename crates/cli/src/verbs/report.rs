@@ -47,6 +47,9 @@ struct ReportFormat {
     /// Print the results file; of several runs, a list
     #[arg(long)]
     json: bool,
+    /// Print JUnit's XML, of one run
+    #[arg(long)]
+    junit: bool,
 }
 
 impl Report {
@@ -55,6 +58,9 @@ impl Report {
         let mut runs = Vec::new();
         for reference in &self.runs {
             runs.extend(self.store.runs(reference)?);
+        }
+        if self.format.junit && runs.len() > 1 {
+            return Err(Failure::usage("--junit", format!("is of one run, and these are {}", runs.len())));
         }
         match &self.format.html {
             Some(path) => {
@@ -79,6 +85,8 @@ impl ReportFormat {
             one_table(&render(report::Format::Csv))
         } else if self.json {
             as_list(&render(report::Format::Json))
+        } else if self.junit {
+            render(report::Format::Junit).join("\n")
         } else {
             render(report::Format::Text).join("\n")
         }

@@ -1,0 +1,160 @@
+//! Sentences: what throng says in situations whose truth is known, in text, on the page, in Markdown, JUnit and by its exit
+//! code.
+//!
+//! `cargo test` runs those that are short, one after another; `make sentences` all, and writes docs/SENTENCES.md.
+//! `make sentences BUSY=4` does so beside four busy loops and writes nothing, `ONLY=storm` those of such a name or group.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod pattern;
+mod proof;
+mod servers;
+mod situation;
+mod table;
+
+use std::env;
+use std::fmt::Write;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use proof::{Proof, crowd, prove};
+use situation::Situation;
+use support::skip;
+use table::{Group, groups};
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SENTENCES.md");
+
+/// They measure: two at once would be in each other's way.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn when_all_is_well() {
+    assert_true("all is well");
+}
+
+#[test]
+fn of_answers_that_are_missing_wrong_or_late() {
+    assert_true("missing, wrong or late");
+}
+
+#[test]
+fn of_servers_that_do_not_stay() {
+    assert_true("do not stay");
+}
+
+#[test]
+fn of_who_is_at_its_limit() {
+    assert_true("at its limit");
+}
+
+#[test]
+fn before_a_run() {
+    assert_true("before a run");
+}
+
+#[test]
+fn of_runs_beside_each_other() {
+    assert_true("beside each other");
+}
+
+#[test]
+#[ignore = "takes minutes: make sentences"]
+fn every_situation() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let busy: usize = env::var("BUSY").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let only = env::var("ONLY").unwrap_or_default();
+    let _crowd = crowd(busy);
+    let (mut table, mut failed) = (String::new(), Vec::new());
+    for Group { title, situations } in groups() {
+        let chosen = situations.iter().filter(|one| one.name.contains(&only) || title.contains(&only));
+        table +=
+            &format!("## {title}\n\n| situation | command | must be said | was said |\n|---|---|---|---|\n");
+        for situation in chosen {
+            let start = Instant::now();
+            let proof = prove(situation);
+            println!("{:>6.1} s  {}", start.elapsed().as_secs_f64(), situation.name);
+            table += &row(situation, &proof);
+            if let Ok(proof) = proof.as_ref().map_err(|why| skip(situation.name, why))
+                && !proof.wrong.is_empty()
+            {
+                println!("{}", proof.told(situation.name));
+                failed.push(situation.name);
+            }
+        }
+        table.push('\n');
+    }
+    if busy == 0 && only.is_empty() {
+        publish(&table);
+    }
+    assert!(failed.is_empty(), "{} false: {failed:#?}", failed.len());
+}
+
+/// The short situations of the group whose title has this part.
+fn assert_true(part: &str) {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let group = groups().into_iter().find(|group| group.title.contains(part)).expect("a group");
+    let mut failed = Vec::new();
+    for situation in group.situations.iter().filter(|situation| situation.is_short) {
+        match prove(situation) {
+            Ok(proof) if proof.wrong.is_empty() => {}
+            Ok(proof) => failed.push(proof.told(situation.name)),
+            Err(why) => skip(situation.name, &why),
+        }
+    }
+    assert!(failed.is_empty(), "\n{}", failed.join("\n"));
+}
+
+/// A row of the document.
+fn row(situation: &Situation, proof: &Result<Proof, String>) -> String {
+    let said = match proof {
+        Ok(proof) if proof.wrong.is_empty() => proof.said.clone(),
+        Ok(proof) => format!("{}<br>✗ {}", proof.said, proof.wrong.join("; ")),
+        Err(why) => format!("left out here: {why}"),
+    };
+    let cells = [
+        format!("{}: {}", situation.name, situation.host),
+        format!("`{}`", situation),
+        situation.must.to_string(),
+        said,
+    ];
+    let escaped = cells.map(|cell| cell.replace('|', "\\|").replace('\n', " "));
+    format!("| {} |\n", escaped.join(" | "))
+}
+
+/// Puts the table where the document has its last.
+fn publish(table: &str) {
+    let mut text = std::fs::read_to_string(DOCUMENT).unwrap();
+    let (before, rest) = text.split_once("<!-- measured -->\n").expect("where the table begins");
+    let (_, after) = rest.split_once("<!-- end -->").expect("where the table ends");
+    text = format!("{before}<!-- measured -->\n{table}<!-- end -->{after}");
+    std::fs::write(DOCUMENT, text).unwrap();
+}
+
+#[test]
+fn there_is_enough_of_everything() {
+    let all: Vec<Situation> = groups().into_iter().flat_map(|group| group.situations).collect();
+    assert!(all.len() >= 60, "{}", all.len());
+    let mut names: Vec<&str> = all.iter().map(|situation| situation.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len(), "a name stands for one situation");
+    let short = all.iter().filter(|situation| situation.is_short).count();
+    assert!((15..=40).contains(&short), "{short} in CI");
+    for verb in ["echo", "broadcast", "saturate", "idle", "storm", "http", "compare", "shootout"] {
+        assert!(all.iter().any(|situation| situation.line.starts_with(verb)), "nothing of {verb}");
+    }
+    let hosts = all.iter().fold(String::new(), |mut text, situation| {
+        write!(text, "{} ", situation.host).unwrap();
+        text
+    });
+    for fault in FAULTS {
+        assert!(hosts.contains(&format!("{fault}=")), "nothing of --fault {fault}=");
+    }
+}
+
+/// The clauses of `throng serve --fault`.
+const FAULTS: [&str; 15] = [
+    "drop", "dup", "reorder", "corrupt", "stray", "delay", "service", "tick", "stall", "deaf", "close",
+    "kill", "mute", "accept", "refuse",
+];

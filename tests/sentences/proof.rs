@@ -1,0 +1,280 @@
+//! A situation made, and what was said of it: in text, on the page, in Markdown and JUnit, and by the exit code.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::pattern::fits;
+use crate::servers::Running;
+use crate::situation::{Act, Must, Place, Situation};
+use crate::support::process::Process;
+use crate::support::quota::Quota;
+use crate::support::throng::{Outcome, finish, run, throng, under};
+use crate::support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(120);
+const REPORT_MAX: Duration = Duration::from_secs(30);
+/// Verbs that make a run, which is kept and can be printed in every format.
+const RUNS: [&str; 6] = ["echo", "broadcast", "saturate", "idle", "storm", "http"];
+/// The labels of the sentences at the end of the text, and how Markdown has them.
+const SENTENCES: [(&str, &str); 3] = [("how much", "How much"), ("breaks", "Breaks"), ("trust", "Trust")];
+/// Ten ports for whatever is local, in a network that has nothing else.
+const TEN_PORTS: &str =
+    "ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range && exec \"$0\" \"$@\"";
+/// A busy loop that ends by itself, whatever becomes of the test.
+const BUSY: &str = "while :; do :; done";
+const BUSY_S_MAX: &str = "600";
+
+/// What was said, and what of it is not what must be.
+pub(crate) struct Proof {
+    /// In a line or two, for the document.
+    pub(crate) said: String,
+    pub(crate) wrong: Vec<String>,
+    /// For whoever looks into it.
+    whole: String,
+}
+
+impl Proof {
+    /// What is wrong, and everything that was said.
+    pub(crate) fn told(&self, name: &str) -> String {
+        format!("{name}:\n  {}\n{}", self.wrong.join("\n  "), self.whole)
+    }
+}
+
+/// Makes it; or says why it cannot be made here.
+pub(crate) fn prove(situation: &Situation) -> Result<Proof, String> {
+    let mut running = Running::start(situation.host)?;
+    for (host, line) in &situation.before {
+        // What is compared has the same URL, but not the same server.
+        let other = Running::start(*host)?;
+        let words = other.fill(&line.replace("{out}", &running.folder.path().display().to_string()));
+        let outcome = run(&mut command(&words), RUN_MAX);
+        assert!(outcome.code.is_some_and(|code| code != 2), "{line}: {outcome}");
+    }
+    let words = running.fill(situation.line);
+    let out = running.folder.path().join("out");
+    let is_run = RUNS.contains(&words[0].as_str());
+    let mut line = command(&words);
+    if is_run {
+        line.args(["--format", "json", "--quiet", "--no-store", "--out"]).arg(&out);
+    }
+    let outcome = meddle(situation, line, &mut running)?;
+    let mut proof = Proof { said: String::new(), wrong: Vec::new(), whole: outcome.to_string() };
+    proof.claim("exit code", outcome.code == Some(situation.must.exit), &format!("{:?}", outcome.code));
+    match results_file(&out) {
+        _ if !situation.must.refused.is_empty() => proof.refused(situation, &outcome, &out),
+        Some(file) => proof.concluded(&situation.must, &file, &outcome),
+        None if is_run => proof.wrong.push("there are no results".into()),
+        None => proof.printed(&situation.must, &outcome),
+    }
+    Ok(proof)
+}
+
+fn command(words: &[String]) -> Command {
+    let mut command = throng([]);
+    command.args(words);
+    command
+}
+
+/// Runs it where it is to be, and does to it what is to be done.
+fn meddle(situation: &Situation, line: Command, running: &mut Running) -> Result<Outcome, String> {
+    let stream = running.folder.path().join("stream");
+    let mut line = line;
+    if !situation.acts.is_empty() {
+        line.arg("--stream").arg(&stream);
+    }
+    let mut quota = None;
+    let mut placed = match situation.place {
+        Place::Here | Place::Crowd(_) => line,
+        Place::Files(n) => under("prlimit", &[&format!("--nofile={n}:{n}")], &line),
+        Place::Memory(mebibytes) => {
+            under("prlimit", &[&format!("--as={}", u64::from(mebibytes) << 20)], &line)
+        }
+        Place::TenPorts => under("unshare", &["-n", "sh", "-c", TEN_PORTS], &line),
+        Place::Quota(percent) => {
+            quota = Some(Quota::new(percent).ok_or("needs control groups that can be written")?);
+            quota.as_ref().expect("it is there").over(&line)
+        }
+    };
+    if let Some(member) = &running.seen_from {
+        let mut there = member.command("env");
+        there.arg(placed.get_program()).args(placed.get_args());
+        placed = there;
+    }
+    let _crowd = crowd(if let Place::Crowd(n) = situation.place { n } else { 0 });
+    let mut process = Process::start(&mut placed);
+    if !situation.acts.is_empty() {
+        let is_on = || fs::read_to_string(&stream).is_ok_and(|text| text.contains(r#""event":"second""#));
+        wait_until(RUN_MAX, || is_on() || process.wait(Duration::ZERO).is_some());
+    }
+    let start = Instant::now();
+    for &(ms, act) in &situation.acts {
+        thread::sleep(Duration::from_millis(ms).saturating_sub(start.elapsed()));
+        perform(act, running, &process);
+    }
+    let outcome = finish(process, RUN_MAX);
+    drop(quota);
+    Ok(outcome)
+}
+
+fn perform(act: Act, running: &mut Running, generator: &Process) {
+    let server = running.process.as_ref();
+    match act {
+        Act::KillServer => running.process = None,
+        Act::RestartServer => running.restart(),
+        Act::FreezeServer => _ = server.expect("a server").signal(Signal::STOP),
+        Act::ThawServer => _ = server.expect("a server").signal(Signal::CONT),
+        Act::Interrupt => _ = generator.signal(Signal::INT),
+    }
+}
+
+/// So many busy loops, which end with the value.
+pub(crate) fn crowd(n: usize) -> Vec<Process> {
+    let busy = || Process::start(Command::new("timeout").args([BUSY_S_MAX, "sh", "-c", BUSY]));
+    (0..n).map(|_| busy()).collect()
+}
+
+fn results_file(out: &Path) -> Option<std::path::PathBuf> {
+    let files = fs::read_dir(out).ok()?.flatten().map(|entry| entry.path());
+    files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "json"))
+}
+
+impl Proof {
+    fn claim(&mut self, what: &str, holds: bool, said: &str) {
+        if !holds {
+            self.wrong.push(format!("{what}: {said}"));
+        }
+    }
+
+    fn fits_one(&mut self, what: &str, patterns: &[&str], said: &[&str]) {
+        let fits_any = |pattern: &&str| said.iter().any(|said| fits(pattern, said));
+        if !patterns.is_empty() && !patterns.iter().any(fits_any) {
+            self.wrong.push(format!(
+                "{what}: {}\n    must be: {}",
+                said.join("; "),
+                patterns.join("\n    or: ")
+            ));
+        }
+    }
+
+    fn has_parts(&mut self, must: &Must, text: &str) {
+        for part in must.says {
+            self.claim("not said", text.lines().any(|line| has_part(line, part)), part);
+        }
+        for part in must.never {
+            self.claim("said, but must not be", !text.contains(part), part);
+        }
+    }
+
+    /// There was no run: a line says why, and nothing is kept.
+    fn refused(&mut self, situation: &Situation, outcome: &Outcome, out: &Path) {
+        let lines: Vec<&str> = outcome.stderr.lines().collect();
+        self.fits_one("stderr", situation.must.refused, &lines);
+        self.has_parts(&situation.must, &outcome.stderr);
+        self.claim("kept", results_file(out).is_none(), "a run that measured nothing");
+        self.said = outcome.stderr.lines().last().unwrap_or_default().into();
+    }
+
+    /// No run, but a comparison or a ranking.
+    fn printed(&mut self, must: &Must, outcome: &Outcome) {
+        let text = format!("{}\n{}", outcome.stdout, outcome.stderr);
+        self.has_parts(must, &text);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let quoted = |line: &&str| must.says.iter().any(|part| has_part(line, part));
+        self.said = lines.filter(quoted).collect::<Vec<_>>().join(" / ");
+    }
+
+    /// What a run comes to, in every format.
+    fn concluded(&mut self, must: &Must, file: &Path, outcome: &Outcome) {
+        let print = |flags: &[&str]| run(throng(["report"]).arg(file).args(flags), REPORT_MAX).stdout;
+        let text = print(&[]);
+        self.whole = format!("{}\n{text}", outcome.stderr);
+        let [how_much, breaks, trust] = SENTENCES.map(|(label, _)| sentences(&text, label));
+        self.fits_one("how much", must.how_much, &refs(&how_much));
+        self.fits_one("breaks", must.breaks, &refs(&breaks));
+        self.fits_one("trust", must.trust, &refs(&trust));
+        self.has_parts(must, &text);
+
+        let results: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let bottleneck = results["verdict"]["bottleneck"].as_str().unwrap_or("not said");
+        let is_one = must.bottleneck.is_empty() || must.bottleneck.contains(&bottleneck);
+        self.claim("bottleneck", is_one, bottleneck);
+        if let Some((words, are)) = must.figures {
+            self.claim("not so", are(&results), words);
+        }
+
+        let page = file.with_extension("page.html");
+        print(&["--html", page.to_str().unwrap()]);
+        let page = flat(&without_tags(&fs::read_to_string(&page).unwrap()));
+        let markdown = print(&["--md"]).replace("&lt;", "<").replace("\\|", "|");
+        for ((_, heading), said) in SENTENCES.iter().zip([&how_much, &breaks, &trust]) {
+            for said in said.iter().filter(|said| !said.ends_with("more, as marked at the steps")) {
+                self.claim("the page has not", page.contains(&flat(said)), said);
+                self.claim(
+                    "Markdown has not",
+                    markdown.contains(&format!("- **{heading}:** {said}\n")),
+                    said,
+                );
+            }
+        }
+        let junit = print(&["--junit"]);
+        let fails =
+            ["failures", "errors"].map(|what| !junit.contains(&format!(" {what}=\"0\" "))).contains(&true);
+        let agrees = fails == (outcome.code == Some(3)) || matches!(outcome.code, Some(4 | 130));
+        self.claim(
+            "JUnit does not agree with the exit code",
+            agrees,
+            junit.lines().nth(1).unwrap_or_default(),
+        );
+
+        let said = how_much.iter().map(|said| format!("**how much** {said}"));
+        let said = said.chain(breaks.iter().map(|said| format!("**breaks** {said}")));
+        self.said =
+            said.chain(trust.iter().map(|said| format!("**trust** {said}"))).collect::<Vec<_>>().join("<br>");
+    }
+}
+
+/// Whether the line has one of the parts between `||`.
+fn has_part(line: &str, parts: &str) -> bool {
+    parts.split("||").any(|part| fits(&format!("{{any}}{part}{{any}}"), line))
+}
+
+fn refs(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).collect()
+}
+
+/// What stands behind the label at the end of the text, and below it.
+fn sentences(text: &str, label: &str) -> Vec<String> {
+    let label = format!("{label:<10}");
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(&label));
+    let first = lines.next().map(|line| line[label.len()..].to_owned());
+    let further = lines.take_while(|line| line.starts_with("          ")).map(|line| line.trim().to_owned());
+    first.into_iter().chain(further).collect()
+}
+
+/// What a reader of the page reads: neither markup nor script.
+fn without_tags(page: &str) -> String {
+    let body = page.split_once("<body").map_or(page, |(_, body)| body);
+    let mut text = String::new();
+    for (at, part) in body.split("<script").enumerate() {
+        let part = if at == 0 { part } else { part.split_once("</script>").map_or("", |(_, rest)| rest) };
+        for piece in part.split('<') {
+            text.push(' ');
+            text.push_str(piece.split_once('>').map_or("", |(_, words)| words));
+        }
+    }
+    let signs =
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#x27;", "'"), ("&amp;", "&")];
+    signs.iter().fold(text, |text, (entity, sign)| text.replace(entity, sign))
+}
+
+/// Words without what joins them, which differs with the place: `50 clients: 2 lost` and `50 clients` above `2 lost`.
+fn flat(text: &str) -> String {
+    let words = text.replace([',', ';', ':'], " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,198 @@
+//! The servers that have the trouble, each a process that goes with the value.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rcgen::{CertificateParams, KeyPair};
+use tempfile::TempDir;
+
+use crate::situation::Host;
+use crate::support::networks::{Member, Networks};
+use crate::support::process::Process;
+use crate::support::quota::Quota;
+use crate::support::throng::{program, throng, under};
+use crate::support::{free_address, is_listening, wait_until};
+
+/// Until a server listens, on a busy machine.
+const UP_WITHIN: Duration = Duration::from_secs(20);
+/// Where a server in another network is.
+const PORT_ELSEWHERE: u16 = 9_000;
+const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sentences/servers");
+
+/// A server that listens, if there is to be one, and a folder for whatever is needed.
+pub(crate) struct Running {
+    pub(crate) process: Option<Process>,
+    pub(crate) folder: TempDir,
+    /// Where the generator has to be to see it.
+    pub(crate) seen_from: Option<Member>,
+    address: String,
+    start: Option<Command>,
+    _quota: Option<Quota>,
+    _networks: Option<Networks>,
+}
+
+impl Running {
+    /// Starts it, and waits until it listens; or says what is not there for it.
+    pub(crate) fn start(host: Host) -> Result<Running, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let at = free_address();
+        let (mut quota, mut networks, mut seen_from) = (None, None, None);
+        let mut address = at.to_string();
+        let start = match host {
+            Host::Own | Host::Nobody => None,
+            Host::Reference(flags) => Some(reference(&address, folder.path(), flags)),
+            Host::Tls => Some(with_certificate(reference(&address, folder.path(), ""), folder.path())),
+            Host::Quota(percent) => {
+                quota = Some(Quota::new(percent).ok_or("needs control groups that can be written")?);
+                quota.as_ref().map(|quota| quota.over(&reference(&address, folder.path(), "--threads 1")))
+            }
+            Host::Files(n) => {
+                let limit = format!("--nofile={n}:{n}");
+                Some(under("prlimit", &[&limit], &reference(&address, folder.path(), "--threads 1")))
+            }
+            Host::Elsewhere(shaped) => {
+                let (made, server, generator) = two_networks(shaped)?;
+                address = format!("{}:{PORT_ELSEWHERE}", server.address);
+                let serve = reference(&address, folder.path(), "--threads 1");
+                let mut there = server.command("env");
+                there.arg(serve.get_program()).args(serve.get_args());
+                (networks, seen_from) = (Some(made), Some(generator));
+                Some(there)
+            }
+            Host::Node(mode) => Some(script("node", "server.js", &[&at.port().to_string(), mode])),
+            Host::Python => Some(script("python3", "locked.py", &[&at.port().to_string()])),
+            Host::Nginx(inside) => Some(nginx(at, folder.path(), inside)),
+        };
+        if let Some(command) = &start {
+            let program = command.get_program().to_owned();
+            if !is_there(&program.to_string_lossy()) {
+                return Err(format!("needs {}", program.display()));
+            }
+        }
+        let mut running =
+            Running { process: None, folder, seen_from, address, start, _quota: quota, _networks: networks };
+        running.restart();
+        Ok(running)
+    }
+
+    /// The process anew, at the same place.
+    pub(crate) fn restart(&mut self) {
+        self.process = None;
+        let Some(command) = &mut self.start else { return };
+        self.process = Some(Process::start(command));
+        assert!(wait_until(UP_WITHIN, || self.is_up()), "{:?} does not listen", self.start);
+    }
+
+    fn is_up(&self) -> bool {
+        match &self.seen_from {
+            None => is_listening(self.address.parse().expect("an address")),
+            Some(member) => {
+                let (host, port) = self.address.split_once(':').expect("an address");
+                let mut look = member.command("bash");
+                look.args(["-c", &format!("exec 3<>/dev/tcp/{host}/{port}")]);
+                look.output().is_ok_and(|output| output.status.success())
+            }
+        }
+    }
+
+    /// The words of a command line with what is known of the host; a run has its URL behind the verb unless the line
+    /// says where.
+    pub(crate) fn fill(&self, line: &str) -> Vec<String> {
+        let pid = self.process.as_ref().map(|process| process.pid().as_raw_nonzero().to_string());
+        let folder = self.folder.path().display().to_string();
+        let filled = line
+            .replace("{ws}", &format!("ws://{}/", self.address))
+            .replace("{wss}", &format!("wss://{}/", self.address))
+            .replace("{http}", &format!("http://{}/", self.address))
+            .replace("{https}", &format!("https://{}/", self.address))
+            .replace("{socket}", &format!("{folder}/socket"))
+            .replace("{folder}", &folder)
+            .replace("{pid}", &pid.unwrap_or_default());
+        // As a shell takes them: what stands between ' is one word.
+        let parts = filled.split('\'').enumerate();
+        let words = parts.flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        words.collect()
+    }
+}
+
+/// What is done before a run, in words.
+impl std::fmt::Display for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Host::Own => write!(f, "throng's own"),
+            Host::Nobody => write!(f, "nobody"),
+            Host::Reference("") => write!(f, "`throng serve`"),
+            Host::Reference(flags) => write!(f, "`throng serve {flags}`"),
+            Host::Tls => write!(f, "`throng serve --cert … --key …`"),
+            Host::Quota(percent) => write!(f, "`throng serve` with {percent}% of a core"),
+            Host::Files(n) => write!(f, "`throng serve` with {n} open files"),
+            Host::Elsewhere("") => write!(f, "`throng serve` in another network"),
+            Host::Elsewhere(shaped) => write!(f, "`throng serve` in another network, `tc … {shaped}`"),
+            Host::Node(mode) => write!(f, "`node server.js {mode}`"),
+            Host::Python => write!(f, "`python3 locked.py`"),
+            Host::Nginx(inside) => write!(f, "nginx: `{inside}`"),
+        }
+    }
+}
+
+fn reference(address: &str, folder: &Path, flags: &str) -> Command {
+    let mut serve = throng(["serve", "--quiet", "--listen", address]);
+    serve.arg("--socket").arg(folder.join("socket")).args(flags.split_whitespace());
+    serve
+}
+
+fn with_certificate(mut serve: Command, folder: &Path) -> Command {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key_file) = (folder.join("cert.pem"), folder.join("key.pem"));
+    fs::write(&certificate, params.self_signed(&key).unwrap().pem()).unwrap();
+    fs::write(&key_file, key.serialize_pem()).unwrap();
+    serve.arg("--cert").arg(certificate).arg("--key").arg(key_file);
+    serve
+}
+
+fn script(interpreter: &str, name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(interpreter);
+    command.arg(PathBuf::from(SERVERS).join(name)).args(arguments);
+    command
+}
+
+fn nginx(at: SocketAddr, folder: &Path, inside: &str) -> Command {
+    let text = format!(
+        "daemon off; pid {0}/pid; error_log {0}/log; worker_processes 1; events {{}}\n\
+         http {{ access_log off; server {{ listen {at}; root {0}; {inside} }} }}\n",
+        folder.display()
+    );
+    let file = folder.join("nginx.conf");
+    fs::write(&file, text).unwrap();
+    let mut command = Command::new("nginx");
+    command.arg("-e").arg(folder.join("log")).arg("-c").arg(file);
+    command
+}
+
+/// One for the server and one for the generator, and what both send is shaped.
+fn two_networks(shaped: &str) -> Result<(Networks, Member, Member), String> {
+    let mut networks = Networks::new().ok_or("needs network namespaces")?;
+    let (server, generator) = (networks.add("server"), networks.add("load"));
+    for end in [&server, &generator].into_iter().filter(|_| !shaped.is_empty()) {
+        let words = format!("qdisc add dev eth0 root {shaped}");
+        let output = end.command("tc").args(words.split_whitespace()).output();
+        let output = output.map_err(|error| format!("needs tc: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("needs tc {shaped}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        }
+    }
+    Ok((networks, server, generator))
+}
+
+fn is_there(name: &str) -> bool {
+    let ours = program();
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    name == ours.to_string_lossy() || std::env::split_paths(&places).any(|place| place.join(name).is_file())
+}

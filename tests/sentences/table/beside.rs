@@ -1,0 +1,34 @@
+//! Two runs, or several servers.
+
+use crate::situation::{Host, Situation, situation};
+
+const HONEST: Host = Host::Reference("");
+const SLOWER: Host = Host::Reference("--fault delay=5ms");
+const MUCH_SLOWER: Host = Host::Reference("--fault delay=200ms");
+const A: &str = "echo {ws} --clients 20 --rate 200 -d 1s --no-store --quiet --format json --out {out}/a";
+const B: &str = "echo {ws} --clients 20 --rate 200 -d 1s --no-store --quiet --format json --out {out}/b";
+const COMPARE: &str = "compare {folder}/a {folder}/b";
+
+pub(crate) fn situations() -> Vec<Situation> {
+    vec![
+        repeats("the same server, three times each", HONEST, HONEST, COMPARE).never(&["slower", "worse"]),
+        repeats("5 ms slower", HONEST, SLOWER, COMPARE)
+            .says(&["rtt.p50{any}slower||rtt.p50{any}cannot tell"]),
+        repeats(
+            "200 ms slower, with a rule",
+            HONEST,
+            MUCH_SLOWER,
+            "compare {folder}/a {folder}/b --fail-if 'p50 slower'",
+        )
+        .exits(3),
+        situation("one short run of each", Host::Nobody, COMPARE)
+            .first(HONEST, A)
+            .first(MUCH_SLOWER, B)
+            .says(&["cannot tell"])
+            .never(&["no difference"]),
+    ]
+}
+
+fn repeats(name: &'static str, a: Host, b: Host, line: &'static str) -> Situation {
+    (0..3).fold(situation(name, Host::Nobody, line), |all, _| all.first(a, A).first(b, B))
+}

@@ -1,0 +1,133 @@
+//! Who gave out: the server, the generator, the machine, the network; or nobody knows.
+
+use crate::situation::{Host, Place, Situation, situation};
+
+const HONEST: Host = Host::Reference("");
+/// A busy machine may be what is at its end before the server is.
+const SERVER: &[&str] = &["server", "machine"];
+
+pub(crate) fn situations() -> Vec<Situation> {
+    [servers(), generators(), between()].into_iter().flatten().collect()
+}
+
+fn servers() -> Vec<Situation> {
+    vec![
+        situation("a server whose one thread is busy", Host::Node("busy:2"), "http {http} -c 10 -d 3")
+            .how_much(&["10 clients, {number} requests/s"])
+            .breaks(&[
+                "not at 10 clients, the most that was tried; bottleneck server: its {any} of a core",
+                "not found: the machine gave out first: {any}",
+            ])
+            .by(SERVER)
+            .never(&["limited by the generator"]),
+        situation("a lock that is held for 10 ms", Host::Python, "http {http} -c 10 -d 3")
+            .how_much(&["10 clients, {number} requests/s"])
+            .breaks(&[
+                "not at 10 clients, the most that was tried; bottleneck server: it waits, for a lock, {any}",
+                "not found: the machine gave out first: {any}",
+            ])
+            .by(SERVER),
+        situation("a CPU quota", Host::Quota(20), "echo {ws} --clients 50 -c 50 -d 3s")
+            .how_much(&["50 clients, {number} messages/s"])
+            .breaks(&["not at 50 clients, the most that was tried; bottleneck server: its CPU {any}"])
+            .by(&["server"]),
+        situation("as much as it can", HONEST, "echo {ws} --clients 50 -c 50 -d 2s")
+            .how_much(&["50 clients, {number} messages/s"])
+            .by(&["server", "machine", "generator"]),
+    ]
+}
+
+fn generators() -> Vec<Situation> {
+    vec![
+        situation("others have the CPU", HONEST, "echo {ws} --clients 50 --rate 200 -d 2s")
+            .at(Place::Crowd(4))
+            .how_much(&["50 clients, {number} messages/s"])
+            .by(&["none", "machine"])
+            .never(&["limited by the generator", "the generator gave out"]),
+        situation("no local ports", Host::Own, "echo --clients 50 -d 1s")
+            .at(Place::TenPorts)
+            .how_much(&[
+                "not 50 clients: {number} of 50 clients did not become usable (address_not_available)",
+            ])
+            .breaks(&["{any}bottleneck generator: it ran out of what it needs, address_not_available {any}"])
+            .trust(&["limited by the generator: the server may hold more than this"])
+            .by(&["generator"])
+            .exits(3),
+        situation(
+            "a search without local ports",
+            Host::Own,
+            "broadcast --search --initial-clients 4 --max-clients 64 -s 10 --limit-rtt 20s",
+        )
+        .at(Place::TenPorts)
+        .how_much(&["at least {number} clients, {any}"])
+        .trust(&["ended by what the generator ran out of, not by the server"])
+        .by(&["generator"])
+        .never(&["bottleneck server"]),
+        situation("few open files", HONEST, "echo {ws} --clients 200 --processes 1 -d 1s")
+            .at(Place::Files(100))
+            .refused(&["{any}open files{any}"])
+            .exits(1),
+        situation(
+            "a pace that the own connections are too few for",
+            Host::Node("slow:100"),
+            "http {http} -c 5 -R 100 -d 3",
+        )
+        .how_much(&["not 5 clients: {number}/s answered of 100 requests/s"])
+        .breaks(&["{any}bottleneck generator: {any}connections{any}"])
+        .by(&["generator"])
+        .exits(3),
+        situation(
+            "a generator with little CPU",
+            HONEST,
+            "echo {ws} --clients 50 -c 50 -d 2s --threads 1 --strict",
+        )
+        .at(Place::Quota(20))
+        .how_much(&["50 clients, {number} messages/s"])
+        .breaks(&[
+            "not found: the generator gave out first: {any}",
+            "not found: the machine gave out first: {any}",
+        ])
+        .by(&["generator", "machine"])
+        .exits(4),
+        situation(
+            "a load of thousands with little memory",
+            HONEST,
+            "idle {ws} --clients 5000 -d 1s --threads 1",
+        )
+        .at(Place::Memory(150))
+        .how_much(&["5,000 clients", "not 5,000 clients: {any}"])
+        .never(&["bottleneck server"]),
+    ]
+}
+
+fn between() -> Vec<Situation> {
+    vec![
+        situation("a server that cannot be seen", Host::Elsewhere(""), "echo {ws} --clients 50 --rate 200 -d 1s")
+            .how_much(&["50 clients, {number} messages/s"])
+            .breaks(&[
+                "not at 50 clients, the most that was tried; the server cannot be seen from here, and nothing here reached its limit{any}",
+                "not found: the machine gave out first: {any}",
+            ])
+            .by(&["unknown", "machine"])
+            .never(&["nothing reached its limit:"]),
+        situation(
+            "a network that loses some",
+            Host::Elsewhere("tbf rate 20mbit burst 4k limit 6k"),
+            "echo {ws} --clients 20 -c 20 -d 3s --payload 2000",
+        )
+        .how_much(&["20 clients, {number} messages/s"])
+        .breaks(&["not found: the network gave out first: {any}"])
+        .by(&["network"]),
+        situation(
+            "a link of 10 Mbit/s",
+            Host::Elsewhere("tbf rate 10mbit burst 16k limit 4m"),
+            "echo {ws} --clients 20 -c 20 -d 3s --payload 10000",
+        )
+        .how_much(&["20 clients, {number} messages/s"])
+        .by(&["network", "unknown"])
+        .never(&["bottleneck server", "nothing reached its limit:"]),
+        situation("a server process that is not there", HONEST, "echo {ws} --clients 10 --rate 50 -d 1s --server-pid 4194304")
+            .refused(&["{any}4194304{any}"])
+            .exits(2),
+    ]
+}

@@ -1,0 +1,221 @@
+//! What was due did not come, was wrong, or came late.
+
+use crate::situation::{Host, Situation, situation};
+
+/// What is missing is the server's, unless others have the CPU.
+const SERVER: &[&str] = &["server"];
+const ECHO: &str = "echo {ws} --clients 50 --rate 200 -d 1s --drain-timeout 500ms";
+const HTTP: &str = "http {http} -c 10 -d 1 --drain-timeout 1s";
+
+pub(crate) fn situations() -> Vec<Situation> {
+    [missing(), wrong(), late(), copies(), requests()].into_iter().flatten().collect()
+}
+
+fn missing() -> Vec<Situation> {
+    vec![
+        situation("every hundredth is lost", Host::Reference("--fault drop=99%100"), ECHO)
+            .how_much(&["not 50 clients: 2 of 200 answers missing"])
+            .breaks(&["below 50 clients, the least that was tried; bottleneck server: {any}"])
+            .exits(3)
+            .short(),
+        situation("no answer at all", Host::Reference("--fault drop=all"), ECHO)
+            .how_much(&["not 50 clients: all 200 answers missing"])
+            .breaks(&["{any}; bottleneck server: it answered none of 200 messages"])
+            .never(&["p50 1", "p50 2", "p50 3", "p50 4", "p50 5", "p50 6", "p50 7", "p50 8", "p50 9"])
+            .by(SERVER)
+            .exits(3)
+            .short(),
+        situation("silence after the third answer", Host::Reference("--fault mute=all@3"), ECHO)
+            .how_much(&["not 50 clients: {number} of 200 answers missing"])
+            .by(SERVER)
+            .exits(3)
+            .short(),
+        situation(
+            "half of the answers, in a search",
+            Host::Reference("--fault drop=1%2"),
+            "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
+        )
+        .how_much(&["not {number} clients: {number} of {number} copies missing"])
+        .breaks(&["below {number} clients, the least that was tried; bottleneck server: {any}"])
+        .by(SERVER)
+        .exits(3),
+        situation(
+            "no copy at all, in a search",
+            Host::Reference("--fault drop=all"),
+            "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
+        )
+        .how_much(&["not {number} clients: all {number} copies missing"])
+        .by(SERVER)
+        .exits(3),
+    ]
+}
+
+fn wrong() -> Vec<Situation> {
+    vec![
+        situation("every fiftieth comes twice", Host::Reference("--fault dup=49%50"), ECHO)
+            .how_much(&["not 50 clients: 4 of 204 answers wrong"])
+            .exits(3)
+            .short(),
+        situation("every fiftieth is damaged", Host::Reference("--fault corrupt=49%50"), ECHO)
+            .how_much(&[
+                "not 50 clients: 4 of 200 answers missing, 4 of 200 answers wrong",
+                "not 50 clients: 4 of 200 answers wrong",
+            ])
+            .exits(3)
+            .short(),
+        situation("every fiftieth goes to a stranger, too", Host::Reference("--fault stray=49%50"), ECHO)
+            .how_much(&["not 50 clients: 4 of 204 answers wrong"])
+            .exits(3),
+        situation(
+            "two change places",
+            Host::Reference("--fault reorder=each:1%4"),
+            "echo {ws} --clients 50 --rate 400 -d 1s --drain-timeout 500ms --limit reordered==0",
+        )
+        .how_much(&["not 50 clients: reordered==0 was {number}"])
+        .never(&["missing"])
+        .exits(3),
+    ]
+}
+
+fn late() -> Vec<Situation> {
+    vec![
+        situation(
+            "all late by the same",
+            Host::Reference("--fault delay=1500ms"),
+            "echo {ws} --clients 50 --rate 200 -d 3s",
+        )
+        .how_much(&["50 clients, {number} messages/s"])
+        .figures("no answer is faster than the delay", |results| {
+            results["steps"][0]["rtt"]["min_ms"].as_f64() >= Some(1_500.0)
+        }),
+        situation(
+            "later than a limit",
+            Host::Reference("--fault delay=100ms"),
+            "echo {ws} --clients 50 --rate 200 -d 1s --limit p99<50ms",
+        )
+        .how_much(&["not 50 clients: p99<50ms was {time}"])
+        .exits(3)
+        .short(),
+        situation(
+            "one at a time, 10 ms each",
+            Host::Reference("--fault service=10ms"),
+            "echo {ws} --rate 800 -d 4s --limit rate>=750/s",
+        )
+        .how_much(&["not 1,000 clients: {any}{number}/s{any}"])
+        .breaks(&["{any}; bottleneck server: {any}"])
+        .by(SERVER)
+        .exits(3)
+        .figures("no more than the 100/s that were answered", |results| {
+            results["steps"][0]["rates"]["achieved_per_s"].as_f64() <= Some(105.0)
+        }),
+        situation(
+            "answers on ticks",
+            Host::Reference("--fault tick=100ms"),
+            "echo {ws} --clients 50 --rate 200 -d 1s",
+        )
+        .how_much(&["50 clients, {number} messages/s"]),
+        situation(
+            "nothing for a while",
+            Host::Reference("--fault stall=500ms/2s"),
+            "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<250ms",
+        )
+        .how_much(&["not 50 clients: p99<250ms was {time}"])
+        .exits(3),
+        situation(
+            "does not read for a while",
+            Host::Reference("--fault deaf=500ms/2s"),
+            "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<250ms",
+        )
+        .how_much(&["not 50 clients: p99<250ms was {time}"])
+        .exits(3),
+        situation(
+            "a straggler in a closed loop",
+            Host::Reference("--fault delay=10ms,delay=2s@1000"),
+            "echo {ws} --clients 10 -c 10 -d 2s",
+        )
+        .how_much(&["10 clients, {number} messages/s"])
+        .figures("the time that it took is not counted", |results| {
+            let step = &results["steps"][0];
+            let answers = step["counts"]["received"].as_f64().unwrap_or(0.0);
+            step["rates"]["achieved_per_s"].as_f64() >= Some(0.9 * answers / 2.0)
+        }),
+        situation(
+            "a sweep beyond the server's rate",
+            Host::Reference("--fault service=2ms"),
+            "saturate {ws} --levels 10 --first-rate 10 --max-rate 400 -d 1s",
+        )
+        .how_much(&["{number} deliveries/s, safe: {number}/s to 10 clients"])
+        .by(&["server", "machine"])
+        .figures("no rate is safe that the server cannot do", |results| {
+            results["verdict"]["levels"][0]["safe_per_s"].as_f64() <= Some(60.0)
+        }),
+    ]
+}
+
+fn copies() -> Vec<Situation> {
+    vec![
+        situation(
+            "copies of an echo server",
+            Host::Node("echo"),
+            "broadcast {ws} --clients 100 --ack copy --dialect json --drain-timeout 500ms",
+        )
+        .how_much(&["not 100 clients: 1,980 of 2,000 copies missing"])
+        .breaks(&["below 100 clients, the least that was tried; bottleneck server: it left out 1,980 of 2,000 {any}"])
+        .by(SERVER)
+        .exits(3),
+        situation(
+            "copies that are lost, and others that come twice",
+            Host::Reference("--fault drop=99%100,dup=49%100"),
+            "broadcast {ws} --clients 20 -s 20 --drain-timeout 500ms",
+        )
+        .how_much(&["not 20 clients: 4 of 400 copies missing, 4 of 400 copies wrong"])
+        .exits(3)
+        .short(),
+    ]
+}
+
+fn requests() -> Vec<Situation> {
+    vec![
+        situation("every second request fails", Host::Node("failing:2"), HTTP)
+            .how_much(&["not 10 clients: {number} of {number} answers wrong ({any}503{any})"])
+            .exits(3),
+        situation(
+            "answers of another status, all the same",
+            Host::Node("status:404"),
+            "http {http} -c 10 -d 1 --no-preflight",
+        )
+        .how_much(&["not 10 clients: all {number} answers wrong ({any}404{any})"])
+        .says(&["404"])
+        .exits(3),
+        situation(
+            "silence",
+            Host::Node("silent"),
+            "http {http} -c 10 -d 1 --drain-timeout 1s --no-preflight",
+        )
+        .how_much(&["not 10 clients: all 10 answers missing"])
+        .breaks(&["{any}; bottleneck server: it answered none of 10 {any}"])
+        .by(SERVER)
+        .never(&["p50 1", "p50 2", "p50 3"])
+        .exits(3),
+        situation(
+            "each answer after five seconds",
+            Host::Node("slow:5000"),
+            "http {http} -c 10 -d 1 --drain-timeout 30s --no-preflight",
+        )
+        .how_much(&["10 clients, {number} requests/s"])
+        .never(&["missing"])
+        .figures("no answer is faster than that", |results| {
+            results["steps"][0]["rtt"]["min_ms"].as_f64() >= Some(4_990.0)
+        }),
+        situation("answers that end in their midst", Host::Node("cut:3"), HTTP)
+            .how_much(&["not 10 clients: {any}"])
+            .by(SERVER)
+            .exits(3),
+        situation(
+            "a path that nginx does not know",
+            Host::Nginx("location /there { return 200 ok; }"),
+            "http {http} -c 10 -d 1",
+        )
+        .refused(&["{any}404{any}"]),
+    ]
+}

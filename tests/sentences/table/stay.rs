@@ -1,0 +1,158 @@
+//! Servers that die, freeze, restart, or will not have all clients.
+
+use crate::situation::{Act, Host, Situation, situation};
+
+const HONEST: Host = Host::Reference("");
+const SERVER: &[&str] = &["server"];
+
+pub(crate) fn situations() -> Vec<Situation> {
+    [gone(), frozen(), refusing(), storms()].into_iter().flatten().collect()
+}
+
+fn gone() -> Vec<Situation> {
+    vec![
+        situation("killed in mid-run", HONEST, "echo {ws} --clients 300 --interval 1s -d 6s")
+            .after(2_000, Act::KillServer)
+            .how_much(&["not 300 clients: all 300 clients lost their connection, the first after {time}{any}"])
+            .breaks(&["below 300 clients, the least that was tried; bottleneck server: its process ended {time} after the load began"])
+            .by(SERVER)
+            .exits(3),
+        situation("restarted in mid-run", HONEST, "echo {ws} --clients 50 --rate 200 -d 3s")
+            .after(500, Act::KillServer)
+            .after(600, Act::RestartServer)
+            .how_much(&["not 50 clients: all 50 clients lost their connection, the first after {time}{any}"])
+            .by(SERVER)
+            .exits(3),
+        situation("killed in a closed loop", HONEST, "echo {ws} --clients 20 -c 10 -d 3s")
+            .after(500, Act::KillServer)
+            .how_much(&["not 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+            .by(SERVER)
+            .exits(3),
+        situation("killed under idle clients", HONEST, "idle {ws} --clients 300 -d 3s")
+            .after(500, Act::KillServer)
+            .how_much(&["not 300 clients: all 300 clients lost their connection, the first after {time}"])
+            .by(SERVER)
+            .exits(3),
+        situation("killed under a broadcast", HONEST, "broadcast {ws} --clients 20 --rate 20 -d 3s --drain-timeout 1s")
+            .after(500, Act::KillServer)
+            .how_much(&["not 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+            .by(SERVER)
+            .exits(3),
+        situation("killed under requests", HONEST, "http {http} -c 10 -R 100 -d 3")
+            .after(500, Act::KillServer)
+            .how_much(&["not 10 clients: {any}"])
+            .by(SERVER)
+            .exits(3),
+        situation("Ctrl-C", HONEST, "echo {ws} --clients 50 --rate 200 -d 30s")
+            .after(300, Act::Interrupt)
+            .how_much(&["50 clients, {number} messages/s"])
+            .trust(&["interrupted: the figures are of what ran"])
+            .exits(130),
+    ]
+}
+
+fn frozen() -> Vec<Situation> {
+    vec![
+        situation(
+            "frozen until the end",
+            HONEST,
+            "echo {ws} --clients 50 -c 50 -d 6s --limit p99<50ms --strict --drain-timeout 2s",
+        )
+        .after(200, Act::FreezeServer)
+        .how_much(&["not 50 clients: 50 of {number} answers missing{any}"])
+        .by(SERVER)
+        .exits(3)
+        .figures("what was answered, over the whole duration", |results| {
+            let step = &results["steps"][0];
+            let answers = step["counts"]["received"].as_f64().unwrap_or(0.0);
+            step["rates"]["achieved_per_s"].as_f64() <= Some(1.05 * answers / 6.0)
+        }),
+        situation("frozen for a moment", HONEST, "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<500ms")
+            .after(300, Act::FreezeServer)
+            .after(1_300, Act::ThawServer)
+            .how_much(&["not 50 clients: p99<500ms was {time}"])
+            .never(&["missing"])
+            .exits(3),
+    ]
+}
+
+fn refusing() -> Vec<Situation> {
+    vec![
+        situation(
+            "every client is closed",
+            Host::Reference("--fault close=all@2"),
+            "echo {ws} --clients 20 --rate 100 -d 1s",
+        )
+        .how_much(&["not 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+        .breaks(&["below 20 clients, the least that was tried; bottleneck server: it lost 20 of 20 clients"])
+        .by(SERVER)
+        .exits(3)
+        .short(),
+        situation(
+            "one client is reset",
+            Host::Reference("--fault kill=7@2"),
+            "echo {ws} --clients 20 --rate 100 -d 1s",
+        )
+        .how_much(&[
+            "not 20 clients: 1 of 20 clients lost its connection, the first after {time}{any}",
+            "not 20 clients: 1 of 20 clients lost their connection{any}",
+        ])
+        .exits(3)
+        .short(),
+        situation(
+            "every fifth connection is reset",
+            Host::Reference("--fault refuse=4%5"),
+            "echo {ws} --clients 100 --rate 200 -d 1s",
+        )
+        .how_much(&["not 100 clients: {number} of 100 clients did not become usable (reset)"])
+        .breaks(&["below 100 clients, the least that was tried; bottleneck server: {any}"])
+        .exits(3)
+        .short(),
+        situation(
+            "every fifth has to wait for too long",
+            Host::Reference("--fault accept=5s@4%5"),
+            "echo {ws} --clients 50 --rate 100 -d 1s --connect-timeout 1s",
+        )
+        .how_much(&["not 50 clients: {number} of 50 clients did not become usable{any}"])
+        .breaks(&["below 50 clients, the least that was tried; bottleneck server: {any}"])
+        .exits(3),
+        situation(
+            "no more than 500 at once",
+            Host::Node("full:500"),
+            "echo {ws} --clients 600 --interval 1s -d 2s",
+        )
+        .how_much(&["not 600 clients: {any}"])
+        .by(SERVER)
+        .exits(3),
+        situation("300 open files", Host::Files(300), "echo {ws} --clients 400 --interval 1s -d 1s")
+            .how_much(&["not 400 clients: {number} of 400 clients did not become usable{any}"])
+            .breaks(&["below 400 clients, the least that was tried; bottleneck server: {any}"])
+            .exits(3),
+        situation(
+            "300 open files, and clients that do nothing",
+            Host::Files(300),
+            "idle {ws} --clients 400 -d 1s",
+        )
+        .how_much(&["not 400 clients: {number} of 400 clients did not become usable{any}"])
+        .exits(3),
+    ]
+}
+
+fn storms() -> Vec<Situation> {
+    vec![
+        situation(
+            "a storm that nobody comes back from",
+            HONEST,
+            "storm {ws} --clients 50 --interval 200ms --lead 3s --window 500ms -d 3s --share 50%",
+        )
+        .after(1_000, Act::KillServer)
+        .how_much(&["not 50 clients: {any}"])
+        .exits(3),
+        situation(
+            "a storm with a few who are refused",
+            Host::Reference("--fault refuse=60%1000"),
+            "storm {ws} --clients 50 --interval 200ms --lead 500ms --window 500ms -d 4s",
+        )
+        .how_much(&["50 clients, all back within {time}, {number} messages/s"]),
+    ]
+}
