@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use regex::{Captures, Regex};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -177,6 +178,7 @@ impl Proof {
         self.fits_one("stderr", situation.must.refused, &lines);
         self.has_parts(&situation.must, &outcome.stderr);
         self.claim("kept", results_file(out).is_none(), "a run that measured nothing");
+        self.whole.clone_from(&outcome.stderr);
         self.said = outcome.stderr.lines().last().unwrap_or_default().into();
     }
 
@@ -206,6 +208,11 @@ impl Proof {
         self.claim("bottleneck", is_one, bottleneck);
         if let Some((words, are)) = must.figures {
             self.claim("not so", are(&results), words);
+        }
+
+        for (key, said) in [("how_much", &how_much), ("breaks", &breaks)] {
+            let in_file = results["verdict"][key].as_str().unwrap_or_default();
+            self.claim("the results file has", said.iter().any(|said| said == in_file), in_file);
         }
 
         let page = file.with_extension("page.html");
@@ -268,9 +275,18 @@ fn without_tags(page: &str) -> String {
             text.push_str(piece.split_once('>').map_or("", |(_, words)| words));
         }
     }
-    let signs =
-        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#x27;", "'"), ("&amp;", "&")];
-    signs.iter().fold(text, |text, (entity, sign)| text.replace(entity, sign))
+    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+    let text = named.iter().fold(text, |text, (entity, sign)| text.replace(entity, sign));
+    let numbered = Regex::new("&#(x?)([0-9a-fA-F]+);").expect("an entity's form");
+    let sign = |entity: &Captures<'_>| {
+        let radix = if entity[1].is_empty() { 10 } else { 16 };
+        u32::from_str_radix(&entity[2], radix)
+            .ok()
+            .and_then(char::from_u32)
+            .map(String::from)
+            .unwrap_or_default()
+    };
+    numbered.replace_all(&text, sign).into_owned()
 }
 
 /// Words without what joins them, which differs with the place: `50 clients: 2 lost` and `50 clients` above `2 lost`.

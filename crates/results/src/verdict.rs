@@ -12,6 +12,7 @@ use crate::step::Step;
 
 mod conclude;
 mod doubts;
+mod failed;
 mod generator;
 mod lag;
 mod machine;
@@ -44,6 +45,7 @@ const RULES: [(Bottleneck, Rule); 13] = [
     (Bottleneck::Generator, |step, _| generator::ran_out(step)),
     (Bottleneck::Server, |step, _| server::gone(step)),
     (Bottleneck::Server, |step, _| server::saturated(step)),
+    (Bottleneck::Server, |step, _| failed::failed(step)),
     (Bottleneck::Machine, |step, _| machine::full(step)),
     (Bottleneck::Generator, |step, _| generator::exhausted(step)),
     (Bottleneck::Generator, |step, _| generator::short_of_connections(step)),

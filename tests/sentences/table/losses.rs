@@ -157,7 +157,7 @@ fn copies() -> Vec<Situation> {
         situation(
             "copies of an echo server",
             Host::Node("echo"),
-            "broadcast {ws} --clients 100 --ack copy --dialect json --drain-timeout 500ms",
+            "broadcast {ws} --clients 100 -s 20 --ack copy --dialect json --drain-timeout 500ms",
         )
         .how_much(&["not 100 clients: 1,980 of 2,000 copies missing"])
         .breaks(&["below 100 clients, the least that was tried; bottleneck server: it left out 1,980 of 2,000 {any}"])

@@ -2,6 +2,7 @@ use stats::Counts;
 
 use super::generator::is_missed;
 use super::*;
+use crate::standing;
 use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, Unit};
 
 const MS: u64 = 1_000_000;
@@ -118,6 +119,51 @@ fn answers_that_are_missing_are_the_servers() {
     assert_eq!((who, &*why), (Bottleneck::Server, "it left out 200 of 10,000 messages due"));
     let (who, why) = judged(|step| (step.counts.received, step.counts.missing) = (0, 10_000));
     assert_eq!((who, &*why), (Bottleneck::Server, "it answered none of 10,000 messages"));
+}
+
+/// The step with the standing limits of an echo.
+fn held_to(step: &mut Step) {
+    step.standing = standing::check(&standing::limits("echo", &[], 0.0), step);
+}
+
+#[test]
+fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
+    let beside_others = |change: fn(&mut Step)| {
+        judged(|step| {
+            let compiler = ProgramUse { name: "rustc".into(), cpu_percent: 190.0 };
+            step.machine.as_mut().unwrap().others = vec![compiler];
+            generator(step).worker_cpu_percent_max = Some(5.0);
+            step.usable = Some(1_000);
+            late(step, 15 * MS);
+            change(step);
+            held_to(step);
+        })
+    };
+    let cases: [(fn(&mut Step), &str); 5] = [
+        (
+            |step| (step.counts.received, step.counts.missing) = (9_999, 1),
+            "it left out 1 of 10,000 messages due",
+        ),
+        (|step| step.counts.disconnects = 3, "it lost 3 of 1,000 clients"),
+        (|step| step.counts.corrupt = 2, "2 of its 10,002 answers were wrong"),
+        (
+            |step| (step.usable, step.counts.connect_failures) = (Some(990), 10),
+            "it turned away 10 of 1,000 clients",
+        ),
+        (
+            |step| (step.usable, step.counts.connect_timeouts) = (Some(990), 10),
+            "it left 10 of 1,000 clients waiting until they gave up",
+        ),
+    ];
+    for (change, why) in cases {
+        assert_eq!(beside_others(change), (Bottleneck::Server, why.to_owned()));
+    }
+    assert_eq!(beside_others(|_| {}).0, Bottleneck::Machine, "nothing broke");
+    let (who, _) = beside_others(|step| {
+        (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
+        generator(step).loop_lag.record_ns(900 * MS);
+    });
+    assert_eq!(who, Bottleneck::Machine, "nobody may have had the time to serve them");
 }
 
 #[test]
