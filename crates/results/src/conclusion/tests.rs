@@ -4,6 +4,8 @@ use super::*;
 use crate::verdict::{self, judge};
 use crate::{GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, ServerUse, standing};
 
+mod reached;
+
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 

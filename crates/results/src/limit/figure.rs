@@ -5,6 +5,9 @@ use stats::{Counts, Histogram, QUANTILES};
 use super::Unit;
 use crate::step::Step;
 
+#[cfg(test)]
+mod reached;
+
 /// A figure of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {

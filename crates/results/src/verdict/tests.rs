@@ -5,6 +5,8 @@ use super::*;
 use crate::standing;
 use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, Unit};
 
+mod reached;
+
 const MS: u64 = 1_000_000;
 
 /// A step of 1,000 clients at 500/s with an rtt of 20 ms, server and generator half idle on two hosts.

@@ -1,0 +1,58 @@
+//! A sentence that nothing can bring about is none: each rule of both tables speaks somewhere.
+
+use stats::Capacity;
+
+use super::*;
+use crate::levels::Level;
+
+fn kept(clients: u64) -> Step {
+    Step { clients, usable: Some(clients), ..step() }
+}
+
+fn broken(clients: u64) -> Step {
+    let mut step = kept(clients);
+    step.counts.missing = 100;
+    step.counts.received -= 100;
+    step
+}
+
+/// Runs of which each is spoken of by another rule.
+fn examples() -> Vec<Run> {
+    let mut search = run_of("broadcast", vec![kept(300), broken(400)]);
+    search.verdict.capacity = Some(Capacity {
+        clients: 300,
+        low: 300,
+        high: 300,
+        confidence: 0.95,
+        at_least: true,
+        contradicted_by: None,
+    });
+    let mut sweep = run_of("saturate", vec![kept(300)]);
+    let level =
+        Level { clients: 300, safe_per_s: Some(300.0), received_per_s: Some(300.0), ..Level::default() };
+    sweep.verdict.levels = vec![level];
+    let mut busy = kept(300);
+    busy.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
+    vec![
+        Run::default(),
+        search,
+        sweep,
+        run_of("echo", vec![kept(300)]),
+        run_of("echo", vec![broken(300)]),
+        run_of("echo", vec![busy]),
+    ]
+}
+
+#[test]
+fn each_sentence_is_said_somewhere() {
+    let runs = examples();
+    for (table, rules) in [("how much", &HOW_MUCH[..]), ("breaks", &BREAKS[..])] {
+        let speaking = |run: &Run| rules.iter().position(|rule| rule(run).is_some());
+        let spoken: Vec<Option<usize>> = runs.iter().map(speaking).collect();
+        let silent: Vec<usize> = (0..rules.len()).filter(|at| !spoken.contains(&Some(*at))).collect();
+        assert!(
+            silent.is_empty(),
+            "{table}: rules {silent:?} speak of no example; give each one, or drop it"
+        );
+    }
+}

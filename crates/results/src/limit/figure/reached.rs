@@ -1,0 +1,113 @@
+//! A limit that no run can break is none: each figure, of each scenario that has it, breaks one.
+
+use super::*;
+use crate::limit::Limit;
+use crate::{Figures, GeneratorUse, HandshakeParts, Rates, ServerUse, standing};
+
+const SCENARIOS: [&str; 6] = ["echo", "broadcast", "saturate", "http", "idle", "storm"];
+const MS: u64 = 1_000_000;
+
+fn slow() -> Histogram {
+    let mut histogram = Histogram::default();
+    histogram.record_n_ns(900 * MS, 20);
+    histogram.record_ns(1_800 * MS);
+    histogram
+}
+
+fn all_of(one: &Histogram) -> Figures {
+    let each = || one.clone();
+    Figures {
+        handshake: each(),
+        handshake_parts: HandshakeParts { tcp: each(), tls: each(), upgrade: each(), ready: each() },
+        rtt: each(),
+        service: each(),
+        delivery: each(),
+        completion: each(),
+        send_lag: each(),
+        recovery: each(),
+    }
+}
+
+/// Nothing went well, and everything was measured.
+fn worst() -> Step {
+    let counts = Counts {
+        sent: 90,
+        expected: 90,
+        received: 40,
+        missing: 50,
+        late: 30,
+        duplicate: 4,
+        reordered: 5,
+        unexpected: 6,
+        corrupt: 7,
+        connects: 100,
+        connected: 80,
+        connect_timeouts: 10,
+        connect_failures: 10,
+        disconnects: 9,
+        not_back: 8,
+        ..Counts::default()
+    };
+    let rates = Rates {
+        asked_per_s: Some(100.0),
+        achieved_per_s: Some(4.0),
+        sent_per_s: Some(9.0),
+        received_per_s: Some(4.0),
+        connects_per_s: Some(80.0),
+        ..Rates::default()
+    };
+    let mut step =
+        Step { clients: 100, usable: Some(80), duration_ns: 10_000 * MS, counts, rates, ..Step::default() };
+    step.figures = all_of(&slow());
+    step.errors.add("reset", 0, "connection reset");
+    step.server = Some(ServerUse {
+        cpu_percent_mean: Some(90.0),
+        cpu_percent_peak: Some(95.0),
+        rss_bytes_peak: Some(1 << 30),
+        ..ServerUse::default()
+    });
+    step.generator = Some(GeneratorUse {
+        cpu_percent_mean: Some(90.0),
+        rss_bytes_peak: Some(1 << 30),
+        ..GeneratorUse::default()
+    });
+    step
+}
+
+/// Limits that a run without any trouble keeps, one for each figure.
+fn limits(scenario: &str) -> Vec<String> {
+    let known = |name: &&str| has(scenario, name);
+    let counted = COUNTED.iter().map(|entry| entry.0).filter(known).map(|name| format!("{name}==0"));
+    let rates = RATES.iter().map(|entry| entry.0).filter(known).map(|name| format!("{name}>=1000/s"));
+    let gauges = GAUGES.iter().map(|(name, gauge)| match gauge {
+        Gauge::ServerCpu | Gauge::GeneratorCpu => format!("{name}<5%"),
+        Gauge::ServerRss | Gauge::GeneratorRss => format!("{name}<1MiB"),
+    });
+    let statistics = || STATISTICS.iter().map(|entry| entry.0).chain(["p95", "p99.9"]);
+    let timed = timed(scenario)
+        .into_iter()
+        .flat_map(|name| statistics().map(move |statistic| format!("{name}.{statistic}<1us")));
+    counted.chain(rates).chain(gauges).chain(timed).collect()
+}
+
+#[test]
+fn each_figure_can_break_a_limit() {
+    let step = worst();
+    for scenario in SCENARIOS {
+        for text in limits(scenario) {
+            let limit = Limit::parse(&text, scenario).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert!(!limit.check(&step).passed, "no {scenario} can break {text}");
+        }
+    }
+}
+
+#[test]
+fn each_standing_limit_can_be_broken() {
+    let step = worst();
+    for scenario in SCENARIOS {
+        for limit in standing::limits(scenario, &[], 0.0) {
+            let outcomes = standing::check(std::slice::from_ref(&limit), &step);
+            assert!(outcomes.iter().any(|outcome| !outcome.passed), "no {scenario} can break {limit}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A rule that nothing can trigger is no rule: each decides somewhere.
+
+use super::*;
+
+/// Which rule decides.
+fn deciding(step: &Step, previous: Option<&Step>) -> Option<usize> {
+    RULES.iter().position(|(_, rule)| rule(step, previous).is_some())
+}
+
+/// Steps of which each is decided by another rule.
+fn examples() -> Vec<Step> {
+    let compiler = || vec![ProgramUse { name: "rustc".into(), cpu_percent: 190.0 }];
+    let machine = |step: &mut Step, change: fn(&mut MachineUse)| change(step.machine.as_mut().unwrap());
+    let closed = |step: &mut Step| {
+        answered(step, 10 * MS);
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(5_000.0));
+        server(step).cpu_percent_mean = Some(50.0);
+        step.figures.handshake_parts.tcp.record_ns(9 * MS);
+    };
+    vec![
+        with(|step| {
+            step.errors.add("address_not_available", 0, "no local port is free");
+            step.errors.set_local("address_not_available");
+        }),
+        with(|step| server(step).ended_ns = Some(3_000 * MS)),
+        with(|step| server(step).throttled_percent = Some(80.0)),
+        with(|step| {
+            (step.counts.received, step.counts.missing) = (9_999, 1);
+            held_to(step);
+        }),
+        with(|step| {
+            machine(step, |machine| (machine.idle_percent_mean, machine.same_host) = (Some(1.0), Some(true)));
+        }),
+        with(|step| generator(step).worker_cpu_percent_max = Some(93.0)),
+        with(|step| {
+            late(step, 15 * MS);
+            generator(step).worker_cpu_percent_max = Some(5.0);
+            step.machine.as_mut().unwrap().others = compiler();
+        }),
+        with(|step| late(step, 15 * MS)),
+        with(|step| machine(step, |machine| machine.network_percent = Some(97.0))),
+        with(|step| step.rates.sent_per_s = Some(400.0)),
+        with(|step| {
+            server(step).cpu_percent_mean = Some(1.0);
+            step.rates.achieved_per_s = Some(250.0);
+            step.counts.late = 5_000;
+        }),
+        with(|step| {
+            closed(step);
+            machine(step, |machine| machine.same_host = Some(true));
+        }),
+        with(|step| {
+            closed(step);
+            machine(step, |machine| machine.same_host = Some(false));
+        }),
+    ]
+}
+
+#[test]
+fn each_rule_decides_somewhere() {
+    let steps = examples();
+    let reached: Vec<usize> = steps.iter().filter_map(|step| deciding(step, None)).collect();
+    let unreached: Vec<usize> = (0..RULES.len()).filter(|at| !reached.contains(at)).collect();
+    assert!(unreached.is_empty(), "rules {unreached:?} decide no example; give each one, or drop it");
+    assert_eq!(deciding(&quiet(), None), None);
+}
