@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod fields;
 mod pattern;
 mod proof;
 mod servers;
@@ -18,12 +19,15 @@ use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use fields::Fields;
 use proof::{Proof, crowd, prove};
-use situation::Situation;
+use situation::{Host, Place, Situation, situation};
 use support::skip;
 use table::{Group, groups};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SENTENCES.md");
+
+const HONEST: Host = Host::Reference("");
 
 /// They measure: two at once would be in each other's way.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -151,6 +155,63 @@ fn there_is_enough_of_everything() {
     for fault in FAULTS {
         assert!(hosts.contains(&format!("{fault}=")), "nothing of --fault {fault}=");
     }
+}
+
+/// Runs that together have what there is to be had.
+const OF_EVERYTHING: [(Host, Place, &str); 12] = [
+    (
+        Host::Tls,
+        Place::Here,
+        "echo {wss} --insecure --clients 20 --rate 400 -d 3s --churn 20%/s --warmup 200ms --seed 1",
+    ),
+    (
+        Host::Reference("--fault drop=9%10"),
+        Place::Here,
+        "echo {ws} --clients 5 -d 1s --limit p99<1us --drain-timeout 300ms",
+    ),
+    (HONEST, Place::Here, "broadcast {ws} --dialect json --clients 20 -s 20 --slow 50%:1MiB/s"),
+    (
+        HONEST,
+        Place::Here,
+        "broadcast {ws} --search --initial-clients 4 --max-clients 8 -s 10 --limit-rtt 20s",
+    ),
+    (
+        Host::Reference("--fault service=2ms"),
+        Place::Here,
+        "saturate {ws} --levels 10 --first-rate 10 --max-rate 400 -d 1s",
+    ),
+    (HONEST, Place::Here, "idle {ws} --clients 300 --connect-rate 300 -d 1s"),
+    (HONEST, Place::Here, "storm {ws} --clients 20 --interval 200ms --lead 300ms --window 200ms -d 1s"),
+    (Host::Node("failing:2"), Place::Here, "http {http} -c 5 -R 50 -d 1"),
+    (Host::Node("slow:100"), Place::Here, "http {http} -c 2 -R 100 -d 1"),
+    (Host::Own, Place::TenPorts, "echo --clients 50 -d 1s"),
+    (Host::Quota(20), Place::Quota(20), "echo {ws} --clients 10 -c 10 -d 1s --threads 1"),
+    (
+        Host::Elsewhere("tbf rate 20mbit burst 4k limit 6k"),
+        Place::Here,
+        "echo {ws} --clients 20 -c 20 -d 1s --payload 2000",
+    ),
+];
+
+/// Fields that are of no run on one machine, and where they are tested.
+const ELSEWHERE: [(&str, &str); 0] = [];
+
+#[test]
+fn each_field_of_the_results_is_written_by_some_run() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut fields = Fields::read();
+    for (host, place, line) in OF_EVERYTHING {
+        match proof::results(&situation(line, host, line).at(place)) {
+            Ok(results) => fields.add(&results),
+            Err(why) => skip("fields of the results", &why),
+        }
+    }
+    let unmet = fields.unmet();
+    let unmet: Vec<&String> = unmet
+        .iter()
+        .filter(|pointer| !ELSEWHERE.iter().any(|(known, _)| pointer.starts_with(known)))
+        .collect();
+    assert!(unmet.is_empty(), "no run has {unmet:#?}");
 }
 
 /// The clauses of `throng serve --fault`.

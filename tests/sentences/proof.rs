@@ -61,6 +61,9 @@ pub(crate) fn prove(situation: &Situation) -> Result<Proof, String> {
     let out = running.folder.path().join("out");
     let is_run = RUNS.contains(&words[0].as_str());
     let mut line = command(&words);
+    if let Some(arena) = &running.arena {
+        line.current_dir(arena.folder());
+    }
     if is_run {
         line.args(["--format", "json", "--quiet", "--no-store", "--out"]).arg(&out);
     }
@@ -74,6 +77,14 @@ pub(crate) fn prove(situation: &Situation) -> Result<Proof, String> {
         None => proof.printed(&situation.must, &outcome),
     }
     Ok(proof)
+}
+
+/// The results of a situation's run.
+pub(crate) fn results(situation: &Situation) -> Result<Value, String> {
+    let mut running = Running::start(situation.host)?;
+    let mut line = command(&running.fill(situation.line));
+    line.args(["--format", "json", "--quiet", "--no-store"]);
+    Ok(meddle(situation, line, &mut running)?.json())
 }
 
 fn command(words: &[String]) -> Command {

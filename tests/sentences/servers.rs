@@ -10,6 +10,7 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use crate::situation::Host;
+use crate::support::arena::Arena;
 use crate::support::networks::{Member, Networks};
 use crate::support::process::Process;
 use crate::support::quota::Quota;
@@ -20,12 +21,28 @@ use crate::support::{free_address, is_listening, wait_until};
 const UP_WITHIN: Duration = Duration::from_secs(20);
 /// Where a server in another network is.
 const PORT_ELSEWHERE: u16 = 9_000;
+/// What a target is measured with.
+const SUITE: &str = r#"
+title = "A tiny suite"
+repeats = 1
+cooldown = "10ms"
+
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = { clients = 4, interval = "20ms", duration = "1s", drain-timeout = "500ms" }
+figures = ["rtt.p50", "rate"]
+"#;
 const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sentences/servers");
 
 /// A server that listens, if there is to be one, and a folder for whatever is needed.
 pub(crate) struct Running {
     pub(crate) process: Option<Process>,
     pub(crate) folder: TempDir,
+    /// Where commands find their suites and targets.
+    pub(crate) arena: Option<Arena>,
     /// Where the generator has to be to see it.
     pub(crate) seen_from: Option<Member>,
     address: String,
@@ -42,7 +59,7 @@ impl Running {
         let (mut quota, mut networks, mut seen_from) = (None, None, None);
         let mut address = at.to_string();
         let start = match host {
-            Host::Own | Host::Nobody => None,
+            Host::Own | Host::Nobody | Host::Arena(_) => None,
             Host::Reference(flags) => Some(reference(&address, folder.path(), flags)),
             Host::Tls => Some(with_certificate(reference(&address, folder.path(), ""), folder.path())),
             Host::Quota(percent) => {
@@ -72,8 +89,17 @@ impl Running {
                 return Err(format!("needs {}", program.display()));
             }
         }
-        let mut running =
-            Running { process: None, folder, seen_from, address, start, _quota: quota, _networks: networks };
+        let arena = if let Host::Arena(script) = host { Some(Arena::new(SUITE, script)) } else { None };
+        let mut running = Running {
+            process: None,
+            folder,
+            arena,
+            seen_from,
+            address,
+            start,
+            _quota: quota,
+            _networks: networks,
+        };
         running.restart();
         Ok(running)
     }
@@ -136,6 +162,7 @@ impl std::fmt::Display for Host {
             Host::Elsewhere(shaped) => write!(f, "`throng serve` in another network, `tc … {shaped}`"),
             Host::Node(mode) => write!(f, "`node server.js {mode}`"),
             Host::Python => write!(f, "`python3 locked.py`"),
+            Host::Arena(script) => write!(f, "a target: `{script}`"),
             Host::Nginx(inside) => write!(f, "nginx: `{inside}`"),
         }
     }

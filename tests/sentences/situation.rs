@@ -60,6 +60,8 @@ pub(crate) enum Host {
     Node(&'static str),
     /// `servers/locked.py`: one request at a time, and 10 ms of sleep in each.
     Python,
+    /// A folder with a suite `tiny` and a target `sh-copy`, which this script starts; there is no server before.
+    Arena(&'static str),
     /// nginx with this inside `server {}`.
     Nginx(&'static str),
 }

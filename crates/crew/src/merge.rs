@@ -17,7 +17,6 @@ use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
 
-
 /// The connecting before the load; who comes back in mid-step is not part of it.
 #[derive(Clone, Copy)]
 struct Grown {

@@ -41,7 +41,7 @@ pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 type Rule = fn(&Step, Option<&Step>) -> Option<String>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [(Bottleneck, Rule); 13] = [
+const RULES: [(Bottleneck, Rule); 14] = [
     (Bottleneck::Generator, |step, _| generator::ran_out(step)),
     (Bottleneck::Server, |step, _| server::gone(step)),
     (Bottleneck::Server, |step, _| server::saturated(step)),

@@ -1,6 +1,7 @@
 //! Two runs, or several servers.
 
 use crate::situation::{Host, Situation, situation};
+use crate::support::arena::SERVE;
 
 const HONEST: Host = Host::Reference("");
 const SLOWER: Host = Host::Reference("--fault delay=5ms");
@@ -10,6 +11,10 @@ const B: &str = "echo {ws} --clients 20 --rate 200 -d 1s --no-store --quiet --fo
 const COMPARE: &str = "compare {folder}/a {folder}/b";
 
 pub(crate) fn situations() -> Vec<Situation> {
+    [compared(), ranked()].into_iter().flatten().collect()
+}
+
+fn compared() -> Vec<Situation> {
     vec![
         repeats("the same server, three times each", HONEST, HONEST, COMPARE).never(&["slower", "worse"]),
         repeats("5 ms slower", HONEST, SLOWER, COMPARE)
@@ -26,6 +31,34 @@ pub(crate) fn situations() -> Vec<Situation> {
             .first(MUCH_SLOWER, B)
             .says(&["cannot tell"])
             .never(&["no difference"]),
+    ]
+}
+
+/// The reference server as a target, and what may be wrong with one.
+fn ranked() -> Vec<Situation> {
+    const TINY: &str = "shootout tiny --out kept";
+    vec![
+        situation("a ranking", Host::Arena(SERVE), TINY).says(&["sh-copy"]).never(&["failed", "missing"]),
+        situation("a server that does not start", Host::Arena("echo no licence >&2; exit 7"), TINY)
+            .says(&["sh-copy{any}no licence||no licence"])
+            .never(&["nothing speaks against"])
+            .exits(1),
+        situation(
+            "a server that loses answers, ranked",
+            Host::Arena("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=9%10"),
+            TINY,
+        )
+        .says(&["sh-copy"])
+        .says(&["missing||lost"]),
+        situation("a target that answers rightly", Host::Arena(SERVE), "targets check sh-copy")
+            .says(&["sh-copy"]),
+        situation(
+            "a target that does not",
+            Host::Arena("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=all"),
+            "targets check sh-copy",
+        )
+        .says(&["sh-copy"])
+        .exits(1),
     ]
 }
 

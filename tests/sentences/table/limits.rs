@@ -59,14 +59,15 @@ fn generators() -> Vec<Situation> {
             "broadcast --search --initial-clients 4 --max-clients 64 -s 10 --limit-rtt 20s",
         )
         .at(Place::TenPorts)
-        .how_much(&["at least {number} clients, {any}"])
+        .how_much(&["at least {number} clients, {any}", "{number} clients, {any}"])
         .trust(&["ended by what the generator ran out of, not by the server"])
         .by(&["generator"])
+        .exits(3)
         .never(&["bottleneck server"]),
         situation("few open files", HONEST, "echo {ws} --clients 200 --processes 1 -d 1s")
             .at(Place::Files(100))
-            .refused(&["{any}open files{any}"])
-            .exits(1),
+            .refused(&["throng: --processes: 200 clients need {number} processes here (ulimit -n)"])
+            .exits(2),
         situation(
             "a pace that the own connections are too few for",
             Host::Node("slow:100"),

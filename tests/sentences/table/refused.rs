@@ -34,7 +34,7 @@ fn nobody() -> Vec<Situation> {
             Host::Node("mute"),
             "echo {ws} --clients 20 --rate 50 -d 1s --connect-timeout 1s",
         )
-        .refused(&["throng: could not reach ws://127.0.0.1:{number}/: timeout: {any}"]),
+        .refused(&["throng: could not reach ws://127.0.0.1:{number}/: connect_timeout: {any}"]),
         situation("a server of something else", Host::Node("banner"), ECHO).refused(&[
             "throng: could not reach ws://127.0.0.1:{number}/: {any}SSH-2.0{any}",
             "throng: could not reach ws://127.0.0.1:{number}/: {any}",

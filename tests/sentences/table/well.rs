@@ -72,7 +72,7 @@ fn scenarios() -> Vec<Situation> {
             HONEST,
             "storm {ws} --clients 50 --interval 200ms --lead 500ms --window 500ms -d 2s",
         )
-        .how_much(&["50 clients, all back within {time}, {number} messages/s"]),
+        .how_much(&["50 clients, all back within {time}"]),
         situation("requests in a closed loop", HONEST, "http {http} -c 10 -d 1")
             .how_much(&["10 clients, {number} requests/s"])
             .short(),

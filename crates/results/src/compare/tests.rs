@@ -29,7 +29,7 @@ fn echo(ms: f64, seconds: u64, seed: u64) -> Run {
         clients: 10,
         duration_ns: seconds * 1_000_000_000,
         rates: Rates { asked_per_s: Some(200.0), achieved_per_s: Some(200.0), ..Rates::default() },
-        figures: Figures { rtt, ..Figures::default() },
+        figures: Figures { service: rtt.clone(), rtt, ..Figures::default() },
         counts: Counts { sent: 200 * seconds, received: 200 * seconds, ..Counts::default() },
         series,
         ..Step::default()

@@ -32,6 +32,7 @@ fn examples() -> Vec<Step> {
             machine(step, |machine| (machine.idle_percent_mean, machine.same_host) = (Some(1.0), Some(true)));
         }),
         with(|step| generator(step).worker_cpu_percent_max = Some(93.0)),
+        with(|step| step.counts.waited = 5_000),
         with(|step| {
             late(step, 15 * MS);
             generator(step).worker_cpu_percent_max = Some(5.0);
