@@ -204,6 +204,20 @@ mod tests {
     }
 
     #[test]
+    fn who_has_much_to_wait_for_takes_on_no_more() {
+        let (mut from, mut to) = pair();
+        while !from.is_full() {
+            from.send(&7u8);
+        }
+        assert_eq!(from.parts.len(), PARTS_WAITING_MAX);
+        while let Some(part) = from.poll_part(0) {
+            let _ = to.handle_part::<u8>(&part);
+        }
+        from.handle_ack(to.expected(), 1);
+        assert!(!from.is_full() && !from.has_room(), "a window's worth is left");
+    }
+
+    #[test]
     fn nonsense_is_an_error() {
         let (_, mut to) = pair();
         let part = Part { number: 0, last: true, bytes: vec![0xff; 9] };

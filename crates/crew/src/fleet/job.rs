@@ -216,3 +216,20 @@ fn is_sound(brief: &Brief) -> bool {
         && !brief.plan.endpoints.is_empty()
         && brief.plan.connecting.rate_per_s.is_none_or(|rate| rate.is_finite() && rate > 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Usage;
+
+    #[test]
+    fn what_is_of_different_seconds_goes_out_apart() {
+        let delta = |step, wall_ms: u64| {
+            let usage = Usage { wall_ns: wall_ms * 1_000_000, ..Usage::default() };
+            Delta { step, usage, ..Delta::default() }
+        };
+        assert!(belong_together(&delta(1, 190), &delta(1, 10)));
+        assert!(!belong_together(&delta(1, 1_000), &delta(1, 1_000)), "put by while the link was full");
+        assert!(!belong_together(&delta(1, 10), &delta(2, 10)));
+    }
+}
