@@ -24,12 +24,13 @@ mod recorder;
 mod returns;
 mod shared;
 mod streams;
+mod ticket;
 mod unrest;
 mod worker;
 
 pub use broadcasts::BroadcastTally;
 pub use figures::Figures;
 pub use messages::{Command, Delta, Departure, Gone, Held, Report, SentBroadcast, Settled, Tail, Usage};
-pub use outgoing::Ticket;
 pub use probe::{Encounter, probe};
+pub use ticket::Ticket;
 pub use worker::Worker;

@@ -9,7 +9,7 @@ use stats::{Counts, Errors, Histogram, Packed};
 use crate::broadcasts::BroadcastTally;
 use crate::events::Batch;
 use crate::figures::Figures;
-use crate::outgoing::Ticket;
+use crate::ticket::Ticket;
 
 /// What a worker is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,8 +11,8 @@ use crate::events::{Entry, Kind};
 use crate::excerpt::excerpt;
 use crate::figures::Figures;
 use crate::messages::{Delta, Gone, Held, Tail, Usage};
-use crate::outgoing::Ticket;
 use crate::recorder::Recorder;
+use crate::ticket::Ticket;
 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {

@@ -1,30 +1,25 @@
 //! What a worker has measured and the crew has not taken in yet.
 //!
 //! Rules. One delta of a worker is under way at a time: the next waits until whoever has that one has let it go
-//! ([`Ticket`]). Meanwhile the worker goes on collecting, second by second, for rows are of one second each: a full second
+//! ([`Ticket`](crate::Ticket)). Meanwhile the worker goes on collecting, second by second, for rows are of one second each: a full second
 //! is put by, packed. When [`SECONDS_HELD_MAX`] are put by, what follows is collected in one. So nothing is lost, no count
 //! of bytes depends on how quick the crew is, and the worker never waits. At the end of a phase all goes out at once, with
 //! what ends it behind.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use crate::messages::Delta;
+use crate::ticket::Ticket;
 
 /// Seconds that are put by for a crew that is busy.
 pub(crate) const SECONDS_HELD_MAX: usize = 64;
 /// As much of a second counts as full: workers wake a little early or late.
 const SECOND_FULL_NS: u64 = 900_000_000;
 
-/// That a delta is under way: its worker is free to send the next when all that hold it are gone. In another process
-/// nobody does.
-#[derive(Clone, Debug, Default)]
-pub struct Ticket(#[expect(dead_code, reason = "it is held, not read")] Option<Arc<()>>);
-
 /// The deltas of one worker on their way out.
 #[derive(Default)]
 pub(crate) struct Outgoing {
-    ticket: Arc<()>,
+    ticket: Ticket,
     held: VecDeque<Delta>,
 }
 
@@ -36,7 +31,7 @@ impl Outgoing {
 
     /// Whether the crew has taken in all that it was given.
     pub(crate) fn is_free(&self) -> bool {
-        Arc::strong_count(&self.ticket) == 1
+        self.ticket.is_alone()
     }
 
     /// Puts a delta by.
@@ -46,8 +41,8 @@ impl Outgoing {
 
     /// The next to go out, the earliest first.
     pub(crate) fn poll(&mut self) -> Option<Delta> {
-        let ticket = Ticket(Some(Arc::clone(&self.ticket)));
-        self.held.pop_front().map(|delta| Delta { ticket, ..delta })
+        let delta = self.held.pop_front()?;
+        Some(Delta { ticket: self.ticket.clone(), ..delta })
     }
 }
 
