@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use engine::{Delta, Gone};
     use load::{Load, Schedule, StepOrder, Until};
-    use stats::Counts;
+    use stats::{Counts, Histogram, Packed};
 
     const MS: u64 = 1_000_000;
 
@@ -167,7 +167,9 @@ mod tests {
     fn a_slow_server_is_waited_for_and_a_time_that_is_given_is_waited_in_full() {
         let (mut merge, mut drain) = (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
         let mut slow = delta(0, 60, 60, 60);
-        slow.figures.service.record_ns(3_000 * MS);
+        let mut service = Histogram::new();
+        service.record_ns(3_000 * MS);
+        slow.figures.service = Packed::from(&service);
         merge.add(&slow);
         assert!(!drain.is_over(&merge, 10_000 * MS));
         assert!(drain.is_over(&merge, 10_001 * MS), "three times its longest answer");

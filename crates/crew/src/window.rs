@@ -174,18 +174,18 @@ mod tests {
     const SAMPLES: Load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
 
     /// Echoes: sent, received, received after the window, and the last of them so long after the start.
-    fn totals(sent: u64, received: u64, after: u64, last_ns: u64) -> Delta {
+    fn totals(sent: u64, received: u64, after: u64, last_ns: u64) -> Delta<Histogram> {
         let counts = Counts { sent, received, ..Counts::default() };
         let tail = Tail { received: after, ..Tail::default() };
         Delta { counts, tail, last_arrival_ns: GO_NS + last_ns, ..Delta::default() }
     }
 
-    fn window<'a>(load: &'a Load, loaded: Option<Loaded>, totals: &'a Delta) -> Window<'a> {
+    fn window<'a>(load: &'a Load, loaded: Option<Loaded>, totals: &'a Delta<Histogram>) -> Window<'a> {
         Window { workload: Workload::Echo, load, go_ns: GO_NS, loaded, totals }
     }
 
     /// Length of the window, what was achieved, and what was received per second, once all is over at 60 s.
-    fn figures(load: &Load, loaded: Option<Loaded>, totals: &Delta) -> (u64, f64, f64) {
+    fn figures(load: &Load, loaded: Option<Loaded>, totals: &Delta<Histogram>) -> (u64, f64, f64) {
         let window = window(load, loaded, totals);
         let length_ns = window.length_ns(GO_NS + 60 * S, false);
         let rates = window.rates(length_ns, Rates::default());

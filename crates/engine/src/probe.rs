@@ -254,9 +254,10 @@ mod tests {
                 parallel: 1,
                 local_addrs: Vec::new(),
             },
-            draining: Draining { quiet_ns: 0, timeout_ns: 0 },
+            draining: Draining { quiet_ns: None, timeout_ns: 0 },
             records_events: false,
             epoch_ns: 0,
+            unix_epoch_ns: 0,
             seed: 1,
         }
     }
@@ -272,7 +273,7 @@ mod tests {
         assert_eq!(probe.turn_until(clock::monotonic_ns() + TIMEOUT_NS, is_usable).unwrap(), None);
         let send = |probe: &mut Probe| {
             let now_ns = clock::monotonic_ns();
-            probe.client.send(0, now_ns, now_ns, &mut probe.ledger, &mut probe.shared)
+            probe.client.send(0, now_ns, now_ns, &mut probe.ledger, &mut probe.shared).1
         };
         send(&mut probe).unwrap();
         // The answer is in the kernel, and nobody reads it while the next are written.

@@ -24,6 +24,9 @@ const COLUMNS: &[Column] = &[
     Column::right("runs to tell", "runs_to_tell"),
 ];
 
+/// From here on people think in times.
+const MANY_TIMES_PERCENT: f64 = 1_000.0;
+
 /// The comparison in one format, ending in a newline. CSV has the table alone.
 pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat) -> String {
     let table = table(found);
@@ -150,6 +153,9 @@ fn between(row: &Row, found: &stats::compare::Comparison) -> String {
     let interval = found.percent().unwrap_or(found.difference);
     let bound = |bound: f64| match found.percent() {
         _ if !bound.is_finite() => "anything".into(),
+        Some(_) if bound >= MANY_TIMES_PERCENT => {
+            format!("{} times", format::count((1.0 + bound / 100.0).round() as u64))
+        }
         Some(_) => signed_percent(bound),
         None => format!("{}{}", if bound < 0.0 { "−" } else { "+" }, show(row.unit, bound.abs())),
     };

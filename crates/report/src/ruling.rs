@@ -80,6 +80,8 @@ mod tests {
             "cannot tell whether rtt.p99 at 1,500 clients is slower by 5%: between −43.5% and +83.0%; about 74 runs a \
              side would"
         );
+        let wild = said(&[1.0, 9.0, 2.0], &[50.0, 51.0, 49.0], "p99 slower by 5%", false);
+        assert!(wild.contains(" times; more than 100 runs a side would: measure longer"), "{wild}");
         assert_eq!(
             said(&a, &worse, "p99 worse", true),
             "cannot tell whether rtt.p99 at 1,500 clients is worse: it is by 50.0%, but most runs of both sides have marks"
