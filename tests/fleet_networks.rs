@@ -13,7 +13,7 @@ use support::arena::Arena;
 use support::networks::{Member, Networks};
 use support::process::Process;
 use support::throng::{Outcome, finish, run, sum_of};
-use support::{skip, wait_until};
+use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 const THRONG: &str = env!("CARGO_BIN_EXE_throng");
@@ -30,19 +30,10 @@ struct World {
     _processes: Vec<Process>,
 }
 
-/// Says so and gives `None` where namespaces are not allowed or NATS is not there.
-fn networks() -> Option<Networks> {
-    if Command::new("nats-server").arg("--version").output().is_err() {
-        skip("fleet networks", "there is no nats-server: apt-get install nats-server");
-        return None;
-    }
-    Networks::new()
-}
-
 impl World {
     /// `None`, with the reason said, where namespaces are not allowed or NATS is not there.
     fn new(faults: &[&str]) -> Option<World> {
-        let mut networks = networks()?;
+        let mut networks = Networks::new()?;
         let [bus, target, coordinator] = ["bus", "target", "coord"].map(|name| networks.add(name));
         let agents: Vec<Member> = AGENTS.into_iter().map(|name| networks.add(name)).collect();
         let mut processes =
@@ -148,7 +139,7 @@ fn a_link_cut_for_ten_seconds_costs_its_agent_alone() {
 #[test]
 #[ignore = "make test-fleet"]
 fn a_shootout_drives_servers_of_another_network() {
-    let (Some(mut networks), arena) = (networks(), Arena::echoing_for(6)) else { return };
+    let (Some(mut networks), arena) = (Networks::new(), Arena::echoing_for(6)) else { return };
     let [bus, target, generator] = ["bus", "target", "load"].map(|name| networks.add(name));
     let url = format!("nats://{}:4222", bus.address);
     let _bus = Process::start(bus.command("nats-server").args(["-a", &bus.address, "-p", "4222"]));

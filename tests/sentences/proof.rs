@@ -69,7 +69,12 @@ pub(crate) fn prove(situation: &Situation) -> Result<Proof, String> {
     }
     let outcome = meddle(situation, line, &mut running)?;
     let mut proof = Proof { said: String::new(), wrong: Vec::new(), whole: outcome.to_string() };
-    proof.claim("exit code", outcome.code == Some(situation.must.exit), &format!("{:?}", outcome.code));
+    proof.claim(
+        "exit code",
+        [Some(situation.must.exit), situation.must.exit_if_busy.or(Some(situation.must.exit))]
+            .contains(&outcome.code),
+        &format!("{:?}", outcome.code),
+    );
     match results_file(&out) {
         _ if !situation.must.refused.is_empty() => proof.refused(situation, &outcome, &out),
         Some(file) => proof.concluded(&situation.must, &file, &outcome),
@@ -113,10 +118,8 @@ fn meddle(situation: &Situation, line: Command, running: &mut Running) -> Result
             quota.as_ref().expect("it is there").over(&line)
         }
     };
-    if let Some(member) = &running.seen_from {
-        let mut there = member.command("env");
-        there.arg(placed.get_program()).args(placed.get_args());
-        placed = there;
+    if let Some(wire) = &running.wire {
+        placed = wire.near(&placed);
     }
     let _crowd = crowd(if let Place::Crowd(n) = situation.place { n } else { 0 });
     let mut process = Process::start(&mut placed);

@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use crate::situation::Host;
 use crate::support::arena::Arena;
-use crate::support::networks::{Member, Networks};
 use crate::support::process::Process;
 use crate::support::quota::Quota;
 use crate::support::throng::{program, throng, under};
+use crate::support::wire::{SERVER, Wire};
 use crate::support::{free_address, is_listening, wait_until};
 
 /// Until a server listens, on a busy machine.
@@ -43,12 +43,11 @@ pub(crate) struct Running {
     pub(crate) folder: TempDir,
     /// Where commands find their suites and targets.
     pub(crate) arena: Option<Arena>,
-    /// Where the generator has to be to see it.
-    pub(crate) seen_from: Option<Member>,
+    /// The link at whose other end it is.
+    pub(crate) wire: Option<Wire>,
     address: String,
     start: Option<Command>,
     _quota: Option<Quota>,
-    _networks: Option<Networks>,
 }
 
 impl Running {
@@ -56,7 +55,7 @@ impl Running {
     pub(crate) fn start(host: Host) -> Result<Running, String> {
         let folder = tempfile::tempdir().unwrap();
         let at = free_address();
-        let (mut quota, mut networks, mut seen_from) = (None, None, None);
+        let (mut quota, mut wire) = (None, None);
         let mut address = at.to_string();
         let start = match host {
             Host::Own | Host::Nobody | Host::Arena(_) => None,
@@ -70,14 +69,11 @@ impl Running {
                 let limit = format!("--nofile={n}:{n}");
                 Some(under("prlimit", &[&limit], &reference(&address, folder.path(), "--threads 1")))
             }
-            Host::Elsewhere(shaped) => {
-                let (made, server, generator) = two_networks(shaped)?;
-                address = format!("{}:{PORT_ELSEWHERE}", server.address);
-                let serve = reference(&address, folder.path(), "--threads 1");
-                let mut there = server.command("env");
-                there.arg(serve.get_program()).args(serve.get_args());
-                (networks, seen_from) = (Some(made), Some(generator));
-                Some(there)
+            Host::Elsewhere { loss_percent, mbits_per_s } => {
+                let made = Wire::new(f64::from(loss_percent), mbits_per_s);
+                let made = wire.insert(made.ok_or("needs network namespaces and /dev/net/tun")?);
+                address = format!("{SERVER}:{PORT_ELSEWHERE}");
+                Some(made.far(&reference(&address, folder.path(), "--threads 1")))
             }
             Host::Node(mode) => Some(script("node", "server.js", &[&at.port().to_string(), mode])),
             Host::Python => Some(script("python3", "locked.py", &[&at.port().to_string()])),
@@ -90,16 +86,7 @@ impl Running {
             }
         }
         let arena = if let Host::Arena(script) = host { Some(Arena::new(SUITE, script)) } else { None };
-        let mut running = Running {
-            process: None,
-            folder,
-            arena,
-            seen_from,
-            address,
-            start,
-            _quota: quota,
-            _networks: networks,
-        };
+        let mut running = Running { process: None, folder, arena, wire, address, start, _quota: quota };
         running.restart();
         Ok(running)
     }
@@ -113,15 +100,12 @@ impl Running {
     }
 
     fn is_up(&self) -> bool {
-        match &self.seen_from {
-            None => is_listening(self.address.parse().expect("an address")),
-            Some(member) => {
-                let (host, port) = self.address.split_once(':').expect("an address");
-                let mut look = member.command("bash");
-                look.args(["-c", &format!("exec 3<>/dev/tcp/{host}/{port}")]);
-                look.output().is_ok_and(|output| output.status.success())
-            }
-        }
+        let Some(wire) = &self.wire else {
+            return is_listening(self.address.parse().expect("an address"));
+        };
+        let mut look = Command::new("ss");
+        look.args(["-Htln", "sport", "=", &format!(":{PORT_ELSEWHERE}")]);
+        wire.far(&look).output().is_ok_and(|output| !output.stdout.is_empty())
     }
 
     /// The words of a command line with what is known of the host; a run has its URL behind the verb unless the line
@@ -158,8 +142,15 @@ impl std::fmt::Display for Host {
             Host::Tls => write!(f, "`throng serve --cert … --key …`"),
             Host::Quota(percent) => write!(f, "`throng serve` with {percent}% of a core"),
             Host::Files(n) => write!(f, "`throng serve` with {n} open files"),
-            Host::Elsewhere("") => write!(f, "`throng serve` in another network"),
-            Host::Elsewhere(shaped) => write!(f, "`throng serve` in another network, `tc … {shaped}`"),
+            Host::Elsewhere { loss_percent: 0, mbits_per_s: 0 } => {
+                write!(f, "`throng serve` in another network")
+            }
+            Host::Elsewhere { loss_percent, mbits_per_s: 0 } => {
+                write!(f, "`throng serve` behind a network that loses {loss_percent}% of the packets")
+            }
+            Host::Elsewhere { mbits_per_s, .. } => {
+                write!(f, "`throng serve` behind a link of {mbits_per_s} Mbit/s")
+            }
             Host::Node(mode) => write!(f, "`node server.js {mode}`"),
             Host::Python => write!(f, "`python3 locked.py`"),
             Host::Arena(script) => write!(f, "a target: `{script}`"),
@@ -201,21 +192,6 @@ fn nginx(at: SocketAddr, folder: &Path, inside: &str) -> Command {
     let mut command = Command::new("nginx");
     command.arg("-e").arg(folder.join("log")).arg("-c").arg(file);
     command
-}
-
-/// One for the server and one for the generator, and what both send is shaped.
-fn two_networks(shaped: &str) -> Result<(Networks, Member, Member), String> {
-    let mut networks = Networks::new().ok_or("needs network namespaces")?;
-    let (server, generator) = (networks.add("server"), networks.add("load"));
-    for end in [&server, &generator].into_iter().filter(|_| !shaped.is_empty()) {
-        let words = format!("qdisc add dev eth0 root {shaped}");
-        let output = end.command("tc").args(words.split_whitespace()).output();
-        let output = output.map_err(|error| format!("needs tc: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("needs tc {shaped}: {}", String::from_utf8_lossy(&output.stderr).trim()));
-        }
-    }
-    Ok((networks, server, generator))
 }
 
 fn is_there(name: &str) -> bool {

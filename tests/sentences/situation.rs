@@ -35,6 +35,8 @@ pub(crate) struct Must {
     /// A line of stderr: there is no run, and none is kept.
     pub(crate) refused: &'static [&'static str],
     pub(crate) exit: i32,
+    /// Another that is as right where the machine is too busy to tell.
+    pub(crate) exit_if_busy: Option<i32>,
     /// What is true of the results, in words.
     pub(crate) figures: Option<(&'static str, fn(&Value) -> bool)>,
 }
@@ -54,8 +56,8 @@ pub(crate) enum Host {
     Quota(u32),
     /// The same with so many open files.
     Files(u32),
-    /// The same in another network, whatever is sent shaped by these words of `tc qdisc add`.
-    Elsewhere(&'static str),
+    /// The same in another network, behind a link that loses packets or is slow (0: as fast as it can be).
+    Elsewhere { loss_percent: u32, mbits_per_s: u32 },
     /// `servers/server.js`, in this mode.
     Node(&'static str),
     /// `servers/locked.py`: one request at a time, and 10 ms of sleep in each.
@@ -158,6 +160,11 @@ impl Situation {
         self
     }
 
+    pub(crate) fn or_exits(mut self, code: i32) -> Self {
+        self.must.exit_if_busy = Some(code);
+        self
+    }
+
     pub(crate) fn figures(mut self, words: &'static str, are: fn(&Value) -> bool) -> Self {
         self.must.figures = Some((words, are));
         self
@@ -196,7 +203,8 @@ impl fmt::Display for Situation {
 /// In one cell.
 impl fmt::Display for Must {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = vec![format!("exit code {}", self.exit)];
+        let other = self.exit_if_busy.map(|code| format!(" *or* {code}")).unwrap_or_default();
+        let mut parts = vec![format!("exit code {}{other}", self.exit)];
         let labels = ["**how much**", "**breaks**", "**trust**", "bottleneck", "error"];
         let sets = [self.how_much, self.breaks, self.trust, self.bottleneck, self.refused];
         for (label, patterns) in labels.into_iter().zip(sets).filter(|(_, patterns)| !patterns.is_empty()) {

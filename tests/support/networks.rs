@@ -30,7 +30,11 @@ impl Networks {
         let made = ip(&["netns", "add", &hub])
             .and_then(|()| ip(&["-n", &hub, "link", "add", "hub", "type", "bridge"]));
         if let Err(why) = made.and_then(|()| ip(&["-n", &hub, "link", "set", "hub", "up"])) {
-            skip("networks of their own", &why);
+            skip("fleet networks", &why);
+            return None;
+        }
+        if Command::new("nats-server").arg("--version").output().is_err() {
+            skip("fleet networks", "there is no nats-server: apt-get install nats-server");
             return None;
         }
         Some(networks)
