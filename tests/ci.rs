@@ -22,7 +22,7 @@ fn junit_has_a_case_for_each_limit() {
     let outcome = run(throng(["echo", "--format", "junit", "--limit", "p95<1ns"]).args(FLAGS), RUN_MAX);
     assert_eq!(outcome.code, Some(3), "{outcome}");
     assert!(outcome.stdout.starts_with("<?xml "), "{outcome}");
-    assert!(outcome.stdout.contains("tests=\"2\" failures=\"1\" skipped=\"0\""), "{outcome}");
+    assert!(outcome.stdout.contains("failures=\"1\" skipped=\"0\""), "{outcome}");
     assert_eq!(outcome.stdout.matches("<failure ").count(), 1, "{outcome}");
     assert!(outcome.stdout.trim_end().ends_with("</testsuites>"), "{outcome}");
 }
@@ -75,7 +75,7 @@ fn every_documented_set_of_limits_breaks_when_the_server_crashes() {
         server.process.signal(Signal::KILL);
         let outcome = finish(process, RUN_MAX);
         assert_eq!(outcome.code, Some(3), "{set:?}: {outcome}");
-        let limits = &outcome.json()["verdict"]["limits"];
+        let limits = &outcome.json()["steps"][0]["standing"];
         let is_broken = |limit: &Value| limit["limit"] == "disconnects==0" && limit["passed"] == false;
         assert!(limits.as_array().unwrap().iter().any(is_broken), "{set:?}: {limits:#}");
     }

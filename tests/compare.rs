@@ -60,7 +60,7 @@ fn repeats_of_a_slower_server_are_slower() {
     let outcome = compare(&[&a, &b, "--format", "json", "--fail-if", "p50 slower by 5%"]);
     assert_eq!(outcome.code, Some(3), "{outcome}");
     assert!(outcome.stderr.contains("rtt.p50 at 5 clients is slower by"), "{outcome}");
-    assert!(outcome.stderr.contains("between +"), "{outcome}");
+    assert!(outcome.stderr.contains("%, between "), "{outcome}");
     let found: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let p50 = found["figures"].as_array().unwrap().iter().find(|row| row["figure"] == "rtt.p50").unwrap();
     assert_eq!(p50["change"], "slower");

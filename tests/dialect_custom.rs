@@ -57,12 +57,17 @@ impl Chat {
 
     /// The results of a run that must succeed.
     fn results(&self, verb: &str, dialect: &Path, arguments: &[&str]) -> Value {
+        self.results_of(0, verb, dialect, arguments)
+    }
+
+    /// The results of a run that ends with this code.
+    fn results_of(&self, code: i32, verb: &str, dialect: &Path, arguments: &[&str]) -> Value {
         let url = format!("ws://{}/", self.address);
         let clients = CLIENTS.to_string();
         let mut command = throng([verb, &url, "--format", "json", "--clients", &clients]);
         command.args(["--connect-timeout", "20s", "--payload-padding", "50", "--dialect"]).arg(dialect);
         let outcome = run(command.args(arguments), WITHIN);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(outcome.code, Some(code), "{outcome}");
         outcome.json()
     }
 }
@@ -115,7 +120,7 @@ fn refused_logins_are_counted_by_kind() {
             .collect()
     };
     let (_folder, dialect) = changed(|dialect| dialect, forget);
-    let results = chat.results("echo", &dialect, &["--concurrent", "10", "--sample-size", "100"]);
+    let results = chat.results_of(3, "echo", &dialect, &["--concurrent", "10", "--sample-size", "100"]);
     assert_complete(&results, 100);
     assert_eq!(errors_of(&results, "rejected_login"), CLIENTS / 4, "{results:#}");
     assert_eq!(sum_of(&results, "connected"), CLIENTS - CLIENTS / 4);
@@ -126,18 +131,18 @@ fn refused_logins_are_counted_by_kind() {
 #[test]
 fn pings_are_answered_and_heartbeats_sent() {
     let Some(chat) = Chat::start(&[("PING_MS", "1500"), ("IDLE_MS", "4000")]) else { return };
-    let idle = |change: &dyn Fn(String) -> String| {
+    let idle = |code, change: &dyn Fn(String) -> String| {
         let (_folder, dialect) = changed(change, |users| users);
-        chat.results("idle", &dialect, &["--duration", "7s", "--connect-rate", "2000"])
+        chat.results_of(code, "idle", &dialect, &["--duration", "7s", "--connect-rate", "2000"])
     };
     let often = |dialect: String| dialect.replace("every = \"10s\"", "every = \"500ms\"");
-    let kept = idle(&often);
+    let kept = idle(0, &often);
     assert_eq!(sum_of(&kept, "connected"), CLIENTS, "{kept:#}");
     assert_eq!(sum_of(&kept, "disconnects"), 0, "{kept:#}");
     // And without either of the two everybody is lost, which is what makes the above mean something.
-    let without_answer = idle(&|dialect| often(dialect).replace("\"pong\"", "\"alive\""));
+    let without_answer = idle(3, &|dialect| often(dialect).replace("\"pong\"", "\"alive\""));
     assert_eq!(errors_of(&without_answer, "closed"), CLIENTS, "{without_answer:#}");
-    let without_heartbeat = idle(&|dialect| dialect);
+    let without_heartbeat = idle(3, &|dialect| dialect);
     assert_eq!(errors_of(&without_heartbeat, "closed"), CLIENTS, "{without_heartbeat:#}");
 }
 

@@ -13,10 +13,15 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 
 /// The results of a run whose words are these, with the server's address behind the verb.
 fn results(server: &Server, words: &str) -> Value {
+    results_of(0, server, words)
+}
+
+/// The same of a run that ends with this code.
+fn results_of(code: i32, server: &Server, words: &str) -> Value {
     let (verb, flags) = words.split_once(' ').unwrap();
     let mut command = throng([verb, &server.url(), "--format", "json", "--quiet", "--no-preflight"]);
     let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{words}: {outcome}");
+    assert_eq!(outcome.code, Some(code), "{words}: {outcome}");
     outcome.json()
 }
 
@@ -32,7 +37,7 @@ fn every_message_sent_is_in_the_distribution_once() {
         ("mute=3@20", "broadcast -c 5 -d 2s --clients 10 --drain-timeout 300ms --dialect json"),
     ] {
         let server = Server::start(&["--fault", fault]);
-        let results = results(&server, words);
+        let results = results_of(3, &server, words);
         let sent = sum_of(&results, "sent");
         assert!(sent > 0 && sum_of(&results, "received") > 0, "{fault} {words}: {results:#}");
         assert_eq!(results["steps"][0]["rtt"]["count"], sent, "{fault} {words}: {results:#}");
@@ -55,7 +60,8 @@ fn a_closed_loop_without_clients_ends() {
 #[test]
 fn who_is_not_in_a_step_does_not_come_back_by_its_churn() {
     let server = Server::start(&[]);
-    let results = results(
+    let results = results_of(
+        3,
         &server,
         "echo --search --initial-clients 1000 --max-clients 1000 --limit-rtt 1us --churn 5%/s -c 4 -d 1s --threads 1",
     );

@@ -20,6 +20,7 @@ const RUN_MAX: Duration = Duration::from_secs(20);
 
 const FINE: Option<i32> = Some(0);
 const COULD_NOT_RUN: Option<i32> = Some(1);
+const LIMIT_BROKEN: Option<i32> = Some(3);
 const BAD_USAGE: Option<i32> = Some(2);
 const INTERRUPTED: Option<i32> = Some(130);
 
@@ -112,8 +113,9 @@ fn a_kernel_that_refuses() {
             return skip("errors from the kernel", "strace is missing or not allowed");
         }
         let outcome = run(&mut under("strace", &flags, &echo(&server.url(), 10, "1s")), RUN_MAX);
-        assert_eq!(outcome.code, FINE, "{outcome}");
+        assert_eq!(outcome.code, LIMIT_BROKEN, "two of its clients were not there\n{outcome}");
         let results = outcome.json();
+        assert_eq!(results["steps"][0]["bottleneck"], "generator", "{outcome}");
         assert_eq!(errors_of(&results, kind), 2, "{outcome}");
         assert!(is_local(&results, kind), "{outcome}");
         assert_eq!(sum_of(&results, "connected"), 8, "{outcome}");
@@ -167,7 +169,10 @@ fn a_generator_that_stands_still_blames_itself() {
     let outcome = finish(process, RUN_MAX);
     let step = &outcome.json()["steps"][0];
     assert!(figure(step, "send_lag", "max_ms") > 900.0, "{outcome}");
-    assert_eq!(step["bottleneck"], "generator", "{outcome}");
+    // Beside programs that wait for the CPU as long, it may be theirs; it is never the server's.
+    let blamed = step["bottleneck"].as_str().unwrap();
+    assert!(["generator", "machine"].contains(&blamed), "{outcome}");
+    assert!(step["marks"].to_string().contains("fell behind its schedule"), "{outcome}");
 }
 
 #[test]

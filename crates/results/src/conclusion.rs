@@ -123,6 +123,7 @@ fn outcome(run: &Run) -> Outcome {
     let is_failure = |step: &Step| step.limits.iter().chain(&step.standing).any(|limit| !limit.passed);
     match run.steps.is_empty() {
         true => Outcome::Nothing,
+        false if heaviest_kept(run).is_none() => Outcome::Broken,
         false if !breaks_on_purpose(run) && run.steps.iter().any(is_failure) => Outcome::Broken,
         false => Outcome::Held,
     }

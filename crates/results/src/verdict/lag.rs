@@ -98,10 +98,11 @@ fn others(step: &Step) -> Option<String> {
     if let Some(steal) = machine.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN) {
         return Some(format!("the hypervisor gave {steal:.0}% of the CPU to other machines"));
     }
-    if let Some(programs) = machine::programs(machine) {
-        return Some(format!("other programs had the CPU, {programs}"));
+    if machine::others_percent(step).is_none() && !waited(step) {
+        return None;
     }
-    (machine::others_percent(step).is_some() || waited(step)).then(|| "others had the CPU".into())
+    let programs = machine::programs(machine);
+    Some(programs.map_or("others had the CPU".into(), |names| format!("other programs had the CPU, {names}")))
 }
 
 /// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it.

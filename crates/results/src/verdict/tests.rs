@@ -264,6 +264,7 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
     let (who, why) = judged(|step| {
         late(step, 15 * MS);
         generator(step).worker_cpu_percent_max = Some(1.0);
+        generator(step).worker_waiting_percent_max = Some(4.0);
         step.machine.as_mut().unwrap().others = others.clone();
     });
     assert_eq!(who, Bottleneck::Machine);

@@ -36,6 +36,7 @@ fn examples() -> Vec<Step> {
         with(|step| {
             late(step, 15 * MS);
             generator(step).worker_cpu_percent_max = Some(5.0);
+            generator(step).worker_waiting_percent_max = Some(5.0);
             step.machine.as_mut().unwrap().others = compiler();
         }),
         with(|step| late(step, 15 * MS)),
