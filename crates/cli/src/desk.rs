@@ -9,7 +9,7 @@ use load::StepOrder;
 use report::Style;
 use results::conclusion::{self, Outcome};
 use results::limit::Limit;
-use results::{Run, Step, TrustNote, Warmup, standing, verdict};
+use results::{Bottleneck, Finding, Run, Step, TrustNote, Warmup, standing, verdict};
 
 use crate::args::RunArgs;
 use crate::calibration::{Calibration, Work};
@@ -152,6 +152,8 @@ impl<'a> Desk<'a> {
         let lost =
             "the load was not whole after it, and what a lost worker measured in its last second is lost";
         step.marks.insert(0, format!("cut short: {error}; {lost}"));
+        step.standing.push(standing::unfinished());
+        step.bottleneck = Some(Finding { bottleneck: Bottleneck::Generator, reason: error.to_string() });
         self.keep(step);
         Err(Failure::could_not("go on", error))
     }

@@ -4,7 +4,7 @@
 //! A limit of the user's on the same figure takes the place of a standing one, and `--allow-loss` loosens them all.
 
 use crate::limit::Limit;
-use crate::{LimitOutcome, Step};
+use crate::{LimitOutcome, Step, Unit};
 
 /// The share of the asked rate that must be kept.
 const RATE_PERCENT_MIN: f64 = 99.0;
@@ -45,12 +45,23 @@ pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
     outcomes.filter(|outcome| outcome.actual.is_some()).collect()
 }
 
+/// Of a step that the generator did not get to the end of: whatever was kept of it, the load was not held.
+pub fn unfinished() -> LimitOutcome {
+    LimitOutcome {
+        limit: "unfinished==0".into(),
+        passed: false,
+        actual: Some(1.0),
+        at_least: false,
+        unit: Unit::Count,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use stats::Counts;
 
     use super::*;
-    use crate::{Rates, Second, Unit};
+    use crate::{Rates, Second};
 
     const S: u64 = 1_000_000_000;
 

@@ -7,6 +7,9 @@ use crate::step::Step;
 /// The figures of the standing limits, in the order in which they are said.
 const FIGURES: [&str; 6] = ["unusable", "disconnects", "not_back", "missing", "wrong", "rate"];
 
+/// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
+const QUEUED_RATE_MIN: f64 = 0.99;
+
 /// Why a step does not pass: standing limits in words, and the others as they were written.
 pub fn failings(scenario: &str, step: &Step) -> String {
     // Whoever is not there does not keep the rate: that is said once.
@@ -64,6 +67,7 @@ fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
         })
     };
     match figure {
+        "unfinished" => Some("cut short when the generator gave out".into()),
         "unusable" => {
             let who = part(step.unusable(), step.clients, "clients")?;
             Some(format!("{who} did not become usable{}", most_frequent(step)))
@@ -83,6 +87,10 @@ fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
         )),
         "rate" => {
             let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
+            if achieved >= asked * QUEUED_RATE_MIN && counts.late > 0 {
+                return part(counts.late, counts.expected, due(scenario, step))
+                    .map(|late| late + " queued up");
+            }
             Some(format!("{} answered of {}", rate(achieved, ""), rate(asked, what(scenario))))
         }
         _ => None,

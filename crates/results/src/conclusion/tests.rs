@@ -112,6 +112,28 @@ fn an_overload_is_said_by_what_was_answered() {
 }
 
 #[test]
+fn what_queues_up_at_almost_the_rate_is_said_so() {
+    let (how_much, ..) = said("saturate", |step| {
+        step.rates = Rates { asked_per_s: Some(51.9), achieved_per_s: Some(52.0), ..Rates::default() };
+        step.counts = Counts { sent: 312, expected: 312, received: 312, late: 21, ..step.counts };
+        step.figures.rtt.clear();
+        step.figures.rtt.record_n_ns(MS, 312);
+    });
+    assert_eq!(how_much, "not 51.9 messages/s to 300 clients: 21 of 312 answers queued up");
+}
+
+#[test]
+fn a_step_that_was_cut_short_was_not_held() {
+    let mut run = run_of("echo", vec![step()]);
+    run.steps[0].standing.push(standing::unfinished());
+    let (how_much, _, outcome) = of(&run);
+    assert_eq!(
+        (&*how_much, outcome),
+        ("not 300 clients: cut short when the generator gave out", Outcome::Broken)
+    );
+}
+
+#[test]
 fn who_is_not_there_explains_a_rate_that_is_missed() {
     let (how_much, ..) = said("echo", |step| {
         step.counts = Counts { sent: 900, expected: 900, received: 900, connected: 150, ..step.counts };

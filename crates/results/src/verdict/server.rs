@@ -8,7 +8,8 @@ use super::{
 use crate::format::{count, duration, rate};
 use crate::step::Step;
 
-/// Share of an open loop's deliveries after the end of its schedule above which a queue was building up.
+/// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the server, though the
+/// generator was late, too.
 const LATE_SHARE_MAX: f64 = 0.1;
 /// Share of the deliveries due that may be missing before that is a sign by itself.
 const MISSING_SHARE_MAX: f64 = 0.01;
@@ -20,6 +21,8 @@ const GROWTH_NS_MIN: f64 = 1e6;
 const WAIT_FACTOR_MIN: f64 = 4.0;
 /// An answer that takes no longer is not waited for.
 const WAIT_NS_MIN: f64 = 1e6;
+/// A step that is shorter is over within a few ticks of the clock that counts CPU time.
+const WAIT_STEP_NS_MIN: u64 = 500_000_000;
 /// How many times the TCP connect an answer takes at most that is all network.
 const FAR_FACTOR_MAX: f64 = 1.5;
 
@@ -83,7 +86,9 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String
 fn queued(step: &Step) -> Option<String> {
     let kept = step.kept_percent()?;
     let late = step.counts.late as f64 / step.counts.expected as f64;
-    (late > LATE_SHARE_MAX && kept < 99.0)
+    let is_on_time = super::marks::fell_behind_ns(step).is_none() && super::lag::mark(step).is_none();
+    let late_max = if is_on_time { 0.0 } else { LATE_SHARE_MAX };
+    (late > late_max && kept < 99.0)
         .then(|| format!("{:.0}% of its answers came after the schedule's end", 100.0 * late))
 }
 
@@ -118,6 +123,7 @@ pub(super) fn waits(step: &Step) -> Option<String> {
     let threads = step.server.as_ref()?.thread_use.iter().map(|thread| thread.cpu_percent());
     let busiest = threads.fold(cpu_share(step)?.0, f64::max);
     (is_here
+        && step.duration_ns >= WAIT_STEP_NS_MIN
         && busiest < IDLE_CPU_PERCENT_MAX
         && service_ns > WAIT_NS_MIN
         && service_ns > WAIT_FACTOR_MIN * cpu_ns)

@@ -116,6 +116,21 @@ fn answers_after_the_schedules_end_are_the_servers() {
 }
 
 #[test]
+fn a_few_late_answers_are_the_servers_where_the_generator_was_on_time() {
+    let queued = |send_lag_ns: u64| {
+        judged(|step| {
+            step.counts.late = 400;
+            step.figures.rtt.clear();
+            step.figures.rtt.record_n_ns(MS, 10_000);
+            step.figures.send_lag.record_ns(send_lag_ns);
+        })
+    };
+    let (who, why) = queued(MS / 10);
+    assert_eq!((who, &*why), (Bottleneck::Server, "4% of its answers came after the schedule's end"));
+    assert_eq!(queued(50 * MS).0, Bottleneck::None, "it may have been late itself");
+}
+
+#[test]
 fn answers_that_are_missing_are_the_servers() {
     let (who, why) = judged(|step| (step.counts.received, step.counts.missing) = (9_800, 200));
     assert_eq!((who, &*why), (Bottleneck::Server, "it left out 200 of 10,000 messages due"));
@@ -206,6 +221,13 @@ fn a_server_that_waits_is_told_from_one_that_works() {
         "it waits, for a lock, a timer or another service: 10.0ms an answer, 100µs of it with a CPU"
     );
     assert_eq!(closed(120.0, true).0, Bottleneck::None, "half its CPU is work that others wait for");
+    let too_short = judged(|step| {
+        answered(step, 10 * MS);
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(5_000.0));
+        (step.duration_ns, server(step).cpu_percent_mean) = (4 * MS, Some(0.0));
+        step.machine.as_mut().unwrap().same_host = Some(true);
+    });
+    assert_eq!(too_short.0, Bottleneck::None, "nobody counts the CPU time of 4 ms");
     let (who, why) = closed(50.0, false);
     assert_eq!(who, Bottleneck::Network);
     assert!(why.starts_with("an answer takes 10.0ms, and the way there and back 9.00ms"), "{why}");
