@@ -91,6 +91,17 @@ fn generators() -> Vec<Situation> {
         ])
         .by(&["generator", "machine"])
         .exits(4),
+        situation(
+            "little memory",
+            HONEST,
+            "echo {ws} --clients 200 -c 200 -d 1s --payload 512KiB --threads 1",
+        )
+        .at(Place::Memory(100))
+        .how_much(&["not 200 clients: cut short when the generator gave out"])
+        .breaks(&["below 200 clients, the least that was tried; bottleneck generator: out of memory: {any}"])
+        .trust(&["cut short: out of memory: {any}"])
+        .by(&["generator"])
+        .exits(1),
     ]
 }
 
