@@ -82,6 +82,7 @@ fn environment(args: &RunArgs, same_host: bool) -> Environment {
         cores: Some(machine.cores as u32),
         memory_bytes: Some(machine.memory_bytes),
         kernel: Some(machine.kernel),
+        os: machine.os,
         fd_limit: Some(machine.fd_limit_soft),
         generator_cpus: args.pin.clone(),
         same_host: Some(same_host),

@@ -16,6 +16,8 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Name and release of the kernel, `Linux 6.1.0`.
     pub kernel: String,
+    /// The distribution, `Debian GNU/Linux 12 (bookworm)`.
+    pub os: Option<String>,
     /// The frequency governor of CPU 0, `performance` or `powersave`.
     pub governor: Option<String>,
     /// What the kernel reads the time from: `tsc` is cheap, `hpet` and `acpi_pm` are not.
@@ -47,6 +49,7 @@ impl Machine {
             cores: online_cpus(),
             memory_bytes: memory_bytes(),
             kernel: format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()),
+            os: os(&fs::read_to_string("/etc/os-release").unwrap_or_default()),
             governor: sysfs("cpu/cpu0/cpufreq/scaling_governor"),
             clocksource: sysfs("clocksource/clocksource0/current_clocksource"),
             clocksources: sysfs("clocksource/clocksource0/available_clocksource")
@@ -57,6 +60,12 @@ impl Machine {
             virtualised: is_virtual(&cpuinfo),
         }
     }
+}
+
+/// `PRETTY_NAME="…"` of os-release(5).
+fn os(release: &str) -> Option<String> {
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches('"').to_owned()).filter(|name| !name.is_empty())
 }
 
 /// x86 says `model name`; some Arm kernels only `Hardware`, and most neither.
@@ -98,6 +107,13 @@ fn sysfs(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_distribution_says_its_name() {
+        let release = "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(os(release).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(os("ID=debian\n"), None);
+    }
 
     #[test]
     fn this_machine_has_cpus_memory_and_a_kernel() {

@@ -52,8 +52,6 @@ pub struct Target {
 /// The machine the generator ran on, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
-    /// Host name.
-    pub host: Option<String>,
     /// CPU model.
     pub cpu: Option<String>,
     /// Cores available to the process.

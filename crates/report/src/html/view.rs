@@ -292,7 +292,6 @@ fn environment(run: &Run) -> Vec<(&'static str, String)> {
         ("Memory", environment.memory_bytes.map(|memory| bytes(memory as f64))),
         ("Kernel", environment.kernel.clone()),
         ("System", environment.os.clone()),
-        ("Host", environment.host.clone()),
         ("Open files", environment.fd_limit.map(count)),
         ("Generator pinned to", environment.generator_cpus.clone()),
         ("Server pinned to", environment.server_cpus.clone()),

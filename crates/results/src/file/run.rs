@@ -23,7 +23,6 @@ mirror!(FileTarget of Target {
 
 mirror!(FileEnvironment of Environment {
     ; optional
-    host: String,
     cpu: String,
     cores: u32,
     memory_bytes: u64,

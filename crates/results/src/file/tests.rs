@@ -202,7 +202,6 @@ fn full() -> Run {
             version: Some("8".into()),
         },
         environment: Environment {
-            host: Some("earth".into()),
             cpu: Some("i7-4790K".into()),
             cores: Some(4),
             memory_bytes: Some(16 << 30),
