@@ -41,12 +41,13 @@ pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 type Rule = fn(&Step, Option<&Step>) -> Option<String>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [(Bottleneck, Rule); 14] = [
+const RULES: [(Bottleneck, Rule); 15] = [
     (Bottleneck::Generator, |step, _| generator::ran_out(step)),
     (Bottleneck::Server, |step, _| server::gone(step)),
     (Bottleneck::Server, |step, _| server::saturated(step)),
     (Bottleneck::Server, |step, _| failed::failed(step)),
     (Bottleneck::Machine, |step, _| machine::full(step)),
+    (Bottleneck::Machine, |step, _| machine::starved(step)),
     (Bottleneck::Generator, |step, _| generator::exhausted(step)),
     (Bottleneck::Generator, |step, _| generator::short_of_connections(step)),
     (Bottleneck::Machine, |step, _| lag::of_others(step)),

@@ -1,6 +1,7 @@
 //! The machine that server and generator share, and the network between them.
 
-use crate::resources::MachineUse;
+use super::SERVER_CPU_PERCENT_MAX;
+use crate::resources::{MachineUse, ThreadUse};
 use crate::step::Step;
 
 /// Idle CPU of a machine below which there is none left.
@@ -10,6 +11,8 @@ const SERVER_PART_PERCENT_MIN: f64 = 10.0;
 /// CPU of a machine that neither server nor generator accounts for, above which others are named. Interrupts of the
 /// network, which belong to nobody, stay below it.
 const OTHERS_PERCENT_MAX: f64 = 25.0;
+/// Time for which a thread was ready to run and had no CPU, above which that is what it waited for.
+const WAITING_PERCENT_MAX: f64 = 10.0;
 /// Use of a network link that counts as all of it.
 const LINK_PERCENT_MAX: f64 = 90.0;
 /// Segments sent again, or come out of order, that make a network the suspect.
@@ -31,6 +34,23 @@ pub(super) fn full(step: &Step) -> Option<String> {
         format!(
             "server and generator share a machine of which {idle:.0}% was idle{}",
             others.unwrap_or_default()
+        )
+    })
+}
+
+/// A thread of the server that was ready to run all the time, and had a CPU for a part of it: it did not wait for anything else.
+pub(super) fn starved(step: &Step) -> Option<String> {
+    let ready = |thread: &ThreadUse| thread.cpu_percent() + thread.waiting_percent;
+    let threads = &step.server.as_ref()?.thread_use;
+    let thread = threads.iter().max_by(|a, b| ready(a).total_cmp(&ready(b)))?;
+    let is_starved = ready(thread) >= SERVER_CPU_PERCENT_MAX && thread.waiting_percent > WAITING_PERCENT_MAX;
+    let who = step.machine.as_ref().and_then(programs).map(|names| format!("; others: {names}"));
+    is_starved.then(|| {
+        format!(
+            "the server's thread {:?} was ready to run all the time, and had a CPU for {:.0}% of it{}",
+            thread.name,
+            thread.cpu_percent(),
+            who.unwrap_or_default()
         )
     })
 }

@@ -150,6 +150,7 @@ fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
             let compiler = ProgramUse { name: "rustc".into(), cpu_percent: 190.0 };
             step.machine.as_mut().unwrap().others = vec![compiler];
             generator(step).worker_cpu_percent_max = Some(5.0);
+            generator(step).worker_waiting_percent_max = Some(20.0);
             step.usable = Some(1_000);
             late(step, 15 * MS);
             change(step);
@@ -392,6 +393,34 @@ fn a_shared_machine_without_idle_cpu_is_the_bottleneck() {
         (Bottleneck::Machine, "server and generator share a machine of which 2% was idle")
     );
     assert_eq!(judged(|step| full(step, 10.0)).0, Bottleneck::Generator, "the server hardly used it");
+}
+
+/// A thread that shares its CPU with two others that are as busy.
+fn starved() -> ThreadUse {
+    ThreadUse {
+        name: "node".into(),
+        user_percent: 34.0,
+        waiting_percent: 65.0,
+        asleep_percent: 1.0,
+        ..ThreadUse::default()
+    }
+}
+
+#[test]
+fn a_server_that_waits_for_a_cpu_waits_for_nothing_else() {
+    let (who, why) = judged(|step| {
+        answered(step, 90 * MS);
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(100.0));
+        step.machine.as_mut().unwrap().same_host = Some(true);
+        step.machine.as_mut().unwrap().others = vec![ProgramUse { name: "sh".into(), cpu_percent: 135.0 }];
+        server(step).cpu_percent_mean = Some(34.0);
+        server(step).thread_use = vec![ThreadUse::default(), starved()];
+    });
+    assert_eq!(who, Bottleneck::Machine);
+    assert_eq!(
+        why,
+        "the server's thread \"node\" was ready to run all the time, and had a CPU for 34% of it; others: sh 135% of a core"
+    );
 }
 
 #[test]

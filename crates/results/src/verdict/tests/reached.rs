@@ -31,6 +31,7 @@ fn examples() -> Vec<Step> {
         with(|step| {
             machine(step, |machine| (machine.idle_percent_mean, machine.same_host) = (Some(1.0), Some(true)));
         }),
+        with(|step| server(step).thread_use = vec![starved()]),
         with(|step| generator(step).worker_cpu_percent_max = Some(93.0)),
         with(|step| step.counts.waited = 5_000),
         with(|step| {
