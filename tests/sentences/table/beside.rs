@@ -40,10 +40,14 @@ fn ranked() -> Vec<Situation> {
     const TINY: &str = "shootout tiny --out kept";
     vec![
         situation("a ranking", Host::Arena(SERVE), TINY).says(&["sh-copy"]).never(&["failed", "missing"]),
-        situation("a server that does not start", Host::Arena("echo no licence >&2; exit 7"), TINY)
-            .says(&["sh-copy{any}no licence||no licence"])
-            .never(&["nothing speaks against"])
-            .exits(1),
+        situation(
+            "a server that does not start",
+            Host::Arena("echo no licence >&2; exit 7"),
+            "shootout tiny --targets sh-copy --out kept",
+        )
+        .says(&["sh-copy{any}no licence||no licence"])
+        .never(&["nothing speaks against"])
+        .exits(1),
         situation(
             "a server that loses answers, ranked",
             Host::Arena("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=9%10"),
