@@ -18,7 +18,6 @@ use support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);
 
-const FINE: Option<i32> = Some(0);
 const COULD_NOT_RUN: Option<i32> = Some(1);
 const LIMIT_BROKEN: Option<i32> = Some(3);
 const BAD_USAGE: Option<i32> = Some(2);

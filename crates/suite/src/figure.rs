@@ -142,7 +142,9 @@ mod tests {
         assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&run), Some(2_000.0));
         let none = Run { steps: vec![step(1_000, 1)], ..Run::default() };
         assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&none), Some(0.0));
-        let partly = results::Step { usable: Some(2_999), ..step(3_000, 0) };
+        let mut partly = results::Step { usable: Some(2_999), ..step(3_000, 0) };
+        let standing = results::standing::limits("broadcast", &[], 0.0);
+        partly.standing = results::standing::check(&standing, &partly);
         let run = Run { steps: vec![step(2_000, 0), partly], ..Run::default() };
         assert_eq!(
             Figure::parse("capacity", "broadcast").unwrap().read(&run),

@@ -2,7 +2,7 @@
 
 use super::{
     CEILING_PERCENT_MAX, IDLE_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, WAITED_SHARE_MAX,
-    WORKER_CPU_PERCENT_MAX, server,
+    WORKER_CPU_PERCENT_MAX, is_missed, server,
 };
 use crate::format::{count, rate};
 use crate::step::Step;
@@ -51,12 +51,6 @@ pub(super) fn behind(step: &Step) -> Option<String> {
     let server_is_idle = server::cpu_share(step).is_none_or(|(share, _)| share < IDLE_CPU_PERCENT_MAX);
     (is_late && server_is_idle)
         .then(|| format!("it sent {} of {} with the server idle", rate(sent, "messages"), rate(asked, "")))
-}
-
-/// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
-/// 1,000 pass.
-pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {
-    1.0 - achieved / asked > 0.01 + 1e-9
 }
 
 /// Whether every client was there to send: what a missing one would have sent is not the generator's to answer for.

@@ -1,9 +1,8 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
-use super::generator::is_missed;
 use super::{
-    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, main_figure,
-    worker_cpu,
+    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
+    main_figure, worker_cpu,
 };
 use crate::format::{count, duration, rate};
 use crate::step::Step;

@@ -1,6 +1,5 @@
 use stats::Counts;
 
-use super::generator::is_missed;
 use super::*;
 use crate::standing;
 use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, Unit};
