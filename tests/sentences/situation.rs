@@ -38,8 +38,11 @@ pub(crate) struct Must {
     /// Another that is as right where the machine is too busy to tell.
     pub(crate) exit_if_busy: Option<i32>,
     /// What is true of the results, in words.
-    pub(crate) figures: Option<(&'static str, fn(&Value) -> bool)>,
+    pub(crate) figures: Option<Figures>,
 }
+
+/// Something that is true of the results, in words and in figures.
+pub(crate) type Figures = (&'static str, fn(&Value) -> bool);
 
 /// Who serves.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ const ECHO: &str = "echo {ws} --clients 50 --rate 200 -d 1s --drain-timeout 500m
 const HTTP: &str = "http {http} -c 10 -d 1 --drain-timeout 1s";
 
 pub(crate) fn situations() -> Vec<Situation> {
-    [missing(), wrong(), late(), copies(), requests()].into_iter().flatten().collect()
+    [missing(), wrong(), late(), held_up(), copies(), requests()].into_iter().flatten().collect()
 }
 
 fn missing() -> Vec<Situation> {
@@ -114,6 +114,11 @@ fn late() -> Vec<Situation> {
             "echo {ws} --clients 50 --rate 200 -d 1s",
         )
         .how_much(&["50 clients, {number} messages/s"]),
+    ]
+}
+
+fn held_up() -> Vec<Situation> {
+    vec![
         situation(
             "nothing for a while",
             Host::Reference("--fault stall=500ms/2s"),

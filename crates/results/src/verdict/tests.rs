@@ -156,7 +156,8 @@ fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
             held_to(step);
         })
     };
-    let cases: [(fn(&mut Step), &str); 5] = [
+    type Case = (fn(&mut Step), &'static str);
+    let cases: [Case; 5] = [
         (
             |step| (step.counts.received, step.counts.missing) = (9_999, 1),
             "it left out 1 of 10,000 messages due",

@@ -54,7 +54,6 @@ fn worst() -> Step {
         sent_per_s: Some(9.0),
         received_per_s: Some(4.0),
         connects_per_s: Some(80.0),
-        ..Rates::default()
     };
     let mut step =
         Step { clients: 100, usable: Some(80), duration_ns: 10_000 * MS, counts, rates, ..Step::default() };
