@@ -111,7 +111,7 @@ fn late() -> Vec<Situation> {
         situation(
             "answers on ticks",
             Host::Reference("--fault tick=100ms"),
-            "echo {ws} --clients 50 --rate 200 -d 1s",
+            "echo {ws} --clients 50 --rate 200 -d 5s",
         )
         .how_much(&["50 clients, {number} messages/s"]),
     ]

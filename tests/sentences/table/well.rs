@@ -141,7 +141,7 @@ fn allowed() -> Vec<Situation> {
         )
         .at(Place::Quota(10))
         .how_much(&["20 clients, {number} messages/s"])
-        .by(&["generator", "machine"]),
+        .by(&["generator", "machine", "none"]),
         situation(
             "--strict, and a limit broken that lag may have broken",
             HONEST,
