@@ -115,15 +115,19 @@ pub fn conclude(run: &Run) -> Conclusion {
 
 /// Whether limits were broken on purpose, to find where they break: that is no failure where anything was held.
 pub fn breaks_on_purpose(run: &Run) -> bool {
-    let is_looking = run.verdict.capacity.is_some() || run.scenario == "saturate";
-    is_looking && run.steps.iter().any(Step::has_passed)
+    is_looking(run) && run.steps.iter().any(Step::has_passed)
+}
+
+/// A search, or a sweep of rates. A walk ends at `--limit-rtt`, too, and is done when it does.
+fn is_looking(run: &Run) -> bool {
+    run.verdict.capacity.is_some() || run.scenario == "saturate"
 }
 
 fn outcome(run: &Run) -> Outcome {
     let is_failure = |step: &Step| step.limits.iter().chain(&step.standing).any(|limit| !limit.passed);
     match run.steps.is_empty() {
         true => Outcome::Nothing,
-        false if heaviest_kept(run).is_none() => Outcome::Broken,
+        false if is_looking(run) && heaviest_kept(run).is_none() => Outcome::Broken,
         false if !breaks_on_purpose(run) && run.steps.iter().any(is_failure) => Outcome::Broken,
         false => Outcome::Held,
     }
