@@ -127,12 +127,25 @@ mod tests {
     }
 
     #[test]
+    fn a_latency_that_varies_is_no_queue_in_a_short_schedule() {
+        // From 0 to 100 ms, for a second: a twentieth is late.
+        let mut step = open(0, 10);
+        step.duration_ns = S;
+        step.counts = Counts { sent: 200, expected: 200, received: 200, late: 10, ..Counts::default() };
+        step.figures.rtt.clear();
+        (0..200u64).for_each(|k| step.figures.rtt.record_ns(k * 500_000));
+        assert_eq!(step.kept_percent(), Some(100.0));
+        step.counts.late = 100;
+        assert!(step.kept_percent() < Some(60.0), "half of it is");
+    }
+
+    #[test]
     fn a_queue_does_not_keep_it() {
         // One at a time, 10 ms each: half the rate, the k-th after 10 + 5k ms, so that half come late.
         let mut step = open(0, 1_000);
         step.figures.rtt.clear();
         (0..2_000u64).for_each(|k| step.figures.rtt.record_ns((10 + 5 * k) * 1_000_000));
-        assert_eq!(step.kept_percent(), Some(51.0));
+        assert_eq!(step.kept_percent(), Some(65.0));
         seconds(&mut step, |t| 500 * t);
         assert_eq!(broken(&step), ["rate>=99%"]);
         // 2% too much is little, and grows all the same.

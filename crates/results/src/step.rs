@@ -119,21 +119,18 @@ impl Step {
         Some((percent * 1e6).round() / 1e6)
     }
 
-    /// The latency before a queue can have grown: the middle one of the 95th percentiles of the schedule's first half, or
-    /// the least of all, if that is more or there are few seconds.
+    /// The latency before a queue can have grown: the middle one of the 95th percentiles of the schedule's first half; in
+    /// a schedule too short for halves the median, or a tenth of the schedule; the least of all, if that is more.
     fn early_latency_ns(&self) -> u64 {
-        const SECONDS_MIN: usize = 4;
         let Figures { rtt, delivery, .. } = &self.figures;
-        let least_ns = if delivery.is_empty() { rtt.min_ns() } else { delivery.min_ns() };
+        let latency = if delivery.is_empty() { rtt } else { delivery };
         let end_ns = self.start_ns + self.duration_ns;
         let in_time = self.series.iter().filter(|second| second.t_ns <= end_ns);
         let seconds: Vec<u64> = in_time.filter_map(|second| second.p95_ns).collect();
-        if seconds.len() < SECONDS_MIN {
-            return least_ns;
-        }
         let mut early = seconds[..seconds.len() / 2].to_vec();
         early.sort_unstable();
-        early[early.len() / 2].max(least_ns)
+        let middle_ns = early.get(early.len() / 2).copied();
+        middle_ns.unwrap_or(latency.quantile_ns(0.5).min(self.duration_ns / 10)).max(latency.min_ns())
     }
 
     /// Those who were back after a storm; `recovery` has a sample for each that was lost.

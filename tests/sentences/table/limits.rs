@@ -114,7 +114,7 @@ fn between() -> Vec<Situation> {
             .how_much(&["50 clients, {number} messages/s"])
             .breaks(&[
                 "not at 50 clients, the most that was tried; the server cannot be seen from here, and nothing here reached its limit{any}",
-                "not found: the machine gave out first: {any}",
+                "not at 50 clients, the most that was tried; bottleneck machine: {any}",
             ])
             .by(&["unknown", "machine"])
             .never(&["nothing reached its limit:"]),

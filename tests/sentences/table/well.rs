@@ -7,7 +7,7 @@ const ROOM: &[&str] = &["none", "machine"];
 const HELD_50: &[&str] = &["50 clients, {number} messages/s"];
 const NOT_BROKEN_50: &[&str] = &[
     "not at 50 clients, the most that was tried; nothing reached its limit{any}",
-    "not found: the machine gave out first: {any}",
+    "not at 50 clients, the most that was tried; bottleneck machine: {any}",
 ];
 const ECHO: &str = "echo {ws} --clients 50 --rate 200 -d 1s";
 const HONEST: Host = Host::Reference("");
@@ -22,7 +22,7 @@ fn first_commands() -> Vec<Situation> {
             .how_much(&["1,000 clients, {number} messages/s"])
             .breaks(&[
                 "not at 1,000 clients, the most that was tried; nothing reached its limit{any}",
-                "not found: the machine gave out first: {any}",
+                "not at 1,000 clients, the most that was tried; bottleneck machine: {any}",
             ])
             .by(ROOM)
             .never(&["limited by the generator"]),

@@ -296,6 +296,19 @@ fn strictness_refuses_what_a_slow_generator_may_have_made() {
 }
 
 #[test]
+fn a_schedule_that_was_kept_was_carried_whatever_was_late_by_it() {
+    let late = |is_open: bool| {
+        let (_, breaks, _) = said("echo", |step| {
+            step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(95.0);
+            step.rates.asked_per_s = is_open.then_some(300.0);
+        });
+        breaks
+    };
+    assert!(late(true).starts_with("not at 300 clients, the most that was tried; bottleneck generator"));
+    assert!(late(false).starts_with("not found: the generator gave out first"));
+}
+
+#[test]
 fn nothing_is_nothing() {
     assert_eq!(
         of(&Run::default()),

@@ -42,8 +42,19 @@ pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
     found.into_iter().flatten().collect()
 }
 
+/// A schedule that was kept was carried; what is in doubt then is how fast.
 fn limited(step: &Step) -> Option<String> {
+    let is_carried = step.kept_percent().is_some_and(|kept| kept >= 99.0);
     Some(match step.bottleneck.as_ref()?.bottleneck {
+        Bottleneck::Generator | Bottleneck::Machine if is_carried && lag::mark(step).is_some() => {
+            return None;
+        }
+        Bottleneck::Generator if is_carried => {
+            "the generator was at its limit: the server may be faster".into()
+        }
+        Bottleneck::Machine if is_carried => {
+            "the machine was full: with one of its own, the server may be faster".into()
+        }
         Bottleneck::Generator => "limited by the generator: the server may hold more than this".into(),
         Bottleneck::Machine => "limited by the machine: with one of its own, the server may hold more".into(),
         _ => return None,

@@ -490,7 +490,7 @@ fn marks_say_what_may_be_false_and_nothing_else() {
         marks(&doubtful, 0.999, true),
         [
             "interrupted: the figures are of what ran",
-            "limited by the generator: the server may hold more than this",
+            "the generator was at its limit: the server may be faster",
             "the generator fell behind its schedule by up to 1.00s",
             "p99.9 rests on 100 samples; 10000 are needed",
             "the generator lost count: 10001 deliveries were due, but 10000 are accounted for",

@@ -33,6 +33,7 @@ fn examples() -> Vec<Run> {
     sweep.verdict.levels = vec![level];
     let mut busy = kept(300);
     busy.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
+    busy.rates.asked_per_s = None;
     vec![
         Run::default(),
         search,
