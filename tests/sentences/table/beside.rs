@@ -56,7 +56,8 @@ fn ranked() -> Vec<Situation> {
         .says(&["sh-copy"])
         .says(&["missing||lost"]),
         situation("a target that answers rightly", Host::Arena(SERVE), "targets check sh-copy")
-            .says(&["sh-copy"]),
+            .says(&["sh-copy"])
+            .short(),
         situation(
             "a target that does not",
             Host::Arena("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=all"),

@@ -56,7 +56,8 @@ fn generators() -> Vec<Situation> {
             .breaks(&["{any}bottleneck generator: it ran out of what it needs, address_not_available {any}"])
             .trust(&["limited by the generator: the server may hold more than this"])
             .by(&["generator"])
-            .exits(3),
+            .exits(3)
+            .short(),
         situation(
             "a search without local ports",
             Host::Own,
@@ -71,7 +72,8 @@ fn generators() -> Vec<Situation> {
         situation("few open files", HONEST, "echo {ws} --clients 200 --processes 1 -d 1s")
             .at(Place::Files(100))
             .refused(&["throng: --processes: 200 clients need {number} processes here (ulimit -n)"])
-            .exits(2),
+            .exits(2)
+            .short(),
         situation(
             "a pace that the own connections are too few for",
             Host::Node("slow:100"),
@@ -136,6 +138,7 @@ fn between() -> Vec<Situation> {
         .never(&["bottleneck server", "nothing reached its limit:"]),
         situation("a server process that is not there", HONEST, "echo {ws} --clients 10 --rate 50 -d 1s --server-pid 4194304")
             .refused(&["{any}4194304{any}"])
-            .exits(2),
+            .exits(2)
+.short(),
     ]
 }
