@@ -27,6 +27,9 @@ const COLUMNS: &[Column] = &[
 /// From here on people think in times.
 const MANY_TIMES_PERCENT: f64 = 1_000.0;
 
+/// The longest that is timed (METHODOLOGY "Quantiles"), in ms.
+const LONGEST_MS: f64 = 600_000.0;
+
 /// The comparison in one format, ending in a newline. CSV has the table alone.
 pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat) -> String {
     let table = table(found);
@@ -164,6 +167,8 @@ fn between(row: &Row, found: &stats::compare::Comparison) -> String {
 
 fn show(unit: Unit, value: f64) -> String {
     match unit {
+        // No sample is longer than that; a bound beyond it says that there is none.
+        Unit::Ms if value > LONGEST_MS => "more than 10min".into(),
         Unit::Ms => format::duration((value.max(0.0) * 1e6).round() as u64),
         Unit::Percent => format!("{value:.1}%"),
         Unit::PerSecond => format::rate(value, ""),

@@ -74,7 +74,8 @@ fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
         }
         "disconnects" => {
             let who = part(counts.disconnects, step.connections(), "clients")?;
-            Some(format!("{who} lost their connection{}", first_loss(step)))
+            let their = if counts.disconnects == 1 { "its" } else { "their" };
+            Some(format!("{who} lost {their} connection{}", first_loss(step)))
         }
         "not_back" => {
             Some(part(counts.not_back, step.figures.recovery.count(), "clients")? + " were not back")
