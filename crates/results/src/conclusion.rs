@@ -102,7 +102,7 @@ impl fmt::Display for Claim {
 type Rule = fn(&Run) -> Option<Claim>;
 
 /// How much is held. The last always speaks.
-const HOW_MUCH: [Rule; 5] = [nothing, held::searched, held::swept, held::kept, lost];
+const HOW_MUCH: [Rule; 6] = [nothing, held::searched, held::swept, held::kept, held::short, lost];
 /// Where it breaks. The last always speaks.
 const BREAKS: [Rule; 4] = [nothing, broke, gave_out_first, did_not_break];
 
@@ -159,11 +159,12 @@ fn broke(run: &Run) -> Option<Claim> {
 }
 
 /// The generator, the machine or the network was at its limit before the server broke. A schedule that was kept was
-/// carried whatever was late by it, and so were clients that did nothing: only a loop that waits for answers asks for more.
+/// carried whatever was late by it, and so were clients that did nothing: only a loop that waits for answers asks for more, and a fleet that lost agents.
 fn gave_out_first(run: &Run) -> Option<Claim> {
     let is_loop = !["idle", "storm"].contains(&run.scenario.as_str())
         && heaviest_kept(run).is_none_or(|step| step.rates.asked_per_s.is_none());
-    let finding = run.verdict.bottleneck.as_ref().filter(|_| is_loop)?;
+    let asks_for_more = is_loop || run.steps.iter().any(Step::is_short);
+    let finding = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
     let who = finding.bottleneck;
     matches!(who, Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network).then(|| {
         let answer = format!("not found: the {who} gave out first");

@@ -96,7 +96,9 @@ mod tests {
         let rates = Rates { asked_per_s: Some(200.0), ..Rates::default() };
         let counts = Counts { sent: 2_000, expected: 2_000, received: 2_000, late, ..Counts::default() };
         let mut step = Step { clients: 10, duration_ns: 10 * S, rates, counts, ..Step::default() };
-        step.figures.rtt.record_n_ns(latency_ms * 1_000_000, 2_000);
+        for figure in [&mut step.figures.rtt, &mut step.figures.service] {
+            figure.record_n_ns(latency_ms * 1_000_000, 2_000);
+        }
         step
     }
 
@@ -110,6 +112,18 @@ mod tests {
         for (latency_ms, late) in [(1, 1), (200, 40), (5_000, 1_000)] {
             assert_eq!(open(latency_ms, late).kept_percent(), Some(100.0), "{latency_ms} ms");
         }
+    }
+
+    #[test]
+    fn who_leaves_takes_no_answer_from_the_rate() {
+        let mut step = open(500, 120);
+        step.counts = Counts { received: 1_800, in_flight: 200, left: 20, ..step.counts };
+        assert_eq!(step.kept_percent(), Some(100.0));
+        // One of them left as soon as it had asked.
+        step.figures.rtt.record_ns(1_000);
+        assert_eq!(step.kept_percent(), Some(100.0));
+        step.counts.left = 0;
+        assert_eq!(step.kept_percent(), Some(90.0), "it was interrupted, and they are due");
     }
 
     fn seconds(step: &mut Step, p95_ms: impl Fn(u64) -> u64) {

@@ -66,6 +66,12 @@ impl Step {
         self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed)
     }
 
+    /// Whether agents were lost in it, and their share of the load with them: less was asked of the server than was meant
+    /// to be, and how much less is not known.
+    pub fn is_short(&self) -> bool {
+        self.fleet.iter().any(|agent| agent.lost.is_some())
+    }
+
     /// Whether the load was carried: all limits were kept.
     pub fn has_passed(&self) -> bool {
         self.broken().next().is_none()
@@ -99,13 +105,17 @@ impl Step {
         received + corrupt + unexpected + duplicate
     }
 
-    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop. What was sent counts
-    /// as far as it was answered while the schedule ran. Answers under way at its end are in time: as many as come in
-    /// one and a half times the latency of its first half, or one in a hundred. What is beyond that had queued up
-    /// (METHODOLOGY "Rates").
+    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, and where agents were lost.
+    /// What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in time: as
+    /// many as come in one and a half times the latency of its first half, or one in a hundred. What is beyond that had
+    /// queued up. What was under way to clients that left on purpose is nobody's to answer (METHODOLOGY "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         const UNDER_WAY: f64 = 1.5;
-        let Counts { sent, expected, received, late, .. } = self.counts;
+        if self.is_short() {
+            return None;
+        }
+        let Counts { sent, expected, received, late, in_flight, left, .. } = self.counts;
+        let expected = if left > 0 { expected - in_flight } else { expected };
         let schedule_s = self.duration_ns as f64 / 1e9;
         let asked = (self.rates.asked_per_s? * schedule_s).floor().max(1.0);
         if expected == 0 {
@@ -122,15 +132,16 @@ impl Step {
     /// The latency before a queue can have grown: the middle one of the 95th percentiles of the schedule's first half; in
     /// a schedule too short for halves the median, or a tenth of the schedule; the least of all, if that is more.
     fn early_latency_ns(&self) -> u64 {
-        let Figures { rtt, delivery, .. } = &self.figures;
-        let latency = if delivery.is_empty() { rtt } else { delivery };
+        let Figures { rtt, service, delivery, .. } = &self.figures;
+        // Whoever gives up waiting may do so at once: the least is of those that were answered.
+        let (latency, answered) = if delivery.is_empty() { (rtt, service) } else { (delivery, delivery) };
         let end_ns = self.start_ns + self.duration_ns;
         let in_time = self.series.iter().filter(|second| second.t_ns <= end_ns);
         let seconds: Vec<u64> = in_time.filter_map(|second| second.p95_ns).collect();
         let mut early = seconds[..seconds.len() / 2].to_vec();
         early.sort_unstable();
         let middle_ns = early.get(early.len() / 2).copied();
-        middle_ns.unwrap_or(latency.quantile_ns(0.5).min(self.duration_ns / 10)).max(latency.min_ns())
+        middle_ns.unwrap_or(latency.quantile_ns(0.5).min(self.duration_ns / 10)).max(answered.min_ns())
     }
 
     /// Those who were back after a storm; `recovery` has a sample for each that was lost.

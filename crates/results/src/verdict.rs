@@ -22,6 +22,7 @@ mod server;
 mod tests;
 
 pub use conclude::{conclude, held_back, lightest_broken};
+pub use generator::lost_agents;
 pub use machine::others_percent;
 pub use marks::marks;
 
@@ -41,11 +42,12 @@ pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 type Rule = fn(&Step, Option<&Step>) -> Option<String>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [(Bottleneck, Rule); 15] = [
+const RULES: [(Bottleneck, Rule); 16] = [
     (Bottleneck::Generator, |step, _| generator::ran_out(step)),
     (Bottleneck::Server, |step, _| server::gone(step)),
     (Bottleneck::Server, |step, _| server::saturated(step)),
     (Bottleneck::Server, |step, _| failed::failed(step)),
+    (Bottleneck::Generator, |step, _| generator::lost_agents(step).map(|lost| format!("it lost {lost}"))),
     (Bottleneck::Machine, |step, _| machine::full(step)),
     (Bottleneck::Machine, |step, _| machine::starved(step)),
     (Bottleneck::Generator, |step, _| generator::exhausted(step)),

@@ -153,7 +153,16 @@ impl Shootout {
     fn begun(&self, host: &Host, tools: &Tools<'_>) -> Result<(Suite, Record, Vec<Target>), Failure> {
         let (path, text) = self.suite_file()?;
         let scale = self.scale.unwrap_or(1.0);
-        let suite = read_suite(&path, &text, scale)?;
+        let mut suite = read_suite(&path, &text, scale)?;
+        if host.is_elsewhere() {
+            let problem = "a unix socket does not reach another machine";
+            for name in chosen::leave_out_unix(&mut suite) {
+                stderr::line(format_args!("{name} is left out: {problem}"));
+            }
+            if suite.scenarios.is_empty() {
+                return Err(Failure::usage("--target-agent", problem));
+            }
+        }
         if self.pin.is_some() && self.fleet.fleet.is_some() {
             return Err(Failure::usage("--pin", "a fleet is pinned where it is: throng agent --pin"));
         }
@@ -218,7 +227,7 @@ impl Shootout {
                 format!("the servers ran on {was}, and would run on {is} now: pass the same --target-agent");
             return Err(Failure::usage("--resume", problem));
         }
-        let suite = read_suite(&suite_path(head), &head.text, head.scale)?;
+        let suite = kept_suite(head)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
         let mut wanted = Vec::new();
@@ -266,6 +275,15 @@ impl Shootout {
 
 fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, Failure> {
     Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))
+}
+
+/// The suite of a shootout, as far as it could be had of servers where they ran.
+fn kept_suite(head: &Head) -> Result<Suite, Failure> {
+    let mut suite = read_suite(&suite_path(head), &head.text, head.scale)?;
+    if head.target_agent.is_some() {
+        chosen::leave_out_unix(&mut suite);
+    }
+    Ok(suite)
 }
 
 /// Where the suite of a shootout was.

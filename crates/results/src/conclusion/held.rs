@@ -64,6 +64,14 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     Some(Claim::new(tone, clients(step.clients), detail.join(", ")))
 }
 
+/// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on without.
+pub(super) fn short(run: &Run) -> Option<Claim> {
+    let step = run.steps.iter().find(|step| step.is_short())?;
+    let (is_broken, lost) = (run.steps.iter().any(|step| !step.has_passed()), verdict::lost_agents(step)?);
+    let claim = Claim::new(Tone::Doubt, "cannot tell", format!("the generator lost {lost}"));
+    (!is_broken).then(|| claim.joined_by(": "))
+}
+
 /// What a step's clients did, and how fast.
 fn work(run: &Run, step: &Step) -> Vec<String> {
     let &Rates { achieved_per_s: achieved, received_per_s: received, .. } = &step.rates;
@@ -76,7 +84,7 @@ fn work(run: &Run, step: &Step) -> Vec<String> {
 /// The step that stands for the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
 /// the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
-    let mut kept = run.steps.iter().filter(|step| step.has_passed());
+    let mut kept = run.steps.iter().filter(|step| step.has_passed() && !step.is_short());
     match levels::best(&run.verdict.levels) {
         Some(level) => {
             kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)

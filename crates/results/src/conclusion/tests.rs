@@ -2,7 +2,7 @@ use stats::{Capacity, Counts};
 
 use super::*;
 use crate::verdict::{self, judge};
-use crate::{GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, ServerUse, standing};
+use crate::{FleetAgent, GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, ServerUse, standing};
 
 mod reached;
 
@@ -306,6 +306,32 @@ fn a_schedule_that_was_kept_was_carried_whatever_was_late_by_it() {
     };
     assert!(late(true).starts_with("not at 300 clients, the most that was tried; bottleneck generator"));
     assert!(late(false).starts_with("not found: the generator gave out first"));
+}
+
+#[test]
+fn a_lost_agents_share_is_not_the_servers_fault() {
+    let agents = |step: &mut Step| {
+        let agent = |lost: Option<&str>| FleetAgent { lost: lost.map(Into::into), ..FleetAgent::default() };
+        step.fleet = vec![agent(Some("no word from it for 3 s")), agent(None)];
+        step.counts = Counts { sent: 1_200, expected: 1_150, received: 1_150, ..step.counts };
+        step.rates.achieved_per_s = Some(190.0);
+    };
+    let (how_much, breaks, outcome) = said("echo", agents);
+    assert_eq!(how_much, "cannot tell: the generator lost 1 of 2 agents and its share of the load");
+    assert_eq!(
+        breaks,
+        "not found: the generator gave out first: it lost 1 of 2 agents and its share of the load"
+    );
+    assert_eq!(outcome, Outcome::Held, "to go on without was asked for");
+    // Step by step, what was held before it stands.
+    let mut short = step();
+    (short.clients, short.usable) = (600, Some(600));
+    agents(&mut short);
+    let run = run_of("echo", vec![step(), short]);
+    let (how_much, breaks, _) = of(&run);
+    assert_eq!(how_much, "300 clients, 300 messages/s");
+    assert!(breaks.starts_with("not found: the generator gave out first: it lost 1 of 2 agents"), "{breaks}");
+    assert!(is_untrusted(&run), "strictly, it is not what was asked for");
 }
 
 #[test]

@@ -11,7 +11,8 @@ use crate::verdict;
 /// machine that was not full. Limits that were kept in spite of that are kept.
 pub fn is_untrusted(run: &Run) -> bool {
     let broken = verdict::lightest_broken(&run.steps, &run.verdict.levels);
-    let rests_on = heaviest_kept(run).into_iter().chain(broken);
+    let short = run.steps.iter().find(|step| step.is_short());
+    let rests_on = heaviest_kept(run).into_iter().chain(broken).chain(short);
     rests_on.into_iter().any(|step| could_be_otherwise(run, step))
 }
 

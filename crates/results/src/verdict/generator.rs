@@ -15,6 +15,13 @@ pub(super) fn ran_out(step: &Step) -> Option<String> {
     Some(format!("it ran out of what it needs, {kind} {times}: {}", error.example))
 }
 
+/// Agents, and the clients they had: `1 of 2 agents and its share of the load`.
+pub fn lost_agents(step: &Step) -> Option<String> {
+    let lost = step.fleet.iter().filter(|agent| agent.lost.is_some()).count();
+    let whose = if lost == 1 { "its" } else { "their" };
+    step.is_short().then(|| format!("{lost} of {} agents and {whose} share of the load", step.fleet.len()))
+}
+
 /// CPU: of a worker, of the quota of its control group, or all that `throng calibrate` found it to have.
 pub(super) fn exhausted(step: &Step) -> Option<String> {
     let generator = step.generator.as_ref()?;

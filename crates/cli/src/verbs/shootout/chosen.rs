@@ -19,6 +19,11 @@ pub(super) fn named<'a>(
     Ok(each_once(found.concat()))
 }
 
+/// Takes out of a suite what cannot be had of servers on another machine: the scenarios over a unix socket. Their names.
+pub(super) fn leave_out_unix(suite: &mut Suite) -> Vec<String> {
+    suite.scenarios.extract_if(.., |scenario| scenario.unix).map(|scenario| scenario.name).collect()
+}
+
 /// Which of them have no part in which scenarios.
 pub(super) fn left_out(suite: &Suite, named: &[&Target]) -> Vec<LeftOut> {
     let of = |target: &Target, scenario: &Scenario| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use suite::recap::{self, Finished};
 use suite::{Record, section};
 
-use super::{as_json, could_not_read, read_suite, suite_path};
+use super::{as_json, could_not_read, kept_suite};
 use crate::exit::Failure;
 use crate::verbs::targets::Format;
 
@@ -40,7 +40,7 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
 
 fn finished(record: Record) -> Result<Finished, Failure> {
     let head = &record.head;
-    let suite = read_suite(&suite_path(head), &head.text, head.scale)?;
+    let suite = kept_suite(head)?;
     let sections = section::sections(&suite, &record).map_err(could_not_read)?;
     Ok(Finished { suite, record, sections })
 }

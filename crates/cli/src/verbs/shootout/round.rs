@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use net::affinity;
 use results::Run;
 use suite::schedule::{self, Cell};
-use suite::{Figure, Record, Scenario, Stage, Suite, Target, Tools, Trouble, measure};
+use suite::{Figure, Record, Scenario, Suite, Target, Tools, Trouble, measure};
 
 use super::host::{Host, Running};
 use super::{could_not_keep, flags, forecast};
@@ -73,9 +73,6 @@ impl Subject<'_> {
         command: &mut Vec<String>,
     ) -> Result<Run, Trouble> {
         let (head, target) = (&self.record.head, self.target);
-        if self.scenario.unix && host.is_elsewhere() {
-            return Err(Trouble::new(Stage::Measure, "a unix socket does not reach another machine"));
-        }
         let cpus = head
             .server_pin
             .as_deref()

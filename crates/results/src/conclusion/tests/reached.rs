@@ -34,6 +34,8 @@ fn examples() -> Vec<Run> {
     let mut busy = kept(300);
     busy.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
     busy.rates.asked_per_s = None;
+    let mut short = kept(300);
+    short.fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
     vec![
         Run::default(),
         search,
@@ -41,6 +43,7 @@ fn examples() -> Vec<Run> {
         run_of("echo", vec![kept(300)]),
         run_of("echo", vec![broken(300)]),
         run_of("echo", vec![busy]),
+        run_of("echo", vec![short]),
     ]
 }
 

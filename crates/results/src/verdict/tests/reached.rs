@@ -1,6 +1,7 @@
 //! A rule that nothing can trigger is no rule: each decides somewhere.
 
 use super::*;
+use crate::FleetAgent;
 
 /// Which rule decides.
 fn deciding(step: &Step, previous: Option<&Step>) -> Option<usize> {
@@ -27,6 +28,9 @@ fn examples() -> Vec<Step> {
         with(|step| {
             (step.counts.received, step.counts.missing) = (9_999, 1);
             held_to(step);
+        }),
+        with(|step| {
+            step.fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
         }),
         with(|step| {
             machine(step, |machine| (machine.idle_percent_mean, machine.same_host) = (Some(1.0), Some(true)));
