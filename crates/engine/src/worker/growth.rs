@@ -4,8 +4,9 @@
 //! unanswered: an attempt that TCP has not even begun with when its time is up, while others got in, was never seen by
 //! the server. It goes back into the queue, and the window is halved, once in a while at most; whoever gets in widens
 //! it again by one over a whole window, as TCP does (RFC 5681 §3.1). A client is given up after [`TRIES_MAX`]. When nobody
-//! has got in for as long as an attempt may take, there is no server to be gentle with: the window opens, so that those who
-//! are left do not fail one after the other.
+//! has got in for as long as an attempt may take, or twice as long where somebody had (all that one of fifty workers has
+//! under way may go unanswered at once), there is no server to be gentle with: the window opens, so that those who are
+//! left do not fail one after the other.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -177,9 +178,10 @@ impl Growth {
         self.under_way + again as u32
     }
 
-    /// Whether nobody has got in for as long as an attempt may take.
+    /// Whether nobody gets in, or nobody does any more.
     fn is_hopeless(&self, now_ns: u64) -> bool {
-        self.usable_ns <= now_ns.saturating_sub(self.timeout_ns)
+        let attempts = if self.usable_ns == 0 { 1 } else { 2 };
+        self.usable_ns <= now_ns.saturating_sub(attempts * self.timeout_ns)
     }
 
     fn window(&self) -> u32 {
@@ -327,9 +329,9 @@ mod tests {
         assert_eq!(growth.first_tried_ns(2), Some(100));
         assert_eq!(begin(&mut growth, 2_100), 1, "two at once, and one is under way");
         growth.handle_end();
-        assert!(!growth.handle_unanswered(1, 2_100, 4_100), "nobody got in meanwhile: there is no server");
-        growth.handle_begun(1, 1, 2_100);
-        assert_eq!(growth.poll_expired(4_100), Some((1, 1)));
+        assert!(!growth.handle_unanswered(1, 2_200, 4_200), "nobody got in meanwhile: there is no server");
+        growth.handle_begun(1, 1, 2_200);
+        assert_eq!(growth.poll_expired(4_200), Some((1, 1)));
         assert_eq!(growth.window(), 4, "those who are left fail together");
     }
 
@@ -350,5 +352,15 @@ mod tests {
         assert_eq!(growth.poll_expired(2_099), None);
         assert_eq!(growth.poll_expired(2_100), Some((3, 1)));
         assert_eq!(growth.poll_expired(2_100), None);
+    }
+
+    #[test]
+    fn all_that_one_of_many_workers_has_under_way_may_go_unanswered() {
+        let mut growth = growth(None, 2);
+        assert_eq!((growth.poll_client(100), growth.poll_client(100)), (Some(0), Some(1)));
+        growth.handle_usable(200);
+        assert!(growth.handle_unanswered(1, 100, 2_500), "somebody had got in");
+        assert_eq!(growth.poll_client(2_500), Some(2));
+        assert!(!growth.handle_unanswered(2, 2_500, 4_500), "twice as long, nobody has");
     }
 }
