@@ -75,6 +75,10 @@ fn attempt(situation: &Situation) -> Result<Proof, String> {
         assert!(outcome.code.is_some_and(|code| code != 2), "{line}: {outcome}");
     }
     let words = running.fill(situation.line);
+    if situation.is_warm {
+        let first = run(command(&words).arg("--no-store"), RUN_MAX);
+        assert_eq!(first.code, Some(0), "{first}");
+    }
     let out = running.folder.path().join("out");
     let is_run = RUNS.contains(&words[0].as_str());
     let mut line = command(&words);

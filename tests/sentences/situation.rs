@@ -12,6 +12,8 @@ pub(crate) struct Situation {
     pub(crate) line: &'static str,
     /// Runs that are made before, each with a host of its own: what `compare` compares.
     pub(crate) before: Vec<(Host, &'static str)>,
+    /// Whether its own run has been made once before, against the same server.
+    pub(crate) is_warm: bool,
     pub(crate) place: Place,
     /// What happens in the course of it, this long (ms) after the first second was measured.
     pub(crate) acts: Vec<(u64, Act)>,
@@ -101,7 +103,7 @@ pub(crate) enum Act {
 /// A situation without anything expected yet: a run that ends well.
 pub(crate) fn situation(name: &'static str, host: Host, line: &'static str) -> Situation {
     let (before, acts, must) = (Vec::new(), Vec::new(), Must::default());
-    Situation { name, host, line, before, place: Place::Here, acts, is_short: false, must }
+    Situation { name, host, line, before, is_warm: false, place: Place::Here, acts, is_short: false, must }
 }
 
 impl Situation {
@@ -121,6 +123,10 @@ impl Situation {
     pub(crate) fn first(mut self, host: Host, line: &'static str) -> Self {
         self.before.push((host, line));
         self
+    }
+
+    pub(crate) fn for_the_second_time(self) -> Self {
+        Self { is_warm: true, ..self }
     }
 
     pub(crate) fn how_much(mut self, patterns: &'static [&'static str]) -> Self {
@@ -188,6 +194,9 @@ impl fmt::Display for Situation {
             Place::Files(n) => write!(f, "; with {n} open files")?,
             Place::Memory(mebibytes) => write!(f, "; with {mebibytes} MiB")?,
             Place::TenPorts => write!(f, "; with ten local ports")?,
+        }
+        if self.is_warm {
+            write!(f, "; for the second time")?;
         }
         for (ms, act) in &self.acts {
             let what = match act {

@@ -15,6 +15,8 @@ mod estimate;
 pub const MOVES_MAX: u32 = 4;
 /// An interval whose upper bound is more than so many times its lower one is no answer.
 pub const WIDTH_MAX: u64 = 2;
+/// So many times the interval's bounds away, one measurement is enough to contradict it.
+const FAR: u64 = 2;
 /// As wide as this it always is: a server of a handful of clients.
 const CLIENTS_APART_MIN: u64 = 5;
 
@@ -31,7 +33,8 @@ pub struct Capacity {
     pub confidence: f64,
     /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
     pub at_least: bool,
-    /// A level outside the interval most of whose measurements say otherwise: above it they passed, or below it they failed.
+    /// A level outside the interval most of whose measurements say otherwise, or far outside ([`FAR`]) any: above it they
+    /// passed, or below it they failed.
     pub contradicted_by: Option<u64>,
 }
 
@@ -59,9 +62,12 @@ impl Capacity {
 
     /// The level outside the interval that contradicts it, the highest first.
     fn contradicted(self, levels: &[Level]) -> Self {
-        let contradicts = |level: &&Level| {
-            let passes = level.clients > self.high && level.passed > level.failed && !self.at_least;
-            passes || level.clients < self.low && level.failed > level.passed
+        let contradicts = |&&Level { clients, passed, failed }: &&Level| {
+            let far_above = clients > self.high.saturating_mul(FAR) && passed > 0;
+            let far_below = clients.saturating_mul(FAR) < self.low && failed > 0;
+            let above = clients > self.high && passed > failed;
+            let below = clients < self.low && failed > passed;
+            below || far_below || (above || far_above) && !self.at_least
         };
         Capacity { contradicted_by: levels.iter().rev().find(contradicts).map(|level| level.clients), ..self }
     }

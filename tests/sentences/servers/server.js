@@ -44,6 +44,15 @@ const answers = {
   echo: (response) => response.end('here is a WebSocket'),
 };
 
+// Half of the time, by turns of no regular length, every answer takes so many milliseconds, however few clients there are.
+let mood = false;
+function changeMood() {
+  mood = !mood;
+  setTimeout(changeMood, 200 + Math.random() * 1500);
+}
+if (name === 'moody') changeMood();
+const isInAMood = () => mood;
+
 // RFC 6455: frames of at most 64 KiB, whole in one or several reads, are sent back as they are.
 function echo(socket) {
   let waiting = Buffer.alloc(0);
@@ -62,7 +71,9 @@ function echo(socket) {
       const first = waiting[0];
       const header = waiting.subarray(0, head);
       header[1] &= 127;
-      socket.write(Buffer.concat([header, payload]));
+      const answer = Buffer.concat([header, payload]);
+      if (isInAMood()) setTimeout(() => socket.write(answer), figure);
+      else socket.write(answer);
       waiting = waiting.subarray(head + 4 + length);
       if ((first & 15) === 8) return socket.end();
     }
@@ -97,6 +108,6 @@ if (sockets[name]) {
     (answers[name] || answers.echo)(response);
   });
   server.keepAliveTimeout = 60000;
-  if (name === 'echo' || name === 'full') server.on('upgrade', upgrade);
+  if (['echo', 'full', 'moody'].includes(name)) server.on('upgrade', upgrade);
 }
 server.listen(Number(port), '127.0.0.1');

@@ -8,6 +8,9 @@ const SLOWER: Host = Host::Reference("--fault delay=5ms");
 const MUCH_SLOWER: Host = Host::Reference("--fault delay=200ms");
 const A: &str = "echo {ws} --clients 20 --rate 200 -d 1s --no-store --quiet --format json --out {out}/a";
 const B: &str = "echo {ws} --clients 20 --rate 200 -d 1s --no-store --quiet --format json --out {out}/b";
+const LONG_A: &str = "echo {ws} --clients 20 --rate 200 -d 5s --no-store --quiet --format json --out {out}/a";
+const LONG_B: &str = "echo {ws} --clients 20 --rate 200 -d 5s --no-store --quiet --format json --out {out}/b";
+const FAIL_IF: &str = "compare {folder}/a {folder}/b --fail-if 'p95 slower by 10%'";
 const COMPARE: &str = "compare {folder}/a {folder}/b";
 
 pub(crate) fn situations() -> Vec<Situation> {
@@ -27,6 +30,15 @@ fn compared() -> Vec<Situation> {
         )
         .exits(3)
         .or_exits(5),
+        [(); 3]
+            .iter()
+            .fold(situation("5 ms slower, 3 × 5 s each", Host::Nobody, FAIL_IF), |all, ()| {
+                all.first(HONEST, LONG_A).first(SLOWER, LONG_B)
+            })
+            .says(&["rtt.p95{any}slower||rtt.p95{any}cannot tell"])
+            .never(&["rtt.p95{any}no difference"])
+            .exits(3)
+            .or_exits(5),
         situation("one short run of each", Host::Nobody, COMPARE)
             .first(HONEST, A)
             .first(MUCH_SLOWER, B)

@@ -1,5 +1,7 @@
 //! What was due did not come, was wrong, or came late.
 
+use serde_json::Value;
+
 use crate::situation::{Host, Situation, situation};
 
 /// What is missing is the server's, unless others have the CPU.
@@ -143,6 +145,22 @@ fn held_up() -> Vec<Situation> {
             let step = &results["steps"][0];
             let answers = step["counts"]["received"].as_f64().unwrap_or(0.0);
             step["rates"]["achieved_per_s"].as_f64() >= Some(0.9 * answers / 2.0)
+        }),
+        situation(
+            "a search of a server in a mood",
+            Host::Node("moody:300"),
+            "echo {ws} --search --initial-clients 10 --max-clients 400 --interval 100ms -d 800ms --limit-rtt 100ms",
+        )
+        .how_much(&["cannot tell: 95% CI {any}", "{number} clients, 95% CI {any}", "not 10 clients: {any}"])
+        .or_exits(3)
+        .figures("no capacity that a measurement says otherwise of", |results| {
+            let capacity = &results["verdict"]["capacity"];
+            let bound = |name: &str| capacity[name].as_u64().unwrap_or(0);
+            let contradicts = |step: &Value| {
+                let (clients, passed) = (step["clients"].as_u64().unwrap(), step["stop"]["passed"] == true);
+                passed && clients > 2 * bound("high") || !passed && 2 * clients < bound("low")
+            };
+            capacity["decided"] != true || !results["steps"].as_array().unwrap().iter().any(contradicts)
         }),
         situation(
             "a sweep beyond the server's rate",

@@ -105,6 +105,18 @@ fn ways_in() -> Vec<Situation> {
             "echo {ws}cable --dialect actioncable --clients 50 --rate 200 -d 1s",
         )
         .how_much(HELD_50),
+        situation("a connection's memory", Host::Node("echo"), "idle {ws} --clients 1000 -d 3s --server-pid {pid}")
+            .how_much(&["1,000 clients"])
+            .says(&["memory{any}per client"]),
+        situation(
+            "a connection's memory, of a server that had as many before",
+            Host::Node("echo"),
+            "idle {ws} --clients 1000 -d 3s --server-pid {pid}",
+        )
+        .for_the_second_time()
+        .how_much(&["1,000 clients"])
+        .trust(&["what a client costs in memory cannot be told: the server has had up to {number} connections before{any}"])
+        .never(&["per client"]),
         situation(
             "messages of 8 MiB",
             HONEST,
@@ -145,9 +157,9 @@ fn allowed() -> Vec<Situation> {
         situation(
             "--strict, and a limit broken that lag may have broken",
             HONEST,
-            "echo {ws} --clients 20 --rate 40 -d 3s --strict --threads 1 --limit p99<10us",
+            "echo {ws} --clients 20 --rate 400 -d 3s --strict --threads 1 --limit p99<10us",
         )
-        .at(Place::Quota(10))
+        .at(Place::Quota(2))
         .how_much(&["not 20 clients: p99<10us was {time}"])
         .by(&["generator", "machine"])
         .exits(4),

@@ -25,6 +25,8 @@ pub(super) struct Lag {
     lag_ns: u64,
     latency_ns: u64,
     figure: &'static str,
+    /// The longest that is waited for: of a broadcast, that is its copies.
+    longest_ns: u64,
 }
 
 impl Lag {
@@ -34,17 +36,18 @@ impl Lag {
         let lag_ns = loop_lag.unwrap_or(0).max(step.figures.send_lag.quantile_ns(0.99));
         let figure = if step.figures.rtt.is_empty() { "handshake" } else { "rtt" };
         let latency_ns = step.figures.get(figure).quantile_ns(0.99);
-        let lag = Lag { lag_ns, latency_ns, figure };
-        (lag_ns > LAG_NS_MIN && lag.share() > SHARE_SAID).then_some(lag)
+        let longest_ns = latency_ns.max(step.figures.delivery.quantile_ns(0.99));
+        let lag = Lag { lag_ns, latency_ns, figure, longest_ns };
+        (lag_ns > LAG_NS_MIN && lag.share_of(latency_ns) > SHARE_SAID).then_some(lag)
     }
 
-    fn share(&self) -> f64 {
-        self.lag_ns as f64 / self.latency_ns.max(1) as f64
+    fn share_of(&self, latency_ns: u64) -> f64 {
+        self.lag_ns as f64 / latency_ns.max(1) as f64
     }
 
     /// Whether it is most of what was measured.
     pub(super) fn decides(&self) -> bool {
-        self.share() > SHARE_DECIDES
+        self.share_of(self.longest_ns) > SHARE_DECIDES
     }
 
     /// `the rtt p99 of 8.80ms`.

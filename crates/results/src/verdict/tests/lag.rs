@@ -1,0 +1,69 @@
+//! Lag: whose it is, and when it decides.
+
+use super::*;
+
+/// Lag of the loop for a hundredth of its events and more.
+pub(super) fn late(step: &mut Step, ns: u64) {
+    generator(step).loop_lag.record_n_ns(ns, 1_000);
+}
+
+#[test]
+fn lag_is_the_generators_where_its_own_work_made_it() {
+    let (who, why) = judged(|step| late(step, 15 * MS));
+    assert_eq!(who, Bottleneck::Generator);
+    assert_eq!(why, "it was busy with other messages: up to 15.0ms of the rtt p99 of 20.0ms is its own");
+    let (who, _) = judged(|step| step.figures.send_lag.record_n_ns(15 * MS, 1_000));
+    assert_eq!(who, Bottleneck::Generator);
+}
+
+#[test]
+fn lag_is_the_machines_where_others_had_the_cpu() {
+    let others = vec![ProgramUse { name: "rustc".into(), cpu_percent: 140.0 }];
+    let (who, why) = judged(|step| {
+        late(step, 15 * MS);
+        generator(step).worker_cpu_percent_max = Some(1.0);
+        generator(step).worker_waiting_percent_max = Some(4.0);
+        step.machine.as_mut().unwrap().others = others.clone();
+    });
+    assert_eq!(who, Bottleneck::Machine);
+    let said = "other programs had the CPU, rustc 140% of a core: up to 15.0ms of the rtt p99 of 20.0ms is \
+                waiting for it";
+    assert_eq!(why, said);
+    let (who, _) = judged(|step| {
+        late(step, 15 * MS);
+        generator(step).worker_waiting_percent_max = Some(20.0);
+    });
+    assert_eq!(who, Bottleneck::Machine, "it waited for a CPU almost as long as it had one");
+}
+
+#[test]
+fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
+    let step = with(|step| late(step, 5 * MS));
+    assert_eq!(judge(&step, None).bottleneck, Bottleneck::None);
+    let said = "latencies are upper bounds: of the rtt p99 of 20.0ms, 5.00ms may be the generator's own";
+    assert_eq!(marks(&step, 0.95, false), [said]);
+    // 1.5 ms is not a tenth of 20 ms; 0.9 ms of 1.2 ms is below what matters.
+    assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95, false), Vec::<String>::new());
+    let short = with(|step| {
+        answered(step, 6 * MS / 5);
+        late(step, 9 * MS / 10);
+    });
+    assert_eq!(marks(&short, 0.95, false), Vec::<String>::new());
+    let longer = with(|step| {
+        answered(step, 9 * MS);
+        late(step, 14 * MS);
+    });
+    assert!(
+        judge(&longer, None).reason.contains("up to 9.00ms of the rtt p99 of 9.00ms"),
+        "never more than all"
+    );
+}
+
+#[test]
+fn lag_of_an_acknowledgement_is_not_what_copies_wait_for() {
+    let (who, _) = judged(|step| {
+        late(step, 15 * MS);
+        step.figures.delivery.record_n_ns(150 * MS, 10_000);
+    });
+    assert_eq!(who, Bottleneck::None);
+}
