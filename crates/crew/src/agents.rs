@@ -84,7 +84,10 @@ impl Agents {
         let agent = states.iter().find(|agent| agent.workers.contains(&worker)).expect("an agent's worker");
         let at_s = clock::monotonic_ns().saturating_sub(epoch_ns) as f64 / 1e9;
         lost.insert(agent.name.clone(), format!("{why} (after {at_s:.1} s)"));
-        Some((agent.name.clone(), agent.workers.clone(), *on_loss))
+        let (name, workers) = (agent.name.clone(), agent.workers.clone());
+        drop(states);
+        fleet.dismiss(worker);
+        Some((name, workers, *on_loss))
     }
 
     /// Notes in a step who carried it, and what was left of the machine if that was this one. `kernel_grown`: what the

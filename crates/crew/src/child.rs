@@ -5,11 +5,15 @@
 //!
 //! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its workers'
 //! tickets come home when a report is written, so that a child whose pipe is full puts by what it measures.
+//!
+//! Nothing waits for a child for ever: what it is told goes by a thread, for one that is stopped reads nothing; the crew
+//! notices who says nothing; and when a child is of no more use, it is killed unless it ends soon.
 
 use std::io::{self, BufReader, BufWriter};
 use std::process::{self, ChildStdin, Stdio};
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::{self, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use engine::{Command, Report};
 use load::{Plan, Segment};
@@ -17,6 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame;
 use crate::threads::Threads;
+
+/// How long a child may take to end when it has nothing more to do. What it measured is here by then.
+const END_GRACE: Duration = Duration::from_secs(1);
 
 /// What a child is told first.
 #[derive(Serialize, Deserialize)]
@@ -31,8 +38,11 @@ struct Brief {
 /// A child process with workers.
 pub struct Child {
     process: process::Child,
-    stdin: Option<BufWriter<ChildStdin>>,
-    relay: Option<JoinHandle<()>>,
+    /// What it is to be told; gone once it is to end, and when that was.
+    orders: Option<Sender<Command>>,
+    closed: Option<Instant>,
+    /// Those that write to it and read from it.
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Child {
@@ -50,16 +60,20 @@ impl Child {
     ) -> io::Result<Self> {
         // It has nothing to finish without us, and may be too busy to see its input end.
         let command = net::signals::kill_with_parent(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
-        let mut process = command.spawn()?;
-        let mut stdin = BufWriter::new(process.stdin.take().expect("piped"));
+        let process = command.spawn()?;
+        let mut child = Self { process, orders: None, closed: None, threads: Vec::new() };
+        let stdin = BufWriter::new(child.process.stdin.take().expect("piped"));
+        let mut stdout = BufReader::new(child.process.stdout.take().expect("piped"));
         let brief = Brief {
             plan: plan.clone(),
             segments: segments.to_vec(),
             cpus: cpus.to_vec(),
             clock_offset_ns: net::clock::offset_ns(),
         };
-        frame::write(&mut stdin, &brief)?;
-        let mut stdout = BufReader::new(process.stdout.take().expect("piped"));
+        let (orders, inbox) = mpsc::channel();
+        let tell = thread::Builder::new().name("orders".into()).spawn(move || tell(stdin, &brief, &inbox))?;
+        child.orders = Some(orders);
+        child.threads.push(tell);
         let (reports, worker) = (reports.clone(), segments[0].worker);
         let relay = thread::Builder::new().name("relay".into()).spawn(move || {
             let mut finished = false;
@@ -73,15 +87,22 @@ impl Child {
                 let _ = reports.send(Report::Failed { worker, message });
             }
         })?;
-        Ok(Self { process, stdin: Some(stdin), relay: Some(relay) })
+        child.threads.push(relay);
+        Ok(child)
     }
 
     /// Tells every worker of the child.
     pub fn send(&mut self, command: &Command) {
-        if let Some(stdin) = &mut self.stdin {
+        if let Some(orders) = &self.orders {
             // A child that has ended is noticed where its reports are read.
-            let _ = frame::write(stdin, command);
+            let _ = orders.send(command.clone());
         }
+    }
+
+    /// Has it end, without waiting for that.
+    pub fn close(&mut self) {
+        self.orders = None;
+        self.closed.get_or_insert_with(Instant::now);
     }
 
     /// Its process id.
@@ -91,13 +112,22 @@ impl Child {
 }
 
 impl Drop for Child {
-    /// A child ends when its input does.
+    /// A child ends when its input does, or is killed.
     fn drop(&mut self) {
-        self.stdin = None;
-        let _ = self.process.wait();
-        if let Some(relay) = self.relay.take() {
-            let _ = relay.join();
+        self.close();
+        let spent = self.closed.map_or(Duration::ZERO, |closed| closed.elapsed());
+        let _ = net::signals::reap(&mut self.process, END_GRACE.saturating_sub(spent));
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
+    }
+}
+
+/// Writes to a child until there is nothing more to say, or it is gone.
+fn tell(mut stdin: BufWriter<ChildStdin>, brief: &Brief, orders: &mpsc::Receiver<Command>) {
+    let mut told = frame::write(&mut stdin, brief);
+    while let (Ok(()), Ok(command)) = (&told, orders.recv()) {
+        told = frame::write(&mut stdin, &command);
     }
 }
 

@@ -18,7 +18,7 @@ use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
 use crate::merge::Merge;
 use crate::observer::{Observer, Progress};
-use crate::patience::{Patience, SILENCE_NS_MAX};
+use crate::patience::{Patience, SILENCE_NS_MAX, Silence};
 use crate::rows::Seen;
 use crate::scrape::Scrape;
 use crate::watch::{self, ServerWatch};
@@ -29,10 +29,15 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const WATCH_AHEAD_NS: u64 = 100_000_000;
 /// The phase in which clients connect.
 const GROWING: &str = "connecting";
+/// The phase in which they send.
+const LOADING: &str = "loading";
 /// How often whoever looks on is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
 /// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
 const SALVAGE_SILENCE_NS: u64 = 2_000_000_000;
+/// What is said of a worker that is stuck.
+const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
+const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 
 /// How many processes and threads carry the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +74,8 @@ pub struct Crew {
     watch: ServerWatch,
     scrape: Option<Scrape>,
     log: Option<Log>,
+    /// Who does not report.
+    silence: Silence,
     /// When whoever looks on was told last.
     shown_ns: u64,
 }
@@ -139,6 +146,7 @@ impl Crew {
             watch,
             scrape: None,
             log: None,
+            silence: Silence::default(),
         }
     }
 
@@ -165,7 +173,7 @@ impl Crew {
         let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
         let silence_ns_max = if loaded.is_ok() { SILENCE_NS_MAX } else { SALVAGE_SILENCE_NS };
         self.agents.send(&Command::Settle);
-        let settled = self.settle(&mut merge, silence_ns_max);
+        let settled = self.settle(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
@@ -193,8 +201,9 @@ impl Crew {
         (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, 0, None);
         self.watch.start();
         let kernel_before = kernel_bytes();
+        self.silence = Silence::new(clock::monotonic_ns());
         self.agents.send(&Command::Step(order));
-        let grown = self.gather(merge, observer, GROWING, |report| match report {
+        let grown = self.gather(merge, observer, GROWING, BTreeMap::new(), |report| match report {
             Report::Grown { usable, slow, reached, .. } => Some([*usable, *slow, *reached].map(u64::from)),
             _ => None,
         })?;
@@ -212,11 +221,8 @@ impl Crew {
         }
         self.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
-        self.wait_for_start(merge, observer, go_ns)?;
-        let loaded = self.gather(merge, observer, "loading", |report| match report {
-            Report::Loaded { sent, at_ns, .. } => Some((*sent, *at_ns)),
-            _ => None,
-        })?;
+        let idle = self.wait_for_start(merge, observer, go_ns)?;
+        let loaded = self.gather(merge, observer, LOADING, idle, loaded)?;
         if observer.is_interrupted() {
             return Ok(()); // not everything is sent
         }
@@ -237,22 +243,26 @@ impl Crew {
         Ok(())
     }
 
-    /// A fleet is told long before it starts: what is used until then is not of the load.
+    /// A fleet is told long before it starts: what is used until then is not of the load. Gives what workers say that have
+    /// nothing to send, as those without clients: they are done before the others begin.
     fn wait_for_start(
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
         go_ns: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<BTreeMap<u16, (u64, u64)>, Error> {
+        let mut idle = BTreeMap::new();
         let watch_ns = go_ns.saturating_sub(WATCH_AHEAD_NS);
         if clock::monotonic_ns() >= watch_ns {
-            return Ok(());
+            return Ok(idle);
         }
         while clock::monotonic_ns() < watch_ns && !observer.is_interrupted() {
-            self.next_report(merge, observer, "loading")?;
+            if let Some(report) = self.next_report(merge, observer, LOADING)? {
+                idle.extend(report.worker().zip(loaded(&report)));
+            }
         }
         self.watch.start();
-        Ok(())
+        Ok(idle)
     }
 
     /// Puts what the target says of itself onto the timeline of each step.
@@ -280,25 +290,26 @@ impl Crew {
             warmup: true,
         };
         let mut merge = Merge::new(self.workload, nothing, self.epoch_ns, 0);
+        self.silence = Silence::new(clock::monotonic_ns());
         // What goes wrong now costs no result.
-        let _ = self.gather(&mut merge, observer, "closing", |report| {
+        let _ = self.gather(&mut merge, observer, "closing", BTreeMap::new(), |report| {
             matches!(report, Report::Finished { .. }).then_some(())
         });
     }
 
-    /// Waits until every worker has reported what `pick` picks, merging deltas meanwhile; less when interrupted. By
-    /// worker.
+    /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging deltas meanwhile;
+    /// less when interrupted. By worker.
     fn gather<T>(
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
         phase: &'static str,
+        mut picked: BTreeMap<u16, T>,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<BTreeMap<u16, T>, Error> {
-        let mut picked = BTreeMap::new();
         let was_interrupted = observer.is_interrupted();
         while !self.workers.iter().all(|worker| picked.contains_key(worker)) {
-            if observer.is_interrupted() && !was_interrupted {
+            if observer.is_hurried() || observer.is_interrupted() && !was_interrupted {
                 break;
             }
             if let Some(report) = self.next_report(merge, observer, phase)? {
@@ -311,26 +322,37 @@ impl Crew {
 
     /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events before them:
     /// only when nothing has come for so long is a worker stuck.
-    fn settle(&mut self, merge: &mut Merge, silence_ns_max: u64) -> Result<(), Error> {
+    fn settle(
+        &mut self,
+        merge: &mut Merge,
+        observer: &dyn Observer,
+        silence_ns_max: u64,
+    ) -> Result<(), Error> {
         let mut settled_workers = BTreeSet::new();
         let mut silent = Duration::ZERO;
-        while !self.workers.is_subset(&settled_workers) {
-            let report = match self.reports.recv_timeout(LOOK_INTERVAL) {
+        while let Some(&waited_for) = self.workers.difference(&settled_workers).next() {
+            if observer.is_hurried() {
+                return Ok(());
+            }
+            let heard = self.reports.recv_timeout(LOOK_INTERVAL);
+            // Counted by looks: a coordinator that was stopped has not listened.
+            silent = if heard.is_ok() { Duration::ZERO } else { silent + LOOK_INTERVAL };
+            let report = match heard {
                 Ok(report) => report,
-                // Counted by looks: a coordinator that was stopped has not listened.
-                Err(RecvTimeoutError::Timeout) if silent.as_nanos() < silence_ns_max.into() => {
-                    silent += LOOK_INTERVAL;
+                Err(RecvTimeoutError::Timeout) if silent.as_nanos() <= silence_ns_max.into() => continue,
+                Err(RecvTimeoutError::Timeout) => {
+                    silent = Duration::ZERO;
+                    self.handle_failed(merge, waited_for, SILENT.to_owned())?;
                     continue;
                 }
-                Err(_) => return Err(Error::Stuck),
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Stuck),
             };
-            silent = Duration::ZERO;
             match report {
-                Report::Settled(settled) => {
+                Report::Settled(settled) if self.workers.contains(&settled.worker) => {
                     settled_workers.insert(settled.worker);
                     merge.settle(*settled);
                 }
-                Report::Delta(delta) => _ = merge.add(&delta),
+                Report::Delta(delta) if self.workers.contains(&delta.worker) => _ = merge.add(&delta),
                 Report::Events(batch) => self.log(batch),
                 Report::Failed { worker, message } => self.handle_failed(merge, worker, message)?,
                 _ => {}
@@ -354,8 +376,16 @@ impl Crew {
             return Err(Error::Memory);
         }
         self.watch.poll((phase == GROWING).then(|| merge.usable()));
-        match self.reports.recv_timeout(LOOK_INTERVAL) {
-            Ok(Report::Delta(delta)) => {
+        let heard = self.reports.recv_timeout(LOOK_INTERVAL);
+        if let Some(worker) = heard.as_ref().ok().and_then(Report::worker) {
+            self.silence.handle_report(worker);
+        }
+        // Whoever is stuck is lost with what it still says.
+        if let Some(worker) = self.silence.poll_stuck(&self.workers, clock::monotonic_ns()) {
+            self.handle_failed(merge, worker, SILENT.to_owned())?;
+        }
+        match heard {
+            Ok(Report::Delta(delta)) if self.workers.contains(&delta.worker) => {
                 if merge.add(&delta) {
                     merge.handle_seen(self.seen());
                 }
@@ -421,6 +451,14 @@ impl Crew {
             OnLoss::Continue if !self.workers.is_empty() => Ok(()),
             _ => Err(Error::Lost { agent, why: message }),
         }
+    }
+}
+
+/// What a worker sent, and when there was no more to send, once it says so.
+fn loaded(report: &Report) -> Option<(u64, u64)> {
+    match report {
+        Report::Loaded { sent, at_ns, .. } => Some((*sent, *at_ns)),
+        _ => None,
     }
 }
 

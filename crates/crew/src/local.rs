@@ -76,3 +76,12 @@ impl Local {
         }
     }
 }
+
+impl Drop for Local {
+    /// All children end at the same time, so that those that do not take no longer than one.
+    fn drop(&mut self) {
+        if let Self::Children(children) = self {
+            children.iter_mut().for_each(Child::close);
+        }
+    }
+}

@@ -45,4 +45,8 @@ pub trait Observer {
     fn handle_progress(&mut self, progress: &Progress);
     /// Whether to stop: finish what is under way and report.
     fn is_interrupted(&self) -> bool;
+    /// Whether to stop at once: with what there is.
+    fn is_hurried(&self) -> bool {
+        false
+    }
 }

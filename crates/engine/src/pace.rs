@@ -67,9 +67,10 @@ impl Pace {
         clients: Vec<u32>,
         seed: u64,
     ) -> Self {
+        let part = segment.among(order.clients);
         match order.load {
             Load::Open { schedule, duration_ns } => {
-                Self::Open(Open::new(schedule, duration_ns, segment, start_ns, clients))
+                Self::Open(Open::new(schedule, duration_ns, part, start_ns, clients))
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
@@ -81,15 +82,15 @@ impl Pace {
                 let schedule = Schedule::constant(storm.rate_per_s);
                 Self::Open(Open {
                     has_absences: true,
-                    ..Open::new(schedule, duration_ns, segment, start_ns, stay)
+                    ..Open::new(schedule, duration_ns, part, start_ns, stay)
                 })
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
                 let idle = clients.repeat(per_client as usize);
-                let slots = segment.share(concurrency).min(idle.len() as u32);
+                let slots = part.share(concurrency).min(idle.len() as u32);
                 let (remaining, end_ns) = match until {
-                    Until::Samples(samples) => (segment.share_by_slots(samples, concurrency), u64::MAX),
+                    Until::Samples(samples) => (part.share_by_slots(samples, concurrency), u64::MAX),
                     Until::Elapsed { duration_ns } => (u64::MAX, start_ns + duration_ns),
                 };
                 let remaining = if slots == 0 { 0 } else { remaining };

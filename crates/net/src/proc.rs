@@ -9,7 +9,7 @@ mod service;
 mod tree;
 
 pub use listening::{pids_listening_on, ports_of_tree};
-pub use orphans::{adopt_orphans, descendants, kill_descendants};
+pub use orphans::{adopt_orphans, descendants, kill_descendants, kill_tree};
 pub use own::{MachineCpu, ThreadUsage, machine_cpu, self_rss_bytes, thread_usage};
 pub use programs::{ProgramCpu, Programs};
 pub use service::Service;
@@ -42,6 +42,17 @@ fn tree_of(root: u32) -> io::Result<Vec<u32>> {
         false
     };
     Ok(parents.keys().copied().filter(is_member).collect())
+}
+
+/// Whether a process is there, and has not ended without anybody having waited for it.
+pub fn is_running(pid: u32) -> bool {
+    read::Reader::new().stat(pid).is_some()
+}
+
+/// What tells that a process's first thread has run since: how often it has given up a CPU. `None`: it has ended.
+pub fn turns(pid: u32) -> Option<u64> {
+    let (voluntary, involuntary) = read::Reader::new().switches(pid, pid)?;
+    Some(voluntary + involuntary)
 }
 
 /// The numeric names in a directory of `/proc`.

@@ -2,10 +2,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
 };
@@ -16,7 +19,10 @@ use crate::sys;
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static WAKER: OnceLock<Waker> = OnceLock::new();
 
-/// Counts SIGINT and SIGTERM instead of dying of them: the first means "finish and report", the second "stop now".
+/// How often it is looked for a second signal.
+const SECOND_POLL: Duration = Duration::from_millis(20);
+
+/// Counts SIGINT, SIGTERM and SIGHUP instead of dying of them: the first means "finish and report", the second "stop now".
 ///
 /// Signal handlers, not a signalfd: a blocked mask would be inherited by the servers that this process starts, and
 /// they could then not be stopped.
@@ -32,7 +38,22 @@ impl Interrupts {
         }
         sys::install_handler(libc::SIGINT, on_signal)?;
         sys::install_handler(libc::SIGTERM, on_signal)?;
+        // A terminal that is gone asks for the end as well, unless whoever started this has said otherwise: nohup(1).
+        if !sys::is_ignored(libc::SIGHUP)? {
+            sys::install_handler(libc::SIGHUP, on_signal)?;
+        }
         Ok(Interrupts(()))
+    }
+
+    /// Waits until a second has come, for ever if none does: for a thread of its own.
+    pub fn wait_for_second(self) {
+        // Readable from the first on. A wait that fails is tried again, a little later.
+        while self.count() < 1 {
+            let _ = poll(&mut [PollFd::new(&self, PollFlags::IN)], None);
+        }
+        while self.count() < 2 {
+            thread::sleep(SECOND_POLL);
+        }
     }
 
     /// How many have come so far.
@@ -86,6 +107,23 @@ extern "C" fn ignore(_: libc::c_int) {}
 /// Sends a child SIGTERM: the request to end in order that [`Child::kill`] is not.
 pub fn terminate(child: &Child) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
+}
+
+/// How often a process that is to end is looked at.
+const REAP_POLL: Duration = Duration::from_millis(2);
+
+/// Waits for a child's end for so long at most, and then kills it: that also ends one that is stopped.
+pub fn reap(child: &mut Child, within: Duration) -> io::Result<ExitStatus> {
+    let start = Instant::now();
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(status),
+            None if start.elapsed() >= within => break,
+            None => thread::sleep(REAP_POLL),
+        }
+    }
+    child.kill()?;
+    child.wait()
 }
 
 /// The signals that servers take for a request to end in order, and the one that they cannot refuse.

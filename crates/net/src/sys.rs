@@ -101,6 +101,15 @@ pub(crate) fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::
     check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } as isize).map(drop)
 }
 
+/// Whether `signal` is ignored, as whoever started this process may have wanted it.
+pub(crate) fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+    // SAFETY: sigaction is plain data, for which zeroes are a valid value.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    // SAFETY: the call writes `action`, which outlives it, and changes nothing.
+    check(unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) } as isize)?;
+    Ok(action.sa_sigaction == libc::SIG_IGN)
+}
+
 /// Calls `prepare` in the child between fork and exec. It must do only what is async-signal-safe.
 pub(crate) fn before_exec(command: &mut Command, prepare: fn() -> io::Result<()>) -> &mut Command {
     // SAFETY: the `prepare` of all callers makes system calls and takes no lock. (Its one allocation is for an

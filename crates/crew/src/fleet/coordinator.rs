@@ -65,6 +65,8 @@ pub struct AgentState {
 
 enum Order {
     Command(Command),
+    /// The crew goes on without the agent of this worker.
+    Dismiss(u16),
     Release,
 }
 
@@ -101,6 +103,11 @@ impl Fleet {
     /// Tells every agent. Before a step, each learns anew how far its clock is from ours.
     pub(crate) fn send(&mut self, command: &Command) {
         let _ = self.orders.send(Order::Command(command.clone()));
+    }
+
+    /// Does without the agent of this worker from now on: it hears no more, and is free again by its lease.
+    pub(crate) fn dismiss(&self, worker: u16) {
+        let _ = self.orders.send(Order::Dismiss(worker));
     }
 
     /// What is known of each.
@@ -212,6 +219,10 @@ impl Relay {
     }
 
     async fn handle_order(&mut self, order: Order) {
+        if let Order::Dismiss(worker) = order {
+            let dismissed = self.posts.iter_mut().filter(|post| post.is_own(worker));
+            return dismissed.for_each(|post| post.phase = Phase::Lost);
+        }
         let now_ns = clock::monotonic_ns();
         for post in self.posts.iter_mut().filter(|post| post.phase != Phase::Lost) {
             match &order {
@@ -223,6 +234,7 @@ impl Relay {
                     post.link.send(&Down::Command(command.clone()));
                 }
                 Order::Release => post.link.send(&Down::Release),
+                Order::Dismiss(_) => {}
             }
             post.link.pump(&self.bus, now_ns).await;
         }

@@ -1,11 +1,14 @@
 //! One plain request: HTTP/1.0, so that the body ends with the connection (RFC 1945).
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An endpoint that takes longer than this is not worth asking every second.
 const TIMEOUT: Duration = Duration::from_millis(900);
+/// One whose answer drips is not waited for longer than this.
+const READ_MAX: Duration = Duration::from_secs(2);
+const READ_BYTES: usize = 64 << 10;
 const ANSWER_BYTES_MAX: u64 = 4 << 20;
 const FIELDS_MAX: usize = 64;
 
@@ -34,9 +37,21 @@ impl Source {
         let Self { host, port, path } = self;
         let request = format!("GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).map_err(failed)?;
-        let mut answer = Vec::new();
-        stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).map_err(failed)?;
-        body(&answer)
+        body(&read(&mut stream).map_err(failed)?)
+    }
+}
+
+/// All there is until the end, however slowly it drips, or until [`READ_MAX`].
+fn read(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let (start, mut answer) = (Instant::now(), Vec::new());
+    let mut stream = stream.take(ANSWER_BYTES_MAX);
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(answer),
+            _ if start.elapsed() > READ_MAX => return Err(io::ErrorKind::TimedOut.into()),
+            bytes => answer.extend_from_slice(&buffer[..bytes]),
+        }
     }
 }
 

@@ -1,8 +1,13 @@
 //! Everything that descends from this process, also what has tried to leave: to end it all.
 
 use std::io;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+
+/// How often whoever descends from a process is looked for to be killed, and how long that may take to work.
+const KILL_ROUNDS_MAX: u32 = 1_000;
+const KILL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Makes orphans among this process's descendants its own children, instead of init's: a daemon that has left its
 /// process group and session is still found by [`descendants`].
@@ -30,6 +35,26 @@ pub fn kill_descendants() -> io::Result<()> {
             // It may have ended by itself since.
             let _ = kill_process(pid, Signal::KILL);
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(KILL_INTERVAL);
     }
+}
+
+/// Kills a child of this process with all that descends from it, and those that come while it does: for one that keeps
+/// others, and does not answer. What is stopped ends as well. Gives up on what the kernel does not let go.
+pub fn kill_tree(root: u32) -> io::Result<()> {
+    let kill = |pid: u32| {
+        // It may have ended by itself since.
+        Pid::from_raw(pid as i32).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
+    };
+    for _ in 0..KILL_ROUNDS_MAX {
+        let below: Vec<u32> = super::tree_of(root)?.into_iter().filter(|pid| *pid != root).collect();
+        if below.is_empty() {
+            break;
+        }
+        below.into_iter().for_each(|pid| _ = kill(pid));
+        std::thread::sleep(KILL_INTERVAL);
+    }
+    // Last: those below are found through it.
+    kill(root);
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::Subscriber;
 use futures_util::StreamExt;
@@ -20,6 +20,11 @@ use super::{Down, Running, Trouble, Up, plain};
 const TICK: Duration = Duration::from_millis(20);
 /// How often somebody who waits looks around.
 const POLL: Duration = Duration::from_millis(50);
+/// How long an agent that is there may take: to install, build and check (two steps of half an hour, and a check), to start a
+/// server, and to stop one. All have bounds of their own where they are done.
+const PREPARE_MAX: Duration = Duration::from_secs(90 * 60);
+const START_MAX: Duration = Duration::from_secs(15 * 60);
+const STOP_MAX: Duration = Duration::from_secs(5 * 60);
 /// How long an agent may take to hear that it is released; one that does not notices by its lease.
 const RELEASE_NS: u64 = 1_000_000_000;
 
@@ -85,7 +90,7 @@ impl Remote {
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<String, Trouble> {
         let order = Down::Prepare { target: target.to_owned(), may_install };
-        match self.ask(order, "check", is_interrupted)? {
+        match self.ask(order, "check", PREPARE_MAX, is_interrupted)? {
             Up::Prepared(outcome) => outcome.map(|version| plain(&version)).map_err(Trouble::plain),
             _ => Err(self.nonsense("check")),
         }
@@ -103,7 +108,7 @@ impl Remote {
     ) -> Result<Running, Trouble> {
         self.fate.lock().expect("nobody panics with it").died = None;
         let order = Down::Start { target: target.to_owned(), cpus: cpus.to_vec() };
-        match self.ask(order, "start", is_interrupted)? {
+        match self.ask(order, "start", START_MAX, is_interrupted)? {
             Up::Started(outcome) => outcome.map_err(Trouble::plain),
             _ => Err(self.nonsense("start")),
         }
@@ -119,14 +124,21 @@ impl Remote {
     /// # Errors
     /// The agent is lost, and what it measured with it.
     pub fn stop(&self) -> Result<(), Trouble> {
-        self.ask(Down::Stop, "stop", &|| false).map(drop)
+        self.ask(Down::Stop, "stop", STOP_MAX, &|| false).map(drop)
     }
 
-    fn ask(&self, order: Down, stage: &str, is_interrupted: &dyn Fn() -> bool) -> Result<Up, Trouble> {
+    fn ask(
+        &self,
+        order: Down,
+        stage: &str,
+        within: Duration,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<Up, Trouble> {
         let trouble = |reason: String| Trouble { stage: stage.to_owned(), reason };
         // What was asked for by somebody who did not wait for it.
         self.answers.try_iter().for_each(drop);
         let _ = self.orders.send(order);
+        let start = Instant::now();
         loop {
             match self.answers.recv_timeout(POLL) {
                 Ok(answer) => return Ok(answer),
@@ -135,6 +147,9 @@ impl Remote {
                 }
                 Err(RecvTimeoutError::Timeout) if is_interrupted() => {
                     return Err(trouble("interrupted".into()));
+                }
+                Err(RecvTimeoutError::Timeout) if start.elapsed() > within => {
+                    return Err(trouble(format!("target agent {} does not come to an end of it", self.name)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
