@@ -61,6 +61,17 @@ fn a_fleet_counts_every_copy_whoever_sent_it() {
 }
 
 #[test]
+fn agents_with_fewer_clients_than_threads_hold_nobody_up() {
+    let Some(bus) = Bus::start() else { return };
+    let _agent = bus.agent(&["--name", "a", "--threads", "2"]);
+    bus.await_agents(1);
+    let server = Server::start(&[]);
+    let outcome = run(&mut load(&bus, &server, "echo", "--clients 1 --interval 50ms --duration 1s"), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(count(&step(&outcome), "sent"), 20, "{outcome}");
+}
+
+#[test]
 fn an_agent_far_ahead_in_time_delivers_in_the_present() {
     let Some((bus, _agents)) = fleet(["near"]) else { return };
     let Some(_ahead) = bus.agent_in_time(100_000, &["--name", "ahead", "--threads", "1"]) else { return };

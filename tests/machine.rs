@@ -11,9 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use support::client::Client;
+use support::fleet::connections_to;
 use support::hostile::HostileServer;
-use support::skip;
+use support::process::Process;
 use support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of, throng, under};
+use support::{skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);
@@ -25,7 +27,7 @@ const INTERRUPTED: Option<i32> = Some(130);
 
 #[test]
 fn one_interrupt_finishes_and_reports() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let server = Server::start(&[]);
         let process = start_measuring(&mut echo(&server.url(), 10, "60s"));
         assert!(process.signal(signal));
@@ -33,6 +35,30 @@ fn one_interrupt_finishes_and_reports() {
         assert_eq!(outcome.code, INTERRUPTED, "{signal:?}: {outcome}");
         assert!(sum_of(&outcome.json(), "received") > 0, "what was measured is lost\n{outcome}");
     }
+}
+
+#[test]
+fn a_terminal_that_goes_ends_nothing_under_nohup() {
+    let server = Server::start(&[]);
+    let mut command = under("nohup", &[], &echo(&server.url(), 10, "2s"));
+    let process = start_measuring(command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR")));
+    assert!(process.signal(Signal::HUP));
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+}
+
+#[test]
+fn an_interrupt_while_clients_connect_tells_of_those_that_do() {
+    // Nobody is ever answered.
+    let server = HostileServer::start(|peer| peer.hold());
+    let mut echo = throng(["echo", &server.url(), "--clients", "10", "--connect-timeout", "60s"]);
+    echo.args(["--duration", "60s", "--no-preflight", "--format", "json"]);
+    let process = Process::start(&mut echo);
+    assert!(wait_until(RUN_MAX, || connections_to(server.address) == 10), "they do not connect");
+    assert!(process.signal(Signal::INT));
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
+    assert_eq!(sum_of(&outcome.json(), "connecting"), 10, "{outcome}");
 }
 
 #[test]

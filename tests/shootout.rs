@@ -132,11 +132,20 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     assert!(before.lines().count() < 6, "it was interrupted");
     // What a crash in the middle of a line leaves.
     fs::write(arena.path("kept/cells.jsonl"), format!("{before}{{\"scenario\":\"ec")).unwrap();
+    let (first, others) = before.split_once('\n').unwrap();
+    let torn: Value = serde_json::from_str(first).unwrap();
+    let word = |name: &str| torn[name].as_str().unwrap();
+    let torn = format!("kept/{}/{}-{}.json", word("scenario"), word("target"), torn["repeat"]);
+    let whole = fs::read_to_string(arena.path(&torn)).unwrap();
+    fs::write(arena.path(&torn), &whole[..whole.len() / 2]).unwrap();
 
     let outcome = shootout(&arena, &["--resume", "kept"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
+    for damaged in [torn.as_str(), "kept/cells.jsonl: 1 cut off"] {
+        assert!(outcome.stderr.contains(&format!("done again, for it is damaged: {damaged}")), "{outcome}");
+    }
     let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
-    assert!(after.starts_with(&before), "what was measured is kept\n{after}");
+    assert!(after.starts_with(others), "what was measured is kept\n{after}");
     assert_eq!(lines(&arena.path("kept/cells.jsonl")).len(), 6);
     assert!(
         fs::read_to_string(arena.path("kept/report.md")).unwrap().contains("| 1,234 |"),
@@ -163,13 +172,19 @@ fn nothing_outlives_a_shootout_that_is_killed() {
     let arena = arena_with(SERVE);
     fs::write(arena.path("suites/tiny.toml"), SUITE.replace("\"2s\", drain", "\"60s\", drain")).unwrap();
     let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);
-    let mut process = Process::start(command.current_dir(arena.folder()));
+    let temporary = tempfile::tempdir().unwrap();
+    let mut process = Process::start(command.current_dir(arena.folder()).env("TMPDIR", temporary.path()));
     let measures = || arena.path("kept/echo").is_dir() && running_in(&arena) >= 4;
     // The shootout, the guard, the server and the generator.
     assert!(wait_until(RUN_MAX, measures), "no measurement begins");
     process.signal(Signal::KILL);
     process.wait(RUN_MAX).expect("it ends");
     assert!(wait_until(RUN_MAX, || running_in(&arena) == 0), "{} processes outlive it", running_in(&arena));
+    let left = || fs::read_dir(temporary.path()).unwrap().count();
+    assert_eq!(left(), 1, "the folder of its server's socket");
+    let mut next = throng(["targets", "check", "sh-copy"]);
+    let next = run(next.current_dir(arena.folder()).env("TMPDIR", temporary.path()), RUN_MAX);
+    assert_eq!((next.code, left()), (Some(0), 0), "the next clears it: {next}");
 }
 
 #[test]

@@ -4,10 +4,18 @@ use std::env;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use net::signals;
 
 use crate::exit::Failure;
+
+/// How long it may take to say where it serves.
+const START_MAX: Duration = Duration::from_secs(30);
+/// How long it may take to end, before it is killed: nothing of it is needed any more.
+const STOP_MAX: Duration = Duration::from_secs(2);
 
 /// A reference server that lives as long as this value.
 pub(crate) struct BuiltIn {
@@ -29,8 +37,17 @@ impl BuiltIn {
         let process = signals::kill_with_parent(&mut command).spawn().map_err(|error| failed(&error))?;
         let mut built_in = Self { process, url: String::new() };
         let stdout = built_in.process.stdout.take().expect("piped");
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).map_err(|error| failed(&error))?;
+        let (said, heard) = mpsc::channel();
+        // In a thread, for one that is stopped says nothing. It ends with the server.
+        thread::spawn(move || {
+            let mut line = String::new();
+            let read = BufReader::new(stdout).read_line(&mut line);
+            let _ = said.send(read.map(|_| line));
+        });
+        let line = heard.recv_timeout(START_MAX).map_err(|_| {
+            failed(&format_args!("it has not said where it serves for {} s", START_MAX.as_secs()))
+        })?;
+        let line = line.map_err(|error| failed(&error))?;
         let url = line.split_whitespace().find(|word| word.starts_with("ws://"));
         built_in.url = url.ok_or_else(|| failed(&"it did not say where it serves"))?.to_owned();
         Ok(built_in)
@@ -46,6 +63,6 @@ impl Drop for BuiltIn {
     fn drop(&mut self) {
         // It may have ended by itself; then there is nobody to tell.
         let _ = signals::terminate(&self.process);
-        let _ = self.process.wait();
+        let _ = signals::reap(&mut self.process, STOP_MAX);
     }
 }

@@ -136,7 +136,7 @@ impl<'a> Desk<'a> {
             self.run.resume_after = Some(self.run.steps.len() as u32 + 1);
         }
         self.keep(step);
-        if reached { Ok(()) } else { Err(unreachable(&self.run)) }
+        if reached || self.live.was_interrupted() { Ok(()) } else { Err(unreachable(&self.run)) }
     }
 
     /// The generator broke in the midst of a step: what was measured until then is kept, and marked.

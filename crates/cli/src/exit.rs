@@ -1,7 +1,7 @@
 //! How throng ends.
 
 use std::env;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
@@ -66,6 +66,12 @@ impl Failure {
     pub(crate) fn report(self) -> Exit {
         stderr::line(format_args!("throng: {}", self.message));
         self.exit
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

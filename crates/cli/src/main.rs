@@ -17,6 +17,7 @@ mod exit;
 mod exports;
 mod fault;
 mod fleet_args;
+mod interrupts;
 mod outlook;
 mod output;
 mod pages;

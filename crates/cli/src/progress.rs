@@ -1,7 +1,6 @@
 //! What is shown while a run is under way, and how it is interrupted.
 
 use std::io::{self, IsTerminal};
-use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,10 +9,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use net::signals::Interrupts;
 use results::{Run, Step};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::exports::Exports;
+use crate::interrupts;
 use crate::restarts::Restarts;
-use crate::screen::{self, Screen};
+use crate::screen::Screen;
 
 /// How often a resting run looks whether it is interrupted.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -30,10 +30,10 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Takes over SIGINT and SIGTERM: the first ends the run in good order, the second at once. Other programs are told
+    /// Takes over SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. Other programs are told
     /// through `exports`.
     pub(crate) fn new(quiet: bool, exports: Exports, screen: Option<Screen>) -> Result<Self, Failure> {
-        let interrupts = Interrupts::install().map_err(|e| Failure::could_not("handle signals", e))?;
+        let interrupts = interrupts::install()?;
         let line = if quiet || screen.is_some() || !io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
@@ -116,14 +116,11 @@ impl Observer for Live {
     }
 
     fn is_interrupted(&self) -> bool {
-        if self.interrupts.count() > 1 {
-            // Asked twice: what the finished steps gave is in the file already.
-            if self.screen.is_some() {
-                screen::give_back();
-            }
-            process::exit(Exit::Interrupted as i32);
-        }
         self.stop || self.was_interrupted()
+    }
+
+    fn is_hurried(&self) -> bool {
+        self.interrupts.count() > 1
     }
 }
 

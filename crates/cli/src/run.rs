@@ -70,7 +70,13 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     }
     drop(target); // the built-in server may go now
     let exit = desk.finish(&course)?;
-    broken.map_or(Ok(exit), Err)
+    match broken {
+        // Who has asked for the end gets that, with what there is.
+        Some(failure) if exit == Exit::Interrupted => _ = failure.report(),
+        Some(failure) => return Err(failure),
+        None => {}
+    }
+    Ok(exit)
 }
 
 /// What looks at the server: here, or through its target agent.

@@ -4,6 +4,7 @@
 //! something is to be printed, so that every step's lines end up where lines belong.
 
 use std::io::{self, IsTerminal, Stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crew::Progress;
@@ -20,6 +21,8 @@ mod view;
 
 use view::View;
 
+/// The terminal is ours, and has to be given back.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// Drawing more often shows nothing more.
 const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -71,6 +74,7 @@ impl Screen {
 
     fn draw(&mut self) -> io::Result<()> {
         if self.terminal.is_none() {
+            IS_TAKEN.store(true, Ordering::Relaxed);
             execute!(io::stderr(), EnterAlternateScreen, Hide)?;
             self.terminal = Some(Terminal::new(CrosstermBackend::new(io::stderr()))?);
         }
@@ -87,5 +91,7 @@ impl Drop for Screen {
 
 /// Whoever ends the process in a hurry does this first.
 pub(crate) fn give_back() {
-    let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
+    if IS_TAKEN.swap(false, Ordering::Relaxed) {
+        let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
+    }
 }

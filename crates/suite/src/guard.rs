@@ -9,13 +9,16 @@
 //! interrupted or was killed, the guard asks the program to stop, kills what does not within the grace, and kills
 //! whatever descends from it, daemons included: those are handed to the guard when their parents end (PR_SET_CHILD_SUBREAPER,
 //! prctl(2)). It needs no privilege, unlike a control group.
+//!
+//! A guard that says nothing, for somebody has stopped it, is waited for no longer than it may take, and killed with all
+//! that it guards.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -28,6 +31,12 @@ const LOG_BYTES_MAX: u64 = 16 << 20;
 
 /// What the main process has left behind may take this long to end by itself.
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
+
+/// How long a guard may take to start, on a busy machine.
+const START_MAX: Duration = Duration::from_secs(30);
+
+/// How long a guard may take to say its last word beyond what it gives the program: the processes are killed meanwhile.
+const LAST_WORD_MAX: Duration = Duration::from_secs(10);
 
 /// What to run, and how to end it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,8 +92,10 @@ pub(crate) struct Guarded {
     guard: Child,
     /// The guard stops the program when this is closed.
     stdin: Option<ChildStdin>,
-    words: BufReader<ChildStdout>,
+    words: mpsc::Receiver<Word>,
     end: Option<End>,
+    /// How long ending the program may take.
+    grace: Duration,
     /// The program's main process.
     pub(crate) pid: u32,
 }
@@ -96,12 +107,13 @@ impl Guarded {
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn()?;
         let mut stdin = guard.stdin.take().expect("piped");
-        let words = BufReader::new(guard.stdout.take().expect("piped"));
-        let mut guarded = Guarded { guard, stdin: None, words, end: None, pid: 0 };
+        let words = listen(guard.stdout.take().expect("piped"));
+        let grace = brief.grace + LEFT_BEHIND + LAST_WORD_MAX;
+        let mut guarded = Guarded { guard, stdin: None, words, end: None, grace, pid: 0 };
         let line = serde_json::to_string(brief).expect("the brief is plain data");
         stdin.write_all(format!("{line}\n").as_bytes())?;
         guarded.stdin = Some(stdin);
-        match guarded.hear() {
+        match guarded.hear(START_MAX) {
             Some(Word::Started { pid }) => {
                 guarded.pid = pid;
                 Ok(guarded)
@@ -122,29 +134,49 @@ impl Guarded {
     /// Ends the program, in order if it can be.
     pub(crate) fn stop(mut self) -> End {
         self.stdin = None;
-        self.end.take().unwrap_or_else(|| self.last_word())
+        let end = self.end.take().unwrap_or_else(|| self.last_word());
+        self.end.insert(end).clone()
     }
 
     /// Waits for the guard to say how it went.
     fn last_word(&mut self) -> End {
-        match self.hear() {
+        match self.hear(self.grace) {
             Some(Word::Ended(end)) => end,
-            _ => End { code: None, signal: None, asked: false, killed: false, left: 0 },
+            _ => End { code: None, signal: None, asked: self.stdin.is_none(), killed: false, left: 0 },
         }
     }
 
-    fn hear(&mut self) -> Option<Word> {
-        let mut line = String::new();
-        self.words.read_line(&mut line).ok()?;
-        serde_json::from_str(&line).ok()
+    /// What the guard says, if it does within this time; one that does not has come to its end with that.
+    fn hear(&mut self, within: Duration) -> Option<Word> {
+        let heard = self.words.recv_timeout(within);
+        if let Err(RecvTimeoutError::Timeout) = heard {
+            let _ = proc::kill_tree(self.guard.id());
+        }
+        heard.ok()
     }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
         self.stdin = None;
-        let _ = self.guard.wait();
+        if self.end.is_none() {
+            self.end = Some(self.last_word());
+        }
+        let _ = signals::reap(&mut self.guard, LAST_WORD_MAX);
     }
+}
+
+/// Hears a guard in a thread, which ends with it. A line that is no word is its last.
+fn listen(stdout: ChildStdout) -> mpsc::Receiver<Word> {
+    let (words, heard) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let said = lines.map_while(|line| serde_json::from_str(&line).ok());
+        for word in said {
+            let _ = words.send(word);
+        }
+    });
+    heard
 }
 
 /// The guard's side: starts the program of the brief, and ends when it has ended, or when the input does.
@@ -228,13 +260,14 @@ fn attend(events: &mpsc::Receiver<Event>, pid: u32, brief: &Brief) -> (ExitStatu
     let mut deadline: Option<Instant> = None;
     loop {
         let event = match deadline {
-            None => events.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(deadline) => events.recv_timeout(deadline.saturating_duration_since(Instant::now())),
         };
         match event {
             Ok(Event::Ended(status)) => return (status, asked, killed),
             Ok(Event::Asked) => {
-                asked = true;
+                // Its end may be news that is still under way.
+                asked = proc::is_running(pid);
                 let signal = StopSignal::from_name(&brief.signal).unwrap_or(StopSignal::Term);
                 let _ = signals::send(pid, signal); // it may be ending
                 deadline = Some(Instant::now() + brief.grace);

@@ -19,6 +19,7 @@ mod published;
 pub mod recap;
 pub mod record;
 pub mod schedule;
+mod scratch;
 pub mod section;
 mod server;
 pub mod setup;

@@ -5,7 +5,8 @@
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use net::signals;
@@ -17,6 +18,10 @@ use crate::setup::{self, Stage, Tools, Trouble};
 const POLL: Duration = Duration::from_millis(50);
 /// How long a generator may take to end in order.
 const GRACE: Duration = Duration::from_secs(3);
+/// A generator whose first thread has not run for so long is stuck: one that lives looks around many times a second.
+const STILL_MAX: Duration = Duration::from_secs(60);
+/// What it has said is here so soon after its end, unless it has left somebody who holds the pipe.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 /// Exit codes with which there is a result: fine, a limit broken, not trustworthy.
 const MEASURED: [i32; 3] = [0, 3, 4];
 
@@ -40,7 +45,7 @@ pub fn measure(
     let stdout = collect(child.stdout.take().expect("piped"));
     let stderr = collect(child.stderr.take().expect("piped"));
     let outcome = attend(&mut child, &mut poll_death, tools);
-    let (stdout, stderr) = (finish(stdout), finish(stderr));
+    let (stdout, stderr) = (finish(&stdout), finish(&stderr));
     let status = outcome?;
     if status.code().is_some_and(|code| MEASURED.contains(&code)) {
         return results::file::read(&stdout).map_err(|error| trouble(error.to_string()));
@@ -55,11 +60,19 @@ fn attend(
     poll_death: &mut dyn FnMut() -> Option<String>,
     tools: &Tools<'_>,
 ) -> Result<ExitStatus, Trouble> {
+    let (mut turns, mut ran) = (None, Instant::now());
     loop {
+        let taken = net::proc::turns(child.id());
+        if taken != turns {
+            (turns, ran) = (taken, Instant::now());
+        }
         let why = match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
             Err(error) => Some(error.to_string()),
             Ok(None) if (tools.is_interrupted)() => Some("interrupted".to_owned()),
+            Ok(None) if ran.elapsed() > STILL_MAX => {
+                Some(format!("the generator has stood still for {} s", STILL_MAX.as_secs()))
+            }
             Ok(None) => poll_death(),
         };
         if let Some(why) = why {
@@ -73,26 +86,21 @@ fn attend(
 /// Asks the generator to end, and kills it with its agents if it does not.
 fn end(child: &mut Child) {
     let _ = signals::terminate(child);
-    let start = Instant::now();
-    while start.elapsed() < GRACE {
-        if matches!(child.try_wait(), Ok(Some(_))) {
-            return;
-        }
-        thread::sleep(POLL);
-    }
-    let _ = signals::kill_group(child.id());
-    let _ = child.wait();
+    let _ = signals::reap(child, GRACE);
 }
 
-fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+/// Reads a pipe in a thread, which gives what there was when it has ended.
+fn collect(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (whole, collected) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         // A broken pipe ends the output; what came before it counts.
         let _ = pipe.read_to_end(&mut bytes);
-        bytes
-    })
+        let _ = whole.send(bytes);
+    });
+    collected
 }
 
-fn finish(collected: JoinHandle<Vec<u8>>) -> String {
-    String::from_utf8_lossy(&collected.join().expect("reading does not panic")).into_owned()
+fn finish(collected: &Receiver<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&collected.recv_timeout(LAST_WORDS_MAX).unwrap_or_default()).into_owned()
 }

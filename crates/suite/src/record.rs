@@ -183,11 +183,32 @@ impl Record {
         }
         let path = folder.join(CELLS);
         let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
-        let entries: Vec<Entry> = lines.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
-        let record = Record { folder: folder.to_owned(), head, entries };
-        // Without the broken line, so that the next one does not continue it.
+        let entries: Vec<Entry> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Ok(Record { folder: folder.to_owned(), head, entries })
+    }
+
+    /// Opens it to go on. A measurement whose line or results file is damaged counts as not made; what is damaged comes
+    /// with it, in words.
+    ///
+    /// # Errors
+    /// As [`Record::open`]; it cannot be written to.
+    pub fn reopen(folder: &Path) -> Result<(Record, Vec<String>), RecordError> {
+        let mut record = Record::open(folder)?;
+        let path = folder.join(CELLS);
+        let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?.lines().count();
+        let mut damaged = Vec::new();
+        if lines > record.entries.len() {
+            damaged.push(format!("{}: {} cut off", path.display(), lines - record.entries.len()));
+        }
+        for entry in std::mem::take(&mut record.entries) {
+            match record.read(&entry) {
+                Err(error) if entry.trouble.is_none() => damaged.push(error.to_string()),
+                _ => record.entries.push(entry),
+            }
+        }
+        // Without the broken lines, so that the next one does not continue the last.
         replace(&path, &record.entries.iter().map(line).collect::<String>())?;
-        Ok(record)
+        Ok((record, damaged))
     }
 
     /// The folders of shootouts that this is or contains, in the order of their names.
@@ -255,7 +276,7 @@ impl Record {
         let appended = OpenOptions::new()
             .append(true)
             .open(&path)
-            .and_then(|mut file| file.write_all(line(&entry).as_bytes()));
+            .and_then(|mut file| file.write_all(line(&entry).as_bytes()).and_then(|()| file.sync_all()));
         appended.map_err(|error| io_error(&path, error))?;
         self.entries.push(entry);
         Ok(())
@@ -268,13 +289,15 @@ impl Record {
     pub fn runs(&self, scenario: &str, target: &str) -> Result<Vec<Run>, RecordError> {
         let is_its =
             |entry: &&Entry| entry.scenario == scenario && entry.target == target && entry.trouble.is_none();
-        let read = |entry: &Entry| {
-            let path = self.results_file(scenario, target, entry.repeat);
-            let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
-            results::file::read(&text)
-                .map_err(|error| RecordError::Results { path: path.display().to_string(), error })
-        };
-        self.entries.iter().filter(is_its).map(read).collect()
+        self.entries.iter().filter(is_its).map(|entry| self.read(entry)).collect()
+    }
+
+    /// What a measurement left.
+    fn read(&self, entry: &Entry) -> Result<Run, RecordError> {
+        let path = self.results_file(&entry.scenario, &entry.target, entry.repeat);
+        let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
+        results::file::read(&text)
+            .map_err(|error| RecordError::Results { path: path.display().to_string(), error })
     }
 
     /// Writes the tables beside the figures.
@@ -296,14 +319,9 @@ fn line(entry: &Entry) -> String {
     serde_json::to_string(entry).expect("entries are plain data") + "\n"
 }
 
-/// Writes beside the file, then renames: a crash or a full disk leaves the old one whole.
+/// Writes a file, or leaves what is there.
 fn replace(path: &Path, text: &str) -> Result<(), RecordError> {
-    let beside = PathBuf::from(format!("{}.part", path.display()));
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        io_error(path, error)
-    })
+    net::files::replace(path, text).map_err(|error| io_error(path, error))
 }
 
 fn io_error(path: &Path, error: io::Error) -> RecordError {

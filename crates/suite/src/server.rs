@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use crate::guard::{Brief, End, Guarded};
 use crate::manifest::{Probe, REFERENCE_NAME, Target};
 use crate::place::Place;
+use crate::scratch::Scratch;
 use crate::setup::{self, Stage, Tools, Trouble};
 use crate::visit;
 
@@ -25,7 +24,7 @@ pub struct Server {
     place: Place,
     log: PathBuf,
     /// Holds the unix socket, and the reference server's log; gone with the server.
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 impl Server {
@@ -42,7 +41,7 @@ impl Server {
         tools: &Tools<'_>,
     ) -> Result<Server, Trouble> {
         let could_not = |error: io::Error| Trouble::new(Stage::Start, error.to_string());
-        let folder = socket_folder().map_err(could_not)?;
+        let folder = Scratch::new().map_err(could_not)?;
         let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
         let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
         let brief = Brief {
@@ -115,9 +114,8 @@ impl Server {
 
     /// How it died and what it said last, if it has died.
     pub fn poll_death(&mut self) -> Option<String> {
-        let how = self.guarded.poll_end()?.how();
-        let said = setup::last_line(&self.log).map(|line| format!("; it said: {line}"));
-        Some(format!("the server {how}{}", said.unwrap_or_default()))
+        let end = self.guarded.poll_end()?;
+        Some(death(end, &self.log))
     }
 
     /// Where it is.
@@ -139,15 +137,22 @@ impl Server {
     pub fn stop(self) -> End {
         self.guarded.stop()
     }
+
+    /// The same after it was measured: how it died, if it had before it was asked to stop.
+    pub fn finish(self) -> Option<String> {
+        let end = self.guarded.stop();
+        (!end.asked).then(|| death(&end, &self.log))
+    }
+}
+
+/// How a server died, and what it said last.
+fn death(end: &End, log: &Path) -> String {
+    let said = setup::last_line(log).map(|line| format!("; it said: {line}"));
+    format!("the server {}{}", end.how(), said.unwrap_or_default())
 }
 
 /// Where a server writes that nobody has told where to.
 fn own_log(target: &Target, socket_folder: &Path) -> PathBuf {
     let folder = if target.name == REFERENCE_NAME { socket_folder } else { &target.folder };
     folder.join("server.log")
-}
-
-/// A fresh folder with a short path: that of a unix socket may have 107 bytes.
-fn socket_folder() -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix("throng-").tempdir()
 }

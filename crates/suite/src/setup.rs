@@ -4,12 +4,13 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use net::signals::StopSignal;
+use net::signals::{self, StopSignal};
 
 use crate::guard::{Brief, Guarded};
 use crate::manifest::{Step, Target};
@@ -19,6 +20,12 @@ use crate::place::Place;
 const STEP_MAX: Duration = Duration::from_secs(30 * 60);
 /// The longest that a program may take to say its version.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// What is kept of what it says.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// So often a pipe is read at each look: it is full with less, and one that is filled all the time is not read for ever.
+const READS_PER_LOOK: usize = 32;
+/// How often such a program is looked at.
+const ANSWER_POLL: Duration = Duration::from_millis(2);
 /// How often a running step is looked at.
 const POLL: Duration = Duration::from_millis(20);
 /// The end of a log, in which its last line is.
@@ -262,39 +269,44 @@ struct Output {
     text: String,
 }
 
-/// Runs a short command to its end; a program in the folder comes before one on the PATH.
+/// Runs a short command to its end; a program in the folder comes before one on the PATH. What it leaves in the
+/// background is killed, and nobody waits for it: it may hold the command's output open.
 fn output(words: &[String], folder: &Path) -> io::Result<Output> {
     let built = folder.join(&words[0]);
     let program = if built.is_file() { built } else { PathBuf::from(&words[0]) };
     let mut command = Command::new(program);
-    command.args(&words[1..]).current_dir(folder).stdin(std::process::Stdio::null());
+    command.args(&words[1..]).current_dir(folder).stdin(std::process::Stdio::null()).process_group(0);
     let limit = Instant::now() + ANSWER_MAX;
-    let (mut stdout, stdout_end) = io::pipe()?;
-    let (mut stderr, stderr_end) = io::pipe()?;
+    let (stdout, stdout_end) = net::pipe::nonblocking()?;
+    let (stderr, stderr_end) = net::pipe::nonblocking()?;
     let mut child = command.stdout(stdout_end).stderr(stderr_end).spawn()?;
     drop(command); // and with it our ends of the pipes
-    let errors = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stderr.read_to_end(&mut bytes).map(|_| bytes)
-    });
-    let printed = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stdout.read_to_end(&mut bytes).map(|_| bytes)
-    });
-    let status = loop {
-        match child.try_wait()? {
-            Some(status) => break status,
-            None if Instant::now() > limit => {
-                child.kill()?;
-                break child.wait()?;
-            }
-            None => std::thread::sleep(Duration::from_millis(2)),
+    let mut said = [(stdout, Vec::new()), (stderr, Vec::new())];
+    let mut read = || said.iter_mut().for_each(|(pipe, text)| take(pipe, text));
+    let is_success = loop {
+        let status = child.try_wait()?;
+        read(); // after it has ended, all that it wrote is there
+        match status {
+            Some(status) => break status.success(),
+            None if Instant::now() > limit => break false,
+            None => std::thread::sleep(ANSWER_POLL),
         }
     };
-    let bytes = [printed, errors].map(|thread| thread.join().expect("reading does not panic"));
-    let [stdout, stderr] = bytes;
-    let text = [stdout?, stderr?].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    Ok(Output { is_success: status.success(), text })
+    let _ = signals::kill_group(child.id());
+    child.wait()?;
+    let text = said.map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    Ok(Output { is_success, text })
+}
+
+/// Takes what is in the pipe now; beyond [`ANSWER_BYTES_MAX`] it is dropped.
+fn take(pipe: &mut impl Read, text: &mut Vec<u8>) {
+    let mut bytes = [0; 4096];
+    for _ in 0..READS_PER_LOOK {
+        // Nothing there, the end, or a broken pipe: there is no more to be had now.
+        let Ok(read @ 1..) = pipe.read(&mut bytes) else { return };
+        let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
+        text.extend_from_slice(&bytes[..read.min(room)]);
+    }
 }
 
 /// The last line of a log that says something.

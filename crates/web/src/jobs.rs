@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use store::Store;
@@ -83,12 +84,15 @@ impl Jobs {
     }
 }
 
+/// How long a run that was asked to end may take, before it is killed: its second signal would give it five seconds.
+const STOP_MAX: Duration = Duration::from_secs(20);
+
 impl Drop for Jobs {
     fn drop(&mut self) {
         for job in locked(&self.0).iter() {
             job.stop();
             if let Some(child) = locked(&job.child).as_mut() {
-                let _ = child.wait();
+                let _ = net::signals::reap(child, STOP_MAX);
             }
         }
     }

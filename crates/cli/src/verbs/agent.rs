@@ -10,11 +10,11 @@ use clap::{Args, ValueEnum};
 use crew::fleet::{self, AgentOptions, HostHello, Means, Nats, host, label, name};
 use net::affinity;
 use net::machine::Machine;
-use net::signals::Interrupts;
 use url::Url;
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
+use crate::interrupts;
 use crate::processes;
 use crate::stderr;
 use crate::verbs::{child, targets};
@@ -73,8 +73,7 @@ enum Role {
 impl Agent {
     /// Runs it until it is told to stop.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let interrupts =
-            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        let interrupts = interrupts::install()?;
         match self.role {
             Role::Load => self.load(&|| interrupts.count() > 0),
             Role::Target => self.host(&|| interrupts.count() > 0),

@@ -17,7 +17,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use net::affinity;
 use net::machine::Machine;
-use net::signals::Interrupts;
 use serde_json::json;
 use suite::record::{Head, SCHEMA};
 use suite::section::{self, Section};
@@ -27,6 +26,7 @@ use suite::{Record, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::FleetArgs;
+use crate::interrupts;
 use crate::stderr;
 use crate::verbs::shootout::host::Host;
 use crate::verbs::targets::{self, Format, print};
@@ -107,8 +107,7 @@ impl Shootout {
             print(&recap::tables(folder, self.format)?)?;
             return Ok(Exit::Fine);
         }
-        let interrupts =
-            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = targets::tools(&is_interrupted)?;
         let mut host = Host::of(&self.fleet)?;
@@ -218,7 +217,10 @@ impl Shootout {
         host: &Host,
         tools: &Tools<'_>,
     ) -> Result<(Suite, Record, Vec<Target>), Failure> {
-        let record = Record::open(folder).map_err(|error| Failure::usage("--resume", error))?;
+        let (record, damaged) = Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
+        for what in damaged {
+            stderr::line(format_args!("throng: done again, for it is damaged: {what}"));
+        }
         let head = &record.head;
         if head.target_agent != self.fleet.target_agent {
             let at = |agent: &Option<String>| agent.clone().unwrap_or_else(|| "this machine".to_owned());

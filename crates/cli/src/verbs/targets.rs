@@ -10,11 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use net::signals::Interrupts;
 use suite::{Server, Shelf, Target, Tools};
 
 use crate::dialect_args;
 use crate::exit::{Exit, Failure};
+use crate::interrupts;
 use crate::stderr;
 use crate::verbs::guard;
 
@@ -75,8 +75,7 @@ pub(crate) enum Format {
 impl Targets {
     /// Does it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let interrupts =
-            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = tools(&is_interrupted)?;
         let shelf = shelf(self.targets_dir.as_deref())?;

@@ -7,11 +7,11 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use net::signals::Interrupts;
 use wire::DialectId;
 
 use crate::archive::StoreArg;
 use crate::exit::{Exit, Failure};
+use crate::interrupts;
 use crate::output;
 use crate::stderr;
 
@@ -34,8 +34,7 @@ pub(crate) struct Ui {
 impl Ui {
     /// Serves until it is asked to stop.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let interrupts =
-            Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
+        let interrupts = interrupts::install()?;
         // A store that cannot be used is known now, and not when the first page is opened.
         let store = self.store.open_or_make()?.path().to_owned();
         let program = env::current_exe().map_err(|error| Failure::could_not("find throng itself", error))?;

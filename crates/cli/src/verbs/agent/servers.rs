@@ -36,7 +36,8 @@ impl Servers {
         name: &str,
         act: impl FnOnce(&Target, &Tools<'_>) -> Result<T, suite::Trouble>,
     ) -> Result<T, Trouble> {
-        let is_over = || self.is_over.load(Ordering::Relaxed);
+        let over = &self.is_over;
+        let is_over = || over.load(Ordering::Relaxed);
         let tools = Tools {
             throng: self.throng.clone(),
             guard_verb: guard::NAME,

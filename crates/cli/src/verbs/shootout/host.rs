@@ -119,13 +119,13 @@ impl Running<'_> {
         }
     }
 
-    /// Ends it. Fails if its agent was lost, and with it what was measured.
+    /// Ends it. Fails if it had died, or its agent was lost: what was measured is not of this server then.
     pub(super) fn stop(self) -> Result<(), Trouble> {
         match self.process {
-            Process::Here(server) => {
-                server.stop();
-                Ok(())
-            }
+            Process::Here(server) => match server.finish() {
+                None => Ok(()),
+                Some(death) => Err(Trouble::new(Stage::Measure, death)),
+            },
             Process::There(remote, _) => {
                 remote.stop().map_err(|lost| Trouble::new(Stage::Measure, lost.reason))
             }

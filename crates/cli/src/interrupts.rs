@@ -1,0 +1,33 @@
+//! Being interrupted: once, to finish and report; twice, to end at once with what there is.
+
+use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use net::signals::Interrupts;
+
+use crate::exit::{Exit, Failure};
+use crate::screen;
+
+/// Whoever is interrupted twice has so long to put down what there is. Then the process ends, whatever it waits for; at
+/// once if it is interrupted a third time.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How often it is looked for a third time.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Takes over the signals that ask for the end.
+pub(crate) fn install() -> Result<Interrupts, Failure> {
+    let failed = |error| Failure::could_not("handle signals", error);
+    let interrupts = Interrupts::install().map_err(failed)?;
+    let end = move || {
+        interrupts.wait_for_second();
+        let second = Instant::now();
+        while interrupts.count() < 3 && second.elapsed() < LAST_WORDS {
+            thread::sleep(POLL);
+        }
+        screen::give_back();
+        process::exit(Exit::Interrupted as i32);
+    };
+    thread::Builder::new().name("last-words".into()).spawn(end).map_err(failed)?;
+    Ok(interrupts)
+}

@@ -1,0 +1,290 @@
+//! Processes that stand still, by SIGSTOP, at each phase of a run: everything else ends in bounded time, with what was
+//! measured. The walk over all of them takes minutes, and is `make torture`'s.
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use support::arena::{Arena, SERVE};
+use support::fleet::{Bus, connections_to};
+use support::process::Process;
+use support::target::tools;
+use support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng, under};
+use support::wait_until;
+
+/// Ten seconds of silence, two to salvage, and all that is killed, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(60);
+/// How long a coordinator stands still: longer than any of its workers may be silent.
+const STOPPED: Duration = Duration::from_secs(12);
+/// How long a phase may take to begin.
+const PHASE_WITHIN: Duration = Duration::from_secs(30);
+
+const COULD_NOT_RUN: Option<i32> = Some(1);
+const INTERRUPTED: Option<i32> = Some(130);
+
+/// What a run is at when one of its processes stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Connecting,
+    Loading,
+    Draining,
+}
+
+impl Phase {
+    const ALL: [Phase; 3] = [Phase::Connecting, Phase::Loading, Phase::Draining];
+
+    /// What holds a run in the phase for at least some seconds.
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Phase::Connecting => &["--connect-rate", "4", "--duration", "1s", "--drain-timeout", "2s"],
+            Phase::Loading => &["--duration", "25s", "--drain-timeout", "2s"],
+            Phase::Draining => &["--duration", "1s", "--drain-timeout", "25s"],
+        }
+    }
+
+    /// What the server does about it.
+    fn fault(self) -> &'static [&'static str] {
+        match self {
+            Phase::Draining => &["--fault", "drop=1/2"],
+            Phase::Connecting | Phase::Loading => &[],
+        }
+    }
+
+    /// Starts a run of 40 clients, and waits until it is in the phase, without a word of what it is at.
+    fn reach(self, command: &mut Command, server: &Server) -> Process {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = folder.path().join("lines.json");
+        command.args(["--clients", "40", "--interval", "100ms", "--format", "json", "--no-preflight"]);
+        let process = Process::start(command.args(self.flags()).arg("--stream").arg(&lines));
+        let has_second = || fs::read_to_string(&lines).is_ok_and(|text| text.contains(r#""event":"second""#));
+        let is_reached = || match self {
+            Phase::Connecting => connections_to(server.address) >= 4,
+            Phase::Loading | Phase::Draining => has_second(),
+        };
+        assert!(wait_until(PHASE_WITHIN, is_reached), "{self:?} is not reached");
+        if self == Phase::Draining {
+            thread::sleep(Duration::from_secs(2));
+        }
+        process
+    }
+}
+
+fn stop(pid: Pid) {
+    kill_process(pid, Signal::STOP).unwrap();
+}
+
+/// The children of a process whose command line has this word.
+fn children(parent: Pid, word: &str) -> Vec<Pid> {
+    let pid = parent.as_raw_nonzero();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs").flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let pids: Vec<i32> = lists.flat_map(|list| numbers(&list)).collect();
+    let is_it = |pid: &i32| {
+        fs::read_to_string(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.split('\0').any(|w| w == word))
+    };
+    pids.into_iter().filter(is_it).filter_map(Pid::from_raw).collect()
+}
+
+fn numbers(list: &str) -> Vec<i32> {
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// A run of two processes.
+fn divided(server: &Server) -> Command {
+    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--processes", "2"]);
+    command.args(["--threads", "1"]);
+    command
+}
+
+fn stop_a_child(run: &Process) {
+    stop(*children(run.pid(), "child-agent").first().expect("a child process"));
+}
+
+/// A run that lost a child at this phase: it says so, with what was measured.
+fn assert_salvaged(outcome: &Outcome, phase: Phase) {
+    assert_eq!(outcome.code, COULD_NOT_RUN, "{phase:?}: {outcome}");
+    assert!(outcome.stderr.contains("has said nothing for 10 s"), "{phase:?}: {outcome}");
+    let results = outcome.json();
+    assert!(sum_of(&results, "connected") > 0, "{phase:?}: what was measured is lost\n{outcome}");
+    if phase != Phase::Connecting {
+        assert!(sum_of(&results, "received") > 0, "{phase:?}: what was measured is lost\n{outcome}");
+    }
+    assert!(results["verdict"]["trust"].to_string().contains("cut short"), "{phase:?}: {outcome}");
+}
+
+fn a_child_that_stands_still(phase: Phase) {
+    let server = Server::start(phase.fault());
+    let run = phase.reach(&mut divided(&server), &server);
+    stop_a_child(&run);
+    assert_salvaged(&finish(run, RUN_MAX), phase);
+}
+
+/// With its own server a run has no address beforehand: it is stopped when it has been there for a while.
+fn a_built_in_server_that_stands_still(flags: &str) {
+    let mut command = throng(["echo", "--clients", "40", "--interval", "100ms", "--format", "json"]);
+    let run = Process::start(command.args(flags.split(' ')).args(["--drain-timeout", "2s"]));
+    let server = || children(run.pid(), "serve").first().copied();
+    assert!(wait_until(PHASE_WITHIN, || server().is_some()), "no server of its own");
+    thread::sleep(Duration::from_secs(2));
+    stop(server().expect("it is needed still"));
+    let outcome = finish(run, RUN_MAX);
+    assert_eq!(outcome.code, Some(3), "clients had no answer\n{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["steps"].as_array().map(Vec::len), Some(1), "{outcome}");
+    assert!(sum_of(&results, "connected") > 0, "{outcome}");
+}
+
+fn a_coordinator_that_stands_still(phase: Phase) {
+    let server = Server::start(phase.fault());
+    let run = phase.reach(&mut divided(&server), &server);
+    stop(run.pid());
+    thread::sleep(STOPPED);
+    run.signal(Signal::CONT);
+    let outcome = finish(run, RUN_MAX);
+    // It has not listened: nobody was silent.
+    assert!(outcome.code.is_some_and(|code| [0, 3].contains(&code)), "{phase:?}: {outcome}");
+    assert!(sum_of(&outcome.json(), "received") > 0, "{phase:?}: {outcome}");
+}
+
+/// One of the two agents of a fleet, or a process of it; the run goes on without.
+fn an_agent_that_stands_still(phase: Phase, is_its_child: bool) {
+    let Some(bus) = Bus::start() else { return };
+    let agent = |name| {
+        // With files for ten clients in a process, each has two.
+        let agent = throng(["agent", "--nats", &bus.url, "--threads", "2", "--name", name]);
+        Process::start(&mut under("prlimit", &["--nofile=74:74", "--"], &agent))
+    };
+    let agents = ["a", "b"].map(agent);
+    bus.await_agents(2);
+    let server = Server::start(phase.fault());
+    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--fleet", &bus.url]);
+    command.args(["--on-agent-loss", "continue"]);
+    let run = phase.reach(&mut command, &server);
+    let agent = agents[0].pid();
+    stop(if is_its_child { children(agent, "child-agent")[0] } else { agent });
+    let outcome = finish(run, RUN_MAX);
+    let step = &outcome.json()["steps"][0];
+    assert!(step["fleet"][0]["lost"].is_string(), "{phase:?}: {outcome}");
+    assert_eq!(step["agents"], 1, "{phase:?}: {outcome}");
+}
+
+#[test]
+fn a_child_that_stands_still_ends_the_run_with_what_was_measured() {
+    a_child_that_stands_still(Phase::Loading);
+}
+
+#[test]
+fn a_server_of_its_own_that_stands_still_holds_nobody_up() {
+    a_built_in_server_that_stands_still("--duration 4s");
+}
+
+#[test]
+#[ignore = "three minutes: make torture"]
+fn torture_every_process_stands_still_at_every_phase() {
+    for phase in Phase::ALL {
+        a_child_that_stands_still(phase);
+        a_coordinator_that_stands_still(phase);
+        an_agent_that_stands_still(phase, false);
+        an_agent_that_stands_still(phase, true);
+    }
+    a_built_in_server_that_stands_still("--connect-rate 4 --duration 1s");
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait_for_one_that_stands_still() {
+    let server = Server::start(&[]);
+    let mut echo = divided(&server);
+    echo.args(["--clients", "10", "--interval", "100ms", "--duration", "60s", "--format", "json"]);
+    let run = start_measuring(&mut echo);
+    stop_a_child(&run);
+    run.signal(Signal::INT);
+    thread::sleep(Duration::from_millis(500));
+    assert!(run.signal(Signal::INT), "ended although a child owes its books");
+    let outcome = finish(run, Duration::from_secs(8));
+    assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
+    assert!(sum_of(&outcome.json(), "received") > 0, "what there is is lost\n{outcome}");
+}
+
+#[test]
+fn workers_without_clients_hold_nobody_up() {
+    let server = Server::start(&[]);
+    // Eight processes begin 160 ms after they were told: those without a client are done before.
+    let mut echo = throng(["echo", &server.url(), "--clients", "1", "--processes", "8", "--threads", "1"]);
+    echo.args(["--interval", "50ms", "--duration", "1s", "--format", "json"]);
+    let outcome = run(&mut echo, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(
+        sum_of(&outcome.json(), "sent"),
+        20,
+        "the one that has a client has the whole load\n{outcome}"
+    );
+    assert_eq!(outcome.json()["steps"][0]["workers"], 8, "{outcome}");
+}
+
+#[test]
+fn what_a_version_command_leaves_behind_is_not_waited_for() {
+    let arena = Arena::new("", SERVE);
+    let manifest = fs::read_to_string(arena.path("targets/sh-copy/target.toml")).unwrap();
+    let leaving = r#"["sh", "-c", "sleep 300 & echo 1.0"]"#;
+    let manifest = manifest.replace(r#"["cat", "version"]"#, leaving);
+    assert!(manifest.contains(leaving));
+    fs::write(arena.path("targets/sh-copy/target.toml"), manifest).unwrap();
+    let list = run(throng(["targets", "list", "--format", "json"]).current_dir(arena.folder()), RUN_MAX);
+    assert_eq!(list.code, Some(0), "{list}");
+    let rows: Value = serde_json::from_str(&list.stdout).unwrap();
+    assert!(rows.to_string().contains("1.0"), "{list}");
+}
+
+#[test]
+fn a_server_that_died_unnoticed_was_not_measured() {
+    let arena = Arena::new("", "trap 'exit 7' INT\n\"$THRONG\" serve --listen \"$AT\" &\nwait\n");
+    let folder = arena.path("targets/sh-copy");
+    let target =
+        suite::Target::of_folder(&folder, &|_| Ok(wire::DialectOptions::default())).unwrap().remove(0);
+    let start = || suite::Server::start(&target, Some(&arena.path("log")), &[], &tools()).unwrap();
+    assert_eq!(start().finish(), None, "it was asked to stop");
+    let server = start();
+    let pid = Pid::from_raw(server.pid() as i32).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let state = || fs::read_to_string(format!("/proc/{}/cmdline", server.pid())).unwrap_or_default();
+    assert!(wait_until(RUN_MAX, || state().is_empty()), "it goes on");
+    assert!(server.finish().is_some_and(|death| death.starts_with("the server exited with 7")));
+}
+
+#[test]
+#[ignore = "half a minute: make torture"]
+fn torture_a_guard_that_stands_still_is_killed_with_what_it_guards() {
+    let suite = r#"
+title = "One"
+repeats = 1
+
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = { clients = 3, interval = "20ms", duration = "4s", drain-timeout = "1s" }
+figures = ["rtt.p50"]
+"#;
+    let arena = Arena::new(suite, SERVE);
+    let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);
+    let run = Process::start(command.current_dir(arena.folder()));
+    let measures =
+        || arena.path("kept/echo/sh-copy-1.log").exists() && !children(run.pid(), "echo").is_empty();
+    assert!(wait_until(RUN_MAX, measures), "no measurement begins");
+    let guard = children(run.pid(), "guard")[0];
+    let server = fs::read_to_string(format!("/proc/{0}/task/{0}/children", guard.as_raw_nonzero())).unwrap();
+    stop(guard);
+    let outcome = finish(run, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for pid in numbers(&server) {
+        assert!(!fs::exists(format!("/proc/{pid}/cwd")).unwrap(), "the server outlives its guard");
+    }
+}
