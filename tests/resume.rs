@@ -80,6 +80,35 @@ fn a_walk_survives_whatever_ends_it() {
 }
 
 #[test]
+fn every_step_is_in_the_store_before_the_next_begins() {
+    let server = Server::start(&["--threads", "1"]);
+    for has_out in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, store) = (folder.path().join("out"), folder.path().join("runs.db"));
+        let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
+        command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
+        command.arg(server.url()).arg("--store").arg(&store);
+        if has_out {
+            command.arg("--out").arg(&dir);
+        }
+        let listed = || -> Vec<Value> {
+            let list = ["runs", "list", "--format", "json", "--store"];
+            serde_json::from_str(&run(throng(list).arg(&store), RUN_MAX).stdout).unwrap_or_default()
+        };
+        let mut process = Process::start(&mut command);
+        let steps = || listed().first().and_then(|row| row["steps"].as_u64()).unwrap_or_default();
+        assert!(wait_until(Duration::from_secs(30), || steps() >= 2), "two steps, and no store has them");
+        process.signal(Signal::KILL);
+        assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
+        let row = listed().remove(0);
+        assert!([Some(2), Some(3)].contains(&row["steps"].as_u64()), "{row}");
+        assert_eq!(row["trusted"], false, "it has not ended: {row}");
+        let show = run(throng(["runs", "show", "last", "--store"]).arg(&store), RUN_MAX);
+        assert!(show.stdout.contains("the run had not ended when this was written"), "{show}");
+    }
+}
+
+#[test]
 fn what_is_not_this_run_is_left_alone() {
     let server = Server::start(&["--threads", "1"]);
     let dir = tempfile::tempdir().unwrap();
@@ -97,9 +126,12 @@ fn what_is_not_this_run_is_left_alone() {
     let elsewhere = tempfile::tempdir().unwrap();
     let left = cut_short(&server, elsewhere.path(), Signal::KILL);
     fs::write(dir.path().join("other.json"), left.to_string()).unwrap();
+    let whole = left.to_string();
+    fs::write(dir.path().join("torn.json"), &whole[..whole.len() / 2]).unwrap();
     let third = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
     assert_eq!(third.code, Some(0), "{third}");
     assert!(third.stderr.contains("begins anew: run ") && third.stderr.contains("echo"), "{third}");
+    assert!(third.stderr.contains("a damaged file") && third.stderr.contains("torn.json"), "{third}");
     let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
 

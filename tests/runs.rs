@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use support::process::Process;
 use support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng};
+use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(20);
 
@@ -201,6 +202,41 @@ fn a_store_that_fails_costs_no_result() {
 
     let unkept = run(echo(&server.url(), 2, "300ms").arg("--no-store").env("XDG_DATA_HOME", &file), RUN_MAX);
     assert_eq!((unkept.code, unkept.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_store_that_another_process_holds_costs_no_result() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    kept.echo(&server);
+    let hold = "import sqlite3, sys, time; store = sqlite3.connect(sys.argv[1], isolation_level=None); \
+                store.execute('BEGIN EXCLUSIVE'); open(sys.argv[1] + '.held', 'w'); time.sleep(120)";
+    let holder = Process::start(Command::new("python3").args(["-c", hold]).arg(kept.path("runs.db")));
+    assert!(wait_until(RUN_MAX, || kept.path("runs.db.held").exists()), "python3 does not hold it");
+    let mut command = echo(&server.url(), 2, "300ms");
+    let outcome = run(command.arg("--store").arg(kept.path("runs.db")), Duration::from_secs(60));
+    assert_eq!(outcome.code, Some(1), "the store was asked for by name\n{outcome}");
+    let beside = kept.path(&format!("{}.unkept", outcome.json()["id"].as_str().unwrap()));
+    assert!(outcome.stderr.contains(&format!("throng runs import {}", beside.display())), "{outcome}");
+    drop(holder);
+    kept.ok(&["import", beside.to_str().unwrap()]);
+    assert_eq!(kept.list(&[]).len(), 2);
+}
+
+#[test]
+fn where_nothing_is_kept_it_is_said() {
+    let server = Server::start(&[]);
+    let homeless = |flags: &[&str]| {
+        let mut command = echo(&server.url(), 2, "300ms");
+        run(command.args(flags).env_remove("XDG_DATA_HOME").env_remove("HOME"), RUN_MAX)
+    };
+    let outcome = homeless(&[]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(
+        outcome.stderr.contains("nothing is kept of this run: neither XDG_DATA_HOME nor HOME"),
+        "{outcome}"
+    );
+    let asked = homeless(&["--no-store"]);
+    assert_eq!((asked.code, asked.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]

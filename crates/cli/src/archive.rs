@@ -82,35 +82,76 @@ fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
     given.map(Path::to_path_buf).or_else(store::default_path).ok_or_else(none)
 }
 
-/// Where a run goes when it has ended.
+/// Where a run goes: after every step, and when it has ended.
 pub(crate) struct Keeper {
     path: Option<PathBuf>,
     /// The user named the store: that a run cannot be kept there is a failure, not a remark.
     is_named: bool,
+    /// Where the run is meanwhile, since the store could not be had.
+    beside: Option<PathBuf>,
 }
 
 impl Keeper {
     /// As the flags say. A store that was named is tried now, so that a bad one is known before anything is measured.
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
-        if args.no_store {
-            return Ok(Self { path: None, is_named: false });
-        }
-        if let Some(path) = &args.store {
+        let is_named = args.store.is_some();
+        let path = args.store.clone().or_else(store::default_path).filter(|_| !args.no_store);
+        if let Some(path) = path.as_ref().filter(|_| is_named) {
             Store::open(path).map_err(failure)?;
         }
-        Ok(Self { path: args.store.clone().or_else(store::default_path), is_named: args.store.is_some() })
+        if path.is_none() && !args.no_store && args.out.is_none() {
+            let why =
+                "neither XDG_DATA_HOME nor HOME says where; name a --store or an --out, or say --no-store";
+            stderr::line(format_args!("throng: nothing is kept of this run: {why}"));
+        }
+        Ok(Self { path, is_named, beside: None })
     }
 
-    /// Keeps a run; whether it was. Where nobody asked for it, a store that fails is a remark.
-    pub(crate) fn keep(&self, run: &Run) -> Result<bool, Failure> {
-        let Some(path) = &self.path else { return Ok(false) };
-        match Store::open(path).and_then(|mut store| store.save(run)) {
-            Ok(()) => Ok(true),
-            Err(error) if self.is_named => Err(failure(error)),
-            Err(error) => {
-                stderr::line(format_args!("throng: the run is not kept: {error} (--no-store keeps none)"));
-                Ok(false)
+    /// Keeps a run as far as it has come. A store that cannot be had, or that another process holds for too long, is not
+    /// tried again before the run has ended: its place is taken by a results file beside it.
+    pub(crate) fn keep_so_far(&mut self, run: &Run) {
+        let Some(path) = &self.path else { return };
+        if self.beside.is_none() {
+            let Err(error) = save(path, run) else { return };
+            self.beside = put_beside(path, run);
+            if let Some(beside) = &self.beside {
+                stderr::line(format_args!("throng: kept in {} for now: {error}", beside.display()));
             }
+        } else {
+            self.beside = put_beside(path, run);
         }
     }
+
+    /// Keeps a run that has ended; whether it is in the store. Where nobody asked for it, a store that fails is a remark.
+    pub(crate) fn keep(&mut self, run: &Run) -> Result<bool, Failure> {
+        let Some(path) = &self.path else { return Ok(false) };
+        let Err(error) = save(path, run) else {
+            // It has done its service.
+            self.beside.take().map_or(Ok(()), fs::remove_file).unwrap_or_default();
+            return Ok(true);
+        };
+        self.beside = put_beside(path, run);
+        if let Some(beside) = &self.beside {
+            let beside = beside.display();
+            stderr::line(format_args!(
+                "throng: the run is in {beside}; throng runs import {beside} keeps it"
+            ));
+        }
+        if self.is_named {
+            return Err(failure(error));
+        }
+        stderr::line(format_args!("throng: the run is not kept: {error} (--no-store keeps none)"));
+        Ok(false)
+    }
+}
+
+fn save(path: &Path, run: &Run) -> Result<(), StoreError> {
+    Store::open(path)?.save(run)
+}
+
+/// Puts a results file beside the store; where, unless that cannot be written to either.
+fn put_beside(store: &Path, run: &Run) -> Option<PathBuf> {
+    // Not as --out names it, which may be the same folder.
+    let path = store.with_file_name(format!("{}.unkept", run.id));
+    net::files::replace(&path, &results::file::write(run)).is_ok().then_some(path)
 }

@@ -8,12 +8,12 @@ use std::io;
 use std::path::PathBuf;
 
 use load::{Load, Plan, Workload};
+use net::files;
 use net::machine::Machine;
 use results::Step;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
-use crate::output;
 
 /// The dialect whose messages are requests.
 pub(crate) const HTTP: &str = "http";
@@ -134,7 +134,7 @@ impl Calibration {
             path().ok_or_else(|| Failure::could_not("keep it", "neither XDG_DATA_HOME nor HOME is set"))?;
         let text = serde_json::to_string_pretty(self).expect("plain data") + "\n";
         let dir = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written: io::Result<()> = dir.and_then(|()| output::replace(&path, &text));
+        let written: io::Result<()> = dir.and_then(|()| files::replace(&path, &text));
         written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
         Ok(path)
     }

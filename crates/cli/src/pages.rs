@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use net::files;
 use results::Run;
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
-use crate::output;
 use crate::stderr;
 
 /// Reports kept with the user's data: any can be made again with `throng report`.
@@ -66,7 +66,7 @@ impl Pages {
 
 /// Writes the page about some runs, whole or not at all.
 pub(crate) fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
-    output::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
+    files::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
 }
 
 /// Deletes the report of a run that is no longer kept. Fails if it is there and stays there.

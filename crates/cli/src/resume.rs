@@ -7,7 +7,7 @@
 
 use std::env;
 use std::fs::{self, File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use net::clock;
 use results::Run;
@@ -80,9 +80,8 @@ fn cut_short(dir: &Path) -> Option<Run> {
     let entries = fs::read_dir(dir).ok()?;
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-    // What is no results file is somebody else's.
-    let open =
-        results.filter_map(|path| archive::read_file(&path).ok()).filter(|run| run.resume_after.is_some());
+    // What is no results file is somebody else's, or was one.
+    let open = results.filter_map(read).filter(|run| run.resume_after.is_some());
     let own = secrets::command(env::args());
     let (ours, others): (Vec<Run>, Vec<Run>) = open.partition(|run| is_same(&run.command, &own));
     let newest = |runs: Vec<Run>| runs.into_iter().max_by(|a, b| a.id.cmp(&b.id));
@@ -94,6 +93,19 @@ fn cut_short(dir: &Path) -> Option<Run> {
         ));
     }
     newest(ours)
+}
+
+/// Reads a results file; what is damaged is told, and done again.
+fn read(path: PathBuf) -> Option<Run> {
+    match archive::read_file(&path) {
+        Ok(run) => Some(run),
+        Err(failure) => {
+            stderr::line(format_args!(
+                "throng: does not go on with a damaged file, if it is a run's: {failure}"
+            ));
+            None
+        }
+    }
 }
 
 /// Whether two command lines ask for the same, whichever program's path they begin with.

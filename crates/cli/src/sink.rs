@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use net::files;
 use report::Style;
 use results::{Run, Step, TrustNote};
 
@@ -12,13 +13,12 @@ use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
 use crate::exit::Failure;
 use crate::exports;
-use crate::output;
 use crate::pages::Pages;
 use crate::stderr;
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
-const UNENDED: &str = "the run had not ended when this was written; --resume goes on";
+const UNENDED: &str = "the run had not ended when this was written";
 
 /// Prints and keeps a run.
 pub(crate) struct Sink {
@@ -65,11 +65,13 @@ impl Sink {
         })
     }
 
-    /// A step has ended. The file says that the run has not: whatever kills this process leaves that.
+    /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves that.
     pub(crate) fn step(&mut self, run: &mut Run) {
         self.print_steps(&run.scenario, run.steps.last());
-        run.verdict.trust.push(TrustNote(UNENDED.into()));
+        let resume = if self.dir.is_some() { "; --resume goes on" } else { "" };
+        run.verdict.trust.push(TrustNote(format!("{UNENDED}{resume}")));
         self.keep(run);
+        self.keeper.keep_so_far(run);
         run.verdict.trust.pop();
     }
 
@@ -127,7 +129,7 @@ impl Sink {
     fn keep(&mut self, run: &Run) {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.json", run.id));
-        if let Err(error) = output::replace(&path, &results::file::write(run)) {
+        if let Err(error) = files::replace(&path, &results::file::write(run)) {
             let failure = Failure::could_not(format!("write {}", path.display()), error);
             self.unwritten.get_or_insert(failure);
         }

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use net::files;
 use report::{Page, Published};
 use results::Run;
 use suite::record::{Record, RecordError};
 use suite::section::Section;
-
-use crate::output;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +37,7 @@ pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<Path
     }
     let published: Vec<Published> = sections.iter().flat_map(published).collect();
     let path = record.folder().join("report.html");
-    output::replace(
+    files::replace(
         &path,
         &report::html(&Page { runs: &runs, repeats: &repeats, published: &published, home: None }),
     )?;
