@@ -74,6 +74,13 @@ pub struct LimitOutcome {
     pub unit: Unit,
 }
 
+impl LimitOutcome {
+    /// The figure that it is about: `missing` of `missing==0`.
+    pub fn figure(&self) -> &str {
+        self.limit.split(['<', '>', '=']).next().unwrap_or_default().trim()
+    }
+}
+
 /// What a figure is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

@@ -42,7 +42,7 @@ pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 type Rule = fn(&Step, Option<&Step>) -> Option<String>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [(Bottleneck, Rule); 16] = [
+const RULES: [(Bottleneck, Rule); 17] = [
     (Bottleneck::Generator, |step, _| generator::ran_out(step)),
     (Bottleneck::Server, |step, _| server::gone(step)),
     (Bottleneck::Server, |step, _| server::saturated(step)),
@@ -56,6 +56,7 @@ const RULES: [(Bottleneck, Rule); 16] = [
     (Bottleneck::Generator, |step, _| lag::of_its_own(step)),
     (Bottleneck::Network, |step, _| machine::network(step)),
     (Bottleneck::Generator, |step, _| generator::behind(step)),
+    (Bottleneck::Machine, |step, _| machine::crowded(step)),
     (Bottleneck::Server, server::fell_behind),
     (Bottleneck::Server, |step, _| server::waits(step)),
     (Bottleneck::Network, |step, _| server::is_far(step)),

@@ -13,10 +13,10 @@ const QUEUED_RATE_MIN: f64 = 0.99;
 /// Why a step does not pass: standing limits in words, and the others as they were written.
 pub fn failings(scenario: &str, step: &Step) -> String {
     // Whoever is not there does not keep the rate: that is said once.
-    let explains = |limit: &&LimitOutcome| !limit.passed && figure(limit) != "rate";
+    let explains = |limit: &&LimitOutcome| !limit.passed && limit.figure() != "rate";
     let is_explained = step.standing.iter().any(|limit| explains(&limit));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
-    let standing = standing.filter(|limit| !is_explained || figure(limit) != "rate");
+    let standing = standing.filter(|limit| !is_explained || limit.figure() != "rate");
     let said = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
     said.map(|limit| failing(scenario, step, limit)).collect::<Vec<_>>().join(", ")
 }
@@ -24,7 +24,7 @@ pub fn failings(scenario: &str, step: &Step) -> String {
 /// A broken limit: what was lost, or the limit and what came.
 pub fn failing(scenario: &str, step: &Step, limit: &LimitOutcome) -> String {
     let is_standing = step.standing.iter().any(|standing| standing.limit == limit.limit);
-    let said = if is_standing { words(scenario, step, figure(limit)) } else { None };
+    let said = if is_standing { words(scenario, step, limit.figure()) } else { None };
     said.unwrap_or_else(|| match actual(limit) {
         Some(actual) => format!("{} was {actual}", limit.limit),
         None => format!("{} was not measured", limit.limit),
@@ -51,11 +51,6 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
         Unit::Count => count(actual.round() as u64),
     };
     Some(if limit.at_least { format!("at least {text}") } else { text })
-}
-
-/// `missing` of `missing==0`.
-fn figure(limit: &LimitOutcome) -> &str {
-    limit.limit.split(['<', '>', '=']).next().unwrap_or_default().trim()
 }
 
 /// `None` where there is nothing of it.

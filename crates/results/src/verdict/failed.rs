@@ -11,8 +11,7 @@ const LATE_NS_MAX: u64 = 100_000_000;
 /// Clients, then messages; only what broke a limit, for the rest was allowed.
 pub(super) fn failed(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    let broke =
-        |figure: &str| step.broken().any(|limit| limit.limit.split(['<', '>', '=']).next() == Some(figure));
+    let broke = |figure: &str| step.broken().any(|limit| limit.figure() == figure);
     if !generator_had_time(step) {
         return None;
     }

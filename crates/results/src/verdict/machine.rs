@@ -38,6 +38,17 @@ pub(super) fn full(step: &Step) -> Option<String> {
     })
 }
 
+/// A server that hardly worked and did not keep up, on a machine that others filled: it may have had no turn in time.
+pub(super) fn crowded(step: &Step) -> Option<String> {
+    let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
+    let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
+    let others = others_percent(step).filter(|_| step.kept_percent().is_some_and(|kept| kept < 99.0))?;
+    let names = programs(machine).map(|names| format!(": {names}")).unwrap_or_default();
+    Some(format!(
+        "other programs used {others:.0}% of it{names}; {idle:.0}% was idle, and the rate was not kept"
+    ))
+}
+
 /// A thread of the server that was ready to run all the time, and had a CPU for a part of it: it did not wait for anything else.
 pub(super) fn starved(step: &Step) -> Option<String> {
     let ready = |thread: &ThreadUse| thread.cpu_percent() + thread.waiting_percent;

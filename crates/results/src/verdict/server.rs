@@ -91,9 +91,9 @@ fn queued(step: &Step) -> Option<String> {
         .then(|| format!("{:.0}% of its answers came after the schedule's end", 100.0 * late))
 }
 
-/// Latency that grew faster than the load while the generator was idle and on time.
+/// Latency that grew faster than the load while the generator was idle and on time, and nobody else had the CPU.
 fn grew(step: &Step, previous: &Step) -> Option<String> {
-    let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX;
+    let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX && super::others_percent(step).is_none();
     let (now, before) = (main_figure(step), main_figure(previous));
     let on_time = super::marks::fell_behind_ns(step).is_none();
     if !idle || !on_time || now.is_empty() || before.is_empty() {

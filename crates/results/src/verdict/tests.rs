@@ -204,6 +204,9 @@ fn latency_that_outgrows_the_load_is_the_servers() {
     let mut behind = slow(200);
     behind.figures.send_lag.record_ns(100 * MS);
     assert!(nobody(&behind, &quiet()), "the generator stood still");
+    let mut disturbed = slow(200);
+    crowd(&mut disturbed);
+    assert!(nobody(&disturbed, &quiet()), "others had the CPU");
 }
 
 #[test]
@@ -388,6 +391,29 @@ fn others_on_the_machine_are_named() {
     assert_eq!(finding.reason, said);
     assert_eq!(marks(&busy(40.0), 0.95, false), ["other programs used 50% of the generator's machine"]);
     assert_eq!(marks(&busy(100.0), 0.95, false), Vec::<String>::new(), "20% may be the kernel's own");
+}
+
+/// A machine that others fill: server and generator have 5% of it.
+fn crowd(step: &mut Step) {
+    server(step).cpu_percent_mean = Some(10.0);
+    generator(step).cpu_percent_mean = Some(10.0);
+    step.machine = Some(MachineUse {
+        cores: Some(4),
+        idle_percent_mean: Some(1.0),
+        same_host: Some(true),
+        ..MachineUse::default()
+    });
+}
+
+#[test]
+fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
+    let (who, why) = judged(|step| {
+        crowd(step);
+        step.counts.late = 1_000;
+    });
+    let said = "other programs used 94% of it; 1% was idle, and the rate was not kept";
+    assert_eq!((who, &*why), (Bottleneck::Machine, said));
+    assert_eq!(judged(crowd).0, Bottleneck::None, "it was kept all the same");
 }
 
 #[test]

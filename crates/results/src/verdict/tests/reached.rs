@@ -48,6 +48,10 @@ fn examples() -> Vec<Step> {
         with(|step| machine(step, |machine| machine.network_percent = Some(97.0))),
         with(|step| step.rates.sent_per_s = Some(400.0)),
         with(|step| {
+            crowd(step);
+            step.counts.late = 5_000;
+        }),
+        with(|step| {
             server(step).cpu_percent_mean = Some(1.0);
             step.rates.achieved_per_s = Some(250.0);
             step.counts.late = 5_000;
