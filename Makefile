@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs tools clean
+.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz-check tidy lint docs sbom deny tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -86,6 +86,16 @@ bench-fleet:
 # The fuzz targets compile; running them takes cargo-fuzz and a nightly Rust.
 fuzz-check:
 	$(CARGO) check --manifest-path fuzz/Cargo.toml
+
+# What the program is made of, as CycloneDX: crates with their checksums and licences, and what is bundled into the pages.
+sbom:
+	@python3 deploy/sbom.py > sbom.json.part && mv sbom.json.part sbom.json && echo sbom.json
+
+# Licences, sources and bans as deny.toml has them, and advisories: these from a database that cargo-deny fetches from GitHub, so
+# that it is no part of `make test`, which has the rest (tests/supply.rs).
+deny:
+	@command -v cargo-deny >/dev/null || { echo "make deny: cargo install --locked cargo-deny@0.20.2 first" >&2; exit 1; }
+	$(CARGO) deny check
 
 tools:
 	tests/tools.sh

@@ -43,7 +43,7 @@ fn the_server_against_the_official_clients() {
 fn the_server_against_the_client_of_python() {
     let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/socketio");
-    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --requirement requirements.txt";
+    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
     if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(&folder)) {
         return skip("python-socketio (PyPI)", &why);
     }

@@ -141,8 +141,8 @@ def prepare_suite(home: Path) -> Path:
     shutil.rmtree(home, ignore_errors=True)
     venv.create(environment, with_pip=True)
     pip, requirements, sdists, port = [python, "-m", "pip", "--quiet"], *RECIPE
-    must_run([*pip, "install", "-r", requirements])
-    must_run([*pip, "download", "--no-deps", "--no-binary", ":all:", "-r", sdists, "-d", home / "sdists"])
+    must_run([*pip, "install", "--require-hashes", "-r", requirements])
+    must_run([*pip, "download", "--no-deps", "--no-binary", ":all:", "--require-hashes", "-r", sdists, "-d", home / "sdists"])
     site = subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True)
     must_run([python, port, home / "sdists", site.strip()])
     stamp.write_text(recipe)
