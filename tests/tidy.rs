@@ -11,21 +11,23 @@ const FILE_LINES_MAX: usize = 600;
 
 /// Every crate, and which of ours it may use. Dependencies point downwards only; the binary may use everything.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("wire", &[]),
+    ("secret", &[]),
+    ("wire", &["secret"]),
     ("stats", &[]),
     ("net", &[]),
-    ("load", &["wire"]),
+    ("load", &["wire", "secret"]),
     ("results", &["stats"]),
     ("report", &["results", "stats"]),
-    ("engine", &["wire", "load", "stats", "results", "net"]),
-    ("crew", &["engine", "wire", "load", "stats", "results", "net"]),
+    ("engine", &["wire", "load", "stats", "results", "net", "secret"]),
+    ("crew", &["engine", "wire", "load", "stats", "results", "net", "secret"]),
     ("refserver", &["wire", "net"]),
-    ("store", &["engine", "results", "stats"]),
-    ("suite", &["wire", "stats", "net", "results"]),
-    ("web", &["net", "report", "results", "store"]),
+    ("store", &["engine", "net", "results", "stats"]),
+    ("suite", &["wire", "stats", "net", "results", "secret"]),
+    ("web", &["net", "report", "results", "store", "secret"]),
     (
         "cli",
         &[
+            "secret",
             "wire",
             "stats",
             "net",
@@ -43,7 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that do no I/O and read no clock.
-const PURE: &[&str] = &["wire", "load", "stats", "results", "report"];
+const PURE: &[&str] = &["secret", "wire", "load", "stats", "results", "report"];
 
 /// Effects, as they appear in code. `std::net`'s address types are plain data, so only its sockets are here.
 const EFFECTS: &[&str] = &[

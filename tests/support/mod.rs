@@ -13,6 +13,7 @@ pub mod networks;
 pub mod node;
 pub mod process;
 pub mod quota;
+pub mod spy;
 pub mod target;
 pub mod throng;
 pub mod websocket;

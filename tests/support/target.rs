@@ -24,7 +24,13 @@ pub struct Unavailable(pub String);
 /// The program under test, as the guard of what it starts.
 pub fn tools() -> Tools<'static> {
     let throng = PathBuf::from(env!("CARGO_BIN_EXE_throng"));
-    Tools { throng, guard_verb: "guard", host: Ipv4Addr::LOCALHOST, is_interrupted: &|| false }
+    Tools {
+        throng,
+        guard_verb: "guard",
+        words_verb: "from-stdin",
+        host: Ipv4Addr::LOCALHOST,
+        is_interrupted: &|| false,
+    }
 }
 
 impl Target {

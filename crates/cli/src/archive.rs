@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use net::files::Readers;
 use results::Run;
 use store::{Store, StoreError};
 
@@ -153,5 +154,5 @@ fn save(path: &Path, run: &Run) -> Result<(), StoreError> {
 fn put_beside(store: &Path, run: &Run) -> Option<PathBuf> {
     // Not as --out names it, which may be the same folder.
     let path = store.with_file_name(format!("{}.unkept", run.id));
-    net::files::replace(&path, &results::file::write(run)).is_ok().then_some(path)
+    net::files::replace(&path, &results::file::write(run), Readers::Owner).is_ok().then_some(path)
 }

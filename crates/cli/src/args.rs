@@ -7,18 +7,21 @@ use clap::{Args, FromArgMatches, ValueEnum};
 use crew::Source;
 use crew::fleet::Gathering;
 use results::units;
+use secret::Secret;
 
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
 use crate::payload::{self, Sizes};
 use crate::scrape;
+use crate::secrets::given;
 
 /// Where to, how to speak, with what, and what to print. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
+    #[arg(value_parser = given::url)]
     pub(crate) url: Option<String>,
     /// Further servers that share the URL's broadcasts: clients take all of them in turn
     #[arg(
@@ -84,9 +87,9 @@ pub(crate) struct RunArgs {
     /// The Origin header
     #[arg(short, long, value_name = "URL", help_heading = "Connections")]
     pub(crate) origin: Option<String>,
-    /// A further header
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header, help_heading = "Connections")]
-    pub(crate) headers: Vec<(String, String)>,
+    /// A further header; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:JWT'
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = given::header, help_heading = "Connections")]
+    pub(crate) headers: Vec<(String, Secret)>,
     /// A WebSocket subprotocol to offer
     #[arg(long = "subprotocol", value_name = "NAME", help_heading = "Connections")]
     pub(crate) subprotocols: Vec<String>,
@@ -164,7 +167,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
     pub(crate) metrics: Option<SocketAddr>,
     /// Push the figures of each second to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
-    #[arg(long, value_name = "URL", help_heading = "Output")]
+    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) otlp: Option<String>,
     /// Keep the run here [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -256,9 +259,4 @@ impl From<TableFormat> for report::TableFormat {
             TableFormat::Md => report::TableFormat::Markdown,
         }
     }
-}
-
-fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("expected 'Name: value'")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

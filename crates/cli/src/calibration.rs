@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use load::{Load, Plan, Workload};
-use net::files;
+use net::files::{self, Readers};
 use net::machine::Machine;
 use results::Step;
 use serde::{Deserialize, Serialize};
@@ -133,8 +133,8 @@ impl Calibration {
         let path =
             path().ok_or_else(|| Failure::could_not("keep it", "neither XDG_DATA_HOME nor HOME is set"))?;
         let text = serde_json::to_string_pretty(self).expect("plain data") + "\n";
-        let dir = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written: io::Result<()> = dir.and_then(|()| files::replace(&path, &text));
+        let dir = path.parent().map_or(Ok(()), net::private::make_dir);
+        let written: io::Result<()> = dir.and_then(|()| files::replace(&path, &text, Readers::Owner));
         written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
         Ok(path)
     }

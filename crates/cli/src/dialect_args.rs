@@ -4,9 +4,11 @@ use std::convert::Infallible;
 
 use clap::{Args, FromArgMatches, ValueEnum};
 use results::units;
+use secret::Secret;
 use wire::{DialectId, DialectOptions, ServerDialectOptions, TokenPlace};
 
 use crate::exit::Failure;
+use crate::secrets::given;
 
 /// Where and how a client subscribes. Flags of other dialects than the one spoken are refused.
 #[derive(Args, Clone, Debug)]
@@ -24,9 +26,9 @@ pub(crate) struct DialectArgs {
     /// phoenix: the topic [default: room:lobby]
     #[arg(long, value_name = "NAME")]
     topic: Option<String>,
-    /// phoenix: parameters of the join, e.g. '{"user":1}'
-    #[arg(long, value_name = "JSON")]
-    join_params: Option<String>,
+    /// phoenix: parameters of the join, e.g. '{"user":1}'; env:NAME and file:PATH keep them out of the list of processes
+    #[arg(long, value_name = "JSON", value_parser = given::value)]
+    join_params: Option<Secret>,
     /// phoenix: the serializer's version, 1.0.0 or 2.0.0 [default: 2.0.0]
     #[arg(long, value_name = "VERSION")]
     vsn: Option<String>,
@@ -44,18 +46,18 @@ pub(crate) struct DialectArgs {
     /// socketio: the namespace [default: /]
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// socketio: what lets the client into the namespace, e.g. '{"user":1}'
-    #[arg(long, value_name = "JSON")]
-    auth: Option<String>,
+    /// socketio: what lets the client into the namespace, e.g. '{"user":1}', env:NAME or file:PATH
+    #[arg(long, value_name = "JSON", value_parser = given::value)]
+    auth: Option<Secret>,
     /// socketio: the version of Engine.IO, 3 or 4 [default: 4]
     #[arg(long, value_name = "VERSION")]
     eio: Option<u8>,
     /// phoenix: push messages as binary; socketio: send payloads as attachments
     #[arg(long)]
     binary: bool,
-    /// A token to let the client in, e.g. a JWT; results record it as ***
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    /// A token to let the client in, e.g. a JWT, better as env:NAME or file:PATH; results record it as *** with a hash
+    #[arg(long, value_name = "TOKEN", value_parser = given::value)]
+    token: Option<Secret>,
     /// Where it goes: query:NAME, header:NAME or cookie:NAME [default: actioncable query:jid, phoenix query:token]
     #[arg(long, value_name = "PLACE", requires = "token", value_parser = token_place)]
     token_in: Option<TokenPlace>,
@@ -148,8 +150,12 @@ pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
     Ok(DialectId::from_name(given).map_or_else(|| given.to_owned(), |id| id.name().to_owned()))
 }
 
-/// Reads the flags of a target's manifest, given as names without dashes and values, as the command line would.
+/// Reads the flags of a target's manifest, given as names without dashes and values, as the command line would. A manifest
+/// is somebody's file: it has no say in what is read of this user's environment and files.
 pub(crate) fn read_flags(flags: &[(String, String)]) -> Result<DialectOptions, String> {
+    if let Some((name, _)) = flags.iter().find(|(_, value)| given::is_reference(value)) {
+        return Err(format!("{name}: env: and file: are for the command line and for suites"));
+    }
     let word = |(name, value): &(String, String)| match value.as_str() {
         "" => format!("--{name}"),
         value => format!("--{name}={value}"),

@@ -9,6 +9,7 @@ use crew::fleet::{Gathering, Nats, label, name};
 use results::units;
 
 use crate::exit::Failure;
+use crate::secrets::given;
 
 /// How to be let in by NATS.
 #[derive(Args, Clone, Debug, Default)]
@@ -32,7 +33,7 @@ impl NatsArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FleetArgs {
     /// Load from the agents at this NATS, e.g. nats://10.0.0.1:4222; see throng agent
-    #[arg(long, value_name = "URL", help_heading = "Fleet")]
+    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Fleet")]
     pub(crate) fleet: Option<String>,
     /// So many agents [default: all that are free]
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Fleet")]
@@ -50,7 +51,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Fleet")]
     pub(crate) target_agent: Option<String>,
     /// Where the target agent is [default: as --fleet]
-    #[arg(long, value_name = "URL", requires = "target_agent", help_heading = "Fleet")]
+    #[arg(long, value_name = "URL", value_parser = given::url, requires = "target_agent", help_heading = "Fleet")]
     nats: Option<String>,
     #[command(flatten)]
     access: NatsArgs,

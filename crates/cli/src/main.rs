@@ -41,7 +41,9 @@ mod trial;
 mod verbs;
 mod weight;
 
-use std::process::ExitCode;
+use std::env;
+use std::ffi::OsString;
+use std::process::{self, ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -54,7 +56,7 @@ use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
 use crate::verbs::{
     agent, broadcast, child, compare, completions, echo, events, fleet, guard, http, idle, runs, saturate,
-    serve, storm,
+    serve, storm, words,
 };
 
 /// What was measured outlives the memory.
@@ -109,13 +111,19 @@ enum Verb {
     Child,
     #[command(hide = true, name = guard::NAME)]
     Guard,
+    #[command(hide = true, name = words::NAME)]
+    Words {
+        /// The command line as others may see it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        shown: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
     if let Err(error) = net::signals::survive_file_size_limit() {
         return Failure::could_not("handle signals", error).report().into();
     }
-    let outcome = match Cli::parse().verb {
+    let outcome = command_line().and_then(|cli| match cli.verb {
         Verb::Serve(serve) => serve.run(),
         Verb::Echo(echo) => echo.run(),
         Verb::Broadcast(broadcast) => broadcast.run(),
@@ -138,8 +146,37 @@ fn main() -> ExitCode {
         Verb::Man(man) => man.run(),
         Verb::Child => child::run(),
         Verb::Guard => guard::run(),
-    };
+        Verb::Words { .. } => {
+            Err(Failure::usage(words::NAME, "what it reads is a command line of another verb"))
+        }
+    });
     outcome.unwrap_or_else(|failure| failure.report()).into()
+}
+
+/// Our own command line, or the one that it says is to be read.
+fn command_line() -> Result<Cli, Failure> {
+    let mut words: Vec<OsString> = env::args_os().collect();
+    let mut cli = parse(&words);
+    if let Verb::Words { .. } = cli.verb {
+        words = words::read()?;
+        cli = parse(&words);
+    }
+    secrets::begin(words.iter().map(|word| word.to_string_lossy().into_owned()).collect());
+    Ok(cli)
+}
+
+/// Reads a command line. One that makes no sense, or asks for help, ends the process.
+fn parse(words: &[OsString]) -> Cli {
+    secrets::know(secret::in_command(words.iter().map(|word| word.to_string_lossy().into_owned())));
+    Cli::try_parse_from(words).unwrap_or_else(|error| {
+        // clap quotes what it was given.
+        let text = error.render().to_string();
+        if secrets::scrub(&text) != text {
+            stderr::text(text);
+            process::exit(error.exit_code());
+        }
+        error.exit()
+    })
 }
 
 #[cfg(test)]

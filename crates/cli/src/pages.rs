@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use net::files;
+use net::files::{self, Readers};
 use results::Run;
 
 use crate::args::RunArgs;
@@ -50,7 +50,7 @@ impl Pages {
             }
             Place::Data(directory) if is_kept => {
                 let path = page(directory, run);
-                match fs::create_dir_all(directory).and_then(|()| to_file(&path, run)) {
+                match net::private::make_dir(directory).and_then(|()| to_file(&path, run)) {
                     Ok(()) => name(&path),
                     Err(error) => {
                         stderr::line(format_args!("throng: no report: {}: {error}", path.display()))
@@ -65,8 +65,8 @@ impl Pages {
 }
 
 /// Writes the page about some runs, whole or not at all.
-pub(crate) fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
-    files::replace(path, &report::html(&report::Page { runs, ..Default::default() }))
+pub(crate) fn write(path: &Path, runs: &[Run], readers: Readers) -> io::Result<()> {
+    files::replace(path, &report::html(&report::Page { runs, ..Default::default() }), readers)
 }
 
 /// Deletes the report of a run that is no longer kept. Fails if it is there and stays there.
@@ -86,7 +86,7 @@ fn data_dir() -> Option<PathBuf> {
 }
 
 fn to_file(path: &Path, run: &Run) -> io::Result<()> {
-    write(path, std::slice::from_ref(run))
+    write(path, std::slice::from_ref(run), Readers::Owner)
 }
 
 fn page(directory: &Path, run: &Run) -> PathBuf {

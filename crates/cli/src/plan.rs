@@ -91,7 +91,7 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
     let mut speech = Speech {
         dialect: dialect.to_owned(),
         host: target.host.clone(),
-        path: target.path.clone(),
+        path: target.path.as_str().into(),
         origin: args.origin.clone(),
         subprotocols: args.subprotocols.clone(),
         headers: args.headers.clone(),

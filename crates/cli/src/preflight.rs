@@ -56,7 +56,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
             None => Some(format!(
                 "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
                 http.method,
-                secrets::url(&plan.speech.path),
+                secrets::place(plan.speech.path.reveal()),
                 answer.told(status),
                 remedy(plan, status, true)
             )),
@@ -107,7 +107,7 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
             let spoken = DialectId::from_name(&plan.speech.dialect);
             let usual = spoken
                 .and_then(|dialect| dialect.paths().first())
-                .filter(|usual| !plan.speech.path.starts_with(**usual));
+                .filter(|usual| !plan.speech.path.reveal().starts_with(**usual));
             let usual =
                 usual.map_or(String::new(), |path| format!(" {} is usually at {path}", plan.speech.dialect));
             format!("; is the path right, and is there a WebSocket?{usual}")

@@ -1,7 +1,5 @@
 //! What a verb asks for.
 
-use std::env;
-
 use crew::{Course, Shape};
 use jiff::Timestamp;
 use load::Plan;
@@ -59,7 +57,7 @@ impl Request<'_> {
             id: results::file::run_id(started_unix_ns, fastrand::u64(..)),
             started_unix_ns,
             throng: env!("CARGO_PKG_VERSION").into(),
-            command: secrets::command(env::args()),
+            command: secrets::own_command(),
             scenario: (*scenario).into(),
             dialect: plan.speech.dialect_name(),
             seed: Some(plan.seed),

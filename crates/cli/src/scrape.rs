@@ -4,11 +4,13 @@ use crew::{Scrape, Source};
 use url::Url;
 
 use crate::exit::Failure;
+use crate::secrets::{self, given};
 
 /// An `http://` URL.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
-    let expected = || format!("{text:?} is not an address of metrics such as http://127.0.0.1:9100/metrics");
-    let url = Url::parse(text).ok().filter(|url| url.scheme() == "http").ok_or_else(expected)?;
+    let expected = || "expected an address of metrics such as http://127.0.0.1:9100/metrics".to_owned();
+    let url =
+        Url::parse(&given::url(text)?).ok().filter(|url| url.scheme() == "http").ok_or_else(expected)?;
     let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or_else(expected)?;
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     let host = host.trim_matches(['[', ']']).to_owned();
@@ -18,7 +20,7 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
 /// Begins to read them.
 pub(crate) fn start(source: &Source, only: &[String]) -> Result<Scrape, Failure> {
     let Source { host, port, path } = source;
-    let what = format!("read the metrics at {host}:{port}{path} (--scrape)");
+    let what = format!("read the metrics at {host}:{port}{} (--scrape)", secrets::place(path));
     Scrape::start(source.clone(), only.to_vec()).map_err(|why| Failure::could_not(what, why))
 }
 

@@ -1,11 +1,11 @@
 //! Where results go: standard output, and a file that is brought up to date after every step.
 
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use net::files;
+use net::files::{self, Readers};
 use report::Style;
 use results::{Run, Step, TrustNote};
 
@@ -43,7 +43,7 @@ impl Sink {
     pub(crate) fn new(args: &RunArgs, style: Style) -> Result<Self, Failure> {
         let dir = args.out.clone();
         if let Some(dir) = &dir {
-            fs::create_dir_all(dir).map_err(|error| {
+            net::private::make_dir(dir).map_err(|error| {
                 Failure::could_not(format!("make the directory {}", dir.display()), error)
             })?;
         }
@@ -129,7 +129,7 @@ impl Sink {
     fn keep(&mut self, run: &Run) {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.json", run.id));
-        if let Err(error) = files::replace(&path, &results::file::write(run)) {
+        if let Err(error) = files::replace(&path, &results::file::write(run), Readers::Owner) {
             let failure = Failure::could_not(format!("write {}", path.display()), error);
             self.unwritten.get_or_insert(failure);
         }

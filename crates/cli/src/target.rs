@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use load::Endpoint;
+use secret::Secret;
 use url::{Host, Url};
 
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
 use crate::processes;
+use crate::secrets;
 
 /// Time for finding out which of several addresses of a name answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -32,7 +34,7 @@ pub(crate) struct Target {
     /// The name its certificate must carry, for `wss` and `https`.
     pub(crate) tls_name: Option<String>,
     /// User and password of the URL.
-    pub(crate) userinfo: Option<(String, String)>,
+    pub(crate) userinfo: Option<(String, Secret)>,
 }
 
 /// The target of the flags: their URL, or the built-in server, in as many processes as `clients_max` clients need.
@@ -68,7 +70,8 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
 pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failure> {
     let url = parse(text)?;
     let secure = matches!(url.scheme(), "wss" | "https");
-    let host = url.host().ok_or_else(|| Failure::usage("URL", format!("{text:?} names no host")))?;
+    let host =
+        url.host().ok_or_else(|| Failure::usage("URL", format!("{:?} names no host", secrets::url(text))))?;
     let name = match &host {
         Host::Ipv6(address) => address.to_string(),
         other => other.to_string(),
@@ -105,8 +108,8 @@ fn at_host_and_port(text: &str) -> Result<impl Iterator<Item = Endpoint>, Failur
 
 fn parse(text: &str) -> Result<Url, Failure> {
     let expected = "expected something like ws://127.0.0.1:9000/ws";
-    let url =
-        Url::parse(text).map_err(|error| Failure::usage("URL", format!("{text:?}: {error}; {expected}")))?;
+    let url = Url::parse(text)
+        .map_err(|error| Failure::usage("URL", format!("{:?}: {error}; {expected}", secrets::url(text))))?;
     match url.scheme() {
         "ws" | "wss" | "http" | "https" => Ok(url),
         scheme => Err(Failure::usage(
@@ -123,10 +126,11 @@ fn without_userinfo(mut url: Url) -> String {
     url.into()
 }
 
-fn userinfo(url: &Url) -> Option<(String, String)> {
+fn userinfo(url: &Url) -> Option<(String, Secret)> {
     let decode = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
     let password = url.password().unwrap_or_default();
-    (!url.username().is_empty() || !password.is_empty()).then(|| (decode(url.username()), decode(password)))
+    (!url.username().is_empty() || !password.is_empty())
+        .then(|| (decode(url.username()), decode(password).into()))
 }
 
 /// The addresses of a name. A name with several (`localhost` is often `::1` and 127.0.0.1, of which the server has

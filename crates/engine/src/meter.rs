@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use load::StepOrder;
 use net::{clock, proc};
+use secret::Secret;
 use stats::{Counts, Errors};
 
 use crate::cause::Cause;
@@ -34,6 +35,8 @@ pub(crate) struct Meter {
     pub(crate) last_arrival_ns: u64,
     /// A kind of error that is to follow, and what the server said by which it comes.
     heard: Option<(&'static str, String)>,
+    /// What lets the clients in: a server may quote it, and examples of errors are shown to others.
+    secrets: Vec<Secret>,
     /// Present where every event is to be noted.
     pub(crate) recorder: Option<Box<Recorder>>,
     thread: proc::ThreadUsage,
@@ -41,8 +44,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A meter for the calling thread.
-    pub(crate) fn new(worker: u16, epoch_ns: u64) -> Self {
+    /// A meter for the calling thread, which shows none of these secrets.
+    pub(crate) fn new(worker: u16, epoch_ns: u64, secrets: Vec<Secret>) -> Self {
         Self {
             worker,
             epoch_ns,
@@ -58,6 +61,7 @@ impl Meter {
             gone: Gone::default(),
             last_arrival_ns: 0,
             heard: None,
+            secrets,
             recorder: None,
             thread: proc::thread_usage(),
             since_ns: clock::monotonic_ns(),
@@ -130,6 +134,7 @@ impl Meter {
             (None, None) => example(),
             (None, Some((_, said))) => format!("{}: {said}", example()),
         };
+        let example = secret::scrub(&example, &self.secrets);
         self.errors.add(kind, now_ns.saturating_sub(self.epoch_ns), &example);
     }
 
@@ -145,7 +150,8 @@ impl Meter {
     /// never follows, as of a client that has said goodbye, has no part in another.
     pub(crate) fn hear(&mut self, kind: &'static str, bytes: &[u8]) {
         if self.errors.get(kind).is_none() {
-            self.heard = Some((kind, excerpt(bytes)));
+            // Before it is cut short: of half a secret nobody would know that it is one.
+            self.heard = Some((kind, excerpt(&secret::scrub_bytes(bytes, &self.secrets))));
         }
     }
 
@@ -195,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_was_heard_is_told_with_its_own_error() {
-        let mut meter = Meter::new(0, 0);
+        let mut meter = Meter::new(0, 0, Vec::new());
         meter.hear("rejected", b"no");
         meter.error("reset", 0, 1, || "reset by peer".into());
         meter.hear("unrecognised", b"{}");
@@ -205,9 +211,18 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_the_server_quotes_is_not_told() {
+        let mut meter = Meter::new(0, 0, vec!["open sesame".into()]);
+        meter.hear("rejected", b"no entry with open sesame");
+        meter.error("rejected", 0, 1, || "open sesame was refused".into());
+        let example = &meter.errors.get("rejected").unwrap().example;
+        assert_eq!(example, "*** was refused: no entry with ***");
+    }
+
+    #[test]
     fn what_came_before_the_load_is_no_part_of_its_cost() {
         const MS: u64 = 1_000_000;
-        let mut meter = Meter::new(0, 0);
+        let mut meter = Meter::new(0, 0, Vec::new());
         let go_ns = clock::monotonic_ns() + 1_000 * MS;
         meter.start_load(go_ns);
         assert_eq!(meter.take(go_ns + 500 * MS, 0).usage.wall_ns, 500 * MS);

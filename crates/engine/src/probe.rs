@@ -33,7 +33,7 @@ pub struct Encounter {
     pub is_local: bool,
     /// The status of the answer to its request, or of the one that refused it.
     pub status: Option<u16>,
-    /// What the server said, decrypted: the beginning.
+    /// What the server said, decrypted, without secrets of ours: the beginning.
     pub said: Vec<u8>,
 }
 
@@ -69,7 +69,8 @@ pub fn probe(plan: &Plan, asks: bool) -> io::Result<Encounter> {
     }
     let answered = probe.ledger.meter.statuses.keys().next().copied();
     encounter.status = encounter.status.or(answered);
-    encounter.said = probe.shared.said.take().unwrap_or_default();
+    let said = probe.shared.said.take().unwrap_or_default();
+    encounter.said = secret::scrub_bytes(&said, &probe.shared.wire.options().secrets()).into_owned();
     Ok(encounter)
 }
 
@@ -87,7 +88,7 @@ impl Probe {
         shared.said = Some(Vec::new());
         let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(1) };
         let step = Step::new(StepOrder { index: 0, clients: 1, load, warmup: true });
-        let meter = Meter::new(0, clock::monotonic_ns());
+        let meter = Meter::new(0, clock::monotonic_ns(), shared.wire.options().secrets());
         Ok(Self {
             client: Client::default(),
             shared,

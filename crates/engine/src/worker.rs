@@ -96,7 +96,7 @@ impl Worker {
             load: Load::Closed { concurrency: 0, per_client: 1, until: Until::Samples(0) },
             warmup: true,
         };
-        let mut meter = Meter::new(segment.worker, plan.epoch_ns);
+        let mut meter = Meter::new(segment.worker, plan.epoch_ns, shared.wire.options().secrets());
         if plan.records_events {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::crowd::{Churn, Slow, is_picked};
@@ -68,16 +69,16 @@ pub struct Speech {
     pub dialect: String,
     /// The Host header.
     pub host: String,
-    /// Path and query.
-    pub path: String,
+    /// Path and query. In the query there may be a token.
+    pub path: Secret,
     /// The Origin header.
     pub origin: Option<String>,
     /// WebSocket subprotocols to offer.
     pub subprotocols: Vec<String>,
     /// Further headers, in order.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, Secret)>,
     /// User and password of the URL, sent as basic authorization.
-    pub userinfo: Option<(String, String)>,
+    pub userinfo: Option<(String, Secret)>,
     /// Offer permessage-deflate.
     pub deflate: bool,
     /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.

@@ -5,11 +5,22 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::private;
+
+/// Who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner: what a run leaves.
+    Owner,
+    /// As the user's other files: what was asked for by its name, to be shown to others.
+    AsUsual,
+}
+
 /// Puts a file of this text in the place of what is there. It is written beside that and renamed when it is on the disk,
 /// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)).
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
     let beside = beside(path);
-    let written = write_through(&beside, text).and_then(|()| fs::rename(&beside, path));
+    let written = write_through(&beside, text, readers).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // Half a file is of no use to anybody; why it could not be written is what matters.
         let _ = fs::remove_file(&beside);
@@ -24,8 +35,11 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
+fn write_through(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
+    let mut file = match readers {
+        Readers::Owner => private::create(path)?,
+        Readers::AsUsual => File::create(path)?,
+    };
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
@@ -47,16 +61,16 @@ mod tests {
     fn a_file_is_replaced_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
-        replace(&path, "one").unwrap();
-        replace(&path, "two").unwrap();
+        replace(&path, "one", Readers::Owner).unwrap();
+        replace(&path, "two", Readers::AsUsual).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         // What cannot be written leaves what was there, and nothing else.
         fs::create_dir(beside(&path)).unwrap();
-        replace(&path, "three").unwrap_err();
+        replace(&path, "three", Readers::Owner).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         let occupied = folder.path().join("folder");
         fs::create_dir_all(occupied.join("full")).unwrap();
-        replace(&occupied, "four").unwrap_err();
+        replace(&occupied, "four", Readers::Owner).unwrap_err();
         assert!(!beside(&occupied).exists(), "half a file is left");
     }
 }

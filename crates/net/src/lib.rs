@@ -14,6 +14,7 @@ pub mod memory;
 pub mod network;
 pub mod pipe;
 pub mod poll;
+pub mod private;
 pub mod proc;
 pub mod reserve;
 pub mod signals;

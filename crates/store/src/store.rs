@@ -1,10 +1,10 @@
 //! The store: one SQLite file.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use net::private;
 use results::Run;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
@@ -39,6 +39,19 @@ pub fn default_path() -> Option<PathBuf> {
     Some(data_dir()?.join("runs.db"))
 }
 
+/// The store, what SQLite keeps beside it, and where throng keeps it if nobody has named a place. Earlier versions made them
+/// for everybody to read.
+fn keep_to_the_user(path: &Path) {
+    for beside in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(beside);
+        private::tighten(Path::new(&name));
+    }
+    if let Some(directory) = data_dir().filter(|directory| path.parent() == Some(directory)) {
+        private::tighten(&directory);
+    }
+}
+
 impl Store {
     /// Opens the store at `path`, which is made, directory included, if it is not there.
     ///
@@ -47,9 +60,11 @@ impl Store {
     /// it is left as it is.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-            fs::create_dir_all(directory)
+            private::make_dir(directory)
                 .map_err(|error| StoreError::Directory { path: directory.into(), error })?;
         }
+        // SQLite would make it for everybody to read. That it cannot be made, SQLite says better.
+        let _ = private::make_file(path);
         Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
@@ -65,6 +80,7 @@ impl Store {
     }
 
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        keep_to_the_user(path);
         let wrong = |error| wrong(path, error);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;

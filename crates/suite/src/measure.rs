@@ -2,7 +2,7 @@
 //!
 //! A fresh generator for each: none inherits another's memory or ports, and a crash costs one measurement.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -26,22 +26,27 @@ const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 const MEASURED: [i32; 3] = [0, 3, 4];
 
 /// Runs throng with these arguments, which make it print its results file, until it ends or the server does:
-/// `poll_death` says how it did.
+/// `poll_death` says how it did. They go to it over a pipe; what stands in the list of processes is `shown`.
 ///
 /// # Errors
 /// The server dies, the generator fails, or the user has had enough.
 pub fn measure(
     arguments: &[String],
+    shown: &[String],
     mut poll_death: impl FnMut() -> Option<String>,
     tools: &Tools<'_>,
 ) -> Result<Run, Trouble> {
     let trouble = |reason: String| Trouble::new(Stage::Measure, reason);
     let mut command = Command::new(&tools.throng);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg(tools.words_verb).args(shown);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C is for the shootout, which ends the generator in order.
     command.process_group(0);
     let mut child =
         signals::end_with_parent(&mut command).spawn().map_err(|error| trouble(error.to_string()))?;
+    let line = serde_json::to_string(arguments).expect("words are plain data");
+    // One that is gone already has said why, and that is told.
+    let _ = child.stdin.take().expect("piped").write_all(format!("{line}\n").as_bytes());
     let stdout = collect(child.stdout.take().expect("piped"));
     let stderr = collect(child.stderr.take().expect("piped"));
     let outcome = attend(&mut child, &mut poll_death, tools);

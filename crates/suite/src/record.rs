@@ -8,10 +8,11 @@
 //! report.md                  the tables
 //! ```
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use net::files::Readers;
 use results::Run;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -159,13 +160,13 @@ impl Record {
     /// The folder cannot be made or written to, or is taken.
     pub fn create(folder: &Path, head: Head) -> Result<Record, RecordError> {
         let at = |error| io_error(folder, error);
-        fs::create_dir_all(folder).map_err(at)?;
+        net::private::make_dir(folder).map_err(at)?;
         if folder.join(HEAD).exists() {
             return Err(RecordError::Taken(folder.display().to_string()));
         }
         let text = serde_json::to_string_pretty(&head).expect("the head is plain data");
         replace(&folder.join(HEAD), &(text + "\n"))?;
-        File::create(folder.join(CELLS)).map_err(at)?;
+        net::private::create(&folder.join(CELLS)).map_err(at)?;
         Ok(Record { folder: folder.to_owned(), head, entries: Vec::new() })
     }
 
@@ -193,6 +194,7 @@ impl Record {
     /// # Errors
     /// As [`Record::open`]; it cannot be written to.
     pub fn reopen(folder: &Path) -> Result<(Record, Vec<String>), RecordError> {
+        net::private::tighten(folder);
         let mut record = Record::open(folder)?;
         let path = folder.join(CELLS);
         let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?.lines().count();
@@ -321,7 +323,7 @@ fn line(entry: &Entry) -> String {
 
 /// Writes a file, or leaves what is there.
 fn replace(path: &Path, text: &str) -> Result<(), RecordError> {
-    net::files::replace(path, text).map_err(|error| io_error(path, error))
+    net::files::replace(path, text, Readers::Owner).map_err(|error| io_error(path, error))
 }
 
 fn io_error(path: &Path, error: io::Error) -> RecordError {

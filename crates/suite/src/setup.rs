@@ -129,6 +129,8 @@ pub struct Tools<'a> {
     pub throng: PathBuf,
     /// The hidden verb that ends up in [`crate::guard::run`].
     pub guard_verb: &'static str,
+    /// The hidden verb that reads its command line from standard input, as a line of JSON: lists of processes are for all.
+    pub words_verb: &'static str,
     /// Where servers listen: an address of this machine.
     pub host: Ipv4Addr,
     /// Whether the user has asked for the end.

@@ -246,7 +246,7 @@ fn config(url: &Url, route: &Route<'_>) -> Result<Config, String> {
     let options = Options {
         dialect: route.dialect,
         host: url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")),
-        path: format!("{}{query}", url.path()),
+        path: format!("{}{query}", url.path()).into(),
         headers: Vec::new(),
         subprotocols: Vec::new(),
         origin: None,

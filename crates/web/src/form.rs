@@ -4,6 +4,7 @@
 //! count, a time, a URL of a known scheme), and a value never stands alone, so that none can be taken for a flag.
 
 use results::{Limit, units};
+use secret::Mask;
 use serde::Serialize;
 use url::Url;
 
@@ -125,9 +126,9 @@ fn check(field: &Field, value: &str, verb: &str) -> Result<(), String> {
     checked.map_err(|error| error.to_string())
 }
 
-/// The command as it would be typed.
-pub(crate) fn shown(words: &[String]) -> String {
-    format!("throng {}", results::command_line(words))
+/// The command as it would be typed, but for its secrets.
+pub(crate) fn shown(words: &[String], mask: &Mask) -> String {
+    format!("throng {}", results::command_line(&mask.command(words.iter().cloned())))
 }
 
 #[cfg(test)]
@@ -151,7 +152,10 @@ mod tests {
         ];
         let words = words(&form).unwrap();
         assert_eq!(words, ["echo", "ws://h:1/ws", "--dialect=json", "--clients=1k", "--limit=p99<250ms"]);
-        assert_eq!(shown(&words), "throng echo ws://h:1/ws --dialect=json --clients=1k '--limit=p99<250ms'");
+        let mask = Mask::new([0; secret::KEY_BYTES]);
+        let command = "throng echo ws://h:1/ws --dialect=json --clients=1k '--limit=p99<250ms'";
+        assert_eq!(shown(&words, &mask), command);
+        assert!(!shown(&["ws://me:secret@h/".to_owned()], &mask).contains("me:secret"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Runs that a page has started: their processes, and everything they have said so far.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,6 +13,7 @@ use store::Store;
 use tokio::sync::watch;
 
 use crate::Options;
+use crate::form;
 
 /// Lines of a run that are kept for who opens the page later: a row a second for a day.
 const LINES_MAX: usize = 86_400;
@@ -57,17 +58,12 @@ pub(crate) struct End {
 
 impl Jobs {
     /// Starts a run with these words, unless one is under way: they would measure each other. `Err(None)` then.
-    pub(crate) fn start(
-        &self,
-        options: &Options,
-        words: &[String],
-        shown: String,
-    ) -> Result<Arc<Job>, Option<io::Error>> {
+    pub(crate) fn start(&self, options: &Options, words: &[String]) -> Result<Arc<Job>, Option<io::Error>> {
         let mut jobs = locked(&self.0);
         if jobs.last().is_some_and(|job| job.is_running()) {
             return Err(None);
         }
-        let job = Job::start(jobs.len() + 1, options, words, shown).map_err(Some)?;
+        let job = Job::start(jobs.len() + 1, options, words).map_err(Some)?;
         jobs.push(job.clone());
         forget_rows(&jobs);
         Ok(job)
@@ -99,16 +95,22 @@ impl Drop for Jobs {
 }
 
 impl Job {
-    fn start(number: usize, options: &Options, words: &[String], command: String) -> io::Result<Arc<Job>> {
+    fn start(number: usize, options: &Options, words: &[String]) -> io::Result<Arc<Job>> {
+        let store = options.store.to_str().ok_or_else(|| io::Error::other("the store's path is no text"))?;
+        let of_page = ["--stream", "-", "--no-report", "--store", store].map(str::to_owned);
+        let all: Vec<String> = words.iter().cloned().chain(of_page).collect();
         let mut process = Command::new(&options.program);
-        process.args(words).args(["--stream", "-", "--no-report", "--store"]).arg(&options.store);
-        process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        process.arg(options.words_verb).args(options.mask.command(all.iter().cloned()));
+        process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = net::signals::end_with_parent(&mut process).spawn()?;
+        let line = serde_json::to_string(&all)?;
+        // One that is gone already has said why, and that is shown.
+        let _ = child.stdin.take().expect("piped").write_all(format!("{line}\n").as_bytes());
         let stdout = child.stdout.take().expect("piped");
         let stderr = child.stderr.take().expect("piped");
         let job = Arc::new(Job {
             number,
-            command,
+            command: form::shown(words, options.mask),
             log: Mutex::default(),
             changed: watch::Sender::new(()),
             child: Mutex::new(Some(child)),

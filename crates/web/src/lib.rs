@@ -13,6 +13,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware;
 use axum::routing::{get, post};
+use secret::Mask;
 use tokio::net::TcpListener;
 
 mod form;
@@ -40,6 +41,10 @@ pub struct Options {
     pub store: PathBuf,
     /// The `throng` that runs are started with.
     pub program: PathBuf,
+    /// Its hidden verb that reads a command line from standard input, as a line of JSON: lists of processes are for all.
+    pub words_verb: &'static str,
+    /// How secrets of a command line are shown.
+    pub mask: &'static Mask,
     /// The dialects that a run may be started with.
     pub dialects: Vec<&'static str>,
 }

@@ -46,7 +46,7 @@ pub(crate) struct Preview {
 /// `GET /new/command?verb=…`
 pub(crate) async fn command(State(app): Shared, Query(pairs): Query<Pairs>) -> Json<Preview> {
     Json(match form::command(&pairs, &app.options.dialects) {
-        Ok(words) => Preview { command: Some(form::shown(&words)), problem: None },
+        Ok(words) => Preview { command: Some(form::shown(&words, app.options.mask)), problem: None },
         Err(problem) => Preview { command: None, problem: Some(problem) },
     })
 }
@@ -59,7 +59,7 @@ pub(crate) async fn start(State(app): Shared, Form(pairs): Form<Pairs>) -> Respo
             return app.pages.message(StatusCode::BAD_REQUEST, "This cannot be started", &problem);
         }
     };
-    match app.jobs.start(&app.options, &words, form::shown(&words)) {
+    match app.jobs.start(&app.options, &words) {
         Ok(job) => Redirect::to(&format!("/live/{}", job.number)).into_response(),
         Err(None) => {
             let why = "Two runs at once would measure each other: wait for it, or stop it.";

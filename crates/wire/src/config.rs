@@ -1,5 +1,7 @@
 //! What the connections of either role have in common.
 
+use std::fmt;
+
 use crate::dialect_id::DialectId;
 use crate::dialects::custom::compiled::Compiled;
 use crate::dialects::custom::spec::CustomDialect;
@@ -20,7 +22,6 @@ pub(crate) struct Content<'a> {
 }
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
-#[derive(Debug)]
 pub struct Config {
     options: Options,
     /// The upgrade request: its path, to which a dialect may add; the query; from there to its key; and after it.
@@ -33,6 +34,13 @@ pub struct Config {
     tails: Vec<Vec<u8>>,
     /// What to add to a stamp's clock to get the wall clock that messages show; `None`: they may show any.
     unix_minus_now_ns: Option<u64>,
+}
+
+impl fmt::Debug for Config {
+    /// Without what is encoded: there the secrets of the options are bytes like others.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl Config {

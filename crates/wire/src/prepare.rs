@@ -79,13 +79,13 @@ fn check(options: &Options) -> Result<(), BadOption> {
     if !is_host(options.host.as_bytes()) {
         return Err(BadOption::Host);
     }
-    let path = options.path.as_bytes();
+    let path = options.path.reveal().as_bytes();
     if !path.starts_with(b"/") || !path.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
         return Err(BadOption::Path);
     }
     for (name, value) in &options.headers {
         let reserved = RESERVED_FIELDS.iter().any(|r| name.eq_ignore_ascii_case(r));
-        if reserved || !fields::is_token(name.as_bytes()) || !fields::is_value(value.as_bytes()) {
+        if reserved || !fields::is_token(name.as_bytes()) || !fields::is_value(value.reveal().as_bytes()) {
             return Err(BadOption::Header);
         }
     }

@@ -227,7 +227,7 @@ fn a_token_goes_where_it_is_wanted() {
     let request = |path: &str, token_in| {
         let of_dialect =
             DialectOptions { token: Some("ey.J9-_".into()), token_in, ..DialectOptions::default() };
-        let headers = vec![("Cookie".to_owned(), "a=b".to_owned())];
+        let headers = vec![("Cookie".to_owned(), "a=b".into())];
         let cfg = Config::new(Options { path: path.into(), headers, ..of(of_dialect) }).unwrap();
         String::from_utf8(opening(&cfg, "").1.out).unwrap_or_default();
         let (mut client, mut io) = (wire::Client::new(), Fake::default());

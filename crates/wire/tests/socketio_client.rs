@@ -321,22 +321,24 @@ fn options_that_cannot_be() {
     let both = "a token or an auth payload, not both";
     let ns = "a name that starts with / and has no comma";
     let text = |text: &str| Some(text.to_owned());
+    let secret = |text: &str| Some(text.into());
     let default = DialectOptions::default;
     for (of_dialect, expected) in [
         (DialectOptions { eio: Some(2), ..default() }, bad("eio", "3 or 4")),
         (DialectOptions { namespace: text("chat"), ..default() }, bad("namespace", ns)),
         (DialectOptions { namespace: text("/a,b"), ..default() }, bad("namespace", ns)),
-        (DialectOptions { auth: text("[1]"), ..default() }, bad("auth", "a JSON object")),
-        (DialectOptions { auth: text("{}"), token: text("t"), ..default() }, bad("token", both)),
-        (DialectOptions { token: text("a\"b"), ..default() }, None),
+        (DialectOptions { auth: secret("[1]"), ..default() }, bad("auth", "a JSON object")),
+        (DialectOptions { auth: secret("{}"), token: secret("t"), ..default() }, bad("token", both)),
+        (DialectOptions { token: secret("a\"b"), ..default() }, None),
     ] {
         let got = Config::new(Options { of_dialect: of_dialect.clone(), ..options(DialectId::Socketio) });
         assert_eq!(got.err(), expected, "{of_dialect:?}");
     }
-    let token = DialectOptions { token: text("a\"b"), ..default() };
+    let token = DialectOptions { token: secret("a\"b"), ..default() };
     let cfg = of(token.clone());
     assert_eq!(Opened::new(&cfg).hear(0, &[OPEN]), [r#"40{"token":"a\"b"}"#]);
     let cfg = of(DialectOptions { token_in: Some(TokenPlace::Query("t".into())), ..token });
-    assert!(cfg.options().path.contains("?t=a%22b&EIO=4"), "{}", cfg.options().path);
+    let path = cfg.options().path.reveal();
+    assert!(path.contains("?t=a%22b&EIO=4"), "{path}");
     assert_eq!(Opened::new(&cfg).hear(0, &[OPEN]), ["40"]);
 }

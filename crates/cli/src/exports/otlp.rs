@@ -13,6 +13,7 @@ use url::Url;
 
 use super::measures::{Measure, Measures};
 use crate::exit::Failure;
+use crate::secrets;
 use crate::stderr;
 
 /// Where metrics go when the URL names no path.
@@ -34,7 +35,7 @@ pub(crate) struct Otlp {
 impl Otlp {
     /// Checks the URL and starts the thread; a collector that is not there yet is a remark.
     pub(crate) fn new(text: &str, run: &Run) -> Result<Self, Failure> {
-        let wrong = |why: &str| Failure::usage("--otlp", format!("{text:?}: {why}"));
+        let wrong = |why: &str| Failure::usage("--otlp", format!("{:?}: {why}", secrets::url(text)));
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
         if url.scheme() != "http" || url.host_str().is_none() {
             return Err(wrong(
@@ -48,6 +49,7 @@ impl Otlp {
                 if let Err(error) = post(&url, &body)
                     && !std::mem::replace(&mut is_told, true)
                 {
+                    let url = secrets::url(url.as_str());
                     stderr::line(format_args!("throng: --otlp: {url}: {error}; the run goes on"));
                 }
             }

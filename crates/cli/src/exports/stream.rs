@@ -1,6 +1,5 @@
 //! `--stream`: a line of JSON for the start, each second, each step and the end of a run.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -29,7 +28,7 @@ impl Stream {
             Box::new(io::stdout())
         } else {
             let cannot = |error| Failure::could_not(format!("write {}", path.display()), error);
-            Box::new(File::create(path).map_err(cannot)?)
+            Box::new(net::private::create(path).map_err(cannot)?)
         };
         let mut stream = Self { run: run.id.clone(), out: Some(out) };
         let whole = as_json(run);

@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
 use crate::interrupts;
 use crate::processes;
+use crate::secrets::given;
 use crate::stderr;
 use crate::verbs::{child, targets};
 use servers::Servers;
@@ -31,7 +32,7 @@ use servers::Servers;
 #[derive(Args)]
 pub(crate) struct Agent {
     /// NATS: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls://…
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = given::url)]
     nats: String,
     /// What it does for the fleet
     #[arg(long, value_enum, default_value_t = Role::Load)]

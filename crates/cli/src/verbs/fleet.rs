@@ -7,6 +7,7 @@ use crew::fleet::{self, Hello};
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
+use crate::secrets::given;
 
 /// The agents of a fleet: who is there, end what they do, or a manifest that starts them on Kubernetes
 #[derive(Args)]
@@ -44,7 +45,7 @@ enum Job {
 #[derive(Args)]
 struct At {
     /// NATS, e.g. nats://10.0.0.1:4222
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = given::url)]
     nats: String,
     #[command(flatten)]
     access: NatsArgs,

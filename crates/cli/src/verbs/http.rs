@@ -18,6 +18,7 @@ use crate::processes;
 use crate::rates::{self, Rates};
 use crate::request::{self, Request};
 use crate::run;
+use crate::secrets;
 use crate::target::{self, Target};
 use crate::verbs::steps;
 
@@ -186,7 +187,7 @@ impl Http {
         if let Some(url) = &self.run.url
             && !["http://", "https://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme))
         {
-            let problem = format!("{url:?}: expected something like http://127.0.0.1:8080/");
+            let problem = format!("{:?}: expected something like http://127.0.0.1:8080/", secrets::url(url));
             return Err(Failure::usage("URL", problem));
         }
         let target = target::of(&self.run, None)?;
@@ -198,11 +199,11 @@ impl Http {
         let mut host = None;
         self.run.headers.retain(|(name, value)| match name.to_ascii_lowercase().as_str() {
             "host" => {
-                host = Some(value.clone());
+                host = Some(value.reveal().to_owned());
                 false
             }
             "connection" => {
-                self.no_keep_alive |= value.eq_ignore_ascii_case("close");
+                self.no_keep_alive |= value.reveal().eq_ignore_ascii_case("close");
                 false
             }
             _ => true,

@@ -22,3 +22,4 @@ pub(crate) mod steps;
 pub(crate) mod storm;
 pub(crate) mod targets;
 pub(crate) mod ui;
+pub(crate) mod words;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use net::files::Readers;
 use report::Style;
 use results::Run;
 
@@ -64,7 +65,7 @@ impl Report {
         }
         match &self.format.html {
             Some(path) => {
-                let written = pages::write(path, &runs);
+                let written = pages::write(path, &runs, Readers::AsUsual);
                 written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
                 stderr::line(format_args!("throng: report {}", path.display()));
                 Ok(Exit::Fine)

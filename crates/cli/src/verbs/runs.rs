@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use net::files;
+use net::files::{self, Readers};
 use report::{Cell, Column, Style, Table};
 use store::{Entry, Query, Store};
 
@@ -181,7 +181,7 @@ impl Export {
         for id in ids {
             let path = dir.join(format!("{id}.json"));
             let text = store.results(&id).map_err(archive::failure)?;
-            files::replace(&path, &text)
+            files::replace(&path, &text, Readers::AsUsual)
                 .map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
             output::print(&format!("{}\n", path.display()))?;
         }

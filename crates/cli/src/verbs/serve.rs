@@ -20,6 +20,7 @@ use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 use crate::fault;
 use crate::fleet_args::NatsArgs;
+use crate::secrets::{self, given};
 use crate::stderr;
 
 /// A server to measure against: every dialect over WebSocket and over requests, and HTTP
@@ -84,7 +85,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FAULTS", value_parser = fault::parse)]
     fault: Option<Faults>,
     /// Share broadcasts with all servers at this NATS that do, e.g. nats://10.0.0.1:4222: docs/FLEET.md
-    #[arg(long, value_name = "URL", help_heading = "Fleet")]
+    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Fleet")]
     cluster: Option<String>,
     /// Those servers alone that are given the same name
     #[arg(long, value_name = "NAME", default_value = "default", requires = "cluster", value_parser = crew::fleet::name, help_heading = "Fleet")]
@@ -217,7 +218,8 @@ impl Serve {
 fn again() -> Command {
     let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let mut command = Command::new(program);
-    command.args(env::args_os().skip(1));
+    // They serve, and have no part in the cluster: who is let in there is not theirs to know.
+    command.args(secrets::own_command().into_iter().skip(1));
     command
 }
 

@@ -16,7 +16,7 @@ use crate::dialect_args;
 use crate::exit::{Exit, Failure};
 use crate::interrupts;
 use crate::stderr;
-use crate::verbs::guard;
+use crate::verbs::{guard, words};
 
 /// How often a server that was started for the user is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -136,7 +136,8 @@ pub(crate) fn this_program() -> Result<PathBuf, Failure> {
 
 /// This program, and when it is to end.
 pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result<Tools<'a>, Failure> {
-    Ok(Tools { throng: this_program()?, guard_verb: guard::NAME, host: Ipv4Addr::LOCALHOST, is_interrupted })
+    let (guard_verb, words_verb) = (guard::NAME, words::NAME);
+    Ok(Tools { throng: this_program()?, guard_verb, words_verb, host: Ipv4Addr::LOCALHOST, is_interrupted })
 }
 
 /// All targets of the folder that was named, or of the nearest `targets`.

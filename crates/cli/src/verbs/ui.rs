@@ -13,7 +13,9 @@ use crate::archive::StoreArg;
 use crate::exit::{Exit, Failure};
 use crate::interrupts;
 use crate::output;
+use crate::secrets;
 use crate::stderr;
+use crate::verbs::words;
 
 /// Look at runs in the browser: history, reports, comparisons, and a run as it happens
 ///
@@ -46,6 +48,8 @@ impl Ui {
             token: token.clone(),
             store,
             program,
+            words_verb: words::NAME,
+            mask: secrets::mask(),
             dialects: DialectId::ALL
                 .iter()
                 .map(|dialect| dialect.name())

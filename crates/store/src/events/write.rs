@@ -45,7 +45,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn create(path: &Path, header: &Header) -> io::Result<Self> {
-        let file = File::create(path)?;
+        let file = net::private::create(path)?;
         let buffered = BufWriter::with_capacity(1 << 16, file.try_clone()?);
         let mut parquet =
             SerializedFileWriter::new(buffered, columns::schema(), columns::properties().into())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::custom::spec::CustomDialect;
@@ -19,7 +20,7 @@ pub struct DialectOptions {
     /// phoenix: the topic joined; `None`: `room:lobby`.
     pub topic: Option<String>,
     /// phoenix: what is sent along with the join, a JSON object.
-    pub join_params: Option<String>,
+    pub join_params: Option<Secret>,
     /// phoenix: version of the serializer, `1.0.0` or `2.0.0`; `None`: what the path says, or `2.0.0`.
     pub vsn: Option<String>,
     /// sockjs: how frames travel; socketio: how packets do; `None`: `websocket`.
@@ -32,7 +33,7 @@ pub struct DialectOptions {
     /// socketio: the namespace; `None`: `/`.
     pub namespace: Option<String>,
     /// socketio: what is sent along to be let into the namespace, a JSON object.
-    pub auth: Option<String>,
+    pub auth: Option<Secret>,
     /// socketio: version of Engine.IO, 3 or 4; `None`: what the path says, or 4.
     pub eio: Option<u8>,
     /// socketio: ask for acknowledgements, which then come instead of the events `echo` and `broadcastResult`.
@@ -40,7 +41,7 @@ pub struct DialectOptions {
     /// phoenix: push messages as binary, which the second serializer has; socketio: send payloads as attachments.
     pub binary: bool,
     /// A token that lets the client in, passed on as it is.
-    pub token: Option<String>,
+    pub token: Option<Secret>,
     /// Where the token goes; `None`: where the dialect's own clients put it.
     pub token_in: Option<TokenPlace>,
     /// custom: the dialect itself.

@@ -1,5 +1,7 @@
 //! Where a token goes in the upgrade request.
 
+use secret::Secret;
+
 use super::options::TokenPlace;
 use crate::http::query;
 use crate::options::{BadOption, Options};
@@ -9,14 +11,16 @@ pub(crate) fn place(options: &mut Options, usual: Option<TokenPlace>) -> Result<
     let Some(token) = options.of_dialect.token.clone() else { return Ok(()) };
     let place = options.of_dialect.token_in.clone().or(usual);
     match place.ok_or(bad("token_in", "a place: this dialect has none of its own"))? {
-        TokenPlace::Query(name) => query::add(&mut options.path, &name, &token),
+        TokenPlace::Query(name) => query::add(&mut options.path, &name, token.reveal()),
         TokenPlace::Header(name) => options.headers.push((name, token)),
         TokenPlace::Cookie(name) => {
-            if !token.bytes().all(is_cookie_octet) || !name.bytes().all(is_cookie_octet) || name.contains('=')
+            if !token.reveal().bytes().all(is_cookie_octet)
+                || !name.bytes().all(is_cookie_octet)
+                || name.contains('=')
             {
                 return Err(bad("token", "characters that a cookie can carry (RFC 6265 §4.1.1)"));
             }
-            add_cookie(&mut options.headers, &name, &token);
+            add_cookie(&mut options.headers, &name, token.reveal());
         }
     }
     Ok(())
@@ -27,10 +31,10 @@ fn bad(option: &'static str, expected: &'static str) -> BadOption {
 }
 
 /// A request has one cookie field at the most (RFC 6265 §5.4).
-fn add_cookie(headers: &mut Vec<(String, String)>, name: &str, value: &str) {
+fn add_cookie(headers: &mut Vec<(String, Secret)>, name: &str, value: &str) {
     match headers.iter_mut().find(|(field, _)| field.eq_ignore_ascii_case("cookie")) {
-        Some((_, cookies)) => cookies.push_str(&format!("; {name}={value}")),
-        None => headers.push(("Cookie".to_owned(), format!("{name}={value}"))),
+        Some((_, cookies)) => *cookies = format!("{}; {name}={value}", cookies.reveal()).into(),
+        None => headers.push(("Cookie".to_owned(), format!("{name}={value}").into())),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The query of a request's target (RFC 3986 §3.4), and the values in it.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
+use secret::Secret;
 
 /// All that is not unreserved (RFC 3986 §2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -12,11 +13,15 @@ pub(crate) fn param<'a>(target: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Adds a parameter to the query of a path, percent-encoded.
-pub(crate) fn add(path: &mut String, name: &str, value: &str) {
-    path.push(if path.contains('?') { '&' } else { '?' });
-    path.extend(utf8_percent_encode(name, ESCAPED));
-    path.push('=');
-    path.extend(utf8_percent_encode(value, ESCAPED));
+pub(crate) fn add(path: &mut Secret, name: &str, value: &str) {
+    let before = path.reveal();
+    let sign = if before.contains('?') { '&' } else { '?' };
+    *path = format!("{before}{sign}{}={}", escaped(name), escaped(value)).into();
+}
+
+/// A name or a value as it stands in a query.
+pub(crate) fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// The bytes that a value of a form stands for. What is no escape stands for itself.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crew::fleet::host::{Host, Running, Trouble};
 use suite::{Server, Shelf, Stage, Target, Tools, check, setup};
 
-use crate::verbs::guard;
+use crate::verbs::{guard, words};
 
 /// Runs one server at a time.
 pub(super) struct Servers {
@@ -40,6 +40,7 @@ impl Servers {
         let is_over = || over.load(Ordering::Relaxed);
         let tools = Tools {
             throng: self.throng.clone(),
+            words_verb: words::NAME,
             guard_verb: guard::NAME,
             host: self.address,
             is_interrupted: &is_over,

@@ -61,6 +61,13 @@ pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMi
         });
     };
     let known: Vec<&str> = of_verb.get_arguments().filter_map(|argument| argument.get_long()).collect();
+    if let Some((literal, _)) = flags.iter().find(|flag| !secret::in_command([word(flag)]).is_empty()) {
+        return Err(FlagMistake {
+            flag: Some(literal.clone()),
+            message: "what lets clients in is no part of a suite, which is kept with its results".to_owned(),
+            help: Some("name where it is: env:NAME or file:PATH".to_owned()),
+        });
+    }
     if let Some((unknown, _)) = flags.iter().find(|(name, _)| !is_flag(of_verb, name)) {
         return Err(FlagMistake {
             flag: Some(unknown.clone()),
@@ -137,6 +144,9 @@ mod tests {
         let unknown = check("idle", &flags(&[("interval", "1s")])).unwrap_err();
         assert_eq!(unknown.flag.as_deref(), Some("interval"));
         assert!(unknown.help.unwrap().contains("connect-rate"));
+        let literal = check("echo", &flags(&[("token", "open sesame")])).unwrap_err();
+        assert_eq!(literal.flag.as_deref(), Some("token"));
+        assert!(!format!("{literal:?}").contains("sesame"));
         let verb = check("serve", &[]).unwrap_err();
         assert!(verb.flag.is_none() && verb.help.unwrap().contains("broadcast"));
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use net::files;
+use net::files::{self, Readers};
 use report::{Page, Published};
 use results::Run;
 use suite::record::{Record, RecordError};
@@ -40,6 +40,7 @@ pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<Path
     files::replace(
         &path,
         &report::html(&Page { runs: &runs, repeats: &repeats, published: &published, home: None }),
+        Readers::Owner,
     )?;
     Ok(Some(path))
 }

@@ -18,7 +18,7 @@ fn encode(options: &Options) -> Result<Vec<u8>, BadOption> {
     let http = &options.of_dialect.http;
     check(http)?;
     let mut request = Vec::new();
-    for part in [&http.method, " ", &options.path, " HTTP/1.1\r\nHost: ", &options.host, "\r\n"] {
+    for part in [&http.method, " ", options.path.reveal(), " HTTP/1.1\r\nHost: ", &options.host, "\r\n"] {
         request.extend_from_slice(part.as_bytes());
     }
     request.extend_from_slice(&options.encode_fields());

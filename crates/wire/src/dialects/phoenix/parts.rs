@@ -1,5 +1,7 @@
 //! What is encoded once, and what both roles know: the version, and the numbers of a client's own messages.
 
+use secret::Secret;
+
 use super::binary;
 use crate::dialects::json as plain;
 use crate::dialects::parts::Parts;
@@ -46,7 +48,7 @@ impl Version {
 pub(crate) fn complete(options: &mut Options) -> Result<(), BadOption> {
     let bad = |expected| BadOption::OfDialect { option: "vsn", expected };
     let asked = options.of_dialect.vsn.as_deref();
-    let vsn = match (Version::in_path(&options.path), asked) {
+    let vsn = match (Version::in_path(options.path.reveal()), asked) {
         (Some(there), Some(asked)) if there != asked => return Err(bad("the version that the URL has")),
         (there, asked) => there.or(asked).unwrap_or(VSN).to_owned(),
     };
@@ -57,7 +59,7 @@ pub(crate) fn complete(options: &mut Options) -> Result<(), BadOption> {
             expected: "version 2.0.0, which alone has binary messages",
         });
     }
-    if Version::in_path(&options.path).is_none() {
+    if Version::in_path(options.path.reveal()).is_none() {
         query::add(&mut options.path, "vsn", &vsn);
     }
     Ok(())
@@ -66,7 +68,7 @@ pub(crate) fn complete(options: &mut Options) -> Result<(), BadOption> {
 /// Topics and numbers, around what varies.
 pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
     let of_dialect = &options.of_dialect;
-    let join_params = of_dialect.join_params.as_deref().unwrap_or("{}").trim();
+    let join_params = of_dialect.join_params.as_ref().map_or("{}", Secret::reveal).trim();
     if json::object(join_params.as_bytes(), |_, _| {}).is_none() {
         return Err(BadOption::OfDialect { option: "join_params", expected: "a JSON object" });
     }
@@ -80,7 +82,7 @@ pub(crate) fn parts(options: &Options) -> Result<Parts, BadOption> {
     let mut quoted = b"\"".to_vec();
     json::escape(&mut quoted, topic.as_bytes());
     quoted.push(b'"');
-    let is_v2 = Version::in_path(&options.path).and_then(Version::of) != Some(Version::V1);
+    let is_v2 = Version::in_path(options.path.reveal()).and_then(Version::of) != Some(Version::V1);
     let with_topic = |before: &str, after: &str| [before.as_bytes(), &quoted, after.as_bytes()].concat();
     let head = |event: &str| match is_v2 {
         true => with_topic("\",", &format!(r#","{event}",{{"body":{{"sendTime":""#)),

@@ -14,12 +14,12 @@ pub(crate) fn complete(options: &mut Options) -> Result<(), BadOption> {
     if options.of_dialect.token_in.is_some() {
         token::place(options, None)?;
     }
-    if query::param(&options.path, "EIO").is_none() {
+    if query::param(options.path.reveal(), "EIO").is_none() {
         let eio = options.of_dialect.eio.unwrap_or(4).to_string();
         query::add(&mut options.path, "EIO", &eio);
     }
     let transport = Transport::of(options)?.first();
-    if query::param(&options.path, "transport").is_none() {
+    if query::param(options.path.reveal(), "transport").is_none() {
         query::add(&mut options.path, "transport", transport);
     }
     Ok(())
@@ -85,18 +85,18 @@ fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
 fn auth(options: &Options) -> Result<Vec<u8>, BadOption> {
     let of_dialect = &options.of_dialect;
     let bad = |option, expected| BadOption::OfDialect { option, expected };
-    let token = of_dialect.token.as_deref().filter(|_| of_dialect.token_in.is_none());
-    match (of_dialect.auth.as_deref(), token) {
+    let token = of_dialect.token.as_ref().filter(|_| of_dialect.token_in.is_none());
+    match (of_dialect.auth.as_ref(), token) {
         (None, None) => Ok(Vec::new()),
         (Some(_), Some(_)) => Err(bad("token", "a token or an auth payload, not both")),
         (Some(auth), None) => {
-            let auth = auth.trim().as_bytes();
+            let auth = auth.reveal().trim().as_bytes();
             object(auth, |_, _| {}).ok_or(bad("auth", "a JSON object"))?;
             Ok(auth.to_vec())
         }
         (None, Some(token)) => {
             let mut auth = br#"{"token":""#.to_vec();
-            escape(&mut auth, token.as_bytes());
+            escape(&mut auth, token.reveal().as_bytes());
             auth.extend_from_slice(br#""}"#);
             Ok(auth)
         }

@@ -25,7 +25,7 @@ pub(crate) enum Takeover {
 impl Takeover {
     /// The connection stands: asks for the WebSocket of the session.
     pub(crate) fn handle_open(&mut self, cfg: &Config, sid: &str, io: &mut impl Io) {
-        let path = cfg.options().path.replacen("transport=polling", "transport=websocket", 1);
+        let path = cfg.options().path.reveal().replacen("transport=polling", "transport=websocket", 1);
         *self = Takeover::Opening(Opening::new(cfg.write_upgrade_to(&format!("{path}&sid={sid}"), io)));
     }
 

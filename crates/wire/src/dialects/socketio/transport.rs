@@ -17,7 +17,7 @@ impl Transport {
     /// The transport asked for, by the option or by the path.
     pub(crate) fn of(options: &Options) -> Result<Transport, BadOption> {
         let bad = |expected| Err(BadOption::OfDialect { option: "transport", expected });
-        let in_path = query::param(&options.path, "transport");
+        let in_path = query::param(options.path.reveal(), "transport");
         let transport = match options.of_dialect.transport.as_deref().or(in_path) {
             None | Some("websocket") => Transport::WebSocket,
             Some("polling") => Transport::Polling,

@@ -33,7 +33,7 @@ impl Version {
 
     /// The one that the path or the option asks for.
     pub(crate) fn of(options: &Options) -> Option<Version> {
-        match query::param(&options.path, "EIO") {
+        match query::param(options.path.reveal(), "EIO") {
             Some(name) => Version::named(name),
             None => Version::named(&options.of_dialect.eio.map_or("4".to_owned(), |eio| eio.to_string())),
         }

@@ -1,0 +1,93 @@
+//! Secrets as they are given: as they are, or by `env:NAME` and `file:PATH`, so that the list of processes shows none.
+
+use std::env::{self, VarError};
+use std::fs::File;
+use std::io::Read;
+
+use secret::{Reference, Secret};
+
+/// The most that is read of a file: a token of that size fits into no header.
+const SECRET_BYTES_MAX: u64 = 64 << 10;
+
+/// The value of a flag.
+pub(crate) fn value(text: &str) -> Result<Secret, String> {
+    let Some(reference) = Reference::of(text) else { return Ok(text.into()) };
+    read(reference).map(known)
+}
+
+/// A URL: the whole of it may be somewhere else.
+pub(crate) fn url(text: &str) -> Result<String, String> {
+    let Some(reference) = Reference::of(text) else { return Ok(text.to_owned()) };
+    let url = read(reference)?;
+    super::know(secret::in_command([url.clone()]));
+    Ok(url)
+}
+
+/// `Name: value`; what lets a client in may be somewhere else, after its scheme.
+pub(crate) fn header(text: &str) -> Result<(String, Secret), String> {
+    let (name, value) = text.split_once(':').ok_or("expected 'Name: value'")?;
+    let (name, value) = (name.trim().to_owned(), value.trim());
+    match Reference::of_header(value).filter(|_| secret::is_secret(&name)) {
+        None => Ok((name, value.into())),
+        Some((scheme, reference)) => {
+            let credentials = read(reference)?;
+            super::know([Secret::from(credentials.as_str())]);
+            Ok((name, known(format!("{scheme}{credentials}"))))
+        }
+    }
+}
+
+/// Whether a flag's value is somewhere else, which is for the user alone to say.
+pub(crate) fn is_reference(value: &str) -> bool {
+    Reference::of(value).or_else(|| Reference::of_header(value).map(|(_, reference)| reference)).is_some()
+}
+
+fn known(text: String) -> Secret {
+    let secret = Secret::from(text);
+    super::know([secret.clone()]);
+    secret
+}
+
+fn read(reference: Reference<'_>) -> Result<String, String> {
+    let text = match reference {
+        Reference::Env(name) => env::var(name).map_err(|error| match error {
+            VarError::NotPresent => format!("the environment has no {name}"),
+            VarError::NotUnicode(_) => format!("{name} in the environment is no text"),
+        })?,
+        Reference::File(path) => {
+            let cannot = |error| format!("could not read {path}: {error}");
+            let mut text = String::new();
+            let file = File::open(path).map_err(cannot)?;
+            file.take(SECRET_BYTES_MAX).read_to_string(&mut text).map_err(cannot)?;
+            text
+        }
+    };
+    // Editors and `echo` end a file with a line break, which is no part of it.
+    match text.trim_end_matches(['\n', '\r']) {
+        "" => Err("there is nothing in it".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_in_the_environment_and_in_files() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "open sesame\n").unwrap();
+        let reference = format!("file:{}", file.path().display());
+        assert_eq!(value(&reference).unwrap().reveal(), "open sesame");
+        assert_eq!(value("as it is").unwrap().reveal(), "as it is");
+        let (name, of_header) = header(&format!("Authorization: Bearer {reference}")).unwrap();
+        assert_eq!((name.as_str(), of_header.reveal()), ("Authorization", "Bearer open sesame"));
+        assert_eq!(header("X-Place: env:prod").unwrap().1.reveal(), "env:prod");
+        assert!(value("env:THRONG_NO_SUCH_VARIABLE").unwrap_err().contains("no THRONG_NO_SUCH_VARIABLE"));
+        assert!(value("file:/no/such/file").unwrap_err().starts_with("could not read /no/such/file"));
+        assert!(header("Authorization").is_err());
+        std::fs::write(file.path(), "\n").unwrap();
+        assert!(value(&reference).is_err());
+        assert_eq!(crate::secrets::scrub("no open sesame here"), "no *** here");
+    }
+}

@@ -1,0 +1,111 @@
+//! Files and folders that are the user's alone: what was measured says which servers there are, and who is let in.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// For files: the owner reads and writes.
+const FILE_MODE: u32 = 0o600;
+/// For folders: the owner does everything.
+const DIR_MODE: u32 = 0o700;
+/// What all others may do.
+const OTHERS: u32 = 0o077;
+
+/// The user that this process acts for.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Makes a folder, and those above it that are not there, for the user alone. One that is there stays as it is: whoever
+/// made it has said who may look into it.
+///
+/// # Errors
+/// It cannot be made, or something else has its name.
+pub fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(DIR_MODE).create(path)
+}
+
+/// Opens a file to write it anew, for the user alone.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn create(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)?;
+    // One that was there keeps its mode when it is opened.
+    let _ = close_to_others(&file.metadata()?, |mode| file.set_permissions(mode));
+    Ok(file)
+}
+
+/// Makes an empty file for the user alone, if there is none: for those who open it by its path.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_file(path: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path).map(drop)
+}
+
+/// Takes from all others what they may do with a file or folder of this user: earlier versions let them read. What is another's
+/// stays as it is, and so does what cannot be changed.
+pub fn tighten(path: &Path) {
+    if let Ok(metadata) = fs::metadata(path) {
+        let _ = close_to_others(&metadata, |mode| fs::set_permissions(path, mode));
+    }
+}
+
+fn close_to_others(
+    metadata: &fs::Metadata,
+    set: impl FnOnce(Permissions) -> io::Result<()>,
+) -> io::Result<()> {
+    let is_ours = metadata.uid() == user() && (metadata.is_file() || metadata.is_dir());
+    match metadata.mode() & OTHERS {
+        others if is_ours && others != 0 => set(Permissions::from_mode(metadata.mode() & 0o7777 & !OTHERS)),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that nobody can guess.
+///
+/// # Panics
+/// If the kernel has no random numbers, which it has since it started.
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    assert_eq!(filled, Ok(N), "getrandom(2) gives up to 256 bytes in one piece");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_made_is_the_user_s_alone_and_what_was_there_is_tightened() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inner, file) = (dir.path().join("a/b"), dir.path().join("a/b/file"));
+        make_dir(&inner).unwrap();
+        assert_eq!((mode(&inner), mode(&dir.path().join("a"))), (0o700, 0o700));
+        make_file(&file).unwrap();
+        assert_eq!(mode(&file), 0o600);
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        drop(create(&file).unwrap());
+        assert_eq!(mode(&file), 0o600);
+        fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+        make_dir(&inner).unwrap();
+        assert_eq!(mode(&inner), 0o755);
+        tighten(&inner);
+        assert_eq!(mode(&inner), 0o700);
+        // A device is nobody's file, and a name without a file no reason to stop.
+        create(Path::new("/dev/null")).unwrap();
+        tighten(&dir.path().join("absent"));
+    }
+
+    #[test]
+    fn random_bytes_differ() {
+        assert_ne!(random_bytes::<16>(), random_bytes::<16>());
+    }
+}

@@ -1,0 +1,130 @@
+//! Secrets on a command line. This is the one place that knows which flags take one.
+
+use crate::names::{is_secret, is_secret_in};
+use crate::place;
+use crate::{Reference, Secret};
+
+/// Flags whose value is one.
+const SECRET_FLAGS: [&str; 3] = ["--token", "--auth", "--join-params"];
+/// Flags whose value is hidden where it names one.
+const TELLING_FLAGS: [&str; 4] = ["--channel-params", "--body", "-b", "--expect-body"];
+const HEADER: &str = "--header";
+
+/// The secrets that stand on a command line.
+pub fn in_command(words: impl IntoIterator<Item = String>) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let mut keep = |secret: &str| {
+        found.push(Secret::from(secret));
+        String::new()
+    };
+    hide(words, &mut keep);
+    found
+}
+
+/// The command line with each of them as `hide` shows it.
+pub(crate) fn hide(
+    words: impl IntoIterator<Item = String>,
+    hide: &mut dyn FnMut(&str) -> String,
+) -> Vec<String> {
+    let mut before: Option<String> = None;
+    let shown = |word: String| match before.take() {
+        Some(flag) => value(&flag, &word, hide),
+        None => {
+            let shown = flag_and_value(&word, hide);
+            before = Some(word).filter(|word| takes_next(word));
+            shown
+        }
+    };
+    words.into_iter().map(shown).collect()
+}
+
+/// Whether the next word is the value of this one, and may be a secret.
+fn takes_next(word: &str) -> bool {
+    word == HEADER
+        || SECRET_FLAGS.contains(&word)
+        || TELLING_FLAGS.contains(&word)
+        || header_cluster(word).is_some_and(str::is_empty)
+}
+
+/// The value of a flag.
+fn value(flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    let is_telling = TELLING_FLAGS.contains(&flag) && is_secret_in(value);
+    let is_secret = SECRET_FLAGS.contains(&flag) && Reference::of(value).is_none();
+    if is_secret || is_telling {
+        hide(value)
+    } else if flag == HEADER || header_cluster(flag).is_some() {
+        header(value, hide)
+    } else {
+        place::hide_in_url(value, hide)
+    }
+}
+
+/// A word with a flag and its value, or with neither.
+fn flag_and_value(word: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    if let Some((flag, of_flag)) = word.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
+        return format!("{flag}={}", value(flag, of_flag, hide));
+    }
+    if let Some(body) = word.strip_prefix("-b").filter(|body| is_secret_in(body)) {
+        return format!("-b{}", hide(body));
+    }
+    match header_cluster(word) {
+        Some(text) => format!("{}{}", &word[..word.len() - text.len()], header(text, hide)),
+        None => place::hide_in_url(word, hide),
+    }
+}
+
+/// What comes after the `H` of `-H` or `-qH`.
+fn header_cluster(word: &str) -> Option<&str> {
+    let letters = word.strip_prefix('-')?;
+    let (before, text) = letters.split_once('H')?;
+    before.chars().all(|letter| letter.is_ascii_lowercase()).then_some(text)
+}
+
+/// `Name: value`.
+fn header(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    match text.split_once(':') {
+        Some((name, value)) if is_secret(name) && Reference::of_header(value.trim()).is_none() => {
+            format!("{name}: {}", hide(value.trim()))
+        }
+        // A mistake, which will be told.
+        None if is_secret_in(text) => hide(text),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_is_recorded() {
+        for (given, recorded) in [
+            ("--token abc", "--token ***"),
+            ("--token=abc --token-in header:X-Token", "--token=*** --token-in header:X-Token"),
+            ("--token env:JWT --auth=file:/a", "--token env:JWT --auth=file:/a"),
+            ("--auth {\"user\":1}", "--auth ***"),
+            ("--join-params {} --topic key:1", "--join-params *** --topic key:1"),
+            ("--channel-params {\"room\":1}", "--channel-params {\"room\":1}"),
+            ("--channel-params {\"api_key\":1}", "--channel-params ***"),
+            ("-H Authorization:Bearer --clients 5", "-H Authorization: *** --clients 5"),
+            ("-HX-Api-Key:5 -qH Cookie:a=b", "-HX-Api-Key: *** -qH Cookie: ***"),
+            ("--header=Proxy-Authorization:Basic", "--header=Proxy-Authorization: ***"),
+            ("-H Authorization:env:JWT -H Authorization", "-H Authorization:env:JWT -H ***"),
+            ("-H Accept:text/html -m HEAD -mHEAD", "-H Accept:text/html -m HEAD -mHEAD"),
+            ("--also auth-1:9000 --limit p95<5ms", "--also auth-1:9000 --limit p95<5ms"),
+            ("--otlp http://me:pw@host:4318", "--otlp http://***@host:4318"),
+            ("--fleet=nats://me:pw@host", "--fleet=nats://***@host"),
+            ("--scrape=http://h/m?token=5", "--scrape=http://h/m?token=***"),
+            ("-b password=5 -b room=5 -bpassword=5", "-b *** -b room=5 -b***"),
+        ] {
+            let words = given.split(' ').map(str::to_owned);
+            assert_eq!(hide(words, &mut |_| "***".into()).join(" "), recorded);
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_is_known() {
+        let words = ["throng", "echo", "ws://me:pw@h/?token=1", "-H", "Cookie: a=b"].map(str::to_owned);
+        assert_eq!(in_command(words), ["me:pw", "1", "a=b"].map(Secret::from));
+    }
+}

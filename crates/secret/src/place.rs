@@ -1,0 +1,86 @@
+//! Secrets in URLs: user and password (RFC 3986 §3.2.1), and values of the query and the fragment.
+
+use crate::names::is_secret;
+use crate::{Reference, Secret};
+
+/// What starts the first pair, and what ends each.
+const BETWEEN: [char; 3] = ['?', '#', '&'];
+
+/// The values of a path's query that are secrets, as they stand there.
+pub fn in_place(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let mut keep = |secret: &str| {
+        found.push(Secret::from(secret));
+        String::new()
+    };
+    hide_in_place(text, &mut keep);
+    found
+}
+
+/// A URL, or several with commas between, as NATS takes them.
+pub(crate) fn hide_in_url(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    if !text.contains("://") || Reference::of(text).is_some() {
+        return text.to_owned();
+    }
+    let mut urls: Vec<String> = Vec::new();
+    for piece in text.split(',') {
+        match urls.last_mut() {
+            // A comma within a URL.
+            Some(before) if !piece.contains("://") => *before += &format!(",{piece}"),
+            _ => urls.push(piece.to_owned()),
+        }
+    }
+    let shown: Vec<String> = urls.iter().map(|url| hide_in_one(url, hide)).collect();
+    shown.join(",")
+}
+
+fn hide_in_one(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (authority, place) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (hide(user) + "@", host),
+        None => (String::new(), authority),
+    };
+    format!("{scheme}://{user}{host}{}", hide_in_place(place, hide))
+}
+
+/// A path with what follows it.
+pub(crate) fn hide_in_place(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    let (path, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    rest.split_inclusive(BETWEEN).fold(path.to_owned(), |shown, piece| {
+        let pair = piece.trim_end_matches(BETWEEN);
+        match pair.split_once('=') {
+            Some((name, value)) if is_secret(name) && !value.is_empty() => {
+                shown + name + "=" + &hide(value) + &piece[pair.len()..]
+            }
+            _ => shown + piece,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_keeps_what_is_no_secret() {
+        for (given, shown) in [
+            ("ws://me:p@ss@host:9000/ws?room=1", "ws://***@host:9000/ws?room=1"),
+            ("wss://host/cable?jid=ey.J&vsn=2.0.0", "wss://host/cable?jid=***&vsn=2.0.0"),
+            (
+                "wss://host?access_token=1&KEY=2&sig=3&x_key=4",
+                "wss://host?access_token=***&KEY=***&sig=***&x_key=***",
+            ),
+            ("wss://host/#access_token=1&a=2", "wss://host/#access_token=***&a=2"),
+            ("ws://host/a@b?monkey=1&author=2&flag&token=", "ws://host/a@b?monkey=1&author=2&flag&token="),
+            ("nats://a:b@h:1,nats://c:d@h:2", "nats://***@h:1,nats://***@h:2"),
+            ("ws://h/?token=a,b", "ws://h/?token=***"),
+            ("ws://127.0.0.1:9000/", "ws://127.0.0.1:9000/"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("file:///a://b:c@d", "file:///a://b:c@d"),
+        ] {
+            assert_eq!(hide_in_url(given, &mut |_| "***".into()), shown);
+        }
+        assert_eq!(in_place("/ws?token=a%20b&room=1"), [Secret::from("a%20b")]);
+    }
+}

@@ -1,0 +1,416 @@
+//! What lets clients in stands in clear nowhere but on the wire: not in results, pages, stores, logs, streams, messages of
+//! the fleet, errors, nor in the argument list of any process that throng starts.
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use support::arena::{Arena, SERVE};
+use support::fleet::Bus;
+use support::process::Process;
+use support::spy::{Quoting, Spy, contains, search};
+use support::throng::{Outcome, Server, finish, run, throng};
+use support::{free_address, is_listening, wait_until};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// Everything that lets a client in, with a marker in each.
+fn secrets_of(address: std::net::SocketAddr, marker: &str) -> [String; 8] {
+    [
+        format!("://me:{marker}-pass@{address}/?access_token={marker}-query&room=1#sig={marker}-fragment"),
+        "-H".to_owned(),
+        format!("Cookie: a={marker}-cookie"),
+        format!("-HX-Api-Key:{marker}-key"),
+        format!("--header=Proxy-Authorization: Basic {marker}-proxy"),
+        "--token".to_owned(),
+        format!("{marker}-token"),
+        "--token-in=header:X-Token".to_owned(),
+    ]
+}
+
+/// Runs a load verb with all of them, and with everything that it can write; what it said and wrote has no marker in it,
+/// nor has a process that it started.
+fn measure(verb: &str, flags: &str, server: &Server, marker: &str) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let [url, secrets @ ..] = secrets_of(server.address, marker);
+    let scheme = if verb == "http" { "http" } else { "ws" };
+    let mut command = throng([verb, &format!("{scheme}{url}")]);
+    command.args(secrets).args(flags.split_ascii_whitespace());
+    command.args(["--threads", "1", "--processes", "2", "--drain-timeout", "1s"]);
+    command.args(["--out", &at("out"), "--store", &at("runs.db"), "--events", &at("events.parquet")]);
+    command.args(["--stream", &at("stream.jsonl")]).env("XDG_DATA_HOME", folder.path());
+    let process = Process::start(&mut command);
+    let spy = Spy::on(marker, Some(process.pid()));
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(spy.seen(), [""; 0], "argument lists");
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    assert_no_marker(&outcome, folder.path(), marker);
+    let results = fs::read_dir(folder.path().join("out")).unwrap().flatten().map(|entry| entry.path());
+    let results = results.filter(|path| path.extension().is_some_and(|extension| extension == "json")).last();
+    let text = fs::read_to_string(results.expect("a results file")).unwrap();
+    assert!(text.contains("***") && text.contains("room=1"), "what is hidden leaves a mark: {text}");
+    outcome
+}
+
+fn assert_no_marker(outcome: &Outcome, folder: &Path, marker: &str) {
+    assert!(!outcome.stdout.contains(marker) && !outcome.stderr.contains(marker), "{outcome}");
+    let (found, files) = search(folder, marker);
+    assert!(found.is_empty() && files > 0, "{found:?} of {files} files");
+}
+
+#[test]
+fn no_verb_lets_a_secret_out() {
+    let server = Server::start(&["--threads", "1"]);
+    for (verb, flags) in [
+        ("echo", "--clients 4 --interval 50ms --duration 300ms"),
+        ("broadcast", "--dialect json --clients 4 -c 1 -s 20"),
+        ("saturate", "--dialect json --levels 2 --duration 200ms --max-rate 20"),
+        ("idle", "--clients 4 --duration 300ms"),
+        ("storm", "--clients 4 --lead 200ms --duration 500ms --interval 50ms --window 50ms"),
+        ("http", "--connections 2 --duration 300ms"),
+    ] {
+        measure(verb, flags, &server, &format!("marker-{verb}-5f3b"));
+    }
+}
+
+#[test]
+fn what_is_sent_when_joining_is_no_less_secret() {
+    let server = Server::start(&["--threads", "1"]);
+    for (dialect, path, flag) in
+        [("phoenix", "/socket/websocket", "--join-params"), ("socketio", "/socket.io/", "--auth")]
+    {
+        let marker = format!("marker-{dialect}-8c1d");
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("ws://{}{path}", server.address);
+        let mut command =
+            throng(["echo", &url, "--dialect", dialect, "--clients", "2", "--interval", "50ms"]);
+        command.args([
+            "--duration",
+            "200ms",
+            flag,
+            &format!("{{\"user\":\"{marker}\"}}"),
+            "--format",
+            "json",
+        ]);
+        let outcome =
+            run(command.arg("--out").arg(folder.path()).env("XDG_DATA_HOME", folder.path()), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_no_marker(&outcome, folder.path(), &marker);
+    }
+}
+
+#[test]
+fn the_environment_and_files_keep_them_out_of_all_argument_lists() {
+    let marker = "marker-elsewhere-77ab";
+    let server = Quoting::start();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), format!("{marker}-file\n")).unwrap();
+    let mut command =
+        throng(["http", "env:THE_URL", "--no-preflight", "--connections", "1", "--amount", "3"]);
+    command.env("THE_URL", format!("http://me:{marker}-pass@{}/?token={marker}-query", server.address));
+    command.env("THE_TOKEN", format!("{marker}-token"));
+    command.args(["--token", "env:THE_TOKEN", "--token-in", "header:X-Token", "--format", "json"]);
+    command.args(["-H", &format!("X-Api-Key: Key file:{}", file.path().display())]);
+    let process = Process::start(&mut command);
+    let spy = Spy::on(marker, None);
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(spy.seen(), [""; 0], "argument lists");
+    for said in ["-token", "-query", "-file"].map(|kind| format!("{marker}{kind}")) {
+        assert!(server.has_heard(&said), "the server has not been told {said}\n{outcome}");
+    }
+    assert!(server.has_heard(&format!("Key {marker}-file")), "{outcome}");
+    assert!(!outcome.stdout.contains(marker) && !outcome.stderr.contains(marker), "{outcome}");
+    assert!(outcome.stdout.contains("env:THE_TOKEN"), "where it was is no secret: {outcome}");
+    let missing = run(&mut throng(["echo", "ws://127.0.0.1:1/", "--token", "env:NO_SUCH_VARIABLE"]), RUN_MAX);
+    assert_eq!(missing.code, Some(2), "{missing}");
+    assert!(missing.stderr.contains("the environment has no NO_SUCH_VARIABLE"), "{missing}");
+}
+
+#[test]
+fn a_server_that_quotes_secrets_has_them_told_to_nobody() {
+    let marker = "marker-quoted-19e4";
+    let server = Quoting::start();
+    let [url, secrets @ ..] = secrets_of(server.address, marker);
+    for (verb, scheme, preflight) in
+        [("echo", "ws", true), ("echo", "ws", false), ("http", "http", true), ("http", "http", false)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = throng([verb, &format!("{scheme}{url}")]);
+        command.args(&secrets).args(["--clients", "2", "--duration", "200ms", "--drain-timeout", "200ms"]);
+        command.args((!preflight).then_some("--no-preflight")).arg("--out").arg(folder.path());
+        let outcome = run(command.env("XDG_DATA_HOME", folder.path()), RUN_MAX);
+        assert_ne!(outcome.code, Some(2), "{outcome}");
+        assert!(server.has_heard(marker), "{outcome}");
+        assert!(!outcome.stdout.contains(marker) && !outcome.stderr.contains(marker), "{outcome}");
+        assert!(search(folder.path(), marker).0.is_empty(), "{outcome}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_without_the_secrets_in_them() {
+    let marker = "marker-mistaken-02d6";
+    let json = format!("{marker} is no JSON");
+    let with = |before: &str, after: &str| format!("{before}{marker}{after}");
+    let closed = free_address();
+    for arguments in [
+        vec!["echo".to_owned(), with("ws://me:", "@/")],
+        vec!["echo".to_owned(), with("ws://h:99999/?token=", "")],
+        vec!["echo".to_owned(), with("ftp://me:", "@127.0.0.1/")],
+        vec!["echo".to_owned(), with("ws://me:", &format!("@{closed}/?token={marker}"))],
+        vec!["http".to_owned(), with("ws://me:", "@127.0.0.1:1/")],
+        vec!["echo".into(), "ws://127.0.0.1:1/".into(), "-H".into(), with("Authorization Bearer ", "")],
+        vec!["echo".into(), "ws://127.0.0.1:1/".into(), "-H".into(), with("Authorization: a\u{1}", "")],
+        vec![
+            "echo".into(),
+            "ws://127.0.0.1:1/".into(),
+            "--dialect=socketio".into(),
+            "--auth".into(),
+            json.clone(),
+        ],
+        vec![
+            "echo".into(),
+            "ws://127.0.0.1:1/".into(),
+            "--dialect=phoenix".into(),
+            "--join-params".into(),
+            json,
+        ],
+        vec![
+            "echo".into(),
+            "ws://127.0.0.1:1/".into(),
+            "--no-preflight".into(),
+            "--otlp".into(),
+            with("ftp://me:", "@h/"),
+        ],
+        vec!["echo".into(), "--scrape".into(), with("https://me:", "@h/")],
+        vec![
+            "echo".into(),
+            "ws://127.0.0.1:1/".into(),
+            "--fleet".into(),
+            with("nats://me:", &format!("@{closed}")),
+        ],
+        vec!["fleet".into(), "list".into(), "--nats".into(), with("nats://me:", &format!("@{closed}"))],
+        vec!["agent".into(), "--nats".into(), with("nats://me:", &format!("@{closed}"))],
+        vec![
+            "serve".into(),
+            "--port=0".into(),
+            "--cluster".into(),
+            with("nats://me:", &format!("@{closed}")),
+        ],
+    ] {
+        let outcome = run(throng([]).args(&arguments), RUN_MAX);
+        assert!(matches!(outcome.code, Some(1 | 2)), "{arguments:?}: {outcome}");
+        assert!(
+            !outcome.stdout.contains(marker) && !outcome.stderr.contains(marker),
+            "{arguments:?}: {outcome}"
+        );
+    }
+}
+
+#[test]
+fn a_shootout_hands_secrets_to_its_measurements_over_a_pipe() {
+    let marker = "marker-shootout-6a90";
+    let suite = r#"
+title = "With a token"
+repeats = 1
+cooldown = "10ms"
+
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = { clients = 2, interval = "20ms", duration = "300ms", token = "env:THE_TOKEN", token-in = "query:ticket" }
+figures = ["rtt.p50"]
+"#;
+    let arena = Arena::new(suite, SERVE);
+    let mut command = throng(["shootout", "tiny", "--targets", "sh-copy", "--out", "kept"]);
+    // What the target runs has an environment of its own: that of the shootout has the token.
+    command.env("THE_TOKEN", marker).env("XDG_DATA_HOME", arena.path("data")).current_dir(arena.folder());
+    let process = Process::start(&mut command);
+    let spy = Spy::on(marker, None);
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(spy.seen(), [""; 0], "argument lists");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_no_marker(&outcome, arena.folder(), marker);
+    assert_eq!(fs::metadata(arena.path("kept")).unwrap().mode() & 0o777, 0o700);
+
+    let literal = arena.path("suites/literal.toml");
+    fs::write(&literal, suite.replace("env:THE_TOKEN", marker)).unwrap();
+    let refused = run(throng(["shootout", "suites/literal.toml"]).current_dir(arena.folder()), RUN_MAX);
+    assert_eq!(refused.code, Some(2), "a suite is kept with its results: {refused}");
+    assert!(refused.stderr.contains("env:NAME"), "{refused}");
+}
+
+/// All messages on the bus from now on, each with its subject, as NATS' own protocol has them.
+fn listen(bus: &Bus) -> impl Iterator<Item = (String, Vec<u8>)> + use<> {
+    let mut stream = TcpStream::connect(bus.url.strip_prefix("nats://").unwrap()).unwrap();
+    stream.write_all(b"CONNECT {\"verbose\":false}\r\nSUB > 1\r\nPING\r\n").unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    while !line.starts_with("PONG") {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+    }
+    reader.get_ref().set_read_timeout(Some(RUN_MAX)).unwrap();
+    std::iter::from_fn(move || {
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok().filter(|&bytes| bytes > 0)?;
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words.first().copied().unwrap_or_default() {
+                "MSG" => {
+                    let mut payload = vec![0; words.last()?.parse().ok()?];
+                    reader.read_exact(&mut payload).ok()?;
+                    return Some((words[1].to_owned(), payload));
+                }
+                "PING" => reader.get_ref().write_all(b"PONG\r\n").ok()?,
+                _ => {}
+            }
+        }
+    })
+}
+
+#[test]
+fn on_the_bus_the_plan_alone_carries_secrets() {
+    let marker = "marker-bus-3be8";
+    let Some(bus) = Bus::start() else { return };
+    let server = Server::start(&["--threads", "1"]);
+    let agent = bus.agent(&["--name", "a", "--threads", "1"]);
+    bus.await_agents(1);
+    let messages = listen(&bus);
+    let heard = thread::spawn(move || messages.collect::<Vec<_>>());
+    let folder = tempfile::tempdir().unwrap();
+    let [url, secrets @ ..] = secrets_of(server.address, marker);
+    let mut command = throng(["echo", &format!("ws{url}"), "--fleet", &bus.url, "--clients", "2"]);
+    command.args(secrets).args(["--interval", "50ms", "--duration", "500ms", "--out"]).arg(folder.path());
+    let process = Process::start(command.env("XDG_DATA_HOME", folder.path()));
+    let spy = Spy::on(marker, Some(process.pid()));
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(spy.seen(), [""; 0], "argument lists");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_no_marker(&outcome, folder.path(), marker);
+    let (_, said) = agent.into_output();
+    assert!(!said.contains(marker), "{said}");
+    drop(bus); // and with it what is heard
+    let heard = heard.join().unwrap();
+    let with_it = heard.iter().filter(|(_, payload)| contains(payload, marker));
+    let mut subjects: Vec<&str> = with_it.map(|(subject, _)| subject.as_str()).collect();
+    subjects.dedup();
+    let is_plan = |subject: &&str| subject.starts_with("throng.agent.") && subject.ends_with(".down");
+    assert!(!subjects.is_empty() && subjects.iter().all(is_plan), "{subjects:?} of {} messages", heard.len());
+}
+
+#[test]
+fn a_server_of_several_processes_tells_them_nothing_of_its_cluster() {
+    let marker = "marker-cluster-d41f";
+    let Some(bus) = Bus::start() else { return };
+    let url = bus.url.replace("nats://", &format!("nats://me:{marker}@"));
+    let address = free_address();
+    let mut serve = throng(["serve", "--processes", "2", "--threads", "1", "--cluster", &url]);
+    let process = Process::start(serve.args(["--listen", &address.to_string()]));
+    let spy = Spy::on(marker, Some(process.pid()));
+    let is_up = wait_until(Duration::from_secs(10), || is_listening(address));
+    thread::sleep(Duration::from_millis(200)); // both processes are there
+    assert_eq!(spy.seen(), [""; 0], "argument lists");
+    let (_, said) = process.into_output();
+    assert!(is_up && !said.contains(marker), "{said}");
+}
+
+#[test]
+fn a_page_starts_runs_without_showing_their_secrets() {
+    let marker = "marker-page-b07c";
+    let server = Server::start(&["--threads", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("runs.db");
+    let mut ui = Command::new(support::throng::program());
+    ui.args(["ui", "--store"]).arg(&store).env("XDG_DATA_HOME", folder.path());
+    let mut ui = ui.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(ui.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ended = std::panic::catch_unwind(|| {
+        let page = line.trim().strip_prefix("throng ui: http://").expect("its address");
+        let (host, path) = page.split_once('/').unwrap();
+        let ask = |request: &str, cookie: &str, body: &str| {
+            let mut stream = TcpStream::connect(host).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            let fields = format!(
+                "Host: {host}\r\nOrigin: http://{host}\r\nConnection: close\r\nCookie: {cookie}\r\n\
+                 Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(format!("{request} HTTP/1.1\r\n{fields}{body}").as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        let welcome = ask(&format!("GET /{path}"), "", "");
+        let cookie = welcome
+            .lines()
+            .find_map(|line| line.to_ascii_lowercase().strip_prefix("set-cookie: ").map(str::to_owned));
+        let cookie = cookie.unwrap_or_default().split(';').next().unwrap_or_default().to_owned();
+        let url = format!("ws%3A%2F%2Fme%3A{marker}%40{}%2F%3Ftoken%3D{marker}", server.address);
+        let form = format!("verb=echo&url={url}&clients=2&duration=300ms");
+        let spy = Spy::on(marker, None);
+        let started = ask("POST /new", &cookie, &form);
+        assert!(started.starts_with("HTTP/1.1 303"), "{started}");
+        let events = ask("GET /live/1/events", &cookie, "");
+        let pages = ["GET /live/1", "GET /", "GET /runs/last"].map(|request| ask(request, &cookie, ""));
+        assert_eq!(spy.seen(), [""; 0], "argument lists");
+        let preview = ask(&format!("GET /new/command?{form}"), &cookie, "");
+        for answer in pages.iter().chain([&started, &events, &preview]) {
+            assert!(!answer.contains(marker), "{answer}");
+        }
+        assert!(events.contains("\"step\""), "{events}");
+    });
+    let _ = ui.kill();
+    let _ = ui.wait();
+    assert!(search(folder.path(), marker).0.is_empty());
+    if let Err(panic) = ended {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn what_a_run_leaves_is_its_owner_s_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mode = |name: &str| fs::metadata(at(name)).unwrap().mode() & 0o777;
+    let measured = || {
+        let mut command = throng(["echo", "--clients", "1", "--interval", "50ms", "--duration", "200ms"]);
+        command.arg("--out").arg(at("out")).arg("--events").arg(at("events.parquet"));
+        command.arg("--stream").arg(at("stream.jsonl")).env("XDG_DATA_HOME", at("data"));
+        let outcome = run(&mut command, RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+    };
+    measured();
+    assert_eq!((mode("out"), mode("data"), mode("data/throng")), (0o700, 0o700, 0o700));
+    for file in ["data/throng/runs.db", "events.parquet", "stream.jsonl"] {
+        assert_eq!(mode(file), 0o600, "{file}");
+    }
+    for file in fs::read_dir(at("out")).unwrap().flatten() {
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600, "{:?}", file.file_name());
+    }
+    // As an earlier version left them.
+    fs::set_permissions(at("data/throng"), Permissions::from_mode(0o755)).unwrap();
+    for file in ["data/throng/runs.db", "events.parquet", "stream.jsonl"] {
+        fs::set_permissions(at(file), Permissions::from_mode(0o644)).unwrap();
+    }
+    measured();
+    for (name, expected) in
+        [("data/throng", 0o700), ("data/throng/runs.db", 0o600), ("events.parquet", 0o600)]
+    {
+        assert_eq!(mode(name), expected, "{name}");
+    }
+    // Those that were made by somebody else are as he wants them.
+    fs::set_permissions(at("out"), Permissions::from_mode(0o755)).unwrap();
+    measured();
+    assert_eq!(mode("out"), 0o755);
+}
