@@ -2,7 +2,8 @@
 
 mod support;
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -244,4 +245,63 @@ fn without_a_folder_of_targets_it_says_what_to_do() {
     assert!(outcome.code == Some(2) && outcome.stderr.contains("say --all"), "{outcome}");
     let unknown = run(throng(["targets", "check", "nobody", "--targets-dir"]).arg(empty.path()), RUN_MAX);
     assert!(unknown.stderr.contains("there is no target \"nobody\"; there are throng"), "{unknown}");
+}
+
+/// A folder `targets`, with a target whose version command says in a file that it was run, and in which environment.
+fn telltale() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("targets/sh-none");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("serve.sh"), "env > seen-by-server; exec \"$THRONG\" serve --listen \"$AT\"").unwrap();
+    let manifest = manifest(r#"["sh", "serve.sh"]"#).replace("echo 1.2.3", "env > seen; echo 1.2.3");
+    fs::write(own.join("target.toml"), manifest).unwrap();
+    folder
+}
+
+#[test]
+fn a_folder_of_others_runs_nothing_until_it_is_confirmed() {
+    let (folder, data) = (telltale(), tempfile::tempdir().unwrap());
+    let seen = folder.path().join("targets/sh-none/seen");
+    let below = folder.path().join("below");
+    fs::create_dir(&below).unwrap();
+    let targets = |arguments: &[&str]| {
+        let mut command = throng(["targets"]);
+        run(command.args(arguments).current_dir(&below).env("XDG_DATA_HOME", data.path()), RUN_MAX)
+    };
+    let own = targets(&["list"]);
+    assert!(own.code == Some(0) && seen.exists(), "it is the user's own: {own}");
+    fs::remove_file(&seen).unwrap();
+
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    for arguments in [&["list"][..], &["check", "--all"], &["install", "sh-none"], &["start", "sh-none"]] {
+        let refused = targets(arguments);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains("can be written by everybody"), "{refused}");
+        assert!(refused.stderr.contains("throng targets trust /"), "it says what to type: {refused}");
+        assert!(!seen.exists(), "nothing of it was run");
+    }
+    let shootout = run(throng(["shootout"]).current_dir(&below).env("XDG_DATA_HOME", data.path()), RUN_MAX);
+    assert!(shootout.code == Some(2) && !seen.exists(), "{shootout}");
+
+    let named = targets(&["list", "--targets-dir", "../targets"]);
+    assert!(named.code == Some(0) && seen.exists(), "{named}");
+    fs::remove_file(&seen).unwrap();
+    let confirmed = targets(&["trust"]);
+    assert_eq!(confirmed.code, Some(0), "{confirmed}");
+    let found = targets(&["list"]);
+    assert!(found.code == Some(0) && seen.exists(), "{found}");
+}
+
+#[test]
+fn what_a_target_runs_sees_no_secrets_of_the_environment() {
+    let folder = telltale();
+    let mut command = throng(["targets", "check", "sh-none", "--targets-dir"]);
+    command.arg(folder.path().join("targets")).env("THE_TOKEN", "open sesame").env("PIP_CERT", "/x");
+    let outcome = run(command.env("AWS_SECRET_ACCESS_KEY", "open sesame"), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for file in ["seen", "seen-by-server"] {
+        let seen = fs::read_to_string(folder.path().join("targets/sh-none").join(file)).unwrap();
+        assert!(!seen.contains("sesame") && !seen.contains("THE_TOKEN"), "{seen}");
+        assert!(seen.contains("PATH=") && seen.contains("HOME=") && seen.contains("PIP_CERT=/x"), "{seen}");
+    }
 }

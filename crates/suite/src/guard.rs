@@ -26,6 +26,8 @@ use net::proc;
 use net::signals::{self, StopSignal};
 use serde::{Deserialize, Serialize};
 
+use crate::surroundings;
+
 /// What a program may write before the rest is dropped: a server that logs every message would fill the disk.
 const LOG_BYTES_MAX: u64 = 16 << 20;
 
@@ -221,7 +223,8 @@ fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
     let built = brief.folder.join(&brief.command[0]);
     let program = if built.is_file() { built } else { PathBuf::from(&brief.command[0]) };
     let mut command = Command::new(program);
-    command.args(&brief.command[1..]).envs(brief.env.iter().cloned()).current_dir(&brief.folder);
+    surroundings::clean(&mut command).envs(brief.env.iter().cloned());
+    command.args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
     let child = signals::end_with_parent(&mut command).spawn()?;
     Ok((child, thread::spawn(move || keep(output, file))))

@@ -27,7 +27,9 @@ mod shelf;
 pub mod standing;
 pub mod suite;
 pub mod summary;
+mod surroundings;
 pub mod table;
+pub mod trust;
 mod visit;
 
 pub use figure::Figure;

@@ -15,6 +15,7 @@ use net::signals::{self, StopSignal};
 use crate::guard::{Brief, Guarded};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
+use crate::surroundings;
 
 /// The longest that a step may take: compilers of functional languages are slow, and so are some networks.
 const STEP_MAX: Duration = Duration::from_secs(30 * 60);
@@ -277,7 +278,8 @@ fn output(words: &[String], folder: &Path) -> io::Result<Output> {
     let built = folder.join(&words[0]);
     let program = if built.is_file() { built } else { PathBuf::from(&words[0]) };
     let mut command = Command::new(program);
-    command.args(&words[1..]).current_dir(folder).stdin(std::process::Stdio::null()).process_group(0);
+    surroundings::clean(&mut command).args(&words[1..]).current_dir(folder);
+    command.stdin(std::process::Stdio::null()).process_group(0);
     let limit = Instant::now() + ANSWER_MAX;
     let (stdout, stdout_end) = net::pipe::nonblocking()?;
     let (stderr, stderr_end) = net::pipe::nonblocking()?;

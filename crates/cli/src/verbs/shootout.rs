@@ -29,7 +29,7 @@ use crate::fleet_args::FleetArgs;
 use crate::interrupts;
 use crate::stderr;
 use crate::verbs::shootout::host::Host;
-use crate::verbs::targets::{self, Format, print};
+use crate::verbs::targets::{self, Format, print, trust};
 
 /// Where shootouts go when nothing is said.
 const FOLDER: &str = "shootouts";
@@ -264,6 +264,10 @@ impl Shootout {
                 );
                 Failure::usage("SUITE", problem)
             })?;
+            // A suite can have a shell run something (--restart-command).
+            let folder =
+                trust::check("SUITE", &folder, |folder| format!("name the file: {folder}/{name}.toml"))?;
+            let here = here.canonicalize().unwrap_or(here);
             let path = folder.join(format!("{name}.toml"));
             // Relative where it can be: the path is kept, and results are shared.
             path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path)

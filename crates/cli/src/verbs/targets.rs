@@ -1,6 +1,7 @@
 //! `throng targets`: the servers that throng can start itself.
 
 pub(crate) mod rows;
+pub(crate) mod trust;
 
 use std::env;
 use std::io::{self, Write};
@@ -47,6 +48,11 @@ enum Job {
         /// The target
         name: String,
     },
+    /// Use a folder of targets that is not yours alone, from now on, when it is found
+    Trust {
+        /// The folder [default: targets, here or above]
+        dir: Option<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -78,6 +84,10 @@ impl Targets {
         let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = tools(&is_interrupted)?;
+        if let Job::Trust { dir } = &self.job {
+            let named = dir.clone().or(self.targets_dir);
+            return trust::add(&named.map_or_else(|| found(&here()?), Ok)?);
+        }
         let shelf = shelf(self.targets_dir.as_deref())?;
         let exit = match &self.job {
             Job::List(selection) => {
@@ -90,6 +100,7 @@ impl Targets {
                 rows::check(&selection.of(&shelf, false)?, &tools).print(selection.format)
             }
             Job::Start { name } => start(&shelf, name, &tools),
+            Job::Trust { .. } => unreachable!("it needs no shelf"),
         }?;
         for (_, mistake) in &shelf.mistakes {
             stderr::text(crate::exit::rendered(mistake));
@@ -140,17 +151,29 @@ pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result
     Ok(Tools { throng: this_program()?, guard_verb, words_verb, host: Ipv4Addr::LOCALHOST, is_interrupted })
 }
 
-/// All targets of the folder that was named, or of the nearest `targets`.
+/// All targets of the folder that was named, or of the nearest `targets`, which has to be the user's own.
 pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
-    let here = env::current_dir().map_err(|error| Failure::could_not("find the working directory", error))?;
-    let folder = named.map(Path::to_owned).or_else(|| suite::find_folder("targets", &here));
-    let folder = folder.ok_or_else(|| {
+    let folder = match named {
+        Some(folder) => folder.to_owned(),
+        None => trust::check("--targets-dir", &found(&here()?)?, |folder| {
+            format!("throng targets trust {folder}, or name it for this once: --targets-dir {folder}")
+        })?,
+    };
+    Shelf::read(&folder, &dialect_args::read_flags)
+        .map_err(|error| Failure::could_not(format!("list {}", folder.display()), error))
+}
+
+fn here() -> Result<PathBuf, Failure> {
+    env::current_dir().map_err(|error| Failure::could_not("find the working directory", error))
+}
+
+/// The nearest `targets`.
+fn found(here: &Path) -> Result<PathBuf, Failure> {
+    suite::find_folder("targets", here).ok_or_else(|| {
         let problem = "there is no folder \"targets\" here or above: run throng in a clone of its repository, or name \
                        the folder";
         Failure::usage("--targets-dir", problem)
-    })?;
-    Shelf::read(&folder, &dialect_args::read_flags)
-        .map_err(|error| Failure::could_not(format!("list {}", folder.display()), error))
+    })
 }
 
 /// Starts one and says where it is.

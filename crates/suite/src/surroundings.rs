@@ -1,0 +1,136 @@
+//! The environment of what a target runs: installers, builds, its version command, the server. They get what programs and
+//! toolchains need to work, and nothing else: what is in the variables of a shell or of a CI job (tokens, keys) is not for
+//! somebody's package script, and a server must not be another because of a variable that happens to be set.
+
+use std::env;
+use std::process::Command;
+
+/// What any program needs: where things are, in which language it talks, and how to reach the network.
+const GENERAL: [&str; 47] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+    "DEBIAN_FRONTEND",
+    "LD_LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "RUST_BACKTRACE",
+    "RUSTFLAGS",
+    "JAVA_HOME",
+    "JAVA_OPTS",
+    "JAVA_TOOL_OPTIONS",
+    "LEIN_HOME",
+    "LEIN_JVM_OPTS",
+    "SBT_OPTS",
+    "VIRTUAL_ENV",
+];
+/// Families of them: each tool's own, by which it finds its caches, mirrors and versions.
+const FAMILIES: [&str; 26] = [
+    "LC_",
+    "CARGO_",
+    "RUSTUP_",
+    "GOPATH",
+    "GOROOT",
+    "GOPROXY",
+    "GOFLAGS",
+    "GOSUMDB",
+    "GONOSUMDB",
+    "GOMODCACHE",
+    "GOCACHE",
+    "GOTOOLCHAIN",
+    "npm_config_",
+    "NPM_CONFIG_",
+    "NVM_",
+    "PIP_",
+    "PYENV_",
+    "PYTHON",
+    "UV_",
+    "GEM_",
+    "BUNDLE_",
+    "RBENV_",
+    "MAVEN_",
+    "MIX_",
+    "HEX_",
+    "CABAL_",
+];
+
+/// Takes from a command all variables that are not for it; those that it was given before are lost, too.
+pub(crate) fn clean(command: &mut Command) -> &mut Command {
+    let kept = env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_all));
+    command.env_clear().envs(kept)
+}
+
+/// Whether a variable may be seen by what a target runs. One that is a secret by its name may not, whatever family it is
+/// of: `HEX_API_KEY`, `NPM_CONFIG__AUTH`, `CARGO_REGISTRY_TOKEN`. Bundler has them by the names of hosts.
+fn is_for_all(name: &str) -> bool {
+    let is_known = GENERAL.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
+    let is_of_host = name.starts_with("BUNDLE_") && name.contains("__");
+    is_known && !is_of_host && !secret::is_secret(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_find_what_is_theirs_and_nobody_finds_a_secret() {
+        for name in [
+            "PATH",
+            "HOME",
+            "https_proxy",
+            "LC_ALL",
+            "GOPROXY",
+            "npm_config_registry",
+            "PIP_INDEX_URL",
+            "BUNDLE_PATH",
+        ] {
+            assert!(is_for_all(name), "{name}");
+        }
+        for name in [
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_TOKEN",
+            "CARGO_REGISTRY_TOKEN",
+            "NPM_CONFIG__AUTH",
+            "HEX_API_KEY",
+            "BUNDLE_GITHUB__COM",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "SSH_AUTH_SOCK",
+            "DATABASE_URL",
+            "LD_PRELOAD",
+            "NODE_OPTIONS",
+        ] {
+            assert!(!is_for_all(name), "{name}");
+        }
+    }
+}
