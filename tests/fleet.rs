@@ -72,6 +72,18 @@ fn agents_with_fewer_clients_than_threads_hold_nobody_up() {
 }
 
 #[test]
+fn nobody_has_to_wait_for_agents() {
+    let Some(bus) = Bus::start() else { return };
+    let server = Server::start(&[]);
+    let mut command = load(&bus, &server, "echo", "--clients 1 --agents 3 --fleet-wait 60s");
+    let process = Process::start(&mut command);
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(process.signal(Signal::INT), "it does not wait");
+    let outcome = finish(process, Duration::from_secs(10));
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+}
+
+#[test]
 fn an_agent_far_ahead_in_time_delivers_in_the_present() {
     let Some((bus, _agents)) = fleet(["near"]) else { return };
     let Some(_ahead) = bus.agent_in_time(100_000, &["--name", "ahead", "--threads", "1"]) else { return };

@@ -128,10 +128,12 @@ fn what_is_not_this_run_is_left_alone() {
     fs::write(dir.path().join("other.json"), left.to_string()).unwrap();
     let whole = left.to_string();
     fs::write(dir.path().join("torn.json"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(dir.path().join("begun.json.part"), "{").unwrap();
     let third = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
     assert_eq!(third.code, Some(0), "{third}");
     assert!(third.stderr.contains("begins anew: run ") && third.stderr.contains("echo"), "{third}");
     assert!(third.stderr.contains("a damaged file") && third.stderr.contains("torn.json"), "{third}");
+    assert!(!dir.path().join("begun.json.part").exists(), "what a killed run was writing is left");
     let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
 

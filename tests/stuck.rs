@@ -37,8 +37,6 @@ enum Phase {
 }
 
 impl Phase {
-    const ALL: [Phase; 3] = [Phase::Connecting, Phase::Loading, Phase::Draining];
-
     /// What holds a run in the phase for at least some seconds.
     fn flags(self) -> &'static [&'static str] {
         match self {
@@ -175,6 +173,24 @@ fn an_agent_that_stands_still(phase: Phase, is_its_child: bool) {
     assert_eq!(step["agents"], 1, "{phase:?}: {outcome}");
 }
 
+/// NATS, and with it all agents.
+fn a_bus_that_stands_still(phase: Phase) {
+    let Some(bus) = Bus::start() else { return };
+    let mut agent = bus.agent(&["--name", "a", "--threads", "2"]);
+    bus.await_agents(1);
+    let server = Server::start(phase.fault());
+    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--fleet", &bus.url]);
+    let run = phase.reach(&mut command, &server);
+    stop(bus.pid());
+    let outcome = finish(run, RUN_MAX);
+    assert_eq!(outcome.code, COULD_NOT_RUN, "{phase:?}: {outcome}");
+    assert!(outcome.stderr.contains("no word from it for 3 s"), "{phase:?}: {outcome}");
+    assert!(sum_of(&outcome.json(), "connected") > 0, "{phase:?}: {outcome}");
+    assert!(wait_until(RUN_MAX, || connections_to(server.address) == 0), "the agent goes on");
+    agent.signal(Signal::TERM);
+    assert!(agent.wait(RUN_MAX).is_some(), "{phase:?}: the agent does not end");
+}
+
 #[test]
 fn a_child_that_stands_still_ends_the_run_with_what_was_measured() {
     a_child_that_stands_still(Phase::Loading);
@@ -185,16 +201,32 @@ fn a_server_of_its_own_that_stands_still_holds_nobody_up() {
     a_built_in_server_that_stands_still("--duration 4s");
 }
 
+/// All processes of a run, one after the other.
+fn everybody_stands_still(phase: Phase) {
+    a_child_that_stands_still(phase);
+    a_coordinator_that_stands_still(phase);
+    an_agent_that_stands_still(phase, false);
+    an_agent_that_stands_still(phase, true);
+    a_bus_that_stands_still(phase);
+}
+
 #[test]
-#[ignore = "three minutes: make torture"]
-fn torture_every_process_stands_still_at_every_phase() {
-    for phase in Phase::ALL {
-        a_child_that_stands_still(phase);
-        a_coordinator_that_stands_still(phase);
-        an_agent_that_stands_still(phase, false);
-        an_agent_that_stands_still(phase, true);
-    }
+#[ignore = "two minutes: make torture"]
+fn torture_everybody_stands_still_while_clients_connect() {
+    everybody_stands_still(Phase::Connecting);
     a_built_in_server_that_stands_still("--connect-rate 4 --duration 1s");
+}
+
+#[test]
+#[ignore = "two minutes: make torture"]
+fn torture_everybody_stands_still_under_load() {
+    everybody_stands_still(Phase::Loading);
+}
+
+#[test]
+#[ignore = "two minutes: make torture"]
+fn torture_everybody_stands_still_while_the_step_drains() {
+    everybody_stands_still(Phase::Draining);
 }
 
 #[test]
@@ -264,6 +296,7 @@ fn torture_a_guard_that_stands_still_is_killed_with_what_it_guards() {
     let suite = r#"
 title = "One"
 repeats = 1
+cooldown = "10ms"
 
 [[scenario]]
 name = "echo"

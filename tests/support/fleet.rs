@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::process::Process;
 use super::throng::{run, throng};
@@ -33,6 +33,11 @@ impl Bus {
     pub fn restart(&mut self) {
         self.stop();
         self.start_again();
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        self.process.pid()
     }
 
     /// Ends it.

@@ -77,7 +77,11 @@ pub(crate) fn mark(earlier: &Run) -> Option<String> {
 fn cut_short(dir: &Path) -> Option<Run> {
     // A directory that is not there has no runs.
     let entries = fs::read_dir(dir).ok()?;
-    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    // What was being written when a run was killed: nobody else writes here now.
+    let is_part = |path: &&PathBuf| path.to_str().is_some_and(|path| path.ends_with(".json.part"));
+    files.iter().filter(is_part).for_each(|path| _ = fs::remove_file(path));
+    let files = files.into_iter();
     let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     // What is no results file is somebody else's, or was one.
     let open = results.filter_map(read).filter(|run| run.resume_after.is_some());

@@ -37,10 +37,16 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let Request { args, plan, shape, mut course, server_pid, target, .. } = request;
     let watch = watch(args, server_pid)?;
     let crew = match &fleet {
-        Some(wanted) => Crew::of_fleet(&plan, wanted, args.fleet.on_loss(), watch),
+        Some(wanted) => {
+            let is_interrupted = || desk.live.was_interrupted();
+            Crew::of_fleet(&plan, wanted, args.fleet.on_loss(), watch, &is_interrupted)
+        }
         None => Crew::start(&plan, &shape, watch, child::command),
     };
-    let mut crew = crew.map_err(|error| Failure::could_not("start the workers", error))?;
+    let mut crew = crew.map_err(|error| match desk.live.was_interrupted() {
+        true => Failure::interrupted(),
+        false => Failure::could_not("start the workers", error),
+    })?;
     desk.clients_max = crew.clients_max_of_fleet().unwrap_or(desk.clients_max);
     if let Some(events) = &desk.events {
         events.connect(&mut crew);

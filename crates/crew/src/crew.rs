@@ -110,14 +110,15 @@ impl Crew {
     /// Finds agents on other machines and starts workers there.
     ///
     /// # Errors
-    /// When NATS cannot be reached, or there are not enough agents.
+    /// When NATS cannot be reached, there are not enough agents, or the user does not want to wait for them.
     pub fn of_fleet(
         plan: &Plan,
         wanted: &Gathering,
         on_loss: OnLoss,
         watch: ServerWatch,
+        is_interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
-        let (fleet, reports) = Fleet::start(wanted, plan).map_err(Error::Fleet)?;
+        let (fleet, reports) = Fleet::start(wanted, plan, is_interrupted).map_err(Error::Fleet)?;
         let workers = fleet.states().iter().flat_map(|agent| agent.workers.clone()).collect();
         let agents = Agents::Fleet { fleet, lost: BTreeMap::new(), on_loss };
         Ok(Self::new(plan, agents, workers, reports, watch))

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::Subscriber;
 use engine::events::{BATCH_ENTRIES, Batch, Entry};
@@ -72,7 +72,11 @@ enum Order {
 
 impl Fleet {
     /// Finds and claims the agents, and waits until their workers stand. Gives also what these report.
-    pub(crate) fn start(wanted: &Gathering, plan: &Plan) -> Result<(Self, Receiver<Report>), Error> {
+    pub(crate) fn start(
+        wanted: &Gathering,
+        plan: &Plan,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<(Self, Receiver<Report>), Error> {
         let (orders, inbox) = unbounded_channel();
         let (sender, reports) = mpsc::sync_channel(REPORTS_WAITING_MAX);
         let states = Arc::new(Mutex::new(Vec::new()));
@@ -93,10 +97,19 @@ impl Fleet {
         };
         let thread = thread::Builder::new().name("fleet".into()).spawn(work);
         let thread = thread.map_err(|error| Error::Start(error.to_string()))?;
-        let fleet = Self { orders, states, thread: Some(thread) };
-        match outcome.recv_timeout(patience) {
-            Ok(outcome) => outcome.map(|()| (fleet, reports)),
-            Err(_) => Err(Error::Agents("the agents did not get ready".into())),
+        let mut fleet = Self { orders, states, thread: Some(thread) };
+        let began = Instant::now();
+        loop {
+            match outcome.recv_timeout(TICK) {
+                Ok(outcome) => return outcome.map(|()| (fleet, reports)),
+                Err(RecvTimeoutError::Timeout) if is_interrupted() => {
+                    // It ends with this process; those that it has claimed are free by their lease.
+                    fleet.thread = None;
+                    return Err(Error::Agents("interrupted before the agents were there".into()));
+                }
+                Err(RecvTimeoutError::Timeout) if began.elapsed() < patience => {}
+                Err(_) => return Err(Error::Agents("the agents did not get ready".into())),
+            }
         }
     }
 
