@@ -35,6 +35,11 @@ pub fn split(data: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::from(step).max(1), rest))
 }
 
+/// What a byte of the input chooses.
+pub fn choose<T: Copy>(from: &[T], by: u8) -> T {
+    from[usize::from(by) % from.len()]
+}
+
 /// Checks that input fed whole and in portions of `step` comes to the same.
 pub fn check_portions<T: PartialEq + std::fmt::Debug>(
     bytes: &[u8],

@@ -26,7 +26,7 @@ const PATHS: [&str; 10] = [
 fuzz_target!(|data: &[u8]| {
     let Some((path, data)) = data.split_first() else { return };
     let Some((step, bytes)) = split(data) else { return };
-    let upgrade = format!("GET {} HTTP/1.1\r\n{FIELDS}", PATHS[usize::from(*path) % PATHS.len()]);
+    let upgrade = format!("GET {} HTTP/1.1\r\n{FIELDS}", throng_fuzz::choose(&PATHS, *path));
     let deflate = Some(DeflateOptions::default());
     let cfg = ServerConfig { limits: limits(), deflate, ..ServerConfig::default() };
     check_portions(bytes, step, |portions| {
