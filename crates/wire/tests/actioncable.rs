@@ -186,6 +186,22 @@ fn several_subscriptions_of_which_the_first_counts() {
 }
 
 #[test]
+fn what_others_have_subscribed_to_is_not_ours() {
+    let cfg =
+        Config::new(of(DialectOptions { subscriptions: Some(2), ..DialectOptions::default() })).unwrap();
+    let confirm =
+        |identifier: &str| format!(r#"{{"type":"confirm_subscription","identifier":"{identifier}"}}"#);
+    let first = confirm(r#"{\"channel\":\"BenchmarkChannel\"}"#);
+    let other = confirm(r#"{\"channel\":\"OtherChannel\"}"#);
+    let outcome = receive_all(&cfg, "", &texts(&[WELCOME, &first, &other, &first]));
+    assert_eq!(outcome.events, [Event::Foreign { bytes: other.len() as u32 }], "one of two is missing");
+    // As another encoder escapes it.
+    let second = confirm(r#"{\u0022channel\u0022:\"BenchmarkChannel\",\"id\":2}"#);
+    let outcome = receive_all(&cfg, "", &texts(&[WELCOME, &first, &second]));
+    assert_eq!(outcome.events, [Event::Usable]);
+}
+
+#[test]
 fn what_a_hostile_server_says_is_counted() {
     let deep = format!(r#"{{"type":{}"#, "[".repeat(100_000));
     for (message, is_foreign) in [
@@ -198,7 +214,8 @@ fn what_a_hostile_server_says_is_counted() {
         (r#"{"type":1}"#, true),
         (r#"{"identifier":1,"message":{}}"#, true),
         (&deep, true),
-        (r#"{"type":"confirm_subscription"}"#, false),
+        (r#"{"type":"confirm_subscription"}"#, true),
+        (r#"{"type":"reject_subscription","identifier":"{}"}"#, true),
         (r#"{"type":"confirm_history"}"#, false),
     ] {
         let outcome = receive_all(&recorded(), "", &plain(0x81, message.as_bytes()));

@@ -208,10 +208,30 @@ fn refusals_have_kinds() {
             "channel_closed",
         ),
     ] {
-        let outcome = receive_all(&v2(), "", &texts(&[message]));
+        let topics = ["room:deny", "nope:1", "room:crash", "room:lobby"];
+        let topic = topics.into_iter().find(|topic| message.contains(topic)).map(str::to_owned);
+        let cfg = Config::new(of(DialectOptions { topic, ..DialectOptions::default() })).unwrap();
+        let outcome = receive_all(&cfg, "", &texts(&[message]));
         assert_eq!(outcome.events, [Event::Rejected(rejection)], "{message}");
         assert_eq!(rejection.name(), name);
     }
+}
+
+#[test]
+fn what_happens_to_other_channels_is_not_ours() {
+    let of_others = [
+        r#"["1","1","room:other","phx_reply",{"response":{},"status":"ok"}]"#,
+        r#"["1","1","room:other","phx_reply",{"response":{},"status":"error"}]"#,
+        r#"{"event":"phx_reply","payload":{"response":{},"status":"ok"},"ref":"1","topic":"room:other"}"#,
+        r#"["1","1","room:other","phx_error",{}]"#,
+        r#"{"event":"phx_close","payload":{},"ref":null}"#,
+    ];
+    let outcome = receive_all(&v2(), "", &texts(&of_others));
+    let foreign = of_others.map(|message| Event::Foreign { bytes: message.len() as u32 });
+    assert_eq!(outcome.events, foreign);
+    // As another encoder escapes it.
+    let outcome = receive_all(&v2(), "", &texts(&[&JOINED.replace("room:", "\\u0072oom:")]));
+    assert_eq!(outcome.events, [Event::Usable]);
 }
 
 #[test]

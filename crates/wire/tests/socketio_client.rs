@@ -280,6 +280,8 @@ fn what_breaks_the_rules_ends_the_session() {
     let awaited = r#"451-["echo",{"_placeholder":true,"num":0}]"#;
     for (bytes, failure) in [
         (text("40"), Failure::BadMessage),
+        (texts(&[OPEN, "40{x"]), Failure::BadMessage),
+        (texts(&[OPEN, "40[]"]), Failure::BadMessage),
         (text("2"), Failure::BadMessage),
         (text(""), Failure::BadMessage),
         (text("0{}"), Failure::BadMessage),

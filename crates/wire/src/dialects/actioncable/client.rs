@@ -1,8 +1,8 @@
 //! The client's side.
 //!
 //! ```text
-//! greeting --welcome--> subscribes; subscribing --the last confirm_subscription--> usable
-//! any --reject_subscription, disconnect--> rejected
+//! greeting --welcome--> subscribes; subscribing --confirm_subscription of the last that is missing--> usable
+//! any --reject_subscription of one of its own, disconnect--> rejected
 //! ```
 
 use memchr::memmem;
@@ -13,7 +13,7 @@ use crate::dialects::json::{self, Plain, is_padding_sound};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{extend_decimal, object, string};
+use crate::json::{extend_decimal, object, string, unescape};
 use crate::stamp::{self, Found, Stamp};
 use crate::ws::receiver::Message;
 
@@ -23,13 +23,13 @@ pub(crate) struct Client {
     stage: Stage,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(PartialEq, Eq, Debug, Default)]
 enum Stage {
     /// Nothing was said yet.
     #[default]
     Greeting,
-    /// So many confirmations are still to come.
-    Subscribing(u32),
+    /// These subscriptions are confirmed, by their place among all.
+    Subscribing(Vec<usize>),
     Usable,
 }
 
@@ -96,29 +96,39 @@ impl Client {
         payload: &[u8],
         on: &mut impl FnMut(Event),
     ) -> bool {
-        let (mut kind, mut reason) = (None, None);
+        let (mut kind, mut reason, mut identifier) = (None, None, None);
         let walked = object(payload, |key, value| match key {
             b"type" => kind = string(value),
             b"reason" => reason = string(value),
+            b"identifier" => identifier = string(value),
             _ => {}
         });
         let (Some(()), Some(kind)) = (walked, kind) else { return false };
+        let opening = &link.cfg.parts().opening;
+        let subscription = || {
+            let identifier = identifier?;
+            opening.iter().position(|own| is_identifier_of(own, identifier))
+        };
         match kind {
             b"welcome" if self.stage == Stage::Greeting => {
-                let opening = &link.cfg.parts().opening;
                 for command in opening {
                     link.sender.message(link.io, true, |out| out.extend_from_slice(command));
                 }
-                self.stage = Stage::Subscribing(opening.len() as u32);
+                self.stage = Stage::Subscribing(Vec::new());
             }
-            b"confirm_subscription" => match &mut self.stage {
-                Stage::Subscribing(1) => {
-                    self.stage = Stage::Usable;
-                    on(Event::Usable);
+            b"confirm_subscription" => {
+                let Some(number) = subscription() else { return false };
+                if let Stage::Subscribing(confirmed) = &mut self.stage
+                    && !confirmed.contains(&number)
+                {
+                    confirmed.push(number);
+                    if confirmed.len() == opening.len() {
+                        self.stage = Stage::Usable;
+                        on(Event::Usable);
+                    }
                 }
-                Stage::Subscribing(missing) => *missing -= 1,
-                Stage::Greeting | Stage::Usable => {}
-            },
+            }
+            b"reject_subscription" if subscription().is_none() => return false,
             b"reject_subscription" => on(Event::Rejected(Rejection::Subscription)),
             b"disconnect" => on(Event::Rejected(rejection_of(reason.unwrap_or_default()))),
             b"welcome" | b"ping" | b"confirm_history" | b"reject_history" => {}
@@ -149,6 +159,18 @@ fn usual_role(action: &[u8]) -> Option<Role> {
     } else {
         action.starts_with(b"echo\"").then_some(Role::Echo)
     }
+}
+
+/// Whether a subscription is named by this, as it stands in a string: servers may escape it in other ways.
+fn is_identifier_of(subscribe: &[u8], identifier: &[u8]) -> bool {
+    let mut own = None;
+    let walked = object(subscribe, |key, value| {
+        if key == b"identifier" {
+            own = string(value);
+        }
+    });
+    let own = walked.and(own).and_then(unescape);
+    own.is_some() && own == unescape(identifier)
 }
 
 /// Whether a message came through another subscription than the one that counts, the first.

@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
-use super::parts::{HEARTBEAT_REF, JOIN_REF};
+use super::parts::{HEARTBEAT_REF, JOIN_REF, TOPIC};
+use crate::config::Config;
 use crate::dialects::contract::{ClientDialect, Link};
 use crate::dialects::json::{Plain, is_padding_sound};
 use crate::dialects::json_words::BEFORE_STAMP;
@@ -19,7 +20,7 @@ use crate::dialects::parts::Parts;
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{array, extend_decimal, object, string};
+use crate::json::{array, extend_decimal, object, string, unescape};
 use crate::stamp::{self, Found, Stamp};
 use crate::ws::receiver::Message;
 
@@ -72,7 +73,7 @@ impl ClientDialect for Client {
             Found::Corrupt => Event::Corrupt { bytes },
             Found::None => match Control::parse(payload) {
                 Some(control) => {
-                    self.handle_control(&control, bytes, on);
+                    self.handle_control(link.cfg, &control, bytes, on);
                     return Ok(());
                 }
                 None => Event::Foreign { bytes },
@@ -167,8 +168,18 @@ impl Client {
     }
 
     #[cold]
-    fn handle_control(&mut self, control: &Control<'_>, bytes: u32, on: &mut impl FnMut(Event)) {
+    fn handle_control(
+        &mut self,
+        cfg: &Config,
+        control: &Control<'_>,
+        bytes: u32,
+        on: &mut impl FnMut(Event),
+    ) {
+        let of_channel = control.number == JOIN_REF.as_bytes() || control.event != b"phx_reply";
         match (control.event, control.number) {
+            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(cfg) => {
+                on(Event::Foreign { bytes });
+            }
             (b"phx_reply", number) if number == JOIN_REF.as_bytes() => match control.status {
                 b"ok" if !self.is_usable => {
                     self.is_usable = true;
@@ -191,6 +202,7 @@ impl Client {
 /// A message without a stamp; strings without their marks.
 #[derive(Debug, Default)]
 struct Control<'a> {
+    topic: &'a [u8],
     number: &'a [u8],
     event: &'a [u8],
     status: &'a [u8],
@@ -205,6 +217,7 @@ impl<'a> Control<'a> {
             array(message, |item| {
                 match at {
                     1 => control.number = text(item),
+                    2 => control.topic = text(item),
                     3 => control.event = text(item),
                     4 => payload = item,
                     _ => {}
@@ -214,6 +227,7 @@ impl<'a> Control<'a> {
         } else {
             object(message, |key, value| match key {
                 b"ref" => control.number = text(value),
+                b"topic" => control.topic = text(value),
                 b"event" => control.event = text(value),
                 b"payload" => payload = value,
                 _ => {}
@@ -226,6 +240,12 @@ impl<'a> Control<'a> {
             }
         });
         Some(control)
+    }
+
+    /// Whether it is of the topic that the client has joined.
+    fn is_of(&self, cfg: &Config) -> bool {
+        let own = cfg.options().of_dialect.topic.as_deref().unwrap_or(TOPIC);
+        unescape(self.topic).is_some_and(|topic| topic == own.as_bytes())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::options::{BadOption, Options};
 use crate::stamp::{self, padding};
 
 /// The topic of websocket-shootout's Phoenix server.
-const TOPIC: &str = "room:lobby";
+pub(super) const TOPIC: &str = "room:lobby";
 /// The number of a client's join, which all its later messages show, and of all its heartbeats.
 pub(super) const JOIN_REF: &str = "1";
 pub(super) const HEARTBEAT_REF: &str = "0";

@@ -116,6 +116,10 @@ impl Talk {
         let own = cfg.options().of_dialect.namespace.as_deref().map_or(MAIN, str::as_bytes);
         let is_own = packet.namespace == own;
         match (packet.kind, self.phase) {
+            // Version 4 tells its name for the client; version 3 tells nothing.
+            (PacketKind::Connect, _) if !packet.payload.is_empty() && !is_object(packet.payload) => {
+                return Err(Failure::BadMessage);
+            }
             (PacketKind::Connect, Phase::Connecting) if is_own => {
                 self.phase = Phase::Usable;
                 on(Event::Usable);
@@ -171,6 +175,10 @@ impl Talk {
         });
         Ok(())
     }
+}
+
+fn is_object(payload: &[u8]) -> bool {
+    crate::json::object(payload, |_, _| {}).is_some()
 }
 
 /// What an event is that stands where it was sent.
