@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -239,4 +241,36 @@ fn is_local(results: &Value, kind: &str) -> bool {
 
 fn figure(step: &Value, name: &str, value: &str) -> f64 {
     step[name][value].as_f64().unwrap_or_else(|| panic!("no {name}.{value}: {step:#}"))
+}
+
+/// `throng serve` without descriptors for its clients goes on with those it has, and says what it lacks.
+#[test]
+fn a_server_out_of_files_says_so_in_its_log_and_its_metrics() {
+    let limited = |serve: Command| under("prlimit", &["--nofile=48:48", "--"], &serve);
+    let server = Server::start_as(&["--threads", "1"], limited);
+    let mut scraper = TcpStream::connect(server.address).unwrap();
+    let mut metrics = || {
+        scraper.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        let is_whole = |answer: &str| {
+            let (head, body) = answer.split_once("\r\n\r\n")?;
+            let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "))?;
+            (body.len() == length.parse::<usize>().unwrap()).then_some(())
+        };
+        while is_whole(&answer).is_none() {
+            let mut part = [0; 4096];
+            let count = scraper.read(&mut part).unwrap();
+            assert!(count > 0, "closed after {answer}");
+            answer.push_str(std::str::from_utf8(&part[..count]).unwrap());
+        }
+        answer
+    };
+    assert!(!metrics().contains("too_many_files"));
+    let clients: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let is_shown = || metrics().contains("throng_serve_errors_total{kind=\"too_many_files\"}");
+    assert!(wait_until(Duration::from_secs(20), is_shown), "the metrics do not show it");
+    drop(clients);
+    drop(Client::upgrade(server.address));
+    let (_, stderr) = server.process.into_output();
+    assert!(stderr.starts_with("throng serve: out of file descriptors (ulimit -n)"), "{stderr}");
 }

@@ -2,13 +2,13 @@
 
 use std::io;
 
-use net::poll::Poller;
 use net::socket::Socket;
 use net::tls::Tls;
 
+use crate::backlog::Batch;
 use crate::faults::ClientFaults;
 use crate::group::Membership;
-use crate::link::Link;
+use crate::link::{Link, Way};
 
 /// Unsent bytes above which a connection is not read: who does not take its answers may not ask for more.
 const UNREAD_ABOVE_BYTES: usize = 64 << 10;
@@ -23,6 +23,8 @@ pub(crate) enum Phase {
     Fresh,
     /// In use.
     Open,
+    /// Its request is answered: has until its deadline to make another.
+    Idle,
     /// Nothing more will be said: closes when the unsent bytes have gone out.
     Closing,
     /// Everything was said: what still comes is thrown away until the peer closes too. Closing a socket with
@@ -78,19 +80,46 @@ impl Connection {
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES
     }
 
-    /// Every byte of a message leaves through here: replies, and each member's copy of a broadcast. `token` is this
-    /// connection's with the poller, `cipher` scratch.
+    /// It has got what it asked for, or a session is asked for it. With nothing more to come it is idle.
+    pub(crate) fn handle_answered(&mut self, is_asked: bool, idle_until_ns: u64) {
+        (self.phase, self.deadline_ns) = match self.is_upgraded || is_asked {
+            true => (Phase::Open, NEVER_NS),
+            false => (Phase::Idle, idle_until_ns),
+        };
+    }
+
+    /// The next request on a connection that lives on has as long as the first, from its first bytes on.
+    pub(crate) fn handle_begun(&mut self, until_ns: u64) {
+        if self.phase == Phase::Idle {
+            (self.phase, self.deadline_ns) = (Phase::Open, until_ns);
+        }
+    }
+
+    /// Every byte of an answer leaves through here. `cipher` is scratch.
     #[inline]
     pub(crate) fn send_messages(
         &mut self,
         frames: &[u8],
-        poller: &Poller,
-        token: u64,
+        way: Way<'_>,
         cipher: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else { return self.link.send(frames, poller, token) };
+        let Some(tls) = &mut self.tls else { return self.link.send(frames, way) };
         cipher.clear();
         tls.write(frames, cipher);
-        self.link.send(cipher, poller, token)
+        self.link.send(cipher, way)
+    }
+
+    /// Every byte of a broadcast leaves through here, for each member. What is encrypted is its own.
+    #[inline]
+    pub(crate) fn send_copies(
+        &mut self,
+        batch: &mut Batch<'_>,
+        way: Way<'_>,
+        cipher: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else { return self.link.send_copies(batch, way) };
+        cipher.clear();
+        tls.write(batch.bytes(), cipher);
+        self.link.send_copies(&mut Batch::new(cipher), way)
     }
 }

@@ -4,10 +4,13 @@
 //! broadcasts, which travel as finished bytes. What arrives within one turn of a worker's loop leaves in one send
 //! per member, which is what keeps a copy cheap.
 
+mod backlog;
+mod board;
 mod connection;
 mod family;
 pub mod faults;
 mod group;
+mod held;
 mod link;
 mod mailbox;
 mod mesh;

@@ -5,16 +5,22 @@ use std::io;
 use net::poll::{Interest, Poller};
 use net::socket::Socket;
 
+use crate::backlog::{Backlog, Batch};
+use crate::held::Held;
+
 /// A socket, registered for reading, and the bytes that it has not taken yet.
 pub(crate) struct Link {
     pub(crate) socket: Socket,
     /// Exists only while there are some: most links have none most of the time.
-    unsent: Option<Box<Unsent>>,
+    unsent: Option<Box<Backlog>>,
 }
 
-struct Unsent {
-    bytes: Vec<u8>,
-    sent: usize,
+/// What sending takes: who says when there is room again, by which token, and the account of what waits till then.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub(crate) poller: &'a Poller,
+    pub(crate) token: u64,
+    pub(crate) held: &'a Held,
 }
 
 impl Link {
@@ -24,51 +30,68 @@ impl Link {
 
     /// Bytes that the socket has not taken yet.
     pub(crate) fn unsent_bytes(&self) -> usize {
-        self.unsent.as_ref().map_or(0, |unsent| unsent.bytes.len() - unsent.sent)
+        self.unsent.as_ref().map_or(0, |unsent| unsent.unsent_bytes())
     }
 
-    /// Sends bytes as they are, or keeps what the socket does not take and has `poller` say when it does.
-    pub(crate) fn send(&mut self, bytes: &[u8], poller: &Poller, token: u64) -> io::Result<()> {
-        if let Some(unsent) = &mut self.unsent {
-            unsent.append(bytes);
-            return Ok(());
-        }
-        let sent = self.try_send(bytes)?;
+    /// Whether another batch of broadcasts may be kept for it. What is on its way does not count, nor do answers; and one
+    /// batch may wait in any case.
+    pub(crate) fn has_room_for(&self, batch_bytes: usize, bytes_max: usize) -> bool {
+        let behind_bytes = self.unsent.as_ref().map_or(0, |unsent| unsent.copies_behind_bytes());
+        behind_bytes == 0 || behind_bytes + batch_bytes <= bytes_max
+    }
+
+    /// Sends bytes as they are, or keeps what the socket does not take and has it said when it does.
+    pub(crate) fn send(&mut self, bytes: &[u8], way: Way<'_>) -> io::Result<()> {
+        let sent = self.begin(bytes)?;
         if sent < bytes.len() {
-            self.unsent = Some(Box::new(Unsent { bytes: bytes[sent..].to_vec(), sent: 0 }));
-            poller.modify(&self.socket, token, Interest::ReadWriteEdge)?;
+            self.backlog(way)?.push_answer(&bytes[sent..]);
+        }
+        Ok(())
+    }
+
+    /// The same for broadcasts, which others get, too.
+    pub(crate) fn send_copies(&mut self, batch: &mut Batch<'_>, way: Way<'_>) -> io::Result<()> {
+        let sent = self.begin(batch.bytes())?;
+        if sent < batch.bytes().len() {
+            self.backlog(way)?.push_copies(batch, sent);
         }
         Ok(())
     }
 
     /// The socket has room: sends what was kept. True when nothing is left.
     pub(crate) fn flush(&mut self, poller: &Poller, token: u64) -> io::Result<bool> {
-        let Some(mut unsent) = self.unsent.take() else { return Ok(true) };
-        unsent.sent += self.try_send(&unsent.bytes[unsent.sent..])?;
-        if unsent.sent < unsent.bytes.len() {
-            self.unsent = Some(unsent);
-            return Ok(false);
+        let Some(unsent) = &mut self.unsent else { return Ok(true) };
+        while !unsent.next().is_empty() {
+            match try_send(&self.socket, unsent.next())? {
+                0 => return Ok(false),
+                sent => unsent.advance(sent),
+            }
         }
+        self.unsent = None;
         poller.modify(&self.socket, token, Interest::ReadEdge)?;
         Ok(true)
     }
 
-    /// As many bytes as the socket takes now; 0 if it is full.
-    fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self.socket.send(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            result => result,
+    /// How much goes out at once: nothing while something is before it.
+    #[inline]
+    fn begin(&self, bytes: &[u8]) -> io::Result<usize> {
+        if self.unsent.is_some() { Ok(0) } else { try_send(&self.socket, bytes) }
+    }
+
+    /// Where to keep what does not.
+    fn backlog(&mut self, way: Way<'_>) -> io::Result<&mut Backlog> {
+        if self.unsent.is_none() {
+            way.poller.modify(&self.socket, way.token, Interest::ReadWriteEdge)?;
         }
+        Ok(self.unsent.get_or_insert_with(|| Box::new(Backlog::new(way.held))))
     }
 }
 
-impl Unsent {
-    fn append(&mut self, bytes: &[u8]) {
-        if self.sent > self.bytes.len() / 2 {
-            self.bytes.drain(..self.sent);
-            self.sent = 0;
-        }
-        self.bytes.extend_from_slice(bytes);
+/// As many bytes as the socket takes now; 0 if it is full.
+fn try_send(socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    match socket.send(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        result => result,
     }
 }
 
@@ -82,11 +105,11 @@ mod tests {
     fn what_a_full_socket_does_not_take_comes_out_later_in_order() {
         let (ours, theirs) = pair().unwrap();
         let poller = Poller::new().unwrap();
-        let mut link = Link::new(ours);
+        let (mut link, held) = (Link::new(ours), Held::new(usize::MAX));
         poller.add(&link.socket, 1, Interest::ReadEdge).unwrap();
         let sent: Vec<u8> = (0..3_000_000u32).map(|number| (number % 251) as u8).collect();
         for part in sent.chunks(1_000_000) {
-            link.send(part, &poller, 1).unwrap();
+            link.send(part, Way { poller: &poller, token: 1, held: &held }).unwrap();
         }
         assert!(link.unsent_bytes() > 2_000_000, "{}", link.unsent_bytes());
         let (mut received, mut buffer) = (Vec::new(), vec![0; 100_000]);
@@ -102,6 +125,23 @@ mod tests {
             }
         }
         assert!(received == sent);
-        assert_eq!(link.unsent_bytes(), 0);
+        assert_eq!((link.unsent_bytes(), held.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn who_reads_may_be_behind_by_a_batch_of_any_size_and_others_by_the_limit() {
+        const LARGE_BYTES: usize = 4 << 20;
+        let (ours, _theirs) = pair().unwrap();
+        let poller = Poller::new().unwrap();
+        let (mut link, held) = (Link::new(ours), Held::new(usize::MAX));
+        poller.add(&link.socket, 1, Interest::ReadEdge).unwrap();
+        let way = Way { poller: &poller, token: 1, held: &held };
+        let large = vec![0; LARGE_BYTES];
+        // Its own copy behind its own result, as one turn may have it.
+        link.send(&large, way).unwrap();
+        assert!(link.has_room_for(LARGE_BYTES, 1 << 20));
+        link.send_copies(&mut Batch::new(&large), way).unwrap();
+        assert!(!link.has_room_for(1, 1 << 20), "it does not read");
+        assert!(link.has_room_for(1, 2 * LARGE_BYTES));
     }
 }

@@ -11,7 +11,8 @@ use net::poll::{Event, Interest, Poller};
 use net::socket::Socket;
 use wire::{DialectId, Room};
 
-use crate::link::Link;
+use crate::held::Held;
+use crate::link::{Link, Way};
 use crate::mailbox::QUEUED_BYTES_MAX;
 use crate::parcel::Parcel;
 
@@ -26,6 +27,8 @@ pub(crate) struct Mesh {
     /// A sibling that has ended leaves a gap, and goes without broadcasts.
     peers: Vec<Option<Peer>>,
     first_token: u64,
+    /// Its own account: each peer has its own bound.
+    held: Held,
 }
 
 struct Peer {
@@ -41,7 +44,7 @@ impl Mesh {
             poller.add(socket, token, Interest::ReadEdge)?;
         }
         let peer = |socket| Some(Peer { link: Link::new(socket), partial: Vec::new() });
-        Ok(Mesh { peers: sockets.into_iter().map(peer).collect(), first_token })
+        Ok(Mesh { peers: sockets.into_iter().map(peer).collect(), first_token, held: Held::new(usize::MAX) })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -59,7 +62,7 @@ impl Mesh {
             let Some(peer) = slot else { continue };
             if peer.link.unsent_bytes() + bytes.len() > QUEUED_BYTES_MAX {
                 refused += 1;
-            } else if peer.link.send(&bytes, poller, token).is_err() {
+            } else if peer.link.send(&bytes, Way { poller, token, held: &self.held }).is_err() {
                 *slot = None;
                 refused += 1;
             }

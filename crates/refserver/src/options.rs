@@ -9,8 +9,14 @@ use crate::faults::Faults;
 /// Bytes kept for a client that reads slower than others write, before it counts as a slow consumer.
 const BACKLOG_BYTES_DEFAULT: usize = 1 << 20;
 
+/// Bytes kept for all such clients together, in each process.
+const BACKLOG_TOTAL_BYTES_DEFAULT: usize = 256 << 20;
+
 /// From accept, or the first bytes of a later request, to its answer: absolute, however busily the client drips.
 const HANDSHAKE_TIMEOUT_NS_DEFAULT: u64 = 10_000_000_000;
+
+/// How long a connection is kept alive without another request. nginx's `keepalive_timeout`.
+const IDLE_TIMEOUT_NS_DEFAULT: u64 = 75_000_000_000;
 
 /// From the request to stop until the last connections are cut off.
 const GRACE_NS_DEFAULT: u64 = 5_000_000_000;
@@ -40,19 +46,26 @@ pub struct Options {
     pub tls: Option<ServerTls>,
     /// Protocols, their limits, and the dialect.
     pub protocol: ServerConfig,
-    /// Bytes kept unsent for a client before `slow_policy` applies. A client without any backlog is always sent
-    /// the whole of what there is, so that one turn's broadcasts may come on top.
+    /// Bytes of broadcasts that may wait for a client before `slow_policy` applies. What is on its way to it does not
+    /// count, nor do answers; and one turn's broadcasts may wait in any case.
     pub backlog_bytes_max: usize,
+    /// Bytes kept unsent for all clients of a process together. Once they are that many, `slow_policy` applies to every
+    /// client that is behind; and one whose message is half sent is cut off.
+    pub backlog_total_bytes_max: usize,
     /// What happens to clients that do not keep up.
     pub slow_policy: SlowPolicy,
     /// From accept, or the first bytes of a later request on the same connection, until upgraded or answered.
     pub handshake_timeout_ns: u64,
+    /// How long a connection is kept alive without another request.
+    pub idle_timeout_ns: u64,
     /// Send every member a WebSocket ping this often. Off by default: idle costs nothing and never times out.
     pub ping_interval_ns: Option<u64>,
     /// How long a graceful stop may take.
     pub grace_ns: u64,
     /// What to do wrong on purpose.
     pub faults: Option<Faults>,
+    /// Is told what the server has to say while it runs: what it has run out of, in a line without an end.
+    pub say: fn(&str),
 }
 
 impl Options {
@@ -66,11 +79,14 @@ impl Options {
             tls: None,
             protocol: ServerConfig::default(),
             backlog_bytes_max: BACKLOG_BYTES_DEFAULT,
+            backlog_total_bytes_max: BACKLOG_TOTAL_BYTES_DEFAULT,
             slow_policy: SlowPolicy::default(),
             handshake_timeout_ns: HANDSHAKE_TIMEOUT_NS_DEFAULT,
+            idle_timeout_ns: IDLE_TIMEOUT_NS_DEFAULT,
             ping_interval_ns: None,
             grace_ns: GRACE_NS_DEFAULT,
             faults: None,
+            say: |_| {},
         }
     }
 }

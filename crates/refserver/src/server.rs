@@ -10,8 +10,10 @@ use net::affinity::pin_current_thread;
 use net::clock::{monotonic_ns, realtime_ns};
 use net::socket::{Addr, Listener, Socket, listen, reserve};
 
+use crate::board::Board;
 use crate::family::Sibling;
 use crate::faults;
+use crate::held::Held;
 use crate::mailbox::mailbox;
 use crate::options::Options;
 use crate::stats::Stats;
@@ -77,12 +79,15 @@ impl Server {
         let mut peers = self.peers;
         let shared = |faults| Arc::new(faults::Shared::new(faults, monotonic_ns()));
         let faults = options.faults.clone().map(shared);
+        let held = Held::new(options.backlog_total_bytes_max);
+        let board = Arc::new(Board::new(options.threads, held.clone(), options.say));
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
             others.remove(number);
             let peers = std::mem::take(&mut peers);
-            let seat = Seat { number, listeners, inbox, others, peers, faults: faults.clone() };
+            let (faults, held, board) = (faults.clone(), held.clone(), Arc::clone(&board));
+            let seat = Seat { number, listeners, inbox, others, peers, faults, held, board };
             workers.push(Worker::new(Arc::clone(&options), stop.clone(), seat)?);
         }
         drop(outboxes);

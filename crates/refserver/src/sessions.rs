@@ -8,6 +8,7 @@ use wire::session::SessionRequest;
 
 use crate::connection::NEVER_NS;
 use crate::group::Membership;
+use crate::held::{Held, Share};
 
 /// A session and what concerns it outside of it.
 pub(crate) struct Entry {
@@ -20,6 +21,8 @@ pub(crate) struct Entry {
     pub(crate) memberships: Vec<Membership>,
     /// The time of the entry in the timers that counts.
     pub(crate) timer_ns: u64,
+    /// What waits for the client to ask for it.
+    pub(crate) queued: Share,
 }
 
 /// All sessions of a worker.
@@ -36,7 +39,7 @@ impl Sessions {
     }
 
     /// Makes the session that a request opens.
-    pub(crate) fn open(&mut self, request: &SessionRequest, serial: u32) -> usize {
+    pub(crate) fn open(&mut self, request: &SessionRequest, serial: u32, held: &Held) -> usize {
         let name: Box<str> = request.name().into();
         let entry = Entry {
             session: Session::new(request),
@@ -45,6 +48,7 @@ impl Sessions {
             held: None,
             memberships: Vec::new(),
             timer_ns: NEVER_NS,
+            queued: held.share(),
         };
         let key = self.list.insert(entry);
         self.by_name.insert(name, key);

@@ -22,6 +22,10 @@ pub struct Stats {
     pub slow_dropped: u64,
     /// Copies skipped for members that did not keep up.
     pub copies_skipped: u64,
+    /// How often one of the two was done because all slow clients together held as much as they may.
+    pub crowded_out: u64,
+    /// Connections closed that were kept alive for a request which did not come.
+    pub idle_closed: u64,
     /// Broadcasts that another worker or process did not take because its queue was full.
     pub handovers_dropped: u64,
     /// What came as broadcasts from elsewhere and made no sense.
@@ -54,11 +58,10 @@ impl Stats {
 
     /// A line `name count` for every counter, kind of error and fault, for another process to read.
     pub(crate) fn to_lines(&self) -> String {
-        let mut copy = self.clone();
-        let counters = copy.counters().map(|(name, count)| format!("{name} {count}\n"));
+        let counters = self.totals().into_iter().map(|(name, count)| format!("{name} {count}\n"));
         let errors = self.errors.iter().map(|(kind, count)| format!("error {kind} {count}\n"));
         let faults = self.faults.iter().map(|(name, count)| format!("fault {name} {count}\n"));
-        counters.into_iter().chain(errors).chain(faults).collect()
+        counters.chain(errors).chain(faults).collect()
     }
 
     pub(crate) fn from_lines(lines: &str) -> Option<Stats> {
@@ -75,7 +78,12 @@ impl Stats {
         Some(stats)
     }
 
-    fn counters(&mut self) -> [(&'static str, &mut u64); 10] {
+    /// Every counter by its name.
+    pub(crate) fn totals(&self) -> Vec<(&'static str, u64)> {
+        self.clone().counters().map(|(name, count)| (name, *count)).into()
+    }
+
+    fn counters(&mut self) -> [(&'static str, &mut u64); 12] {
         [
             ("connections", &mut self.connections),
             ("upgrades", &mut self.upgrades),
@@ -85,6 +93,8 @@ impl Stats {
             ("copies", &mut self.copies),
             ("slow_dropped", &mut self.slow_dropped),
             ("copies_skipped", &mut self.copies_skipped),
+            ("crowded_out", &mut self.crowded_out),
+            ("idle_closed", &mut self.idle_closed),
             ("handovers_dropped", &mut self.handovers_dropped),
             ("handovers_refused", &mut self.handovers_refused),
         ]
@@ -117,7 +127,7 @@ mod tests {
     fn lines_say_the_same() {
         let lines = sample().to_lines();
         assert_eq!(Stats::from_lines(&lines), Some(sample()));
-        assert_eq!(lines.lines().count(), 10 + 2 + 1);
+        assert_eq!(lines.lines().count(), 12 + 2 + 1);
         assert_eq!(Stats::from_lines("copies x\n"), None);
         assert_eq!(Stats::from_lines("unheard_of 1\n"), None);
     }

@@ -23,9 +23,11 @@ use net::tls::Tls;
 use slab::Slab;
 use wire::session::SessionRequest;
 
+use crate::board::{Board, Figures, Notice, PUBLISH_AFTER_NS};
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::faults::{self, Line};
 use crate::group::{Groups, Membership};
+use crate::held::Held;
 use crate::mailbox::{Inbox, Outbox};
 use crate::mesh::Mesh;
 use crate::options::Options;
@@ -77,6 +79,11 @@ pub(crate) struct Worker {
     /// Broadcasts of other processes and servers, for this turn.
     arrived: Vec<Parcel>,
     stats: Stats,
+    /// What clients hold that are behind.
+    held: Held,
+    board: Arc<Board>,
+    /// When the board is to have new figures, if there are any.
+    publish_at_ns: Option<u64>,
     rng: fastrand::Rng,
     /// The time of this turn.
     now_ns: u64,
@@ -104,6 +111,8 @@ pub(crate) struct Seat {
     /// Sockets to other processes and servers: the first worker's.
     pub(crate) peers: Vec<Socket>,
     pub(crate) faults: Option<Arc<faults::Shared>>,
+    pub(crate) held: Held,
+    pub(crate) board: Arc<Board>,
 }
 
 /// Scratch space, shared by all connections.
@@ -125,7 +134,7 @@ struct Buffers {
 
 impl Worker {
     pub(crate) fn new(options: Arc<Options>, stop: StopFlag, seat: Seat) -> io::Result<Worker> {
-        let Seat { number, listeners, inbox, others, peers, faults } = seat;
+        let Seat { number, listeners, inbox, others, peers, faults, held, board } = seat;
         let poller = Poller::new()?;
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
@@ -151,6 +160,9 @@ impl Worker {
             number,
             others,
             stats: Stats::default(),
+            held,
+            board,
+            publish_at_ns: None,
             rng: fastrand::Rng::new(),
             now_ns,
             next_serial: 0,
@@ -200,7 +212,17 @@ impl Worker {
         self.exchange_broadcasts();
         self.ping_members();
         self.work_faults();
+        if self.publish_at_ns.is_none() && !events.is_empty() {
+            self.publish_at_ns = Some(self.now_ns + PUBLISH_AFTER_NS);
+        }
         Ok(())
+    }
+
+    /// Shows what was done so far.
+    fn publish(&mut self) {
+        self.publish_at_ns = None;
+        self.count_faults();
+        self.board.publish(self.number, Figures { stats: self.stats.clone(), open: self.connections.len() });
     }
 
     /// How long a wait may last.
@@ -209,8 +231,14 @@ impl Worker {
             return Some(0);
         }
         let faults_ns = self.faults.as_ref().and_then(|line| line.poll_timeout(self.now_ns));
-        let times =
-            [self.timers.next_ns(), self.accept_again_ns, self.next_ping_ns, self.stop_at_ns, faults_ns];
+        let times = [
+            self.timers.next_ns(),
+            self.accept_again_ns,
+            self.next_ping_ns,
+            self.publish_at_ns,
+            self.stop_at_ns,
+            faults_ns,
+        ];
         let next_ns = times.into_iter().flatten().min()?;
         Some(next_ns.saturating_sub(monotonic_ns()))
     }
@@ -246,7 +274,7 @@ impl Worker {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => {
                     let kind = ErrorKind::of(&error);
-                    self.stats.count_error(kind.name());
+                    self.count_failure(kind);
                     // A client that gave up while it waited is its own affair; anything else is likely to last.
                     if kind != ErrorKind::Aborted {
                         self.pause_accepting()?;
@@ -327,6 +355,9 @@ impl Worker {
         if self.accept_again_ns.is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.resume_accepting()?;
         }
+        if self.publish_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.publish();
+        }
         if self.stop.level() > 0 && self.stop_at_ns.is_none() {
             self.begin_stop()?;
         }
@@ -336,8 +367,10 @@ impl Worker {
     fn handle_timeout(&mut self, key: usize) {
         let connection = &self.connections[key];
         if connection.deadline_ns <= self.now_ns {
-            if matches!(connection.phase, Phase::Fresh | Phase::Open) {
-                self.stats.count_error("handshake_timeout");
+            match connection.phase {
+                Phase::Fresh | Phase::Open => self.stats.count_error("handshake_timeout"),
+                Phase::Idle => self.stats.idle_closed += 1,
+                Phase::Closing | Phase::Lingering => {}
             }
             return self.close(key);
         }
@@ -357,8 +390,18 @@ impl Worker {
 
     /// Counts why a connection failed, and forgets it.
     fn fail(&mut self, key: usize, kind: ErrorKind) {
-        self.stats.count_error(kind.name());
+        self.count_failure(kind);
         self.close(key);
+    }
+
+    /// Counts a failure, and says so where the machine has run out of something.
+    fn count_failure(&mut self, kind: ErrorKind) {
+        self.stats.count_error(kind.name());
+        match kind {
+            ErrorKind::TooManyFiles => self.board.say(Notice::Files, self.now_ns),
+            ErrorKind::NoBuffers => self.board.say(Notice::Memory, self.now_ns),
+            _ => {}
+        }
     }
 
     /// Takes a connection out of its rooms, and from the session that holds it.

@@ -7,6 +7,7 @@ use crate::dialects::custom::compiled::Compiled;
 use crate::dialects::custom::spec::CustomDialect;
 use crate::dialects::options::ServerDialectOptions;
 use crate::dialects::parts::Parts;
+use crate::http::date::DateField;
 use crate::io::Io;
 use crate::limits::{DeflateOptions, Limits};
 use crate::options::Options;
@@ -224,8 +225,17 @@ pub struct ServerConfig {
     pub dialect: Option<DialectId>,
     /// What can be chosen about single dialects.
     pub of_dialect: ServerDialectOptions,
-    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it.
+    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it and for the date of
+    /// answers, which have none while this is 0.
     pub unix_minus_now_ns: u64,
+}
+
+impl ServerConfig {
+    /// When an answer was made that is made now.
+    pub(crate) fn date(&self, now_ns: u64) -> DateField {
+        let is_known = self.unix_minus_now_ns != 0;
+        DateField::new(is_known.then(|| now_ns.wrapping_add(self.unix_minus_now_ns)))
+    }
 }
 
 fn encode_upgrade(options: &Options, fields: &[u8]) -> [Vec<u8>; 4] {

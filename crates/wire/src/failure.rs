@@ -92,6 +92,8 @@ pub enum HttpReason {
     ContentLength,
     /// `Transfer-Encoding` other than one final `chunked` (RFC 9112 §6.1).
     TransferEncoding,
+    /// `Transfer-Encoding` with a coding before the final `chunked`, which nothing here undoes.
+    Coding,
     /// A chunk out of shape (RFC 9112 §7.1).
     Chunk,
 }
@@ -190,6 +192,7 @@ impl HttpReason {
             HttpReason::Host => "Host",
             HttpReason::ContentLength => "Content-Length",
             HttpReason::TransferEncoding => "Transfer-Encoding",
+            HttpReason::Coding => "a transfer coding that is not understood",
             HttpReason::Chunk => "a chunk",
         }
     }

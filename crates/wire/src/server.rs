@@ -3,6 +3,7 @@
 //! ```text
 //! head --plain request--> body --its end--> head         (answered at the end of the body)
 //! head --request of a session--> body --its end--> asked --handle_answered--> head
+//! body --not all of it is in, and its session has to know--> asked --handle_answered with a word--> body
 //! head --upgrade granted--> open --close frames both ways--> done
 //! head, body --connection: close, or any failure--> done
 //! open --any failure--> done
@@ -168,6 +169,10 @@ impl Server {
             }
             State::Done => return Ok(()),
         };
+        if word.is_some() {
+            let waiting = http.admit().unwrap_or_default();
+            return self.handle_input(cfg, now_ns, 0, &waiting, io, on);
+        }
         let Some((keep_alive, waiting)) = http.settle() else { return Ok(()) };
         on(ServerEvent::Requested { keep_alive });
         if !keep_alive {

@@ -15,6 +15,7 @@ use crate::config::ServerConfig;
 use crate::dialects::socketio::request as socketio;
 use crate::dialects::sockjs::request as sockjs;
 use crate::event::ServerEvent;
+use crate::http::answer::AnswerHead;
 use crate::io::{Io, StreamId};
 
 /// The connection whose request is in hand.
@@ -40,6 +41,8 @@ pub struct SessionRequest {
 pub(crate) enum RequestOf {
     Sockjs(sockjs::Request),
     Socketio(socketio::Request),
+    /// Of no session: whoever drives the server knows what it does.
+    Metrics(AnswerHead),
 }
 
 /// What a plain request gets.
@@ -86,11 +89,46 @@ impl SessionRequest {
         (hasher.finish() % of as u64) as usize
     }
 
+    /// What tells its session that its body is on its way, where one that comes beside another has to be refused.
+    pub(crate) fn beginning(&self) -> Option<SessionRequest> {
+        let RequestOf::Socketio(request) = &self.of else { return None };
+        let of = RequestOf::Socketio(request.beginning()?);
+        let (name, body) = (self.name.clone(), Vec::new());
+        Some(SessionRequest { name, opens: false, keep_alive: false, body, of })
+    }
+
+    /// Its session knows that its body was on its way.
+    pub(crate) fn set_begun(&mut self) {
+        if let RequestOf::Socketio(request) = &mut self.of {
+            request.verb = socketio::Verb::Push { begun: true };
+        }
+    }
+
+    /// Whether it only announces the body of another request.
+    pub fn is_beginning(&self) -> bool {
+        matches!(&self.of, RequestOf::Socketio(request) if request.verb == socketio::Verb::Begin)
+    }
+
+    /// Whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
+    pub fn is_for_metrics(&self) -> bool {
+        matches!(self.of, RequestOf::Metrics(_))
+    }
+
+    /// Writes the answer to such a request: metrics in the text format of Prometheus.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn answer_metrics(&self, metrics: &str, out: &mut Vec<u8>) {
+        let RequestOf::Metrics(head) = &self.of else { panic!("a request of a session") };
+        head.write_whole(out, 200, Some("text/plain; version=0.0.4"), metrics.as_bytes());
+    }
+
     /// Answers that there is no such session.
     pub fn refuse(self, io: &mut impl Io) {
         match self.of {
             RequestOf::Sockjs(request) => request.refuse(&self.body, REQUEST, io),
             RequestOf::Socketio(request) => request.refuse(REQUEST, io),
+            RequestOf::Metrics(head) => head.write_whole(io.out(REQUEST), 404, None, b""),
         }
     }
 }
@@ -127,6 +165,12 @@ pub(crate) trait ServerSession {
 
     /// The time has come.
     fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
+
+    /// Bytes that wait for the client to ask for them.
+    fn queued_bytes(&self) -> usize;
+
+    /// They are too many: the session ends, and its client is told when it asks.
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>);
 
     /// Whether it may be forgotten.
     fn is_over(&self) -> bool;

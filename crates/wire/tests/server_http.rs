@@ -97,7 +97,9 @@ fn heads_that_are_no_http_are_refused() {
     for (bytes, failure) in [
         ("\u{16}\u{3}\u{1}".to_owned(), Failure::NotHttp),
         ("{\"json\":1}".to_owned(), Failure::NotHttp),
-        ("noise noise noise\r\n\r\n".to_owned(), bad(Version)),
+        ("noise noise noise\r\n\r\n".to_owned(), bad(StartLine)),
+        (format!("GET / HTTP/1.2\r\n{host}\r\n"), bad(Version)),
+        (format!("POST / HTTP/1.1\r\n{host}Transfer-Encoding: deflate, chunked\r\n\r\n"), bad(Coding)),
         (format!("GET /\0 HTTP/1.1\r\n{host}\r\n"), bad(Control)),
         (format!("GET / HTTP/1.1\n{host}\n"), bad(LineEnd)),
         (format!("GET / HTTP/1.1\r\n{host}A: b\rc\r\n\r\n"), bad(LineEnd)),
@@ -136,6 +138,36 @@ fn plain_requests_are_answered_in_order_and_keep_the_connection() {
     assert_eq!(outcome.events, kept);
     assert_eq!(outcome.result, Ok(()));
     assert!(text.ends_with("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
+}
+
+#[test]
+fn what_is_where_below_the_root() {
+    let ask = |line: &str| status(&ServerConfig::default(), &format!("{line} HTTP/1.1\r\nHost: h\r\n\r\n"));
+    assert_eq!(ask("GET http://h?x=1"), 200);
+    for (method, expected) in [("POST", 200), ("PUT", 200), ("PATCH", 200), ("DELETE", 200), ("GET", 405)] {
+        assert_eq!(ask(&format!("{method} /upload")), expected, "{method}");
+    }
+    let body = "POST /upload HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n\0\r\n\x7f";
+    assert_eq!(status(&ServerConfig::default(), body), 200);
+    let cfg = ServerConfig { unix_minus_now_ns: 784_111_777_000_000_000, ..ServerConfig::default() };
+    let answers = [
+        "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET /sockjs HTTP/1.1\r\nHost: h\r\n\r\n",
+    ];
+    for request in answers {
+        let text = String::from_utf8(serve(&cfg, request.as_bytes()).out).unwrap();
+        assert!(text.contains("\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_line_end_before_a_request_is_skipped() {
+    let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    let requests =
+        format!("\r\n{get}POST /upload HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx\r\n{get}");
+    let outcome = serve(&ServerConfig::default(), requests.as_bytes());
+    assert_eq!((outcome.events, outcome.result), (vec![Happened::Requested(true); 3], Ok(())));
 }
 
 #[test]

@@ -380,3 +380,35 @@ fn version_3_over_requests() {
     session.tell(socket, &["2probe", "5"]);
     assert_eq!(session.tell(socket, &["2"]), ["3"]);
 }
+
+#[test]
+fn requests_to_send_come_one_at_a_time() {
+    const BODY: &str = r#"42["message"]"#;
+    let mut world = world();
+    let mut session = Session::connected(&mut world);
+    let request = format!("POST {} HTTP/1.1\r\nHost: h\r\nContent-Length: 13\r\n\r\n{BODY}", session.path);
+    let (all, but_one) = (request.as_bytes(), request.len() - 1);
+    let first = session.world.connect();
+    for byte in &all[..but_one] {
+        session.world.send(first, &[*byte]).unwrap();
+    }
+    assert_eq!(session.answer(first), None, "it is not whole");
+    session.world.send(first, &all[but_one..]).unwrap();
+    assert_eq!(session.answer(first), Some((200, "ok".into())));
+    assert_eq!(session.push(BODY), (200, "ok".into()), "one after the other");
+
+    for second_bytes in [all.len(), but_one, all.len() - BODY.len()] {
+        let mut session = Session::connected(&mut world);
+        let request =
+            format!("POST {} HTTP/1.1\r\nHost: h\r\nContent-Length: 13\r\n\r\n{BODY}", session.path);
+        session.start_poll();
+        let (first, second) = (session.world.connect(), session.world.connect());
+        session.world.send(first, &request.as_bytes()[..but_one]).unwrap();
+        session.world.send(second, &request.as_bytes()[..second_bytes]).unwrap();
+        assert_eq!(session.answer(second).map(|(status, _)| status), Some(400), "{second_bytes} bytes");
+        assert_eq!(session.answer(session.polls), Some((200, "1".into())), "the session ends");
+        session.world.send(first, &request.as_bytes()[but_one..]).unwrap();
+        assert_eq!(session.answer(first).map(|(status, _)| status), Some(400), "it is nobody's any more");
+        assert!(session.is_gone());
+    }
+}

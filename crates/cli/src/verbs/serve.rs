@@ -27,7 +27,8 @@ use crate::stderr;
 ///
 /// At /ws, and wherever nothing else is, any message comes back to its sender; {"type":"broadcast",…} (or its binary form)
 /// goes to everybody, and the sender gets a broadcastResult. /cable is Action Cable, /socket/websocket Phoenix, /sockjs
-/// SockJS, /socket.io/ Socket.IO. GET / answers 200 with an empty body. Stops on Ctrl-C or SIGTERM.
+/// SockJS, /socket.io/ Socket.IO. GET / answers 200 with an empty body, POST /upload takes any body, GET /metrics is for
+/// Prometheus. Stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {
@@ -67,15 +68,21 @@ pub(crate) struct Serve {
     /// The largest message accepted
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes)]
     max_message: u64,
-    /// Bytes kept for a client that reads too slowly
+    /// Bytes of broadcasts that wait for a client which reads too slowly, behind what is on its way to it
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = units::bytes)]
     max_backlog: u64,
-    /// What happens to a client beyond that
+    /// Bytes kept for all such clients together, in each process
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::bytes)]
+    max_backlog_total: u64,
+    /// What happens to a client beyond either
     #[arg(long, value_enum, default_value_t = Slow::Drop)]
     slow: Slow,
     /// A client that has not finished its handshake by then is cut off
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns)]
     handshake_timeout: u64,
+    /// A connection that makes no other request by then is closed; not a WebSocket
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::duration_ns)]
+    idle_timeout: u64,
     /// Ping every client this often [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     ping_interval: Option<u64>,
@@ -180,13 +187,16 @@ impl Serve {
                 ..wire::ServerConfig::default()
             },
             backlog_bytes_max: size("--max-backlog", self.max_backlog)?,
+            backlog_total_bytes_max: size("--max-backlog-total", self.max_backlog_total)?,
             slow_policy: match self.slow {
                 Slow::Drop => SlowPolicy::DropConnection,
                 Slow::Skip => SlowPolicy::DropMessage,
             },
             handshake_timeout_ns: self.handshake_timeout,
+            idle_timeout_ns: self.idle_timeout,
             ping_interval_ns: self.ping_interval,
             faults: self.fault.clone(),
+            say: if self.quiet { |_| {} } else { |line| stderr::line(format_args!("throng serve: {line}")) },
             ..Options::new(self.listen_addrs())
         })
     }
@@ -232,6 +242,12 @@ fn report(stats: &Stats, lost: &Lost) {
         say(format_args!(
             "slow clients: {} dropped, {} copies skipped",
             stats.slow_dropped, stats.copies_skipped
+        ));
+    }
+    if stats.crowded_out > 0 {
+        say(format_args!(
+            "{} times of these because slow clients held as much as they may together (--max-backlog-total)",
+            stats.crowded_out
         ));
     }
     if stats.handovers_dropped > 0 {

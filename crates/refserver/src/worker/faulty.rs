@@ -5,7 +5,6 @@ use std::thread;
 use std::time::Duration;
 
 use net::clock::monotonic_ns;
-use net::poll::Poller;
 use net::socket::Socket;
 
 use super::Worker;
@@ -19,18 +18,15 @@ pub(super) fn send(
     line: &mut Line,
     connection: &mut Connection,
     messages: &[u8],
-    poller: &Poller,
     token: u64,
-    cipher: &mut Vec<u8>,
+    send: impl FnOnce(&mut Connection, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     // Members of rooms are upgraded, all but those that poll over HTTP, which are left alone.
-    let Some(mut client) = connection.faults.take() else {
-        return connection.send_messages(messages, poller, token, cipher);
-    };
+    let Some(mut client) = connection.faults.take() else { return send(connection, messages) };
     // Not the time of the turn: no message may seem to have come earlier than it did.
     let now = line.handle_messages(&mut client, token, messages, monotonic_ns());
     connection.faults = Some(client);
-    if now.is_empty() { Ok(()) } else { connection.send_messages(now, poller, token, cipher) }
+    if now.is_empty() { Ok(()) } else { send(connection, now) }
 }
 
 impl Worker {

@@ -9,7 +9,7 @@ use wire::session::Word;
 use wire::{Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
 
 use super::{Buffers, READ_BYTES, Worker};
-use crate::connection::{NEVER_NS, Phase};
+use crate::connection::Phase;
 
 /// Reads of one connection per turn: a flood waits for the others.
 pub(super) const READS_PER_TURN: usize = 8;
@@ -180,7 +180,7 @@ impl Worker {
 
     fn handle_eof(&mut self, key: usize) {
         match self.connections[key].phase {
-            Phase::Fresh | Phase::Open => {
+            Phase::Fresh | Phase::Open | Phase::Idle => {
                 self.call(key, Call::Eof);
                 // A peer that only sends no more may still be reading what it is owed.
                 if self.connections.get(key).is_some_and(|connection| connection.link.unsent_bytes() == 0) {
@@ -247,17 +247,14 @@ impl Worker {
         if let Err(failure) = result {
             self.stats.count_error(failure.name());
         }
-        if verdict.answered {
-            connection.phase = Phase::Open;
-            connection.deadline_ns = NEVER_NS;
-        } else if !connection.is_upgraded
-            && connection.held_by.is_none()
-            && connection.deadline_ns == NEVER_NS
-        {
-            // The next request on a connection that lives on has as long as the first, from the answer before it on.
-            connection.deadline_ns = self.now_ns + self.options.handshake_timeout_ns;
-        }
         let request = verdict.asked.then(|| connection.session.take_request()).flatten();
+        let is_beginning = request.as_ref().is_some_and(|request| request.is_beginning());
+        // A request whose body is on its way has the time that it had.
+        if verdict.answered && !is_beginning {
+            connection.handle_answered(verdict.asked, self.now_ns + self.options.idle_timeout_ns);
+        } else {
+            connection.handle_begun(self.now_ns + self.options.handshake_timeout_ns);
+        }
         for (other, place) in moved {
             self.handle_moved(other, place, false);
         }

@@ -3,8 +3,11 @@
 use net::errors::ErrorKind;
 
 use super::{Buffers, Worker, faulty, token};
+use crate::backlog::Batch;
+use crate::board::Notice;
 use crate::connection::Phase;
 use crate::group::Delivery;
+use crate::link::Way;
 use crate::options::SlowPolicy;
 use crate::parcel::Parcel;
 
@@ -19,6 +22,15 @@ const LINGER_NS: u64 = 2_000_000_000;
 
 /// An unmasked ping without payload (RFC 6455 §5.5.2).
 const PING: [u8; 2] = [0x89, 0];
+
+/// Why a client is not kept more for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slow {
+    /// It is too far behind itself.
+    Own,
+    /// It is behind, and all who are hold as much as they may together.
+    Crowd,
+}
 
 impl Buffers {
     /// Readies a scratch buffer for its next use.
@@ -36,27 +48,37 @@ impl Worker {
             return;
         }
         let connection = &mut self.connections[key];
-        let token = token(key, connection.serial);
-        let sent = connection.send_messages(output, &self.poller, token, &mut self.buffers.cipher);
+        let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
+        let sent = connection.send_messages(output, way, &mut self.buffers.cipher);
         self.settle_sent(key, sent);
     }
 
     /// Sends echoes: what the faults, if there are any, leave of them.
     pub(super) fn send_echoes(&mut self, key: usize, output: &[u8]) {
         let connection = &mut self.connections[key];
-        let token = token(key, connection.serial);
-        let (poller, cipher) = (&self.poller, &mut self.buffers.cipher);
+        let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
+        let cipher = &mut self.buffers.cipher;
         let sent = match &mut self.faults {
-            None => connection.send_messages(output, poller, token, cipher),
-            Some(line) => faulty::send(line, connection, output, poller, token, cipher),
+            None => connection.send_messages(output, way, cipher),
+            Some(line) => faulty::send(line, connection, output, way.token, |connection, left| {
+                connection.send_messages(left, way, cipher)
+            }),
         };
         self.settle_sent(key, sent);
     }
 
-    pub(super) fn settle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
-        if let Err(error) = sent {
-            self.fail(key, ErrorKind::of(&error));
+    /// After something was sent to a connection, or kept for it.
+    fn settle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
+        match sent {
+            Err(error) => self.fail(key, ErrorKind::of(&error)),
+            Ok(()) if self.is_crowded_out(key) => self.drop_slow(key, Slow::Crowd),
+            Ok(()) => {}
         }
+    }
+
+    /// Whether a connection is behind while nobody may be kept more for.
+    fn is_crowded_out(&self, key: usize) -> bool {
+        self.connections[key].link.unsent_bytes() > 0 && self.held.is_full()
     }
 
     /// Sends what TLS itself has to say.
@@ -69,8 +91,8 @@ impl Worker {
         if cipher.is_empty() {
             return;
         }
-        let token = token(key, connection.serial);
-        if let Err(error) = connection.link.send(cipher, &self.poller, token) {
+        let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
+        if let Err(error) = connection.link.send(cipher, way) {
             self.fail(key, ErrorKind::of(&error));
         }
     }
@@ -150,43 +172,77 @@ impl Worker {
         if self.groups.is_of_sessions(group as u32) {
             return self.deliver_to_sessions(group);
         }
-        let Delivery { batch, messages, members } = self.groups.begin_delivery(group);
+        let Delivery { batch: bytes, messages, members } = self.groups.begin_delivery(group);
+        let mut batch = Batch::new(&bytes);
         let mut failed = Vec::new();
         for &member in &members {
             let key = member as usize;
-            let connection = &mut self.connections[key];
-            let unsent_bytes = connection.link.unsent_bytes();
-            if unsent_bytes > 0 && unsent_bytes + batch.len() > self.options.backlog_bytes_max {
+            if let Some(why) = self.why_not(key, bytes.len()) {
                 match self.options.slow_policy {
-                    SlowPolicy::DropMessage => self.stats.copies_skipped += messages,
-                    SlowPolicy::DropConnection => failed.push((key, None)),
+                    SlowPolicy::DropMessage => self.skip(messages, why),
+                    SlowPolicy::DropConnection => failed.push((key, Err(why))),
                 }
                 continue;
             }
-            let token = token(key, connection.serial);
-            let (poller, cipher) = (&self.poller, &mut self.buffers.cipher);
+            let connection = &mut self.connections[key];
+            let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
+            let cipher = &mut self.buffers.cipher;
             let sent = match &mut self.faults {
-                None => connection.send_messages(&batch, poller, token, cipher),
-                Some(line) => faulty::send(line, connection, &batch, poller, token, cipher),
+                None => connection.send_copies(&mut batch, way, cipher),
+                Some(line) => faulty::send(line, connection, &bytes, way.token, |connection, left| {
+                    connection.send_copies(&mut Batch::new(left), way, cipher)
+                }),
             };
             match sent {
+                // What is half sent cannot be skipped any more.
+                Ok(()) if self.is_crowded_out(key) => failed.push((key, Err(Slow::Crowd))),
                 Ok(()) => self.stats.copies += messages,
-                Err(error) => failed.push((key, Some(ErrorKind::of(&error)))),
+                Err(error) => failed.push((key, Ok(ErrorKind::of(&error)))),
             }
         }
-        self.groups.end_delivery(group, Buffers::reuse(batch), members);
-        for (key, error) in failed {
-            match error {
-                Some(kind) => self.fail(key, kind),
-                None => self.drop_slow(key),
+        drop(batch);
+        self.groups.end_delivery(group, Buffers::reuse(bytes), members);
+        for (key, why) in failed {
+            match why {
+                Ok(kind) => self.fail(key, kind),
+                Err(why) => self.drop_slow(key, why),
             }
         }
     }
 
-    pub(super) fn drop_slow(&mut self, key: usize) {
-        self.stats.slow_dropped += 1;
+    /// Why a batch of so many bytes is not for a connection, if it is not.
+    pub(super) fn why_not(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
+        let link = &self.connections[key].link;
+        if link.unsent_bytes() == 0 {
+            None
+        } else if self.held.is_full() {
+            Some(Slow::Crowd)
+        } else {
+            (!link.has_room_for(batch_bytes, self.options.backlog_bytes_max)).then_some(Slow::Own)
+        }
+    }
+
+    pub(super) fn skip(&mut self, messages: u64, why: Slow) {
+        self.stats.copies_skipped += messages;
+        self.tell_if_crowded(why);
+    }
+
+    pub(super) fn drop_slow(&mut self, key: usize, why: Slow) {
+        self.count_slow_drop(why);
         self.part(key);
         self.connections.remove(key).link.socket.abort();
+    }
+
+    pub(super) fn count_slow_drop(&mut self, why: Slow) {
+        self.stats.slow_dropped += 1;
+        self.tell_if_crowded(why);
+    }
+
+    fn tell_if_crowded(&mut self, why: Slow) {
+        if why == Slow::Crowd {
+            self.stats.crowded_out += 1;
+            self.board.say(Notice::Crowd, self.now_ns);
+        }
     }
 
     /// Pings every member, if it is time. Batches are empty now, and pings are not handed over.
@@ -217,9 +273,9 @@ impl Worker {
             let cipher = &mut self.buffers.cipher;
             cipher.clear();
             tls.close_notify(cipher);
-            let token = token(key, connection.serial);
+            let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
             // What does not fit now is not worth waiting for.
-            let _ = connection.link.send(cipher, &self.poller, token);
+            let _ = connection.link.send(cipher, way);
         }
         if connection.link.socket.shutdown_write().is_err() {
             return self.close(key);

@@ -8,6 +8,7 @@ use wire::session::{Answer, HELD, REQUEST, SessionRequest};
 use wire::{Io, ServerEvent, StreamId};
 
 use super::input::Call;
+use super::output::Slow;
 use super::{Buffers, TOKEN_SESSION, Worker, token};
 use crate::connection::NEVER_NS;
 use crate::mailbox::Arrival;
@@ -20,6 +21,8 @@ enum SessionCall<'a> {
     Lost,
     Broadcast(&'a [u8]),
     Timeout,
+    /// It is not kept more for.
+    GiveUp,
 }
 
 /// The session's side of the worker.
@@ -76,6 +79,9 @@ impl Worker {
 
     fn handle_request(&mut self, token: u64, request: SessionRequest) {
         let Some(key) = self.find(token) else { return };
+        if request.is_for_metrics() {
+            return self.answer_metrics(key, request);
+        }
         let keeper = request.keeper(self.others.len() + 1);
         if keeper != self.number {
             return self.hand_over(key, request, keeper);
@@ -84,7 +90,7 @@ impl Worker {
             Some(session) => session,
             None if request.opens() => {
                 let serial = self.new_serial();
-                self.sessions.open(&request, serial)
+                self.sessions.open(&request, serial, &self.held)
             }
             None => return self.refuse(key, request),
         };
@@ -119,6 +125,14 @@ impl Worker {
         }
         self.arm(key);
         self.asked.push_back((token, request));
+    }
+
+    /// Shows what this process does.
+    fn answer_metrics(&mut self, key: usize, request: SessionRequest) {
+        self.publish();
+        let mut output = std::mem::take(&mut self.buffers.output);
+        request.answer_metrics(&self.board.metrics(), &mut output);
+        self.answer(key, output, Answer::Whole);
     }
 
     fn refuse(&mut self, key: usize, request: SessionRequest) {
@@ -170,6 +184,10 @@ impl Worker {
             }
             SessionCall::Timeout => {
                 session.handle_timeout(cfg, now_ns, &mut io, &mut on);
+                None
+            }
+            SessionCall::GiveUp => {
+                session.give_up(cfg, now_ns, &mut io);
                 None
             }
         };
@@ -225,6 +243,7 @@ impl Worker {
             let entry = self.sessions.remove(key);
             return self.leave_rooms(entry.memberships);
         }
+        entry.queued.set(entry.session.queued_bytes());
         let next_ns = entry.session.poll_timeout().unwrap_or(NEVER_NS);
         if next_ns < entry.timer_ns {
             entry.timer_ns = next_ns;
@@ -262,18 +281,33 @@ impl Worker {
     }
 
     fn deliver_to_session(&mut self, key: usize, batch: &[u8], messages: u64) {
-        let held = self.sessions.get(key).held.and_then(|token| self.find(token));
-        if let Some(connection) = held {
-            let unsent_bytes = self.connections[connection].link.unsent_bytes();
-            if unsent_bytes > 0 && unsent_bytes + batch.len() > self.options.backlog_bytes_max {
-                return match self.options.slow_policy {
-                    SlowPolicy::DropMessage => self.stats.copies_skipped += messages,
-                    SlowPolicy::DropConnection => self.drop_slow(connection),
-                };
-            }
+        let entry = self.sessions.get(key);
+        let waits = entry.session.queued_bytes() > 0;
+        let held = entry.held.and_then(|token| self.find(token));
+        let why = match held {
+            Some(connection) => self.why_not_held(connection, batch.len()),
+            None => (waits && self.held.is_full()).then_some(Slow::Crowd),
+        };
+        if let Some(why) = why {
+            return match (self.options.slow_policy, held) {
+                (SlowPolicy::DropMessage, _) => self.skip(messages, why),
+                (SlowPolicy::DropConnection, Some(connection)) => self.drop_slow(connection, why),
+                (SlowPolicy::DropConnection, None) => {
+                    self.count_slow_drop(why);
+                    self.call_session(key, SessionCall::GiveUp);
+                }
+            };
         }
         self.call_session(key, SessionCall::Broadcast(batch));
         self.stats.copies += messages;
+    }
+
+    /// Why a batch of so many bytes is not for a connection that a session holds, if it is not: all that goes to it are
+    /// answers.
+    fn why_not_held(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
+        let unsent_bytes = self.connections[key].link.unsent_bytes();
+        let is_behind = unsent_bytes > 0 && unsent_bytes + batch_bytes > self.options.backlog_bytes_max;
+        self.why_not(key, batch_bytes).or(is_behind.then_some(Slow::Own))
     }
 
     fn find_session(&self, token: u64) -> Option<usize> {

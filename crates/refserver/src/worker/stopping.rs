@@ -23,7 +23,7 @@ impl Worker {
             if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
                 self.part(key);
                 self.call(key, Call::Close(GOING_AWAY));
-            } else if matches!(self.connections[key].phase, Phase::Fresh | Phase::Open) {
+            } else if matches!(self.connections[key].phase, Phase::Fresh | Phase::Open | Phase::Idle) {
                 self.close_after_output(key);
             }
         }

@@ -30,8 +30,10 @@ fn a_flood_has_no_more_reads_in_a_turn_for_going_on() {
     let listener = Arc::new(listen(&addr, 16, false).unwrap());
     let Addr::Inet(addr) = listener.local_addr().unwrap() else { unreachable!("bound to a port") };
     let (inbox, _outbox) = mailbox().unwrap();
-    let seat =
-        Seat { number: 0, listeners: vec![listener], inbox, others: vec![], peers: vec![], faults: None };
+    let held = Held::new(usize::MAX);
+    let board = Arc::new(Board::new(1, held.clone(), |_| {}));
+    let (listeners, others, peers) = (vec![listener], vec![], vec![]);
+    let seat = Seat { number: 0, listeners, inbox, others, peers, faults: None, held, board };
     let options = Arc::new(Options::new(vec![Addr::Inet(addr)]));
     let mut worker = Worker::new(options, StopFlag::new(), seat).unwrap();
 

@@ -8,10 +8,11 @@ use crate::config::ServerConfig;
 use crate::dialect_id::DialectId;
 use crate::event::{Event, Kind, ServerEvent};
 use crate::failure::Failure;
+use crate::http::answer::AnswerHead;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
-use crate::session::{PlainAnswer, SessionRequest, Word};
+use crate::session::{PlainAnswer, RequestOf, SessionRequest, Word};
 use crate::stamp::Stamp;
 use crate::ws::receiver::Message;
 
@@ -183,15 +184,42 @@ impl DialectId {
     }
 }
 
+/// Where a server takes any body.
+const UPLOAD: &str = "/upload";
+/// Where it shows what it does.
+const METRICS: &str = "/metrics";
+
+fn metrics(cfg: &ServerConfig, now_ns: u64, request: &Request<'_>) -> PlainAnswer {
+    let head = AnswerHead {
+        minor: request.minor,
+        keep_alive: request.keep_alive(),
+        date: cfg.date(now_ns),
+        fields: String::new(),
+    };
+    PlainAnswer::OfSession(Box::new(SessionRequest {
+        name: String::new(),
+        opens: false,
+        keep_alive: head.keep_alive,
+        body: Vec::new(),
+        of: RequestOf::Metrics(head),
+    }))
+}
+
 /// What a request that is no upgrade gets, once its body is in: that of the dialect at its path, or one empty page.
-pub(crate) fn plain_answer(cfg: &ServerConfig, request: &Request<'_>, io: &mut impl Io) -> PlainAnswer {
+pub(crate) fn plain_answer(
+    cfg: &ServerConfig,
+    now_ns: u64,
+    request: &Request<'_>,
+    io: &mut impl Io,
+) -> PlainAnswer {
     match cfg.dialect.unwrap_or_else(|| DialectId::at(request.path())) {
-        DialectId::Sockjs => sockjs::plain_answer(cfg, request, io),
-        DialectId::Socketio => socketio::plain_answer(cfg, request, io),
-        _ => PlainAnswer::Status(match (request.path(), request.method) {
-            ("/", "GET" | "HEAD") => 200,
-            ("/", _) => 405,
-            _ => 404,
-        }),
+        DialectId::Sockjs => sockjs::plain_answer(cfg, now_ns, request, io),
+        DialectId::Socketio => socketio::plain_answer(cfg, now_ns, request, io),
+        _ => match (request.path(), request.method) {
+            ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
+            (METRICS, "GET") => metrics(cfg, now_ns, request),
+            ("/" | UPLOAD | METRICS, _) => PlainAnswer::Status(405),
+            _ => PlainAnswer::Status(404),
+        },
     }
 }

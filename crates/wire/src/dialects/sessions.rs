@@ -24,6 +24,7 @@ impl Session {
         let state = match &request.of {
             RequestOf::Sockjs(request) => State::Sockjs(sockjs::session::Session::new(request)),
             RequestOf::Socketio(request) => State::Socketio(socketio::session::Session::new(request)),
+            RequestOf::Metrics(_) => panic!("opens no session"),
         };
         Session { state }
     }
@@ -93,6 +94,23 @@ impl Session {
         match &mut self.state {
             State::Sockjs(session) => session.handle_timeout(link, on),
             State::Socketio(session) => session.handle_timeout(link, on),
+        }
+    }
+
+    /// Bytes that wait for the client to ask for them.
+    pub fn queued_bytes(&self) -> usize {
+        match &self.state {
+            State::Sockjs(session) => session.queued_bytes(),
+            State::Socketio(session) => session.queued_bytes(),
+        }
+    }
+
+    /// They are too many: the session ends, and its client is told when it asks.
+    pub fn give_up(&mut self, cfg: &ServerConfig, now_ns: u64, io: &mut impl Io) {
+        let link = &mut SessionLink { cfg, now_ns, io };
+        match &mut self.state {
+            State::Sockjs(session) => session.give_up(link),
+            State::Socketio(session) => session.give_up(link),
         }
     }
 

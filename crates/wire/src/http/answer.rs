@@ -1,5 +1,8 @@
 //! Answers with a body: whole, or in chunks as they come up (RFC 9112 §7.1).
 
+use std::io::Write;
+
+use super::date::DateField;
 use super::request::{CLOSE, Request, status_text};
 
 /// The content type of plain text.
@@ -12,6 +15,7 @@ pub(crate) struct AnswerHead {
     pub(crate) minor: u8,
     /// Whether the connection lives on.
     pub(crate) keep_alive: bool,
+    pub(crate) date: DateField,
     /// Whole field lines.
     pub(crate) fields: String,
 }
@@ -74,6 +78,7 @@ impl AnswerHead {
         for part in ["HTTP/1.1 ", status_text(status), "\r\n", &self.fields, connection] {
             out.extend_from_slice(part.as_bytes());
         }
+        let _ = write!(out, "{}", self.date);
         if let Some(content_type) = content_type {
             for part in ["Content-Type: ", content_type, "\r\n"] {
                 out.extend_from_slice(part.as_bytes());

@@ -27,12 +27,18 @@ impl Framing {
         if length.is_some() {
             return Err(bad(HttpReason::ContentLength));
         }
-        let mut codings = fields.members("transfer-encoding");
-        let only_chunked = codings.next().is_some_and(|c| c.eq_ignore_ascii_case(b"chunked"));
-        if minor == 0 || !only_chunked || codings.next().is_some() {
-            return Err(bad(HttpReason::TransferEncoding));
+        let codings: Vec<&[u8]> = fields.members("transfer-encoding").collect();
+        let is_chunked = |coding: &&[u8]| coding.eq_ignore_ascii_case(b"chunked");
+        match codings.split_last() {
+            Some((last, before)) if minor >= 1 && is_chunked(last) => match before {
+                [] => Ok(Some(Framing::Chunked)),
+                _ if before.iter().any(|coding| is_chunked(coding) || !fields::is_token(coding)) => {
+                    Err(bad(HttpReason::TransferEncoding))
+                }
+                _ => Err(bad(HttpReason::Coding)),
+            },
+            _ => Err(bad(HttpReason::TransferEncoding)),
         }
-        Ok(Some(Framing::Chunked))
     }
 }
 
@@ -184,11 +190,52 @@ fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     let (size, extensions) = line.split_at(digits);
     let blank_end = fields::trim(extensions).is_empty() && !extensions.is_empty();
-    if blank_end || fields::params(extensions).is_none() {
+    if blank_end || !are_extensions(extensions) {
         return Err(bad(HttpReason::Chunk));
     }
     let size = std::str::from_utf8(size).expect("hex digits");
     u64::from_str_radix(size, 16).map_err(|_| bad(HttpReason::Chunk))
+}
+
+/// Whether the bytes are `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112 §7.1.1).
+fn are_extensions(mut bytes: &[u8]) -> bool {
+    loop {
+        bytes = trim_start(bytes);
+        let Some(rest) = bytes.strip_prefix(b";") else { return bytes.is_empty() };
+        let Some(rest) = skip_token(trim_start(rest)) else { return false };
+        bytes = match trim_start(rest).strip_prefix(b"=").map(trim_start) {
+            None => rest,
+            Some(value) => match skip_quoted(value).or_else(|| skip_token(value)) {
+                Some(rest) => rest,
+                None => return false,
+            },
+        };
+    }
+}
+
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    let blanks = bytes.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+    &bytes[blanks..]
+}
+
+/// What is behind a token, if there is one.
+fn skip_token(bytes: &[u8]) -> Option<&[u8]> {
+    let length = bytes.iter().take_while(|&&b| fields::is_tchar(b)).count();
+    (length > 0).then_some(&bytes[length..])
+}
+
+/// What is behind a quoted string, if there is one; a backslash quotes the character behind it (RFC 9110 §5.6.4).
+fn skip_quoted(bytes: &[u8]) -> Option<&[u8]> {
+    let is_text = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
+    let mut rest = bytes.strip_prefix(b"\"")?;
+    loop {
+        rest = match rest {
+            [b'"', behind @ ..] => return Some(behind),
+            &[b'\\', quoted, ref behind @ ..] if is_text(quoted) => behind,
+            &[b, ref behind @ ..] if is_text(b) && b != b'\\' => behind,
+            _ => return None,
+        };
+    }
 }
 
 fn is_field_line(line: &[u8]) -> bool {
@@ -228,6 +275,7 @@ mod tests {
             (Framing::Length(11), &b"hello worldrest"[..]),
             (Framing::Chunked, b"5\r\nhello\r\n06;a=b;c=\"d\"\r\n world\r\n0\r\nT: x\r\n\r\nrest"),
             (Framing::Chunked, b"B ; e\r\nhello world\r\n000\r\n\r\nrest"),
+            (Framing::Chunked, b"B;a=\"\\\"; \\\\,\" ;\tb = c;d=\"\"\r\nhello world\r\n0;x\r\n\r\nrest"),
         ] {
             for step in 1..=bytes.len() {
                 let got = read(framing, bytes, step).unwrap();
@@ -254,6 +302,12 @@ mod tests {
             b"5\r\nhello5\r\n",
             b"5\r\nhello\n",
             b"5;\r\nhello\r\n",
+            b"5;a=\r\nhello\r\n",
+            b"5;a=\"\r\nhello\r\n",
+            b"5;a=\"\\\r\nhello\r\n",
+            b"5;a=\"b\"c\r\nhello\r\n",
+            b"5;a b\r\nhello\r\n",
+            b"5;a=\x01\r\nhello\r\n",
             b"5\nhello\r\n",
             b"0\r\nbad trailer\r\n\r\n",
             b"0\r\n : x\r\n\r\n",

@@ -1,6 +1,9 @@
 //! A request's head, judged (RFC 9112 §3), and the answers a server needs.
 
+use std::io::Write;
+
 use super::body::Framing;
+use super::date::DateField;
 use super::fields::Fields;
 use super::head::parse_failure;
 use crate::failure::{Failure, HttpReason};
@@ -10,7 +13,7 @@ use crate::failure::{Failure, HttpReason};
 pub struct Request<'a> {
     /// The method, as it came.
     pub method: &'a str,
-    /// Path and query; `*` for `OPTIONS *`.
+    /// Path and query; `*` for `OPTIONS *`; a query alone where an absolute form has no path.
     pub target: &'a str,
     /// The minor version: 1, or 0 for HTTP/1.0.
     pub minor: u8,
@@ -25,7 +28,12 @@ impl<'a> Request<'a> {
     pub fn parse(head: &'a [u8], lines: usize) -> Result<Request<'a>, Failure> {
         let mut list = vec![httparse::EMPTY_HEADER; lines];
         let mut parsed = httparse::Request::new(&mut list);
-        parsed.parse(head).map_err(parse_failure)?;
+        parsed.parse(head).map_err(|error| match parse_failure(error) {
+            Failure::BadHttp(HttpReason::Version) if !has_version(head) => {
+                Failure::BadHttp(HttpReason::StartLine)
+            }
+            failure => failure,
+        })?;
         let (Some(method), Some(uri), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
             return Err(Failure::BadHttp(HttpReason::StartLine));
         };
@@ -58,10 +66,20 @@ impl<'a> Request<'a> {
             || self.fields.all("sec-websocket-key").next().is_some()
     }
 
-    /// The path without the query.
+    /// The path without the query; `/` where there is none before it.
     pub fn path(&self) -> &'a str {
-        self.target.split('?').next().unwrap_or(self.target)
+        match self.target.split('?').next() {
+            None | Some("") => "/",
+            Some(path) => path,
+        }
     }
+}
+
+/// Whether the request line ends in a version of HTTP, if in none that is spoken here (RFC 9112 §2.3).
+fn has_version(head: &[u8]) -> bool {
+    let line = head.split(|&b| b == b'\r').next().unwrap_or_default();
+    matches!(line, [.., b' ', b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
+        if major.is_ascii_digit() && minor.is_ascii_digit())
 }
 
 /// Origin form as it is, absolute form without scheme and authority (RFC 9112 §3.2); nothing else.
@@ -80,8 +98,7 @@ fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
     }
     match &rest[authority..] {
         "" => Some("/"),
-        path if path.starts_with('/') => Some(path),
-        _ => None,
+        path => Some(path),
     }
 }
 
@@ -93,8 +110,8 @@ fn check_host(fields: &Fields<'_>, minor: u8) -> Result<(), Failure> {
     }
 }
 
-/// Whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's reg-name,
-/// the characters that occur in names.
+/// Whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's reg-name (§3.2.2),
+/// all but the comma: with it, two readers could see two hosts.
 pub(crate) fn is_host(bytes: &[u8]) -> bool {
     let (host, after) = match bytes.strip_prefix(b"[") {
         Some(rest) => {
@@ -104,7 +121,8 @@ pub(crate) fn is_host(bytes: &[u8]) -> bool {
         }
         None => {
             let end = memchr::memchr(b':', bytes).unwrap_or(bytes.len());
-            let is_name = bytes[..end].iter().all(|b| b.is_ascii_alphanumeric() || b"-._~%".contains(b));
+            let is_name =
+                bytes[..end].iter().all(|b| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(b));
             (if is_name { &bytes[..end] } else { &[][..] }, &bytes[end..])
         }
     };
@@ -116,10 +134,11 @@ pub(crate) fn is_host(bytes: &[u8]) -> bool {
 pub const CLOSE: &str = "Connection: close\r\n";
 
 /// Appends an answer with an empty body; `fields` are whole field lines.
-pub fn answer(out: &mut Vec<u8>, status: u16, fields: &[&str]) {
+pub(crate) fn answer(out: &mut Vec<u8>, status: u16, date: DateField, fields: &[&str]) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status_text(status).as_bytes());
     out.extend_from_slice(b"\r\nContent-Length: 0\r\n");
+    let _ = write!(out, "{date}");
     for field in fields {
         out.extend_from_slice(field.as_bytes());
     }
@@ -137,6 +156,7 @@ pub(crate) fn status_text(status: u16) -> &'static str {
         405 => "405 Method Not Allowed",
         413 => "413 Content Too Large",
         426 => "426 Upgrade Required",
+        501 => "501 Not Implemented",
         431 => "431 Request Header Fields Too Large",
         505 => "505 HTTP Version Not Supported",
         _ => "500 Internal Server Error",
@@ -149,6 +169,7 @@ pub fn status_of(failure: Failure) -> u16 {
         Failure::HeadTooLarge => 431,
         Failure::BodyTooLarge => 413,
         Failure::Refused(status) => status,
+        Failure::BadHttp(HttpReason::Coding) => 501,
         Failure::BadHttp(HttpReason::Version) => 505,
         _ => 400,
     }
@@ -169,10 +190,13 @@ mod tests {
             ("GET /a?b HTTP/1.1", "/a?b"),
             ("GET http://h:80/a HTTP/1.1", "/a"),
             ("GET HTTP://h HTTP/1.1", "/"),
+            ("GET http://h?b HTTP/1.1", "?b"),
             ("OPTIONS * HTTP/1.1", "*"),
         ] {
             let head = format!("{line}\r\nHost: h\r\n\r\n");
-            assert_eq!(parse(&head).map(|r| r.target), Ok(target));
+            let request = parse(&head).unwrap();
+            assert_eq!(request.target, target);
+            assert_eq!(request.path(), if target == "?b" { "/" } else { target.split('?').next().unwrap() });
         }
     }
 
@@ -186,6 +210,12 @@ mod tests {
             ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", StartLine),
             ("GET /\r\n\r\n", StartLine),
             ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", Version),
+            ("GET / HTTP/1.2\r\nHost: h\r\n\r\n", Version),
+            ("GET / HTTP/1.10\r\nHost: h\r\n\r\n", StartLine),
+            ("GET / HTTP/1.\r\nHost: h\r\n\r\n", StartLine),
+            ("GET / HTTP/x.1\r\nHost: h\r\n\r\n", StartLine),
+            ("GET / http/1.1\r\nHost: h\r\n\r\n", StartLine),
+            ("GET / FOO\r\nHost: h\r\n\r\n", StartLine),
             ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", FieldLine),
             ("GET / HTTP/1.1\r\nHost\r\n\r\n", FieldLine),
             ("GET / HTTP/1.1\r\n: h\r\n\r\n", FieldLine),
@@ -212,7 +242,10 @@ mod tests {
             ("Content-Length: 1\r\nTransfer-Encoding: chunked", ContentLength),
             ("Transfer-Encoding: chunked, gzip", TransferEncoding),
             ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", TransferEncoding),
-            ("Transfer-Encoding: gzip, chunked", TransferEncoding),
+            ("Transfer-Encoding: gzip, chunked", Coding),
+            ("Transfer-Encoding: deflate\r\nTransfer-Encoding: chunked", Coding),
+            ("Transfer-Encoding: chunked, gzip, chunked", TransferEncoding),
+            ("Transfer-Encoding: \"x\", chunked", TransferEncoding),
             ("Transfer-Encoding:", TransferEncoding),
             ("Transfer-Encoding: \"chunked\"", TransferEncoding),
         ] {
@@ -221,6 +254,13 @@ mod tests {
         }
         let old = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n";
         assert_eq!(parse(old).err(), Some(Failure::BadHttp(TransferEncoding)));
+    }
+
+    #[test]
+    fn hosts_may_have_what_names_may_have() {
+        for host in ["h", "a_b.c~d", "a!b$c&d'e(f)*+;=", "%41", "[::1]:80", "1.2.3.4:", "h:65535"] {
+            assert!(is_host(host.as_bytes()), "{host}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ struct Pending {
     answer: PlainAnswer,
     /// The answer's field line on whether the connection lives on.
     connection: &'static str,
+    /// The session, if there is one, knows that the body is on its way.
+    is_announced: bool,
 }
 
 /// A request that its session has to answer.
@@ -50,6 +52,17 @@ impl Http {
         self.asked.as_mut()?.request.take().map(|request| *request)
     }
 
+    /// The session takes the body that is on its way: what came in meanwhile. `None` if none was announced.
+    pub(super) fn admit(&mut self) -> Option<Vec<u8>> {
+        let (Some(Pending { answer: PlainAnswer::OfSession(request), .. }), Some(_)) =
+            (&mut self.pending, &self.asked)
+        else {
+            return None;
+        };
+        request.set_begun();
+        self.asked.take().map(|asked| asked.waiting)
+    }
+
     /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none was asked.
     pub(super) fn settle(&mut self) -> Option<(bool, Vec<u8>)> {
         self.asked.take().map(|Asked { keep_alive, waiting, .. }| (keep_alive, waiting))
@@ -71,7 +84,8 @@ impl Http {
                 return;
             }
             let status = request::status_of(failure);
-            request::answer(io.out(0), status, &[upgrade::refusal_fields(status), request::CLOSE]);
+            let date = cfg.date(now_ns);
+            request::answer(io.out(0), status, date, &[upgrade::refusal_fields(status), request::CLOSE]);
         })
     }
 
@@ -89,18 +103,21 @@ impl Http {
             }
             if let Some(pending) = &mut self.pending {
                 if !pending.read_body(cfg, input)? {
-                    return Ok(None);
+                    let Some(beginning) = pending.announce() else { return Ok(None) };
+                    self.asked = Some(Asked::new(Box::new(beginning)));
+                    on(ServerEvent::Asked);
+                    continue;
                 }
                 let Pending { answer, connection, .. } = self.pending.take().expect("looked at just now");
                 let keep_alive = connection != request::CLOSE;
                 match answer {
                     PlainAnswer::Status(status) => {
-                        request::answer(io.out(0), status, &[upgrade::refusal_fields(status), connection]);
+                        let fields = [upgrade::refusal_fields(status), connection];
+                        request::answer(io.out(0), status, cfg.date(now_ns), &fields);
                     }
                     PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
                     PlainAnswer::OfSession(request) => {
-                        let keep_alive = request.keep_alive;
-                        self.asked = Some(Asked { request: Some(request), keep_alive, waiting: Vec::new() });
+                        self.asked = Some(Asked::new(request));
                         on(ServerEvent::Asked);
                         continue;
                     }
@@ -124,13 +141,24 @@ impl Http {
             self.pending = Some(Pending {
                 body: Body::new(request.body),
                 connection: request.connection_field(),
-                answer: registry::plain_answer(cfg, &request, io),
+                is_announced: false,
+                answer: registry::plain_answer(cfg, now_ns, &request, io),
             });
         }
     }
 }
 
 impl Pending {
+    /// What tells the session that the body is on its way; once.
+    fn announce(&mut self) -> Option<SessionRequest> {
+        match &self.answer {
+            PlainAnswer::OfSession(request) if !std::mem::replace(&mut self.is_announced, true) => {
+                request.beginning()
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the body is whole. That of a session's request is kept.
     fn read_body(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<bool, Failure> {
         while let Some(piece) = self.body.read(&cfg.limits, input)? {
@@ -145,6 +173,10 @@ impl Pending {
 }
 
 impl Asked {
+    fn new(request: Box<SessionRequest>) -> Asked {
+        Asked { keep_alive: request.keep_alive, request: Some(request), waiting: Vec::new() }
+    }
+
     /// Keeps what comes in before the answer is written: as much as one request may have.
     fn hold(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<(), Failure> {
         let room = cfg.limits.head_bytes_max as u64 + cfg.limits.body_bytes_max;

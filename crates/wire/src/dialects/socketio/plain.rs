@@ -21,12 +21,14 @@ const SID_BYTES_MAX: usize = 128;
 /// What a request that is no upgrade gets.
 pub(crate) fn plain_answer(
     cfg: &ServerConfig,
+    now_ns: u64,
     request: &request::Request<'_>,
     io: &mut impl Io,
 ) -> PlainAnswer {
     let head = AnswerHead {
         minor: request.minor,
         keep_alive: request.keep_alive(),
+        date: cfg.date(now_ns),
         fields: ["Cache-Control: no-store\r\n", &cors(request)].concat(),
     };
     let mut out = Vec::new();
@@ -76,7 +78,7 @@ fn session_request(
     let service = Service::at(request.path());
     let asked_for = query::param(request.target, "sid");
     let sid = asked_for.map_or_else(|| sid::fresh(io).map(char::from).iter().collect(), str::to_owned);
-    let verb = if request.method == "POST" { Verb::Push } else { Verb::Poll };
+    let verb = if request.method == "POST" { Verb::Push { begun: false } } else { Verb::Poll };
     SessionRequest {
         name: service.session_name(&sid),
         opens: asked_for.is_none(),

@@ -15,8 +15,10 @@ pub(crate) const UPGRADE_TIMEOUT_NS: u64 = 10_000_000_000;
 pub(crate) enum Verb {
     /// To receive.
     Poll,
-    /// To send.
-    Push,
+    /// To send; the body is on its way.
+    Begin,
+    /// To send; whether the body was announced.
+    Push { begun: bool },
     /// A WebSocket wants to take the session over.
     Enter,
     /// It has shown that it works: polling is to come to an end.
@@ -26,7 +28,7 @@ pub(crate) enum Verb {
 }
 
 /// A request, as its head has it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) version: Version,
     pub(crate) service: Service,
@@ -45,9 +47,16 @@ pub(crate) enum Told {
 }
 
 impl Request {
+    /// What announces its body, if it has one. A connection whose body is not wanted ends with the answer.
+    pub(crate) fn beginning(&self) -> Option<Request> {
+        let announced = Request { verb: Verb::Begin, ..self.clone() };
+        let head = AnswerHead { keep_alive: false, ..announced.head };
+        matches!(self.verb, Verb::Push { .. }).then_some(Request { head, ..announced })
+    }
+
     /// Answers that there is no such session. A WebSocket learns it from being told nothing.
     pub(crate) fn refuse(self, stream: StreamId, io: &mut impl Io) {
-        if matches!(self.verb, Verb::Poll | Verb::Push) {
+        if matches!(self.verb, Verb::Poll | Verb::Begin | Verb::Push { .. }) {
             complaint::write(&self.head, io.out(stream), 400, UNKNOWN_SESSION);
         }
     }

@@ -6,7 +6,7 @@
 //! open --a WebSocket enters, and probes--> probed: polls are answered with 6, nothing to say
 //! probed --the WebSocket takes it--> over: the session is the WebSocket's
 //! open --1--> over, or left if no poll is held --a poll, or a second later--> over
-//! open --a second poll beside the one held; silence; whatever breaks the rules--> over
+//! open --a second poll beside the one held; a second request to send beside another; silence; whatever breaks the rules--> over
 //! ```
 
 use super::app::{self, Outlet};
@@ -43,6 +43,8 @@ pub(crate) struct Session {
     held: Option<AnswerHead>,
     /// Packets that wait, each with a separator before it.
     queued: Vec<u8>,
+    /// The body of a request to send is on its way.
+    begun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +90,7 @@ impl<I: Io> Outlet for Queue<'_, I> {
 impl Session {
     pub(crate) fn new(request: &Request) -> Session {
         let version = request.version;
-        Session { version, side: None, phase: Phase::New, held: None, queued: Vec::new() }
+        Session { version, side: None, phase: Phase::New, held: None, queued: Vec::new(), begun: false }
     }
 
     fn open<I: Io>(
@@ -126,6 +128,13 @@ impl Session {
         }
         let body = self.take_body();
         head.write_whole(link.io.out(REQUEST), 200, Some(TEXT), &body);
+        Answer::Whole
+    }
+
+    /// Two requests to send at a time: packets could change places (Engine.IO protocol, "HTTP long-polling").
+    fn refuse_second<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: &AnswerHead) -> Answer {
+        complaint::write(head, link.io.out(REQUEST), 400, BAD_REQUEST);
+        self.end(link);
         Answer::Whole
     }
 
@@ -260,7 +269,15 @@ impl ServerSession for Session {
         }
         match request.verb {
             Verb::Poll => self.poll(link, request.head),
-            Verb::Push => {
+            Verb::Begin | Verb::Push { begun: false } if self.begun => {
+                self.refuse_second(link, &request.head)
+            }
+            Verb::Begin => {
+                self.begun = true;
+                Answer::Told(Word(Told::Admitted))
+            }
+            Verb::Push { begun } => {
+                self.begun &= !begun;
                 self.push(link, &request.head, body, on);
                 Answer::Whole
             }
@@ -304,6 +321,14 @@ impl ServerSession for Session {
             Ok(()) => self.flush(link),
             Err(_) => self.end(link),
         }
+    }
+
+    fn queued_bytes(&self) -> usize {
+        self.queued.len()
+    }
+
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        self.end(link);
     }
 
     fn is_over(&self) -> bool {

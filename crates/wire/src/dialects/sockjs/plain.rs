@@ -93,6 +93,7 @@ fn is_iframe(rest: &str) -> bool {
 /// What a request that is no upgrade gets.
 pub(crate) fn plain_answer(
     cfg: &ServerConfig,
+    now_ns: u64,
     request: &request::Request<'_>,
     io: &mut impl Io,
 ) -> PlainAnswer {
@@ -103,8 +104,12 @@ pub(crate) fn plain_answer(
     if let Err(status) = upgrade::check_origin(&request.fields, &cfg.origins, 403) {
         return PlainAnswer::Status(status);
     }
-    let mut head =
-        AnswerHead { minor: request.minor, keep_alive: request.keep_alive(), fields: String::new() };
+    let mut head = AnswerHead {
+        minor: request.minor,
+        keep_alive: request.keep_alive(),
+        date: cfg.date(now_ns),
+        fields: String::new(),
+    };
     let mut out = Vec::new();
     let (method, has_options) = place.methods();
     if has_options && request.method == "OPTIONS" {

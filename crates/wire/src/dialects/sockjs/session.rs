@@ -135,9 +135,7 @@ impl Session {
             return self.write_held(link, [b"a[", &strings[1..], b"]"]);
         }
         if self.queued.len() + strings.len() > QUEUED_BYTES_MAX {
-            self.queued = Vec::new();
-            self.phase = Phase::Closed(TOO_SLOW);
-            return;
+            return self.give_up(link);
         }
         self.queued.extend_from_slice(strings);
     }
@@ -223,6 +221,15 @@ impl ServerSession for Session {
         self.leave(on);
         self.phase = Phase::Over;
         self.deadline_ns = u64::MAX;
+    }
+
+    fn queued_bytes(&self) -> usize {
+        self.queued.len()
+    }
+
+    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>) {
+        self.queued = Vec::new();
+        self.phase = Phase::Closed(TOO_SLOW);
     }
 
     fn is_over(&self) -> bool {

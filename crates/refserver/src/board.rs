@@ -1,0 +1,152 @@
+//! What is seen of a server while it runs: its metrics, and what it has to say.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::held::Held;
+use crate::stats::Stats;
+
+/// How long a worker's figures may be old that has done something since.
+pub(crate) const PUBLISH_AFTER_NS: u64 = 100_000_000;
+
+/// The same thing is not said more often.
+const SAY_INTERVAL_NS: u64 = 10_000_000_000;
+
+/// What a server has to say while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// Slow clients hold as much as they may together.
+    Crowd,
+    /// Out of file descriptors.
+    Files,
+    /// Out of kernel memory.
+    Memory,
+}
+
+/// Of one process, for all workers.
+pub(crate) struct Board {
+    held: Held,
+    /// By the workers' numbers.
+    figures: Vec<Mutex<Figures>>,
+    say: fn(&str),
+    /// When each notice was last said; 0, never.
+    said_ns: [AtomicU64; 3],
+}
+
+/// Of one worker.
+#[derive(Clone, Default)]
+pub(crate) struct Figures {
+    pub(crate) stats: Stats,
+    /// Connections that are open.
+    pub(crate) open: usize,
+}
+
+impl Board {
+    pub(crate) fn new(workers: usize, held: Held, say: fn(&str)) -> Board {
+        let figures = (0..workers).map(|_| Mutex::default()).collect();
+        Board { held, figures, say, said_ns: Default::default() }
+    }
+
+    /// Shows a worker's figures.
+    pub(crate) fn publish(&self, worker: usize, figures: Figures) {
+        *self.lock(worker) = figures;
+    }
+
+    /// Says it, unless it has just been said.
+    pub(crate) fn say(&self, notice: Notice, now_ns: u64) {
+        let said_ns = &self.said_ns[notice as usize];
+        let last_ns = said_ns.load(Ordering::Relaxed);
+        let is_due = last_ns == 0 || now_ns.saturating_sub(last_ns) >= SAY_INTERVAL_NS;
+        if is_due && said_ns.compare_exchange(last_ns, now_ns, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            (self.say)(&self.words(notice));
+        }
+    }
+
+    fn words(&self, notice: Notice) -> String {
+        match notice {
+            Notice::Crowd => format!(
+                "slow clients hold {} MiB together, as much as they may (--max-backlog-total): those that are behind \
+                 miss messages or are dropped",
+                self.held.bytes_max() >> 20
+            ),
+            Notice::Files => "out of file descriptors (ulimit -n): clients wait to be accepted".into(),
+            Notice::Memory => "the kernel has no memory for more connections or bytes".into(),
+        }
+    }
+
+    /// In the text format of Prometheus.
+    pub(crate) fn metrics(&self) -> String {
+        let (mut sum, mut open) = (Stats::default(), 0);
+        for worker in 0..self.figures.len() {
+            let figures = self.lock(worker).clone();
+            sum.add(&figures.stats);
+            open += figures.open;
+        }
+        let mut text = String::new();
+        let mut line = |name: &str, kind: &str, value: u64| {
+            let _ = write!(text, "# TYPE throng_serve_{name} {kind}\nthrong_serve_{name} {value}\n");
+        };
+        for (name, count) in sum.totals() {
+            line(&format!("{name}_total"), "counter", count);
+        }
+        line("open_connections", "gauge", open as u64);
+        line("backlog_bytes", "gauge", self.held.bytes() as u64);
+        line("backlog_bytes_max", "gauge", self.held.bytes_max() as u64);
+        let kinds = [("errors_total", "kind", &sum.errors), ("faults_total", "fault", &sum.faults)];
+        for (name, label, counts) in kinds.iter().filter(|(.., counts)| !counts.is_empty()) {
+            let _ = writeln!(text, "# TYPE throng_serve_{name} counter");
+            for (kind, count) in *counts {
+                let _ = writeln!(text, "throng_serve_{name}{{{label}=\"{kind}\"}} {count}");
+            }
+        }
+        text
+    }
+
+    /// A worker that panicked has left its figures whole.
+    fn lock(&self, worker: usize) -> MutexGuard<'_, Figures> {
+        self.figures[worker].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    #[test]
+    fn the_same_is_said_again_only_after_a_while() {
+        let board = Board::new(1, Held::new(5 << 20), |text| SAID.lock().unwrap().push(text.to_owned()));
+        for now_ns in [1, 2, SAY_INTERVAL_NS, SAY_INTERVAL_NS + 1] {
+            board.say(Notice::Crowd, now_ns);
+        }
+        board.say(Notice::Files, 2);
+        let said = SAID.lock().unwrap();
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[0].contains("5 MiB") && said[2].contains("ulimit -n"), "{said:?}");
+    }
+
+    #[test]
+    fn metrics_are_those_of_all_workers() {
+        let held = Held::new(1000);
+        let mut share = held.share();
+        share.add(7);
+        let board = Board::new(2, held, |_| {});
+        let mut stats = Stats { echoes: 2, ..Stats::default() };
+        stats.count_error("too_many_files");
+        board.publish(0, Figures { stats: stats.clone(), open: 3 });
+        board.publish(1, Figures { stats, open: 4 });
+        let text = board.metrics();
+        for line in [
+            "throng_serve_echoes_total 4",
+            "throng_serve_open_connections 7",
+            "throng_serve_backlog_bytes 7",
+            "throng_serve_backlog_bytes_max 1000",
+            "throng_serve_errors_total{kind=\"too_many_files\"} 2",
+        ] {
+            assert!(text.lines().any(|of| of == line), "{line} is not in\n{text}");
+        }
+        assert!(!text.contains("faults_total"), "there are none");
+    }
+}

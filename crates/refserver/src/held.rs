@@ -1,0 +1,94 @@
+//! The account of what slow clients hold: bytes kept for them because their sockets took no more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One account, of all workers of a process, and its bound. Booked only for clients that are behind.
+#[derive(Clone)]
+pub(crate) struct Held(Arc<Account>);
+
+struct Account {
+    bytes: AtomicUsize,
+    bytes_max: usize,
+}
+
+impl Held {
+    /// An empty account with this bound.
+    pub(crate) fn new(bytes_max: usize) -> Held {
+        Held(Arc::new(Account { bytes: AtomicUsize::new(0), bytes_max }))
+    }
+
+    /// A share in it, of nothing yet.
+    pub(crate) fn share(&self) -> Share {
+        Share { held: self.clone(), bytes: 0 }
+    }
+
+    /// Bytes held now.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The bound.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.0.bytes_max
+    }
+
+    /// Whether nobody may hold more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes() >= self.0.bytes_max
+    }
+}
+
+/// What one holder has booked; given back with it.
+pub(crate) struct Share {
+    held: Held,
+    bytes: usize,
+}
+
+impl Share {
+    /// Books so many bytes in place of those before.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        let booked = &self.held.0.bytes;
+        if bytes > self.bytes {
+            booked.fetch_add(bytes - self.bytes, Ordering::Relaxed);
+        } else if bytes < self.bytes {
+            booked.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+    }
+
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.set(self.bytes + bytes);
+    }
+
+    pub(crate) fn take(&mut self, bytes: usize) {
+        self.set(self.bytes - bytes);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_given_back() {
+        let held = Held::new(10);
+        let (mut one, mut other) = (held.share(), held.share());
+        one.add(7);
+        other.set(5);
+        other.set(3);
+        assert_eq!((held.bytes(), held.is_full()), (10, true));
+        one.take(1);
+        assert_eq!((held.bytes(), held.is_full()), (9, false));
+        drop(one);
+        assert_eq!(held.bytes(), 3);
+        drop(other);
+        assert_eq!(held.bytes(), 0);
+    }
+}

@@ -1,0 +1,142 @@
+//! What slow clients may hold, each and together, and for how long an idle connection is kept.
+
+mod common;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use common::*;
+use refserver::SlowPolicy;
+
+const MIB: usize = 1 << 20;
+
+fn broadcast(bytes: usize) -> Vec<u8> {
+    let text = format!(r#"{{"type":"broadcast","payload":{{"padding":"{}"}}}}"#, "x".repeat(bytes));
+    frame(TEXT, text.as_bytes())
+}
+
+/// What the server shows at /metrics on a connection of its own that lives on.
+fn metrics(stream: &mut TcpStream) -> String {
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let head = read_head(stream);
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("text/plain; version=0.0.4"), "{head}");
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).expect("a length");
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    String::from_utf8(body).unwrap()
+}
+
+fn metric(text: &str, name: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().unwrap()
+}
+
+#[test]
+fn what_many_do_not_read_is_kept_once() {
+    const SLEEPERS: usize = 20;
+    const LARGE_BYTES: usize = 8 * MIB;
+    let server = Running::with(|_| {});
+    let mut scraper = server.connect();
+    let mut sender = server.open();
+    let sleepers: Vec<TcpStream> = (0..SLEEPERS).map(|_| server.open()).collect();
+    for _ in 0..2 {
+        sender.write_all(&broadcast(LARGE_BYTES)).unwrap();
+        read_texts(&mut sender, 2);
+    }
+    // Sockets hold a few megabytes each, and the server what they do not.
+    let shown = metrics(&mut scraper);
+    let held = metric(&shown, "throng_serve_backlog_bytes");
+    assert!(held >= LARGE_BYTES as u64, "sockets that hold everything show nothing: {held}");
+    assert!(held <= 3 * LARGE_BYTES as u64, "{held}");
+    assert_eq!(metric(&shown, "throng_serve_slow_dropped_total"), 0, "nothing waits behind a second one");
+    assert_eq!(metric(&shown, "throng_serve_open_connections"), SLEEPERS as u64 + 2);
+    drop(sleepers);
+    let start = Instant::now();
+    while metric(&metrics(&mut scraper), "throng_serve_backlog_bytes") > 0 {
+        assert!(start.elapsed() < PATIENCE, "never given back");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.finish();
+}
+
+#[test]
+fn who_reads_gets_its_own_copy_behind_its_result_however_large() {
+    let server = Running::with(|_| {});
+    let mut client = server.open();
+    for _ in 0..5 {
+        // All is written before any of it is read: result and copy come in one turn.
+        client.write_all(&broadcast(4 * MIB)).unwrap();
+        let texts = read_texts(&mut client, 2);
+        assert!(texts[0].contains("\"broadcast\"") && texts[1].contains("\"broadcastResult\""));
+    }
+    assert_eq!(server.finish().slow_dropped, 0);
+}
+
+/// Broadcasts what each client has to be kept for on its own until the metrics say that it was too much together.
+fn crowd(options: impl FnOnce(&mut refserver::Options)) -> refserver::Stats {
+    const TOTAL_BYTES: usize = 4 * MIB;
+    const SLEEPERS: usize = 8;
+    let server = Running::with(|of| {
+        (of.backlog_bytes_max, of.backlog_total_bytes_max) = (1 << 30, TOTAL_BYTES);
+        options(of);
+    });
+    let (mut scraper, mut sender) = (server.connect(), server.open());
+    let sleepers: Vec<TcpStream> = (0..SLEEPERS).map(|_| server.open()).collect();
+    let message = broadcast(8 << 10);
+    let start = Instant::now();
+    loop {
+        for _ in 0..100 {
+            sender.write_all(&message).unwrap();
+            read_texts(&mut sender, 2);
+        }
+        let shown = metrics(&mut scraper);
+        let held = metric(&shown, "throng_serve_backlog_bytes");
+        assert!(held <= TOTAL_BYTES as u64 + 256 * 1024, "{held}");
+        if metric(&shown, "throng_serve_crowded_out_total") > 0 {
+            break;
+        }
+        assert!(start.elapsed() < 6 * PATIENCE, "never too much: {held}");
+    }
+    drop(sleepers);
+    server.finish()
+}
+
+#[test]
+fn what_slow_clients_hold_together_is_bounded_and_said() {
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let stats = crowd(|options| options.say = |line| SAID.lock().unwrap().push(line.to_owned()));
+    assert!(stats.slow_dropped > 0 && stats.copies_skipped == 0, "{stats:?}");
+    let said = SAID.lock().unwrap();
+    assert!(said[0].contains("4 MiB together") && said[0].contains("--max-backlog-total"), "{said:?}");
+}
+
+#[test]
+fn clients_of_a_crowd_may_miss_messages_instead() {
+    let stats = crowd(|options| options.slow_policy = SlowPolicy::DropMessage);
+    assert!(stats.copies_skipped > 0, "{stats:?}");
+}
+
+#[test]
+fn an_idle_connection_ends_and_a_websocket_does_not() {
+    const IDLE: Duration = Duration::from_millis(300);
+    let server = Running::with(|options| options.idle_timeout_ns = IDLE.as_nanos() as u64);
+    let mut websocket = server.open();
+    let mut client = server.connect();
+    let start = Instant::now();
+    for _ in 0..2 {
+        client.write_all(b"POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nany").unwrap();
+        let head = read_head(&mut client);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        let date = head.lines().find_map(|line| line.strip_prefix("Date: ")).expect("a date");
+        assert!(date.len() == 29 && date.ends_with(" GMT"), "{date}");
+    }
+    assert_eq!(client.read(&mut [0]).unwrap(), 0, "closed in order");
+    assert!(start.elapsed() >= IDLE);
+    websocket.set_read_timeout(Some(IDLE)).unwrap();
+    let error = websocket.read(&mut [0]).expect_err("nothing is said");
+    assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+    let stats = server.finish();
+    assert_eq!((stats.idle_closed, stats.requests, stats.errors.len()), (1, 2, 0), "{stats:?}");
+}
