@@ -14,7 +14,7 @@ use support::node::Scripts;
 use support::process::Process;
 use support::target::{Unavailable, complete};
 use support::throng::{run, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use support::{free_address, skip, wait_until};
 use tempfile::TempDir;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -162,17 +162,36 @@ fn a_run_ends_by_naming_its_report() {
 struct Ui {
     _process: Process,
     address: SocketAddr,
-    _directory: tempfile::TempDir,
+    /// What the address that it printed carries.
+    token: String,
+    directory: tempfile::TempDir,
 }
 
 impl Ui {
     fn start() -> Ui {
+        Ui::start_on([127, 0, 0, 1])
+    }
+
+    fn start_on(ip: [u8; 4]) -> Ui {
         let directory = tempfile::tempdir().unwrap();
-        let address = free_address();
-        let mut command = throng(["ui", "--listen", &address.to_string(), "--store"]);
-        let process = Process::start(command.arg(directory.path().join("runs.db")));
-        assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "throng ui does not listen");
-        Ui { _process: process, address, _directory: directory }
+        let said = directory.path().join("said");
+        let port = free_address().port();
+        let mut command = throng(["ui", "--listen", &SocketAddr::from((ip, port)).to_string(), "--store"]);
+        command.arg(directory.path().join("runs.db"));
+        let process = Process::start_onto(&mut command, std::fs::File::create(&said).unwrap());
+        let read = || std::fs::read_to_string(&said).unwrap();
+        assert!(
+            wait_until(Duration::from_secs(10), || read().ends_with('\n')),
+            "throng ui does not say where"
+        );
+        let token = read().trim().rsplit_once("/?token=").expect("the address has a token").1.to_owned();
+        Ui { _process: process, address: SocketAddr::from(([127, 0, 0, 1], port)), token, directory }
+    }
+
+    /// The lines of somebody who has opened the address that it printed.
+    fn visitor(&self) -> String {
+        let (address, port, token) = (self.address, self.address.port(), &self.token);
+        format!("host: {address}\r\ncookie: throng_token_{port}={token}\r\n")
     }
 
     /// The status and the rest of the answer to a request with these lines after the first.
@@ -196,20 +215,20 @@ impl Ui {
 fn a_live_run_is_watched_from_start_to_end() {
     let Some((scripts, chromium)) = browser() else { return };
     let ui = Ui::start();
-    scripts.run("ui.js", &[&chromium, &format!("http://{}/", ui.address)]);
+    scripts.run("ui.js", &[&chromium, &format!("http://{}/", ui.address), &ui.token]);
 }
 
 #[test]
 fn only_pages_of_its_own_reach_the_ui() {
     let ui = Ui::start();
-    let host = format!("host: {}\r\n", ui.address);
+    let host = ui.visitor();
     let form = "content-type: application/x-www-form-urlencoded\r\n";
     let (status, page) = ui.ask("GET /", &host, "");
     assert_eq!(status, 200);
     assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
 
     // A name of the attacker's that resolves to this machine.
-    let rebound = format!("host: evil.example:{}\r\n", ui.address.port());
+    let rebound = host.replace("host: 127.0.0.1", "host: evil.example");
     assert_eq!(ui.ask("GET /", &rebound, "").0, 403);
 
     // A form on a page of the attacker's, which a browser would send.
@@ -233,26 +252,77 @@ fn only_pages_of_its_own_reach_the_ui() {
 }
 
 #[test]
-fn beyond_this_machine_a_token_is_needed() {
-    let directory = tempfile::tempdir().unwrap();
-    let said = directory.path().join("said");
-    let port = free_address().port();
-    let mut command = throng(["ui", "--listen", &format!("0.0.0.0:{port}"), "--store"]);
-    command.arg(directory.path().join("runs.db"));
-    let process = Process::start_onto(&mut command, std::fs::File::create(&said).unwrap());
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
-    assert!(wait_until(Duration::from_secs(10), || is_listening(address)));
-    let ui = Ui { _process: process, address, _directory: directory };
-    let host = format!("host: {address}\r\n");
-    assert_eq!(ui.ask("GET /", &host, "").0, 403);
-    assert_eq!(ui.ask("GET /?token=00000000000000000000000000000000", &host, "").0, 403);
+fn a_token_is_needed_on_this_machine_and_beyond() {
+    for ip in [[127, 0, 0, 1], [0, 0, 0, 0]] {
+        let ui = Ui::start_on(ip);
+        let host = format!("host: {}\r\n", ui.address);
+        assert_eq!(ui.token.len(), 32, "{}", ui.token);
+        for line in ["GET /", "GET /page.js", "GET /?token=00000000000000000000000000000000", "GET /?token="]
+        {
+            assert_eq!(ui.ask(line, &host, "").0, 403, "{line}");
+        }
+        let other = format!("{host}cookie: throng_token={}\r\n", ui.token);
+        assert_eq!(ui.ask("GET /", &other, "").0, 403, "the cookie of another port");
+        let (status, answer) = ui.ask(&format!("GET /?token={}", ui.token), &host, "");
+        assert_eq!(status, 303);
+        assert!(answer.contains("HttpOnly; SameSite=Strict"), "{answer}");
+        assert_eq!(ui.ask("GET /", &ui.visitor(), "").0, 200);
+    }
+}
 
-    let said = std::fs::read_to_string(said).unwrap();
-    let token = said.trim().rsplit_once("token=").expect("the address has a token").1;
-    assert_eq!(token.len(), 32, "{said}");
-    let (status, answer) = ui.ask(&format!("GET /?token={token}"), &host, "");
-    assert_eq!(status, 303);
-    assert!(answer.contains("HttpOnly; SameSite=Strict"), "{answer}");
-    let cookie = format!("{host}cookie: throng_token={token}\r\n");
-    assert_eq!(ui.ask("GET /", &cookie, "").0, 200);
+#[test]
+fn forms_and_tags_are_bounded_and_secrets_are_not_shown() {
+    let ui = Ui::start();
+    let own = format!(
+        "{}content-type: application/x-www-form-urlencoded\r\norigin: http://{}\r\n",
+        ui.visitor(),
+        ui.address
+    );
+    let large = format!("verb=echo&url={}", "x".repeat(100_000));
+    assert_eq!(ui.ask("POST /new", &own, &large).0, 413);
+
+    let mut measured =
+        throng(["echo", "--clients=1", "--concurrent=1", "--duration=100ms", "--quiet", "--no-report"]);
+    let outcome = run(measured.arg("--store").arg(ui.directory.path().join("runs.db")), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let (_, page) = ui.ask("GET /", &own, "");
+    let id = page.split("/runs/").nth(1).and_then(|rest| rest.split(['"', '/']).next()).expect("a run");
+    let tags = |add: &str| ui.ask(&format!("POST /runs/{id}/tags"), &own, &format!("add={add}")).0;
+    assert_eq!(tags(&"x".repeat(65)), 400);
+    assert_eq!(tags(&"x".repeat(64)), 303);
+    let many: Vec<String> = (0..31).map(|number| format!("t{number}")).collect();
+    assert_eq!(tags(&many.join("+")), 303);
+    assert_eq!(tags("t3+one-more"), 400, "32 are there");
+    assert_eq!(tags("t3"), 303, "it has it");
+
+    let query = "verb=echo&url=ws%3A%2F%2Fme%3Ahush%40127.0.0.1%3A1%2F%3Ftoken%3Dhush&clients=1";
+    let (status, preview) = ui.ask(&format!("GET /new/command?{query}"), &own, "");
+    assert!(status == 200 && preview.contains("127.0.0.1") && !preview.contains("hush"), "{preview}");
+    assert_eq!(ui.ask("POST /new", &own, query).0, 303);
+    let (status, live) = ui.ask("GET /live/1", &own, "");
+    assert!(status == 200 && live.contains("127.0.0.1") && !live.contains("hush"), "{live}");
+}
+
+#[test]
+fn who_is_slow_is_let_go() {
+    let ui = Ui::start();
+    let start = std::time::Instant::now();
+    let begun = format!("POST /new HTTP/1.1\r\n{}origin: http://{}\r\n", ui.visitor(), ui.address);
+    let slow: Vec<TcpStream> = ["", "GET / HTTP/1.1\r\nhost:", &format!("{begun}content-length: 9\r\n\r\nv")]
+        .map(|sent| {
+            let mut stream = TcpStream::connect(ui.address).unwrap();
+            stream.write_all(sent.as_bytes()).unwrap();
+            stream
+        })
+        .into();
+    for mut stream in slow {
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut answer = String::new();
+        // Its end may be a reset, for what was sent is not read to its end.
+        let _ = stream.read_to_string(&mut answer);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
+    assert!(start.elapsed() >= Duration::from_secs(5), "nobody was given time");
+    assert!(start.elapsed() < Duration::from_secs(50), "somebody was given for ever");
+    assert_eq!(ui.ask("GET /", &ui.visitor(), "").0, 200);
 }

@@ -1,10 +1,11 @@
 //! Who may ask.
 //!
-//! A page on the web can make a browser send requests to 127.0.0.1, and a name that an attacker resolves to 127.0.0.1
-//! (DNS rebinding) makes the answers readable to that page. Hence, in this order:
+//! Other users of this machine reach 127.0.0.1 as well as its owner does; a page on the web can make a browser send
+//! requests there, and a name that an attacker resolves to 127.0.0.1 (DNS rebinding) makes the answers readable to that
+//! page. Hence, in this order:
 //!
-//! 1. with a token: it must be presented, in a cookie, or once as `?token=`, which sets the cookie;
-//! 2. without: the Host must be where we listen, or localhost;
+//! 1. on the loopback interface, the Host must be where we listen, or localhost;
+//! 2. the token must be presented, in a cookie, or once as `?token=`, which sets the cookie;
 //! 3. a request that changes something must come from a page of ours: its Origin is its Host (Fetch Standard, "Origin").
 
 use std::net::SocketAddr;
@@ -19,9 +20,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
 
-use crate::App;
+use crate::{App, serving};
 
-const COOKIE_NAME: &str = "throng_token";
 /// Scripts, styles and connections of this server only. A report has a stricter policy of its own in itself.
 const POLICY: &str = include_str!("policy.txt");
 
@@ -29,7 +29,10 @@ const POLICY: &str = include_str!("policy.txt");
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let mut response = match objection(&app, &request) {
         Some(objection) => objection,
-        None => next.run(request).await,
+        None => match serving::whole(request).await {
+            Ok(request) => next.run(request).await,
+            Err(refusal) => refusal,
+        },
     };
     harden(response.headers_mut());
     response
@@ -37,16 +40,16 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
 
 /// What is answered in place of what was asked for; `None` if nothing speaks against it.
 fn objection(app: &App, request: &Request) -> Option<Response> {
-    if let Some(token) = &app.options.token {
-        match admit(token, request) {
-            Admission::Known => {}
-            Admission::New(location) => return Some(welcome(token, &location)),
-            Admission::Refused => {
-                return Some(refuse("open the address that throng ui printed, with its token"));
-            }
-        }
-    } else if !is_own_host(request.headers(), app.address) {
+    if app.address.ip().is_loopback() && !is_own_host(request.headers(), app.address) {
         return Some(refuse("this server answers to the address that throng ui printed, and to localhost"));
+    }
+    let (token, cookie) = (&app.options.token, cookie_name(app.address));
+    match admit(token, &cookie, request) {
+        Admission::Known => {}
+        Admission::New(location) => return Some(welcome(token, &cookie, &location)),
+        Admission::Refused => {
+            return Some(refuse("open the address that throng ui printed, with its token"));
+        }
     }
     let changes = request.method() != Method::GET && request.method() != Method::HEAD;
     (changes && !is_own_page(request.headers()))
@@ -60,11 +63,16 @@ enum Admission {
     Refused,
 }
 
-fn admit(token: &str, request: &Request) -> Admission {
+/// Cookies are a host's, whatever the port: each `throng ui` has one of its own.
+fn cookie_name(address: SocketAddr) -> String {
+    format!("throng_token_{}", address.port())
+}
+
+fn admit(token: &str, cookie: &str, request: &Request) -> Admission {
     let cookies = request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut presented =
         cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-    if presented.any(|(name, value)| name == COOKIE_NAME && is_same(value, token)) {
+    if presented.any(|(name, value)| name == cookie && is_same(value, token)) {
         return Admission::Known;
     }
     let query = request.uri().query().unwrap_or_default();
@@ -81,8 +89,8 @@ fn is_same(presented: &str, token: &str) -> bool {
     presented.len() == token.len() && differences == 0
 }
 
-fn welcome(token: &str, location: &str) -> Response {
-    let cookie = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict");
+fn welcome(token: &str, cookie: &str, location: &str) -> Response {
+    let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict");
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, location.to_owned())]).into_response()
 }
 

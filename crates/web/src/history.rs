@@ -16,6 +16,10 @@ const LISTED_MAX: u64 = 200;
 /// Runs in one comparison: as many as there are colours to tell apart.
 const COMPARED_MAX: usize = 8;
 
+/// Tags that a page may give a run: more than anybody reads.
+const TAGS_MAX: usize = 32;
+const TAG_CHARS_MAX: usize = 64;
+
 /// What is searched for.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Search {
@@ -149,13 +153,30 @@ pub(crate) async fn tag(
     Path(id): Path<String>,
     Form(tagging): Form<Tagging>,
 ) -> Response {
+    let new: Vec<&str> = tagging.add.split_whitespace().collect();
+    let are_short = new.iter().all(|tag| tag.chars().count() <= TAG_CHARS_MAX);
     let tagged = app.ask(|store| {
         let id = store.find(&id)?;
-        tagging.add.split_whitespace().try_for_each(|tag| store.tag(&id, tag))?;
+        let mut all = store.tags(&id)?;
+        all.extend(new.iter().map(|&tag| tag.to_owned()));
+        all.sort();
+        all.dedup();
+        let fits = are_short && (new.is_empty() || all.len() <= TAGS_MAX);
+        if fits {
+            new.iter().try_for_each(|tag| store.tag(&id, tag))?;
+        }
         if !tagging.remove.is_empty() {
             store.untag(&id, &tagging.remove)?;
         }
-        Ok(())
+        Ok(fits)
     });
-    tagged.map_or_else(|page| *page, |()| Redirect::to("/").into_response())
+    match tagged {
+        Ok(true) => Redirect::to("/").into_response(),
+        Ok(false) => {
+            let how =
+                format!("A run has at most {TAGS_MAX} tags, of at most {TAG_CHARS_MAX} characters each.");
+            app.pages.message(StatusCode::BAD_REQUEST, "Not tagged", &how)
+        }
+        Err(page) => *page,
+    }
 }

@@ -22,6 +22,7 @@ mod history;
 mod jobs;
 mod live;
 mod pages;
+mod serving;
 mod start;
 
 use jobs::Jobs;
@@ -35,8 +36,8 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Options {
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// What a visitor must present; needed beyond the loopback interface.
-    pub token: Option<String>,
+    /// What a visitor must present: other users of this machine reach the loopback interface, too.
+    pub token: String,
     /// The store.
     pub store: PathBuf,
     /// The `throng` that runs are started with.
@@ -64,20 +65,13 @@ type Shared = axum::extract::State<Arc<App>>;
 ///
 /// # Errors
 /// The address cannot be listened on.
-///
-/// # Panics
-/// If it would listen beyond the loopback interface without a token.
 pub fn serve(options: Options, ready: impl FnOnce(SocketAddr), stop: impl Fn() -> bool) -> io::Result<()> {
-    assert!(
-        options.listen.ip().is_loopback() || options.token.is_some(),
-        "beyond this machine, a token is needed"
-    );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let app = Arc::new(App { address, jobs: Jobs::default(), pages: Pages::new(), options });
-        let serving = axum::serve(listener, routes(&app)).into_future();
+        let serving = serving::serve(listener, routes(&app));
         ready(address);
         tokio::select! {
             ended = serving => ended,

@@ -1,13 +1,13 @@
-// The pages of `throng ui` in a browser: node ui.js CHROMIUM URL. A run is started, watched with a reload in between,
+// The pages of `throng ui` in a browser: node ui.js CHROMIUM URL TOKEN. A run is started, watched with a reload in between,
 // stopped, found in the history, tagged, and compared.
 
 import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
 
-const [chromium, url] = process.argv.slice(2);
+const [chromium, url, token] = process.argv.slice(2);
 const rowsDrawn = () => document.querySelectorAll("#rates svg path").length > 5;
 
 await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page, requests) => {
-  await page.goto(url);
+  await page.goto(`${url}?token=${token}`);
   await checkAccessible(page, "an empty history");
   // Longer than it takes to watch, on however slow a machine.
   const first = await start(page, { clients: "20", duration: "5m", rate: "400" });

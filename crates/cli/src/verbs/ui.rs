@@ -19,8 +19,9 @@ use crate::verbs::words;
 
 /// Look at runs in the browser: history, reports, comparisons, and a run as it happens
 ///
-/// Serves pages to this machine only, until Ctrl-C. With --listen on another address, the address that is printed has
-/// a token in it, without which nobody is let in; there is no TLS, so put a proxy before it.
+/// Serves pages to this machine only, until Ctrl-C. The address that is printed has a token in it, without which nobody is
+/// let in: other users of this machine are kept out, too. With --listen on another address there is no TLS, so put a
+/// proxy before it.
 #[derive(Args)]
 pub(crate) struct Ui {
     /// Where to listen; port 0 lets the system choose
@@ -40,9 +41,7 @@ impl Ui {
         // A store that cannot be used is known now, and not when the first page is opened.
         let store = self.store.open_or_make()?.path().to_owned();
         let program = env::current_exe().map_err(|error| Failure::could_not("find throng itself", error))?;
-        let is_public = !self.listen.ip().is_loopback();
-        let token = is_public.then(random_token).transpose();
-        let token = token.map_err(|error| Failure::could_not("make a token", error))?;
+        let token = random_token().map_err(|error| Failure::could_not("make a token", error))?;
         let options = web::Options {
             listen: self.listen,
             token: token.clone(),
@@ -57,8 +56,7 @@ impl Ui {
                 .collect(),
         };
         let ready = |address: SocketAddr| {
-            let query = token.map(|token| format!("?token={token}")).unwrap_or_default();
-            let url = format!("http://{address}/{query}");
+            let url = format!("http://{address}/?token={token}");
             // That nobody reads it ends nothing: the address may be known.
             let _ = output::print(&format!("throng ui: {url}\n"));
             if self.open {
