@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check tidy lint docs sbom deny tools clean
+.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -56,6 +56,11 @@ sentences: build
 # Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
 seeds: build
 	$(CARGO) test --locked -p throng --test seeds -- --ignored --nocapture
+
+# What takes long of docs/RELIABILITY.md: processes that stand still at every phase, a store that fails or is killed at every
+# call of the kernel. A quarter of an hour.
+torture: tools
+	$(CARGO) test --locked -p throng --tests torture -- --ignored --test-threads=1
 
 # Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
 targets:

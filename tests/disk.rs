@@ -1,0 +1,149 @@
+//! The store on a disk that is full or broken, and under a process that is killed: what was kept before is still there,
+//! and what was measured now is printed, whatever became of it on the disk.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::skip;
+use support::throng::{Outcome, Server, echo, run, throng, under};
+
+const RUN_MAX: Duration = Duration::from_secs(30);
+/// What the store asks of the kernel, but for looks and locks, which change nothing.
+const CALLS: [&str; 7] = ["openat", "pwrite64", "write", "fsync", "fdatasync", "ftruncate", "unlink"];
+/// What SQLite adds to the name of its file.
+const BESIDE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
+/// Whether a run went to its end; on a busy machine an answer may be late for its limits.
+fn is_done(outcome: &Outcome) -> bool {
+    [Some(0), Some(3)].contains(&outcome.code)
+}
+
+/// A store with one run in it, and a server for more.
+struct Disk {
+    folder: tempfile::TempDir,
+    server: Server,
+}
+
+impl Disk {
+    /// `None`, said: the kernel cannot be made to fail here.
+    fn new() -> Option<Self> {
+        let tried = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
+        if !tried.is_ok_and(|tried| tried.status.success()) {
+            skip("a disk that fails", "strace is missing or not allowed");
+            return None;
+        }
+        let disk = Self { folder: tempfile::tempdir().unwrap(), server: Server::start(&[]) };
+        let first = run(&mut disk.load(), RUN_MAX);
+        assert!(is_done(&first) && disk.runs() == 1, "{first}");
+        Some(disk)
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.path().join("throng/runs.db")
+    }
+
+    /// Nobody names the store: one that cannot be had is then a remark, and no reason to measure nothing.
+    fn load(&self) -> Command {
+        let mut command = echo(&self.server.url(), 2, "200ms");
+        command.args(["--no-report", "--quiet"]).env("XDG_DATA_HOME", self.folder.path());
+        command
+    }
+
+    /// A run under `strace` with this done to what it asks about the store's files; `log`: into this file.
+    fn traced(&self, injected: &[String], log: &Path) -> Outcome {
+        let mut flags: Vec<String> = ["-f", "-qq", "-o"].map(str::to_owned).into();
+        flags.push(log.display().to_string());
+        for beside in BESIDE {
+            flags.extend(["-P".to_owned(), format!("{}{beside}", self.store().display())]);
+        }
+        let folder = self.store().parent().unwrap().display().to_string();
+        flags.extend(["-P".to_owned(), folder]);
+        flags.extend(["-e".to_owned(), format!("trace={}", CALLS.join(","))]);
+        injected.iter().for_each(|what| flags.extend(["-e".to_owned(), format!("inject={what}")]));
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let mut command = under("strace", &flags, &self.load());
+        run(command.env("XDG_DATA_HOME", self.folder.path()), RUN_MAX)
+    }
+
+    fn runs(&self) -> usize {
+        let mut command = throng(["runs", "list", "--format", "json", "-n", "0", "--store"]);
+        let listed = run(command.arg(self.store()), RUN_MAX);
+        assert_eq!(listed.code, Some(0), "{listed}");
+        serde_json::from_str::<Vec<Value>>(&listed.stdout).unwrap().len()
+    }
+
+    /// How often each call is made in a run, by the thread that makes it most: so does `strace` count them.
+    fn calls(&self) -> BTreeMap<String, usize> {
+        let log = self.folder.path().join("log");
+        let whole = self.traced(&[], &log);
+        assert!(is_done(&whole), "{whole}");
+        let mut by_thread = BTreeMap::<(String, String), usize>::new();
+        for line in fs::read_to_string(log).unwrap().lines() {
+            let Some((thread, rest)) = line.split_once(' ') else { continue };
+            let Some((call, _)) = rest.trim_start().split_once('(') else { continue };
+            *by_thread.entry((call.to_owned(), thread.to_owned())).or_default() += 1;
+        }
+        let mut calls = BTreeMap::<String, usize>::new();
+        for ((call, _), times) in by_thread {
+            calls.entry(call).and_modify(|most| *most = times.max(*most)).or_insert(times);
+        }
+        calls.retain(|call, _| CALLS.contains(&call.as_str()));
+        calls
+    }
+
+    /// What a disk that fails at `what` may not do: end the run without its figures, hang, or take earlier runs with it.
+    fn assert_survives(&self, what: &str) {
+        let before = self.runs();
+        let outcome = self.traced(&[what.to_owned()], Path::new("/dev/null"));
+        assert!(is_done(&outcome), "{what}: {outcome}");
+        assert!(outcome.stdout.contains(r#""received""#), "{what}: what was measured is printed\n{outcome}");
+        let is_kept = self.runs() > before;
+        let is_said = outcome.stderr.contains("kept");
+        assert!(is_kept || is_said, "{what}: where it is, or that it is nowhere\n{outcome}");
+    }
+}
+
+#[test]
+fn a_full_disk_costs_no_result_and_no_earlier_run() {
+    let Some(disk) = Disk::new() else { return };
+    for call in ["pwrite64", "ftruncate"] {
+        disk.assert_survives(&format!("{call}:error=ENOSPC:when=1+"));
+    }
+    assert!(disk.runs() >= 1);
+}
+
+#[test]
+#[ignore = "five minutes: make torture"]
+fn torture_every_call_of_the_store_fails_once() {
+    let Some(disk) = Disk::new() else { return };
+    for (call, times) in disk.calls() {
+        for errno in ["ENOSPC", "EIO"] {
+            (1..=times).for_each(|k| disk.assert_survives(&format!("{call}:error={errno}:when={k}")));
+        }
+        println!("{call}: {times} times");
+    }
+}
+
+#[test]
+#[ignore = "three minutes: make torture"]
+fn torture_a_kill_at_every_call_of_the_store_loses_no_run_before() {
+    let Some(disk) = Disk::new() else { return };
+    for (call, times) in disk.calls() {
+        for k in 1..=times {
+            let before = disk.runs();
+            disk.traced(&[format!("{call}:signal=KILL:when={k}")], Path::new("/dev/null"));
+            assert!(disk.runs() >= before, "{call} {k}");
+        }
+        println!("{call}: {times} times");
+    }
+    let before = disk.runs();
+    let after = run(&mut disk.load(), RUN_MAX);
+    assert!(is_done(&after) && disk.runs() == before + 1, "{after}");
+}
