@@ -31,7 +31,8 @@ fn why_not(found: Growth, readings: Option<usize>, before: Before) -> Option<Str
             }
         ),
         (Growth::Unseen, _) => {
-            "it is too little to be seen: the server's memory did not grow by a page while they connected; use more clients"
+            "the server's memory is not seen to grow with them: they need too little, or memory was given back meanwhile; use \
+             more clients"
                 .into()
         }
         (Growth::Reconnected, _) => format!(
@@ -60,7 +61,7 @@ mod tests {
             (Growth::Unknown, None, "no process of this machine"),
             (Growth::Unknown, Some(0), "there was no reading"),
             (Growth::Unknown, Some(2), "there were 2 readings"),
-            (Growth::Unseen, Some(9), "too little to be seen"),
+            (Growth::Unseen, Some(9), "is not seen to grow"),
             (Growth::Reconnected, Some(9), "up to 16,384 connections before"),
             (Growth::Reused, Some(9), "has needed 64.0 MiB of memory before"),
         ] {
