@@ -79,7 +79,7 @@ class Bench:
             bus = parts.enter_context(self.process("nats-server", "-a", "127.0.0.1", "-p", str(port)))
             bus.wait_until_listening(port)
             agents = [
-                parts.enter_context(self.process(self.program, "agent", f"--nats={nats}", f"--name=a{k}", "--threads=1"))
+                parts.enter_context(self.process(self.program, "agent", f"--nats={nats}", f"--name=a{k}", "--threads=1", "--allow=127.0.0.0/8:*"))
                 for k in range(WORKERS)
             ]
             load = parts.enter_context(

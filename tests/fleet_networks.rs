@@ -45,7 +45,14 @@ impl World {
         for (agent, name) in agents.iter().zip(AGENTS) {
             let mut command = agent.command(THRONG);
             command.args(["agent", "--nats", &format!("nats://{}:4222", bus.address), "--threads", "1"]);
-            processes.push(Process::start(command.args(["--name", name, "--label", "net=own"])));
+            processes.push(Process::start(command.args([
+                "--name",
+                name,
+                "--label",
+                "net=own",
+                "--allow",
+                &format!("ws://{}:9000", target.address),
+            ])));
         }
         Some(World { networks, bus, target, coordinator, agents, _processes: processes })
     }

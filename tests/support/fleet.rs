@@ -15,18 +15,30 @@ use super::{free_address, is_listening, skip, wait_until};
 pub struct Bus {
     process: Process,
     address: SocketAddr,
+    flags: Vec<String>,
     pub url: String,
 }
 
 impl Bus {
     /// Starts it; says so and gives `None` where there is no nats-server.
     pub fn start() -> Option<Bus> {
+        Bus::start_with("", &[])
+    }
+
+    /// Starts one that has these flags, and lets in whoever the URL says with this before the host.
+    pub fn start_with(login: &str, flags: &[&str]) -> Option<Bus> {
         if Command::new("nats-server").arg("--version").output().is_err() {
             skip("fleet", "there is no nats-server: apt-get install nats-server");
             return None;
         }
         let address = free_address();
-        Some(Bus { process: server_at(address), address, url: format!("nats://{address}") })
+        let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+        Some(Bus {
+            process: server_at(address, &flags),
+            address,
+            flags,
+            url: format!("nats://{login}{address}"),
+        })
     }
 
     /// Ends it and starts it anew at the same address.
@@ -48,12 +60,17 @@ impl Bus {
 
     /// Starts it anew at the same address, once it has ended.
     pub fn start_again(&mut self) {
-        self.process = server_at(self.address);
+        self.process = server_at(self.address, &self.flags);
     }
 
-    /// Starts an agent.
+    /// The URL without whoever it lets in.
+    pub fn open_url(&self) -> String {
+        format!("nats://{}", self.address)
+    }
+
+    /// Starts an agent, which may load what is on this machine unless the flags say otherwise.
     pub fn agent(&self, flags: &[&str]) -> Process {
-        Process::start(throng(["agent", "--nats", &self.url]).args(flags))
+        Process::start(throng(["agent", "--nats", &self.url]).args(flags).args(allowing(flags)))
     }
 
     /// Starts an agent whose monotonic clock is so many seconds ahead; `None` where that is not allowed.
@@ -69,7 +86,7 @@ impl Bus {
             return None;
         }
         let mut command = unshare(env!("CARGO_BIN_EXE_throng"));
-        Some(Process::start(command.args(["agent", "--nats", &self.url]).args(flags)))
+        Some(Process::start(command.args(["agent", "--nats", &self.url]).args(flags).args(allowing(flags))))
     }
 
     /// What `throng fleet list` says.
@@ -115,10 +132,76 @@ impl Bus {
         let _ = BufReader::new(stream).read_line(&mut line);
     }
 
+    /// Publishes a question, and waits for the first answer.
+    pub fn ask(&self, subject: &str, question: &[u8]) -> String {
+        let mut stream = self.connect();
+        let head = format!("SUB inbox.of.test 1\r\nPUB {subject} inbox.of.test {}\r\n", question.len());
+        stream.write_all(&[head.as_bytes(), question, b"\r\n"].concat()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut reader = BufReader::new(stream);
+        next_message(&mut reader).expect("an answer").2
+    }
+
+    /// The id of the agent of that name, by what it says when it is called.
+    pub fn id_of(&self, name: &str) -> String {
+        let hello: serde_json::Value = serde_json::from_str(&self.ask("throng.call", b"\"who\"")).unwrap();
+        assert_eq!(hello["name"], name);
+        hello["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Somebody who answers every call with this, as an agent would, until the value goes.
+    pub fn answer_calls(&self, answer: String) -> Stand {
+        let mut stream = self.connect();
+        stream.write_all(b"SUB throng.call 1\r\nPING\r\n").unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("PONG") {
+            line.clear();
+            assert!(reader.read_line(&mut line).unwrap() > 0, "NATS has gone");
+        }
+        let stand = Stand(stream.try_clone().unwrap());
+        std::thread::spawn(move || {
+            while let Some((_, reply, _)) = next_message(&mut reader) {
+                let head = format!("PUB {reply} {}\r\n", answer.len());
+                if stream.write_all(&[head.as_bytes(), answer.as_bytes(), b"\r\n"].concat()).is_err() {
+                    return;
+                }
+            }
+        });
+        stand
+    }
+
     fn connect(&self) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.write_all(b"CONNECT {\"verbose\":false}\r\n").unwrap();
         stream
+    }
+}
+
+/// Somebody at the bus who is no agent. Dropped, it leaves.
+pub struct Stand(TcpStream);
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+/// Subject, reply and content of the next message; `None` at the end.
+fn next_message(reader: &mut impl BufRead) -> Option<(String, String, String)> {
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        if let ["MSG", subject, _, between @ .., bytes] = &words[..] {
+            let mut content = vec![0; bytes.parse::<usize>().ok()? + 2];
+            reader.read_exact(&mut content).ok()?;
+            content.truncate(content.len() - 2);
+            let reply = between.first().map(|&reply| reply.to_owned()).unwrap_or_default();
+            return Some(((*subject).to_owned(), reply, String::from_utf8_lossy(&content).into_owned()));
+        }
     }
 }
 
@@ -139,9 +222,15 @@ pub fn connections_to(server: SocketAddr) -> usize {
     table.lines().filter(is_open).count()
 }
 
-fn server_at(address: SocketAddr) -> Process {
+/// What an agent has to be told to load servers of this machine.
+fn allowing(flags: &[&str]) -> &'static [&'static str] {
+    let is_told = flags.iter().any(|flag| ["--role", "--allow"].contains(flag));
+    if is_told { &[] } else { &["--allow", "127.0.0.0/8:*"] }
+}
+
+fn server_at(address: SocketAddr, flags: &[String]) -> Process {
     let (host, port) = (address.ip().to_string(), address.port().to_string());
-    let process = Process::start(Command::new("nats-server").args(["-a", &host, "-p", &port]));
+    let process = Process::start(Command::new("nats-server").args(["-a", &host, "-p", &port]).args(flags));
     assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "nats-server does not listen");
     process
 }

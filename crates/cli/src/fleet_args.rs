@@ -16,16 +16,43 @@ use crate::secrets::given;
 pub(crate) struct NatsArgs {
     /// NATS: a credentials file
     #[arg(long, value_name = "FILE", help_heading = "Fleet")]
-    pub(crate) creds: Option<PathBuf>,
+    creds: Option<PathBuf>,
+    /// NATS: a file with an nkey's seed
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
+    nkey: Option<PathBuf>,
     /// NATS: trust the authorities in this PEM file, too
     #[arg(long, value_name = "FILE", help_heading = "Fleet")]
-    pub(crate) nats_ca: Option<PathBuf>,
+    nats_ca: Option<PathBuf>,
+    /// NATS: our own certificate, a PEM file
+    #[arg(long, value_name = "FILE", requires = "nats_key", help_heading = "Fleet")]
+    nats_cert: Option<PathBuf>,
+    /// NATS: the certificate's key, a PEM file
+    #[arg(long, value_name = "FILE", requires = "nats_cert", help_heading = "Fleet")]
+    nats_key: Option<PathBuf>,
 }
 
 impl NatsArgs {
     /// The NATS at `url`.
     pub(crate) fn at(&self, url: &str) -> Nats {
-        Nats { url: url.to_owned(), creds: self.creds.clone(), ca: self.nats_ca.clone() }
+        Nats {
+            url: url.to_owned(),
+            creds: self.creds.clone(),
+            nkey: self.nkey.clone(),
+            ca: self.nats_ca.clone(),
+            identity: self.nats_cert.clone().zip(self.nats_key.clone()),
+        }
+    }
+
+    /// The same on another command line.
+    fn words(&self) -> impl Iterator<Item = String> {
+        let files = [
+            ("creds", &self.creds),
+            ("nkey", &self.nkey),
+            ("nats-ca", &self.nats_ca),
+            ("nats-cert", &self.nats_cert),
+            ("nats-key", &self.nats_key),
+        ];
+        files.into_iter().filter_map(|(flag, file)| Some(format!("--{flag}={}", file.as_ref()?.display())))
     }
 }
 
@@ -97,8 +124,9 @@ impl FleetArgs {
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |flag: &str, value: String| words.push(format!("--{flag}={value}"));
-        if let Some(url) = &self.fleet {
-            add("fleet", url.clone());
+        self.fleet.iter().for_each(|url| add("fleet", url.clone()));
+        self.nats.iter().for_each(|url| add("nats", url.clone()));
+        if self.fleet.is_some() {
             add("fleet-wait", format!("{}ms", self.fleet_wait / 1_000_000));
             let loss = self.on_agent_loss.to_possible_value().expect("none is hidden");
             add("on-agent-loss", loss.get_name().to_owned());
@@ -106,9 +134,7 @@ impl FleetArgs {
         self.agents.iter().for_each(|agents| add("agents", agents.to_string()));
         self.labels.iter().for_each(|(key, value)| add("where", format!("{key}={value}")));
         self.target_agent.iter().for_each(|agent| add("target-agent", agent.clone()));
-        self.nats.iter().for_each(|url| add("nats", url.clone()));
-        self.access.creds.iter().for_each(|path| add("creds", path.display().to_string()));
-        self.access.nats_ca.iter().for_each(|path| add("nats-ca", path.display().to_string()));
+        words.extend(self.access.words());
         words
     }
 

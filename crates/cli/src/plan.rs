@@ -17,6 +17,8 @@ use crate::target::Target;
 /// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
 const QUIET_NS: u64 = 2_000_000_000;
 const DRAIN_TIMEOUT_NS: u64 = 30_000_000_000;
+/// The largest bundle of authorities that is sent along: several times those of a system.
+const AUTHORITIES_BYTES_MAX: usize = 1 << 20;
 /// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
 /// may be waiting to be free again.
 pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
@@ -38,9 +40,11 @@ pub(crate) fn plan(
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
         given => given.to_vec(),
     };
+    let authorities =
+        args.ca.as_deref().filter(|_| target.tls_name.is_some()).map(authorities).transpose()?;
     let tls = target.tls_name.as_ref().map(|name| TlsPlan {
         server_name: name.clone(),
-        ca: args.ca.clone(),
+        authorities,
         insecure: args.insecure,
     });
     Ok(Plan {
@@ -65,6 +69,19 @@ pub(crate) fn plan(
         unix_epoch_ns: clock::realtime_ns(),
         seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
     })
+}
+
+/// The text of a PEM file: it goes to whoever connects.
+fn authorities(ca: &Path) -> Result<String, Failure> {
+    let cannot = |error: std::io::Error| Failure::usage("--ca", format!("{}: {error}", ca.display()));
+    let text = std::fs::read_to_string(ca).map_err(cannot)?;
+    if text.len() > AUTHORITIES_BYTES_MAX {
+        return Err(Failure::usage(
+            "--ca",
+            format!("{}: more than any bundle of authorities has", ca.display()),
+        ));
+    }
+    Ok(text)
 }
 
 fn check_connecting(args: &RunArgs) -> Result<(), Failure> {

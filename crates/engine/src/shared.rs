@@ -65,7 +65,7 @@ impl Shared {
             load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
         });
         let client_tls = |tls: &load::TlsPlan| {
-            let options = TlsOptions { ca: tls.ca.clone(), insecure: tls.insecure };
+            let options = TlsOptions { authorities: tls.authorities.clone(), insecure: tls.insecure };
             ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
         };
         let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;

@@ -56,8 +56,8 @@ pub enum Endpoint {
 pub struct TlsPlan {
     /// The name that the certificate must carry.
     pub server_name: String,
-    /// A PEM file of authorities to trust instead of the system's.
-    pub ca: Option<PathBuf>,
+    /// Authorities to trust instead of the system's, as the text of a PEM file: an agent opens no file that a plan names.
+    pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
 }

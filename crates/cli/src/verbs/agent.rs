@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crew::fleet::{self, AgentOptions, HostHello, Means, Nats, host, label, name};
+use crew::fleet::{self, AgentOptions, HostHello, Means, Nats, Policy, Rule, host, label, name};
 use net::affinity;
 use net::machine::Machine;
-use url::Url;
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
@@ -23,9 +22,10 @@ use servers::Servers;
 
 /// Joins a fleet: waits at NATS for runs, and carries its part of their load, or runs their servers
 ///
-/// On each machine: throng agent --nats nats://10.0.0.1:4222 --label zone=a. Then, from any machine that reaches the same
-/// NATS: throng echo ws://server/ws --clients 1M --fleet nats://10.0.0.1:4222 --where zone=a. An agent works for one run
-/// at a time; without a word from its coordinator for 3 s it drops all connections and is free again.
+/// On each machine: throng agent --nats nats://10.0.0.1:4222 --label zone=a --allow ws://10.0.0.0/8:*. Then, from any machine
+/// that reaches the same NATS: throng echo ws://10.0.0.7/ws --clients 1M --fleet nats://10.0.0.1:4222 --where zone=a. An agent
+/// works for one run at a time, and loads what --allow names and nothing else; without a word from its coordinator for 3 s
+/// it drops all connections and is free again.
 ///
 /// With --role target it installs, starts and stops the servers of its own folder of targets, for throng shootout
 /// --target-agent NAME on another machine.
@@ -43,6 +43,10 @@ pub(crate) struct Agent {
     /// Something to choose it by, e.g. zone=a
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
+    /// Role load: servers that it may load, e.g. ws://10.0.0.0/8:*, wss://chat.example.com, *:9000 or unix:/run/chat.sock
+    /// [default: none]
+    #[arg(long, value_name = "SERVERS", value_delimiter = ',')]
+    allow: Vec<Rule>,
     /// Worker threads [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -55,6 +59,9 @@ pub(crate) struct Agent {
     /// Role target: the folder with the targets [default: targets, here or above]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
+    /// Role target: install what a shootout asks for [default: only what is installed is started]
+    #[arg(long)]
+    allow_install: bool,
     #[command(flatten)]
     access: NatsArgs,
     /// Say nothing
@@ -82,8 +89,11 @@ impl Agent {
     }
 
     fn load(self, is_interrupted: &dyn Fn() -> bool) -> Result<Exit, Failure> {
-        let role_target =
-            [("--advertise", self.advertise.is_some()), ("--targets-dir", self.targets_dir.is_some())];
+        let role_target = [
+            ("--advertise", self.advertise.is_some()),
+            ("--targets-dir", self.targets_dir.is_some()),
+            ("--allow-install", self.allow_install),
+        ];
         if let Some((flag, _)) = role_target.into_iter().find(|(_, given)| *given) {
             return Err(Failure::usage(flag, "only with --role target"));
         }
@@ -95,6 +105,7 @@ impl Agent {
             threads: self.threads.unwrap_or(cpus.len().clamp(1, 1_024) as u16),
             cpus: if self.pin.is_some() { cpus } else { Vec::new() },
             clients_per_process: u32::try_from(processes::clients_per_process()?).unwrap_or(u32::MAX),
+            policy: Policy { allowed: self.allow.clone() },
             child: &child::command,
         };
         let log = self.log();
@@ -104,6 +115,10 @@ impl Agent {
 
     fn host(self, is_interrupted: &dyn Fn() -> bool) -> Result<Exit, Failure> {
         let of_load = [("--threads", self.threads.is_some()), ("--pin", self.pin.is_some())];
+        if !self.allow.is_empty() {
+            let problem = "only with --role load; a target agent runs what is in its own folder of targets";
+            return Err(Failure::usage("--allow", problem));
+        }
         if let Some((flag, _)) = of_load.into_iter().find(|(_, given)| *given) {
             return Err(Failure::usage(
                 flag,
@@ -113,8 +128,9 @@ impl Agent {
         let shelf = Arc::new(targets::shelf(self.targets_dir.as_deref())?);
         let address = self.advertise.map_or_else(|| route_to(&self.access.at(&self.nats)), Ok)?;
         let throng = targets::this_program()?;
+        let may_install = self.allow_install;
         let servers = |is_over| -> Box<dyn host::Host> {
-            Box::new(Servers::new(Arc::clone(&shelf), throng.clone(), address, is_over))
+            Box::new(Servers::new(Arc::clone(&shelf), throng.clone(), address, may_install, is_over))
         };
         let log = self.log();
         let hello = HostHello { address, machine: machine() };
@@ -148,13 +164,11 @@ fn could_not_join(error: fleet::Error) -> Failure {
 
 /// The address of this machine from which NATS is reached, and so, most likely, everybody who reaches that.
 fn route_to(nats: &Nats) -> Result<Ipv4Addr, Failure> {
-    const PORT: u16 = 4222;
     let find = || {
-        let url = Url::parse(&nats.url).map_err(std::io::Error::other)?;
-        let host = url.host_str().unwrap_or_default();
+        let (host, port) = nats.host_and_port().map_err(std::io::Error::other)?;
         // Nothing is sent: a datagram socket that is connected has chosen its route.
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        socket.connect((host, url.port().unwrap_or(PORT)))?;
+        socket.connect((host.as_str(), port))?;
         socket.local_addr()
     };
     match find() {

@@ -13,7 +13,8 @@ use net::clock;
 use serde::de::DeserializeOwned;
 
 use super::Error;
-use super::bus::{self, Bus, Content, Nats};
+use super::access::Nats;
+use super::bus::{self, Bus, Content};
 use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
 use super::link::{Incoming, Link};
 use super::reception::{Doors, Reception};

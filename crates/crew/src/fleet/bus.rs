@@ -1,37 +1,29 @@
 //! The connection to NATS.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::connection::State;
-use async_nats::{Client, ConnectOptions, Message, Subscriber};
+use async_nats::{Client, ConnectErrorKind, Message, Subscriber};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::Error;
+use super::access::Nats;
 use super::courier::Part;
 
 /// Time to connect, and to be answered.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Between two attempts to connect again: well within the lease, so that a restart of NATS costs nothing.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
+/// What helps when NATS refuses us.
+const NOT_LET_IN: &str =
+    "it does not let us in: nats://USER:PASSWORD@HOST, nats://TOKEN@HOST, --creds or --nkey says who we are";
 /// A bus that does not take a packet in this time has lost it.
 const PUBLISH_TIMEOUT: Duration = Duration::from_millis(100);
 /// What a packet needs besides its part's bytes: five numbers of ten bytes, and to spare.
 pub(crate) const PACKET_OVERHEAD: usize = 64;
-
-/// Where NATS is, and how to be let in.
-#[derive(Clone, Debug, Default)]
-pub struct Nats {
-    /// `nats://host:port`, or `tls://…`; user and password or a token may stand in it.
-    pub url: String,
-    /// A credentials file, as `nsc` writes it.
-    pub creds: Option<PathBuf>,
-    /// Trust the authorities in this PEM file besides the system's.
-    pub ca: Option<PathBuf>,
-}
 
 /// A runtime for one connection.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
@@ -83,25 +75,19 @@ pub(crate) struct Bus {
 impl Bus {
     /// Connects.
     pub(crate) async fn connect(nats: &Nats) -> Result<Bus, Error> {
-        let failed = |why: &dyn std::fmt::Display| Error::Connect {
-            url: without_secrets(&nats.url),
-            why: why.to_string(),
-        };
-        let mut options = ConnectOptions::new()
+        let failed = |why: String| Error::Connect { url: nats.address(), why };
+        let (url, options) = nats.options().map_err(failed)?;
+        let options = options
             .name("throng")
             .no_echo() // nobody has to hear himself
             .connection_timeout(CONNECT_TIMEOUT)
             .reconnect_delay_callback(|_| RECONNECT_INTERVAL);
-        if let Some(creds) = &nats.creds {
-            let text = std::fs::read_to_string(creds)
-                .map_err(|error| failed(&format_args!("{}: {error}", creds.display())))?;
-            let bad = |error| failed(&format_args!("{}: {error}", creds.display()));
-            options = options.credentials(&text).map_err(bad)?;
-        }
-        if let Some(ca) = &nats.ca {
-            options = options.add_root_certificates(ca.clone()).require_tls(true);
-        }
-        let client = options.connect(nats.url.as_str()).await.map_err(|error| failed(&error))?;
+        let client = options.connect(url.as_str()).await.map_err(|error| {
+            failed(match error.kind() {
+                ConnectErrorKind::AuthorizationViolation => NOT_LET_IN.to_owned(),
+                _ => error.to_string(),
+            })
+        })?;
         Ok(Bus { client })
     }
 
@@ -176,23 +162,9 @@ impl Bus {
     }
 }
 
-/// The URL without user, password and token.
-fn without_secrets(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme < at => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
-        _ => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn secrets_are_not_shown() {
-        assert_eq!(without_secrets("nats://me:s3cret@bus:4222"), "nats://bus:4222");
-        assert_eq!(without_secrets("tls://bus"), "tls://bus");
-    }
 
     #[test]
     fn packets_of_other_sessions_and_noise_are_none() {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::Error;
-use super::bus::{Bus, Nats, runtime};
+use super::access::Nats;
+use super::bus::{Bus, runtime};
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
 
 /// Agents that are there answer within this.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// What must be the same at both ends: the program's version, and that of the messages.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 /// Where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";
@@ -103,6 +103,7 @@ impl Hello {
         self.labels.len() <= LABELS_MAX
             && words.chain(labels).all(|word| name(word).is_ok())
             && self.version.len() <= NAME_BYTES_MAX
+            && !self.version.contains(char::is_control)
             && !self.id.contains('.')
             && (1..=1_024).contains(&self.threads)
             && self.clients_per_process > 0
@@ -228,6 +229,7 @@ mod tests {
             bad(|hello| hello.host.as_mut().unwrap().machine = "x".repeat(999)),
             bad(|hello| hello.clients_per_process = 0),
             bad(|hello| hello.version = "9".repeat(1 << 15)),
+            bad(|hello| hello.version = "\u{1b}]0;9\u{7}".into()),
             b"[".repeat(9_999),
             b"null".to_vec(),
             Vec::new(),

@@ -12,6 +12,7 @@ use super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
 use super::backlog::Backlog;
 use super::bus::Bus;
 use super::link::Link;
+use super::policy::Policy;
 use super::{Brief, Down, Error, Up};
 use crate::local::Local;
 
@@ -30,6 +31,8 @@ pub struct Means<'a> {
     pub cpus: Vec<usize>,
     /// Clients that one process may have.
     pub clients_per_process: u32,
+    /// What it may load.
+    pub policy: Policy,
     /// The command of a child process that ends up in [`run_child`](crate::run_child).
     pub child: &'a dyn Fn() -> Process,
 }
@@ -39,6 +42,9 @@ pub struct Means<'a> {
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
 pub fn serve(options: &AgentOptions<'_>, means: &Means<'_>) -> Result<(), Error> {
+    if means.policy.allowed.is_empty() {
+        (options.log)("it may load nothing: --allow names servers, e.g. --allow ws://10.0.0.0/8:*");
+    }
     let begin = |run, link| Ok(Job::new(means, options.log, run, link));
     agent::serve(options, (means.threads, means.clients_per_process), None, begin)
 }
@@ -68,14 +74,20 @@ impl<'a> Job<'a> {
 
     fn handle_brief(&mut self, brief: &Brief) -> Result<(), &'static str> {
         let first = brief.segments.first().filter(|_| is_sound(brief)).ok_or(NONSENSE)?;
-        (self.log)(&format!("run {}: {} workers", self.run, brief.segments.len()));
-        match self.start(brief) {
-            Ok(()) => self.link.send(&Up::Ready),
-            Err(error) => {
-                let failed = Report::Failed { worker: first.worker, message: error.to_string() };
-                self.link.send(&Up::Report(failed));
+        let begun = match self.means.policy.refusal(&brief.plan) {
+            Some(why) => {
+                (self.log)(&format!("run {}: refused: {why}", self.run));
+                Err(why)
             }
-        }
+            None => {
+                (self.log)(&format!("run {}: {} workers", self.run, brief.segments.len()));
+                self.start(brief).map_err(|error| error.to_string())
+            }
+        };
+        self.link.send(&match begun {
+            Ok(()) => Up::Ready,
+            Err(message) => Up::Report(Report::Failed { worker: first.worker, message }),
+        });
         Ok(())
     }
 

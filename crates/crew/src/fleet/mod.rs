@@ -19,6 +19,7 @@
 //! Every agent works on the coordinator's clock: the offset is added where the clock is read, so that stamps, deltas
 //! and books mean the same everywhere.
 
+mod access;
 mod agent;
 mod backlog;
 pub(crate) mod bus;
@@ -30,18 +31,20 @@ mod intro;
 mod job;
 mod link;
 mod offset;
+mod policy;
 mod reception;
 #[cfg(test)]
-mod simulation;
+pub(crate) mod simulation;
 
+pub use access::Nats;
 pub use agent::AgentOptions;
-pub use bus::Nats;
 pub use coordinator::{AgentState, Fleet};
 pub use gather::{Gathering, agents, stop};
 pub use host::FarEyes;
 pub use intro::{Hello, HostHello, Labels, label, name};
 pub use job::{Means, serve};
 pub use offset::Offset;
+pub use policy::{Policy, Rule};
 
 use engine::{Command, Report};
 use load::{Plan, Segment};

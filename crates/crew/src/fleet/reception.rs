@@ -4,7 +4,8 @@ use async_nats::{Message, Subscriber};
 use net::clock;
 
 use super::Error;
-use super::bus::{Bus, Nats};
+use super::access::Nats;
+use super::bus::Bus;
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::Link;
 

@@ -255,7 +255,7 @@ fn carried_bytes(told_at: u16) -> Option<u64> {
 }
 
 /// Never carried out.
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let speech = Speech {
         dialect: "raw".into(),
         host: "server".into(),

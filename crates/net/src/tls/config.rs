@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -14,8 +14,8 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerCo
 /// How a client judges servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsOptions {
-    /// A PEM file of certificates to trust instead of the system's.
-    pub ca: Option<PathBuf>,
+    /// Certificates to trust instead of the system's, as the text of a PEM file.
+    pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
 }
@@ -27,7 +27,7 @@ pub struct ClientTls {
 }
 
 impl ClientTls {
-    /// Loads the roots: the system's, or those of `options.ca`. Errors name the file and what is wrong with it.
+    /// Loads the roots: the system's, or those of `options.authorities`. Errors say what is wrong with these.
     pub fn new(options: &TlsOptions) -> io::Result<ClientTls> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -37,7 +37,7 @@ impl ClientTls {
             let verifier = Arc::new(TrustAnyone { provider });
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         } else {
-            builder.with_root_certificates(roots(options.ca.as_deref())?).with_no_client_auth()
+            builder.with_root_certificates(roots(options.authorities.as_deref())?).with_no_client_auth()
         };
         // A thousand clients are a thousand strangers: a resumed session would make their handshakes look cheap.
         config.resumption = rustls::client::Resumption::disabled();
@@ -75,12 +75,18 @@ impl ServerTls {
     }
 }
 
-fn roots(ca: Option<&Path>) -> io::Result<RootCertStore> {
+fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
     let mut store = RootCertStore::empty();
-    match ca {
-        Some(path) => {
-            for certificate in certificates(path)? {
-                store.add(certificate).map_err(|error| in_file(path, error))?;
+    match authorities {
+        Some(text) => {
+            let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("--ca: {what}"));
+            let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+            let found = found.map_err(|error| bad(error.to_string()))?;
+            if found.is_empty() {
+                return Err(bad("no certificate in it".to_owned()));
+            }
+            for certificate in found {
+                store.add(certificate).map_err(|error| bad(error.to_string()))?;
             }
         }
         // Certificates of the system that rustls does not like are none of our user's business.

@@ -15,6 +15,8 @@ pub(super) struct Servers {
     shelf: Arc<Shelf>,
     throng: PathBuf,
     address: Ipv4Addr,
+    /// Whether installing is allowed here, whatever a coordinator says.
+    may_install: bool,
     /// Nobody waits for what is being done any more.
     is_over: Arc<AtomicBool>,
     running: Option<Server>,
@@ -25,9 +27,10 @@ impl Servers {
         shelf: Arc<Shelf>,
         throng: PathBuf,
         address: Ipv4Addr,
+        may_install: bool,
         is_over: Arc<AtomicBool>,
     ) -> Self {
-        Self { shelf, throng, address, is_over, running: None }
+        Self { shelf, throng, address, may_install, is_over, running: None }
     }
 
     /// Does something with a target of the shelf.
@@ -55,8 +58,15 @@ impl Servers {
 impl Host for Servers {
     fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, Trouble> {
         self.stop();
+        let is_allowed = self.may_install;
         self.with(target, |target, tools| {
-            let version = if may_install { setup::prepare } else { setup::installed }(target, tools)?;
+            let version = match (may_install, is_allowed) {
+                (true, true) => setup::prepare(target, tools)?,
+                (true, false) => {
+                    setup::installed(target, tools).map_err(|trouble| refused(target, trouble))?
+                }
+                (false, _) => setup::installed(target, tools)?,
+            };
             check::check(target, tools).map(|()| version)
         })
     }
@@ -80,4 +90,13 @@ impl Host for Servers {
             server.stop();
         }
     }
+}
+
+/// What is not installed here is not installed because somebody on the bus asks for it.
+fn refused(target: &Target, trouble: suite::Trouble) -> suite::Trouble {
+    let name = &target.name;
+    let remedy = format!(
+        "not installed, and the agent installs nothing: start it with --allow-install, or have throng targets install {name} there"
+    );
+    suite::Trouble::new(trouble.stage, remedy)
 }

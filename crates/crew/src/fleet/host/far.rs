@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::super::bus::{self, Bus, Nats};
+use super::super::access::Nats;
+use super::super::bus::{self, Bus};
 use super::super::{Error, gather, intro};
 use crate::look::Look;
 

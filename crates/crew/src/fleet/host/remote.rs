@@ -11,7 +11,8 @@ use futures_util::StreamExt;
 use net::clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::super::bus::{self, Bus, Content, Nats};
+use super::super::access::Nats;
+use super::super::bus::{self, Bus, Content};
 use super::super::link::{Incoming, Link};
 use super::super::{BEAT_INTERVAL_NS, Error, HostHello, gather, intro};
 use super::{Down, Running, Trouble, Up, plain};
