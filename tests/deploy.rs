@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use support::skip;
-use support::throng::{run, throng};
+use support::fleet::Bus;
+use support::process::Process;
+use support::throng::{Server, run, throng};
+use support::{free_address, skip};
 
 const KUBERNETES_VALIDATE: &str = "kubernetes-validate==1.37.0";
 
@@ -43,12 +45,21 @@ fn kubernetes_takes_what_we_print_and_ship() {
     let Some(validator) = validator() else { return };
     let printed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifest.yaml");
     let manifest = run(
-        &mut throng(["fleet", "manifest", "--agents", "50", "--namespace", "load"]),
+        &mut throng([
+            "fleet",
+            "manifest",
+            "--agents",
+            "50",
+            "--namespace",
+            "load",
+            "--allow",
+            "ws://chat.svc:*",
+        ]),
         Duration::from_secs(10),
     );
     assert_eq!(manifest.code, Some(0), "{manifest}");
     std::fs::write(&printed, &manifest.stdout).unwrap();
-    let files = ["namespace.yaml", "nats.yaml", "agents.yaml", "run.yaml"]
+    let files = ["namespace.yaml", "network.yaml", "nats.yaml", "agents.yaml", "run.yaml"]
         .map(|name| deploy().join("kubernetes").join(name));
     for file in files.iter().chain([&printed]) {
         let output = Command::new(&validator).arg("--strict").arg(file).output().unwrap();
@@ -56,10 +67,101 @@ fn kubernetes_takes_what_we_print_and_ship() {
         assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&said));
     }
     assert_eq!(
-        manifest.stdout.matches("kind: ").count(),
-        4,
-        "a namespace, a service, NATS and the agents\n{manifest}"
+        manifest.stdout.matches("\nkind: ").count(),
+        8,
+        "a namespace, three policies, a configuration, a service, NATS and the agents\n{manifest}"
     );
+}
+
+/// The configuration of nats-server in the manifests, with these files for its certificate.
+fn nats_config(folder: &Path) -> String {
+    let manifest = std::fs::read_to_string(deploy().join("kubernetes/nats.yaml")).unwrap();
+    let (_, config) = manifest.split_once("  nats.conf: |\n").expect("a configuration");
+    let (config, _) = config.split_once("---\n").expect("another object");
+    let port = free_address().port();
+    config
+        .replace("/etc/nats/tls/tls.crt", &folder.join("tls.crt").display().to_string())
+        .replace("/etc/nats/tls/tls.key", &folder.join("tls.key").display().to_string())
+        .replace("port: 4222", "")
+        .replace("http_port: 8222", &format!("http: \"127.0.0.1:{port}\""))
+}
+
+#[test]
+fn a_fleet_runs_over_the_nats_of_the_manifests() {
+    let folder = tempfile::tempdir().unwrap();
+    let certified =
+        rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    std::fs::write(folder.path().join("tls.crt"), certified.cert.pem()).unwrap();
+    std::fs::write(folder.path().join("tls.key"), certified.signing_key.serialize_pem()).unwrap();
+    let config = nats_config(folder.path());
+    let config = config
+        .replace("$COORDINATOR_PASSWORD", "\"of-coordinator\"")
+        .replace("$AGENT_PASSWORD", "\"of-agent\"");
+    std::fs::write(folder.path().join("nats.conf"), config).unwrap();
+    let flags = ["-c", &folder.path().join("nats.conf").display().to_string()];
+    let Some(bus) = Bus::start_with("", &flags) else { return };
+    let ca = folder.path().join("tls.crt").display().to_string();
+    let url = |login: &str| bus.url.replace("nats://", &format!("tls://{login}@"));
+    let agent = url("agent:of-agent");
+    let flags = ["--nats", &agent, "--nats-ca", &ca, "--name", "a", "--allow", "ws://127.0.0.1:*"];
+    let _agent = Process::start(throng(["agent"]).args(flags));
+    let server = Server::start(&[]);
+    let load = |login: &str| {
+        let mut command = throng(["echo", &server.url(), "--clients", "2", "-s", "20", "--format", "json"]);
+        run(
+            command.args(["--fleet", &url(login), "--nats-ca", &ca, "--fleet-wait", "5s"]),
+            Duration::from_secs(60),
+        )
+    };
+    let outcome = load("coordinator:of-coordinator");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.json()["steps"][0]["counts"]["received"], 20, "{outcome}");
+    // An agent's password is no coordinator's.
+    assert_eq!(load("agent:of-agent").code, Some(1));
+    assert!(load("coordinator:of-agent").stderr.contains("it does not let us in"));
+}
+
+#[test]
+fn pods_have_no_rights_and_limits() {
+    let folder = deploy().join("kubernetes");
+    for name in ["nats.yaml", "agents.yaml", "run.yaml"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        for line in [
+            "runAsNonRoot: true",
+            "type: RuntimeDefault",
+            "readOnlyRootFilesystem: true",
+            "allowPrivilegeEscalation: false",
+            "drop: [ALL]",
+            "automountServiceAccountToken: false",
+            "limits:",
+        ] {
+            assert!(text.contains(line), "{name} lacks {line}");
+        }
+    }
+}
+
+/// What `systemd-analyze security` gives at the most.
+const EXPOSURE_MAX: f64 = 2.5;
+
+#[test]
+fn the_unit_is_exposed_to_little() {
+    let file = deploy().join("systemd/throng-agent.service");
+    let mut analyze = Command::new("systemd-analyze");
+    match analyze.args(["security", "--offline=true", "--no-pager"]).arg(&file).output() {
+        Err(error) => skip("the unit's exposure", &error.to_string()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let level = said
+                .lines()
+                .find_map(|line| line.split_once("Overall exposure level for ")?.1.split_once(": "));
+            let Some((_, level)) = level else {
+                // Versions before 250 look at no file.
+                return skip("the unit's exposure", &String::from_utf8_lossy(&output.stderr));
+            };
+            let exposure: f64 = level.split(' ').next().and_then(|number| number.parse().ok()).expect(level);
+            assert!(exposure < EXPOSURE_MAX, "{said}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use crew::fleet::{self, Hello};
+use crew::fleet::{self, Hello, Rule};
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
@@ -28,7 +28,7 @@ enum Job {
         #[command(flatten)]
         at: At,
     },
-    /// Print what starts agents on Kubernetes: throng fleet manifest --agents 50 | kubectl apply -f -
+    /// Print what starts agents on Kubernetes: throng fleet manifest --agents 50 --allow wss://chat.svc | kubectl apply -f -
     Manifest {
         /// How many
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
@@ -39,6 +39,9 @@ enum Job {
         /// What they run
         #[arg(long, value_name = "IMAGE", default_value = concat!("throng:", env!("CARGO_PKG_VERSION")))]
         image: String,
+        /// Servers that they may load, e.g. ws://chat.default.svc [default: none]
+        #[arg(long, value_name = "SERVERS", value_delimiter = ',', value_parser = servers)]
+        allow: Vec<String>,
     },
 }
 
@@ -52,8 +55,9 @@ struct At {
 }
 
 /// What `kubectl apply -k deploy/kubernetes` starts as well, but for the example of a run.
-const MANIFESTS: [&str; 3] = [
+const MANIFESTS: [&str; 4] = [
     include_str!("../../../../deploy/kubernetes/namespace.yaml"),
+    include_str!("../../../../deploy/kubernetes/network.yaml"),
     include_str!("../../../../deploy/kubernetes/nats.yaml"),
     include_str!("../../../../deploy/kubernetes/agents.yaml"),
 ];
@@ -69,7 +73,9 @@ impl Fleet {
                 let left = agents.iter().filter(|agent| agent.run.is_none()).count();
                 format!("{left} of {} agents are free\n", agents.len())
             }
-            Job::Manifest { agents, namespace, image } => manifest(agents, &namespace, &image)?,
+            Job::Manifest { agents, namespace, image, allow } => {
+                manifest(agents, &namespace, &image, &allow)?
+            }
         };
         let printed = io::stdout().write_all(text.as_bytes());
         printed.map_err(|error| Failure::could_not("write to standard output", error))?;
@@ -94,8 +100,16 @@ fn list(agents: &[Hello]) -> String {
     agents.iter().map(line).collect()
 }
 
+/// Servers as `throng agent --allow` takes them.
+fn servers(text: &str) -> Result<String, String> {
+    // It stands between quotes in the manifest.
+    let is_plain = !text.contains(|c: char| c.is_control() || "'\"\\".contains(c));
+    text.parse::<Rule>()
+        .and_then(|_| is_plain.then(|| text.to_owned()).ok_or("quotes are not allowed".to_owned()))
+}
+
 /// The manifests, with the numbers and names of this fleet.
-fn manifest(agents: u16, namespace: &str, image: &str) -> Result<String, Failure> {
+fn manifest(agents: u16, namespace: &str, image: &str, allow: &[String]) -> Result<String, Failure> {
     let plain = |text: &str, more: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
@@ -108,6 +122,8 @@ fn manifest(agents: u16, namespace: &str, image: &str) -> Result<String, Failure
     let own = MANIFESTS.join("---\n");
     let own = own.replace("completions: 4", &format!("completions: {agents}"));
     let own = own.replace("parallelism: 4", &format!("parallelism: {agents}"));
+    let allow: String = allow.iter().map(|servers| format!("            - '--allow={servers}'\n")).collect();
+    let own = own.replace("            - --allow=ws://server.default.svc\n", &allow);
     let own = own.replace("namespace: throng\n", &format!("namespace: {namespace}\n"));
     let own = own.replace("name: throng\n", &format!("name: {namespace}\n"));
     Ok(own.replace("image: throng:0.1.0\n", &format!("image: {image}\n")))
@@ -119,19 +135,24 @@ mod tests {
 
     #[test]
     fn a_manifest_is_of_as_many_agents_as_asked() {
-        let text = manifest(50, "load", "registry.example/throng@sha256:0a").unwrap();
+        let text =
+            manifest(50, "load", "registry.example/throng@sha256:0a", &["ws://*:9000".into()]).unwrap();
         assert!(text.contains("completions: 50\n") && text.contains("parallelism: 50\n"), "{text}");
         assert!(text.contains("kind: Namespace\nmetadata:\n  name: load\n"), "{text}");
         assert_eq!(text.matches("namespace: load\n").count(), text.matches("namespace: ").count(), "{text}");
         assert!(text.contains("image: registry.example/throng@sha256:0a\n"), "{text}");
-        assert!(manifest(1, "a\nb", "throng").is_err() && manifest(1, "a", "x y").is_err());
+        assert_eq!(text.matches("--allow=").count(), 1, "{text}");
+        assert!(text.contains("            - '--allow=ws://*:9000'\n"), "{text}");
+        let nothing = manifest(1, "load", "throng", &[]).unwrap();
+        assert!(!nothing.contains("--allow"), "what is not named is not loaded\n{nothing}");
+        assert!(manifest(1, "a\nb", "throng", &[]).is_err() && manifest(1, "a", "x y", &[]).is_err());
     }
 
     #[test]
     fn a_list_says_who_is_busy() {
         assert!(list(&[]).starts_with("no agents"));
         let agent = Hello {
-            version: "0.1.0/1".into(),
+            version: "0.1.0/2".into(),
             id: "1".into(),
             name: "a".into(),
             labels: [("zone".to_owned(), "b".to_owned())].into(),
@@ -140,6 +161,6 @@ mod tests {
             run: Some("77".into()),
             host: None,
         };
-        assert_eq!(list(&[agent]), "a  throng 0.1.0/1  2 threads  run 77  zone=b\n");
+        assert_eq!(list(&[agent]), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");
     }
 }
