@@ -14,6 +14,7 @@ use results::Step;
 use crate::agents::{Agents, OnLoss};
 use crate::drain::{Drain, Next};
 use crate::error::{Broken, Error};
+use crate::examiner::Examiner;
 use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
 use crate::merge::Merge;
@@ -59,6 +60,7 @@ pub struct Crew {
     agents: Agents,
     /// The workers that take part: all but those of lost agents.
     workers: BTreeSet<u16>,
+    examiner: Examiner,
     workload: Workload,
     draining: Draining,
     epoch_ns: u64,
@@ -124,7 +126,7 @@ impl Crew {
         Ok(Self::new(plan, agents, workers, reports, watch))
     }
 
-    fn new(
+    pub(crate) fn new(
         plan: &Plan,
         agents: Agents,
         workers: BTreeSet<u16>,
@@ -133,6 +135,7 @@ impl Crew {
     ) -> Self {
         Self {
             rss_before: agents.rss_bytes(),
+            examiner: Examiner::new(plan, workers.len() as u16),
             reports,
             agents,
             workers,
@@ -203,6 +206,7 @@ impl Crew {
         self.watch.start();
         let kernel_before = kernel_bytes();
         self.silence = Silence::new(clock::monotonic_ns());
+        self.examiner.begin(order, clock::monotonic_ns());
         self.agents.send(&Command::Step(order));
         let grown = self.gather(merge, observer, GROWING, BTreeMap::new(), |report| match report {
             Report::Grown { usable, slow, reached, .. } => Some([*usable, *slow, *reached].map(u64::from)),
@@ -335,7 +339,7 @@ impl Crew {
             if observer.is_hurried() {
                 return Ok(());
             }
-            let heard = self.reports.recv_timeout(LOOK_INTERVAL);
+            let heard = self.receive();
             // Counted by looks: a coordinator that was stopped has not listened.
             silent = if heard.is_ok() { Duration::ZERO } else { silent + LOOK_INTERVAL };
             let report = match heard {
@@ -377,7 +381,7 @@ impl Crew {
             return Err(Error::Memory);
         }
         self.watch.poll((phase == GROWING).then(|| merge.usable()));
-        let heard = self.reports.recv_timeout(LOOK_INTERVAL);
+        let heard = self.receive();
         if let Some(worker) = heard.as_ref().ok().and_then(Report::worker) {
             self.silence.handle_report(worker);
         }
@@ -406,9 +410,19 @@ impl Crew {
         }
     }
 
+    /// What comes next of workers that take part, if it can be true: else that one has failed.
+    fn receive(&mut self) -> Result<Report, RecvTimeoutError> {
+        loop {
+            let report = self.reports.recv_timeout(LOOK_INTERVAL)?;
+            if report.worker().is_none_or(|worker| self.workers.contains(&worker)) {
+                return Ok(self.examiner.examine(report, clock::monotonic_ns()));
+            }
+        }
+    }
+
     fn log(&mut self, mut batch: Batch) {
         let Some(log) = &mut self.log else { return batch.go_home() };
-        batch.lost += std::mem::take(&mut log.lost);
+        batch.lost = batch.lost.saturating_add(std::mem::take(&mut log.lost));
         if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = log.queue.try_send(batch)
         {
             log.lost = batch.lost + batch.entries.len() as u64;

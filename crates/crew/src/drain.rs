@@ -100,12 +100,12 @@ impl Drain {
         let sent: u64 = sent.sum();
         let (arrived, gone) = (merge.arrived_of_present(), merge.gone_of_present());
         match self.workload {
-            Workload::Echo => arrived + gone.answers >= sent,
+            Workload::Echo => arrived.saturating_add(gone.answers) >= sent,
             Workload::Broadcast => {
                 let receivers = self.receivers.saturating_sub(gone.receivers);
                 !merge.has_lost()
-                    && arrived >= gone.copies + sent * receivers
-                    && merge.totals().acks + gone.answers >= sent
+                    && arrived >= gone.copies.saturating_add(sent.saturating_mul(receivers))
+                    && merge.totals().acks.saturating_add(gone.answers) >= sent
             }
         }
     }

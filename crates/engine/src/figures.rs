@@ -31,6 +31,25 @@ pub struct Figures<H = Histogram> {
 }
 
 impl<H> Figures<H> {
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &H> {
+        let Figures {
+            handshake,
+            tcp,
+            tls,
+            upgrade,
+            ready,
+            rtt,
+            service,
+            send_lag,
+            delivery,
+            recovery,
+            loop_lag,
+        } = self;
+        [handshake, tcp, tls, upgrade, ready, rtt, service, send_lag, delivery, recovery, loop_lag]
+            .into_iter()
+    }
+
     /// Does something to each with its like among `others`.
     fn each<T>(&mut self, others: &Figures<T>, add: impl Fn(&mut H, &T)) {
         let Figures {

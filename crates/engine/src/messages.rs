@@ -212,20 +212,22 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
 }
 
+// What one end of a network adds up may be anything: nothing here overflows.
+
 impl Tail {
     /// Adds a further interval, or another worker's.
     pub fn merge(&mut self, other: &Tail) {
-        self.sent += other.sent;
-        self.received += other.received;
-        self.acks += other.acks;
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+        self.acks = self.acks.saturating_add(other.acks);
     }
 }
 
 impl Held {
     /// Adds a further interval, or another worker's.
     pub fn merge(&mut self, other: &Held) {
-        self.kept += other.kept;
-        self.sent += other.sent;
+        self.kept = self.kept.saturating_add(other.kept);
+        self.sent = self.sent.saturating_add(other.sent);
     }
 
     /// Still waiting.
@@ -237,18 +239,18 @@ impl Held {
 impl Gone {
     /// Adds a further interval, or another worker's.
     pub fn merge(&mut self, other: &Gone) {
-        self.receivers += other.receivers;
-        self.copies += other.copies;
-        self.answers += other.answers;
+        self.receivers = self.receivers.saturating_add(other.receivers);
+        self.copies = self.copies.saturating_add(other.copies);
+        self.answers = self.answers.saturating_add(other.answers);
     }
 }
 
 impl Usage {
     /// Adds a further interval, or another thread's.
     pub fn merge(&mut self, other: &Usage) {
-        self.wall_ns += other.wall_ns;
-        self.cpu_ns += other.cpu_ns;
-        self.run_queue_ns += other.run_queue_ns;
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.run_queue_ns = self.run_queue_ns.saturating_add(other.run_queue_ns);
     }
 }
 

@@ -1,0 +1,39 @@
+//! A step by reports that are there already: what a coordinator makes of whatever workers may say.
+
+use std::sync::mpsc;
+
+use engine::Report;
+use load::{Plan, StepOrder};
+use results::Step;
+
+use crate::agents::Agents;
+use crate::crew::Crew;
+use crate::error::Broken;
+use crate::local::Local;
+use crate::observer::{Observer, Progress};
+use crate::watch::ServerWatch;
+
+/// Nobody looks on.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn handle_progress(&mut self, _: &Progress) {}
+
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// What the step comes to if its workers, so many, report this, in this order, and then no more. The way is that of a run; only
+/// the workers are missing, and nothing is waited for.
+///
+/// # Errors
+/// A report cannot be true, or what is needed for the step does not come.
+pub fn replay(plan: &Plan, workers: u16, order: StepOrder, reports: Vec<Report>) -> Result<Step, Broken> {
+    let (sender, inbox) = mpsc::channel();
+    reports.into_iter().for_each(|report| _ = sender.send(report));
+    drop(sender);
+    let agents = Agents::Local(Local::Children(Vec::new()));
+    let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None));
+    crew.measure(order, &mut Nobody)
+}
