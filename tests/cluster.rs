@@ -136,6 +136,42 @@ fn noise_on_the_subject_reaches_nobody() {
     assert_eq!(next(&mut clients[1]), broadcast_of("heard"));
 }
 
+/// A broadcast as servers exchange it: whole, of somebody who was not heard before.
+fn parcel(sender: u64, dialect: u8, frames: &[u8]) -> Vec<u8> {
+    let head = [&[1], &sender.to_le_bytes()[..], &[0; 8], &[3]].concat();
+    [&head, &1_u32.to_le_bytes()[..], &0_u64.to_le_bytes(), &[dialect], frames].concat()
+}
+
+#[test]
+fn a_broadcast_that_nobody_could_read_ends_nobodys_connection() {
+    let Some(bus) = Bus::start() else { return };
+    let server = server(&bus, &[]);
+    let mut client = Client::upgrade(server.address);
+    let mutated: [&[u8]; 7] = [
+        &[0x88, 0],
+        &[0x83, 1, b'{'],
+        &[0xc1, 2, b'{', b'}'],
+        &[0x81, 0x85, 0, 0, 0, 0, b'{', b'}', b' ', b' ', b' '],
+        &[0x81, 9, b'{', b'}'],
+        &[0x81, 3, b'"', 0xff, b'"'],
+        &[0x01, 2, b'{', b'}'],
+    ];
+    // In whichever dialect: its number among them is the servers' own.
+    for (sender, dialect) in (0..16).zip(0..16) {
+        for (k, frames) in (0..).zip(mutated) {
+            bus.publish("throng.cluster.default", &parcel(sender * 16 + k, dialect, frames));
+        }
+        let whole = [&[0x81, broadcast_of("theirs").len() as u8], broadcast_of("theirs").as_bytes()].concat();
+        bus.publish("throng.cluster.default", &parcel(sender * 16 + 15, dialect, &whole));
+    }
+    assert_eq!(next(&mut client), broadcast_of("theirs"), "what is sound is heard");
+    say(&mut client, "heard");
+    assert!(hears(&mut client, "heard"));
+    server.process.signal(Signal::TERM);
+    let ended = support::throng::finish(server.process, RUN_MAX);
+    assert!(ended.stdout.contains("120 made no sense"), "{ended}");
+}
+
 #[test]
 fn a_cluster_that_is_not_there_is_said_at_the_start() {
     let refused = run(&mut throng(["serve", "--port", "0", "--cluster", "nats://127.0.0.1:1"]), RUN_MAX);

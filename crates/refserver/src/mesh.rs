@@ -135,14 +135,13 @@ fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     Ok(rest.split_at_checked(length))
 }
 
-/// A parcel from its bytes; `None`: that is none. A message has a byte at least.
+/// A parcel from its bytes; `None`: that is none, or one over which clients would end their connections.
 fn decode(bytes: &[u8]) -> Option<Parcel> {
     let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     let [m0, m1, m2, m3, topic @ .., dialect] = *head;
     let messages = u32::from_le_bytes([m0, m1, m2, m3]);
     let room = Room { dialect: *DialectId::ALL.get(usize::from(dialect))?, topic: u64::from_le_bytes(topic) };
-    let plausible = (1..=frames.len()).contains(&(messages as usize));
-    plausible.then(|| Parcel { room, messages, frames: frames.into() })
+    room.can_carry(messages, frames).then(|| Parcel { room, messages, frames: frames.into() })
 }
 
 #[cfg(test)]
@@ -151,14 +150,18 @@ mod tests {
     use net::poll::Events;
     use net::socket::pair;
 
-    fn parcel(text: &[u8]) -> Parcel {
-        let room = Room { dialect: DialectId::Json, topic: 0x0102_0304_0506_0708 };
-        Parcel { room, messages: 3, frames: text.into() }
+    /// Messages of a dialect whose messages may be any bytes.
+    fn parcel(frames: &[u8]) -> Parcel {
+        let room = Room { dialect: DialectId::Binary, topic: 0x0102_0304_0506_0708 };
+        Parcel { room, messages: 2, frames: frames.into() }
     }
+
+    const ONE: &[u8] = &[0x82, 1, 1, 0x82, 0];
+    const ANOTHER: &[u8] = &[0x82, 2, 7, 8, 0x82, 1, 9];
 
     #[test]
     fn parcels_survive_any_segmentation() {
-        let bytes = [encode(&parcel(b"one")), encode(&parcel(b"another"))].concat();
+        let bytes = [encode(&parcel(ONE)), encode(&parcel(ANOTHER))].concat();
         for step in 1..=bytes.len() {
             let (ours, theirs) = pair().unwrap();
             let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
@@ -168,28 +171,29 @@ mod tests {
                 peer.read(&mut [0; 64], &mut arrived, &mut refused).unwrap();
             }
             let frames: Vec<&[u8]> = arrived.iter().map(|parcel| &parcel.frames[..]).collect();
-            assert_eq!((frames, refused), (vec![&b"one"[..], b"another"], 0), "in steps of {step}");
-            assert!(arrived.iter().all(|of| of.messages == 3 && of.room == parcel(b"").room));
+            assert_eq!((frames, refused), (vec![ONE, ANOTHER], 0), "in steps of {step}");
+            assert!(arrived.iter().all(|of| of.messages == 2 && of.room == parcel(b"").room));
             assert!(peer.partial.is_empty());
         }
     }
 
     #[test]
     fn what_makes_no_sense_is_left_out_and_counted() {
-        let mut of_no_dialect = encode(&parcel(b"one"));
+        let mut of_no_dialect = encode(&parcel(ONE));
         of_no_dialect[LENGTH_BYTES + HEAD_BYTES - 1] = 99;
         let cases = [
             of_no_dialect,
             encode(&parcel(b"")),
-            encode(&Parcel { messages: 0, ..parcel(b"one") }),
-            encode(&Parcel { messages: 4, ..parcel(b"one") }),
+            encode(&parcel(&[0x88, 0, 0x82, 0])),
+            encode(&Parcel { messages: 0, ..parcel(ONE) }),
+            encode(&Parcel { messages: 3, ..parcel(ONE) }),
             vec![2, 0, 0, 0, 1, 1],
         ];
         for bytes in cases {
             let (ours, theirs) = pair().unwrap();
             let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
             let (mut arrived, mut refused) = (Vec::new(), 0);
-            ours.send(&[bytes.clone(), encode(&parcel(b"two"))].concat()).unwrap();
+            ours.send(&[bytes.clone(), encode(&parcel(ANOTHER))].concat()).unwrap();
             peer.read(&mut [0; 64], &mut arrived, &mut refused).unwrap();
             assert_eq!((arrived.len(), refused), (1, 1), "{bytes:?}");
         }

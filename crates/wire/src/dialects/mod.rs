@@ -21,6 +21,7 @@ pub(crate) mod parts;
 mod phoenix;
 mod raw;
 pub(crate) mod registry;
+mod relayed;
 pub(crate) mod requesting;
 pub(crate) mod sessions;
 pub(crate) mod socketio;

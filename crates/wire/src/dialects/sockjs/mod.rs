@@ -13,7 +13,7 @@
 //!
 //! The client is in `client` over a WebSocket and in `requests` over requests, the server in `server` and `session`.
 
-mod app;
+pub(crate) mod app;
 mod client;
 mod frames;
 mod lines;
@@ -23,7 +23,7 @@ mod receiver;
 pub(crate) mod request;
 pub(crate) mod requests;
 mod server;
-mod service;
+pub(crate) mod service;
 pub(crate) mod session;
 mod transport;
 
