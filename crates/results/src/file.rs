@@ -4,6 +4,8 @@
 //! and what does not apply is left out. Adding a field keeps the schema number, changing one raises it; readers pass
 //! over fields they do not know.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -73,12 +75,44 @@ pub fn read(text: &str) -> Result<Run, FileError> {
     struct Head {
         schema: u64,
     }
+    let shown = printable(text);
+    let text = shown.as_ref();
     // The number is read on its own first: the rest of a newer file may not fit this version's types.
     let Head { schema } = parse(text)?;
     if schema > SCHEMA {
         return Err(FileError::Newer { found: schema });
     }
     Ok(parse::<run::FileRun>(text)?.into())
+}
+
+/// A file's text without the control characters in its strings, but for tabs and line feeds: names, versions and examples of errors
+/// go to terminals, and a file may come from anybody.
+fn printable(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+    let has_escapes = ["\\u00", "\\b", "\\f", "\\r"].iter().any(|escape| text.contains(escape));
+    if !has_escapes && !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c == '\\' || is_control(c)) {
+        shown.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let escape = rest.char_indices().nth(2).map_or(rest, |(end, _)| &rest[..end]);
+        let number = || rest.get(2..6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let taken = match escape {
+            "\\b" | "\\f" | "\\r" => escape.len(),
+            "\\u" if number().and_then(char::from_u32).is_some_and(|c| c == '\r' || is_control(c)) => 6,
+            _ if escape.starts_with('\\') => {
+                shown.push_str(escape);
+                escape.len()
+            }
+            _ => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        rest = &rest[taken..];
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {

@@ -213,7 +213,7 @@ pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
         output(&command, &target.folder).map_err(|error| trouble(format!("{}: {error}", command[0])))?;
     let found = target.version.regex.captures(output.text.trim());
     match found {
-        Some(found) if output.is_success => Ok(found.get(1).unwrap_or(found.get_match()).as_str().to_owned()),
+        Some(found) if output.is_success => Ok(printable(found.get(1).unwrap_or(found.get_match()).as_str())),
         _ => {
             let said = last_line_of(output.text.as_bytes()).unwrap_or_else(|| "nothing".to_owned());
             Err(trouble(format!("{} does not tell it; it said: {said}", command.join(" "))))
@@ -321,9 +321,13 @@ pub(crate) fn last_line(log: &Path) -> Option<String> {
     last_line_of(file)
 }
 
+/// What a program says, fit for a terminal.
+fn printable(said: &str) -> String {
+    said.trim().chars().filter(|c| !c.is_control()).collect()
+}
+
 pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
     let lines = BufReader::new(text).split(b'\n').map_while(Result::ok);
-    let said =
-        lines.map(|line| String::from_utf8_lossy(&line).trim().to_owned()).filter(|line| !line.is_empty());
+    let said = lines.map(|line| printable(&String::from_utf8_lossy(&line))).filter(|line| !line.is_empty());
     said.last()
 }

@@ -371,3 +371,18 @@ fn written_results_are_valid_by_the_schema() {
         assert!(!validator.is_valid(&results), "damage at {at} goes unnoticed");
     }
 }
+
+#[test]
+fn control_characters_of_a_file_reach_nobodys_terminal() {
+    let shown = |text: &str| printable(text).into_owned();
+    assert_eq!(shown(r#"{"a":"x\u001b[2Jy\u0007\rz\n\t\u000d\u009b"}"#), r#"{"a":"x[2Jyz\n\t"}"#);
+    assert_eq!(shown("{\"a\":\"\u{9b}2J\u{7f}\"}\n"), "{\"a\":\"2J\"}\n");
+    // A backslash of the text's own, an astral character in two escapes, and an escape that is cut short.
+    for kept in [r#"{"a":"\\u001b \ud83d\ude00 \u00e9"}"#, r#"{"a":"\u00"#, "\\"] {
+        assert_eq!(shown(kept), kept);
+    }
+    let mut run = Run { steps: vec![full_step()], ..Run::default() };
+    run.target.version = Some("1.0\u{1b}]0;owned\u{7}".into());
+    let text = write(&run);
+    assert_eq!(read(&text).unwrap().target.version.as_deref(), Some("1.0]0;owned"));
+}

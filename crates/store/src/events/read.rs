@@ -1,7 +1,10 @@
 //! Reading a log, group by group.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::Once;
 
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -41,7 +44,7 @@ pub struct EventRow {
 pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::result::Result<(), EventsError> {
     let damaged = |error: ParquetError| EventsError::Damaged { path: path.into(), why: error.to_string() };
     let file = File::open(path).map_err(|error| EventsError::Io { path: path.into(), error })?;
-    let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    let reader = sound(|| SerializedFileReader::new(file)).map_err(damaged)?;
     let foreign = |why: String| EventsError::Foreign { path: path.into(), why };
     let file_metadata = reader.metadata().file_metadata();
     let version = file_metadata
@@ -53,13 +56,35 @@ pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::resul
         None => return Err(foreign(format!("its metadata has no {SCHEMA_KEY}"))),
     }
     for number in 0..reader.num_row_groups() {
-        let group =
-            reader.get_row_group(number).and_then(|group| Group::read(group.as_ref())).map_err(damaged)?;
+        let read = || reader.get_row_group(number).and_then(|group| Group::read(group.as_ref()));
+        let group = sound(read).map_err(damaged)?;
         if !group.into_rows().all(&mut on_row) {
             return Ok(());
         }
     }
     Ok(())
+}
+
+thread_local! {
+    /// Whether this thread reads what may be damaged.
+    static IS_READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What comes of reading. The library panics over some damaged files: that is an error of the file, and not said as one of ours.
+fn sound<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let told = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_READING.get() {
+                told(info);
+            }
+        }));
+    });
+    IS_READING.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(read));
+    IS_READING.set(false);
+    outcome.unwrap_or_else(|_| Err(ParquetError::General("what it says of itself contradicts itself".into())))
 }
 
 /// The columns of a group.
@@ -91,7 +116,10 @@ impl Group {
     }
 
     fn into_rows(self) -> impl Iterator<Item = EventRow> {
-        let text = |bytes: &ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
+        // A log may come from anywhere, and goes to a terminal.
+        let text = |bytes: &ByteArray| {
+            String::from_utf8_lossy(bytes.data()).chars().filter(|c| !c.is_control()).collect::<String>()
+        };
         (0..self.time_ns.len()).map(move |row| EventRow {
             time_ns: self.time_ns[row].unwrap_or_default(),
             kind: self.kind[row].as_ref().map(text).unwrap_or_default(),
@@ -120,8 +148,56 @@ where
         return Err(ParquetError::EOF(format!("column {number} has {records} of {rows} rows")));
     }
     if !is_optional {
-        return Ok(values.into_iter().map(Some).collect());
+        return match values.len() == rows {
+            true => Ok(values.into_iter().map(Some).collect()),
+            false => Err(ParquetError::EOF(format!("column {number} has {} of {rows} values", values.len()))),
+        };
     }
     let mut values = values.into_iter();
-    Ok(levels.iter().map(|&level| if level > 0 { values.next() } else { None }).collect())
+    let all: Vec<_> = levels.iter().map(|&level| if level > 0 { values.next() } else { None }).collect();
+    match all.len() == rows {
+        true => Ok(all),
+        false => Err(ParquetError::EOF(format!("column {number} has {} of {rows} rows", all.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::{EventLog, Header};
+    use engine::events::{Batch, Entry, Kind};
+
+    /// A log with something in every column.
+    fn log(path: &Path) {
+        let log = EventLog::create(path, &Header::default()).unwrap();
+        let entry = |k: u32| Entry::new(Kind::Receive, u64::from(k), k).latency(7).message(k, k).bytes(9);
+        let names = vec!["reset".to_owned()];
+        let batch = Batch { entries: (0..500).map(entry).collect(), names, ..Batch::default() };
+        log.queue().send(batch).unwrap();
+        assert_eq!(log.finish().written, 500);
+    }
+
+    #[test]
+    fn a_damaged_log_is_an_error_and_no_panic() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        log(file.path());
+        let whole = std::fs::read(file.path()).unwrap();
+        let (mut rng, mut damaged) = (fastrand::Rng::with_seed(5), 0);
+        for _ in 0..1_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..rng.usize(1..6) {
+                let at = rng.usize(..bytes.len());
+                bytes[at] = rng.u8(..);
+            }
+            std::fs::write(file.path(), &bytes).unwrap();
+            let mut rows = 0;
+            let count = |_: EventRow| {
+                rows += 1;
+                true
+            };
+            damaged += u32::from(read(file.path(), count).is_err());
+            assert!(rows <= 500);
+        }
+        assert!(damaged > 300, "{damaged}");
+    }
 }
