@@ -18,6 +18,8 @@ pub(crate) struct Look {
     pub(crate) cpu_ns: u64,
     pub(crate) switches: u64,
     pub(crate) rss_bytes: u64,
+    /// What of it is backed by files, or shared.
+    pub(crate) file_bytes: u64,
     pub(crate) processes: u32,
     pub(crate) threads: u32,
     pub(crate) fds: Option<u32>,
@@ -82,6 +84,7 @@ impl Eyes {
             cpu_ns: usage.user_ns + usage.system_ns,
             switches: usage.voluntary_switches + usage.involuntary_switches,
             rss_bytes: usage.rss_bytes,
+            file_bytes: usage.file_bytes,
             processes: usage.processes,
             threads: usage.threads,
             fds: usage.fds,
@@ -103,6 +106,11 @@ impl Eyes {
 }
 
 impl Look {
+    /// Memory that is its own: what connections need is part of it, and the kernel takes back none of it.
+    pub(crate) fn own_bytes(&self) -> u64 {
+        self.rss_bytes.saturating_sub(self.file_bytes)
+    }
+
     /// How often it ran into its CPU quota, if it has one.
     pub(crate) fn throttling(&self) -> Option<Throttling> {
         self.quota_periods.map(|(periods, throttled)| Throttling { periods, throttled })

@@ -137,7 +137,7 @@ impl ServerWatch {
         self.next_ns = now_ns + SAMPLE_INTERVAL_NS;
         let sample = self.sample(false);
         if let (Some(clients), Some(look)) = (growing, sample.alive()) {
-            self.growth.push((clients as f64, look.rss_bytes as f64));
+            self.growth.push((clients as f64, look.own_bytes() as f64));
         }
         self.add(sample);
     }
@@ -249,7 +249,8 @@ impl ServerWatch {
 /// What is open at the start is no less in question: it may be about to be closed.
 fn before(look: &Look) -> Option<Before> {
     let whole = look.whole.as_ref()?;
-    Some(Before { connections: whole.fds_peak.unwrap_or(0), bytes: whole.rss_bytes_peak.unwrap_or(0) })
+    let bytes = whole.rss_bytes_peak.unwrap_or(0).saturating_sub(look.file_bytes);
+    Some(Before { connections: whole.fds_peak.unwrap_or(0), bytes })
 }
 
 fn cpu_percent(was: &Sample, is: &Sample) -> Option<f64> {

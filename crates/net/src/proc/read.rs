@@ -20,7 +20,6 @@ pub(super) struct Stat {
     pub(super) children_user_ticks: u64,
     pub(super) children_system_ticks: u64,
     pub(super) start_ticks: u64,
-    pub(super) rss_pages: u64,
 }
 
 impl Reader {
@@ -63,6 +62,13 @@ impl Reader {
         parse_past(self.text(&format!("/proc/{pid}/status"))?)
     }
 
+    /// Resident pages, and those of them that are a file's or shared (proc_pid_statm(5)). What `stat` says of the first lags
+    /// behind by up to 64 pages for each CPU.
+    pub(super) fn resident_pages(&mut self, pid: u32) -> Option<(u64, u64)> {
+        let mut fields = self.text(&format!("/proc/{pid}/statm"))?.split_ascii_whitespace().skip(1);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    }
+
     /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are listed.
     pub(super) fn fds(&self, pid: u32) -> Option<u32> {
         let path = format!("/proc/{pid}/fd");
@@ -92,7 +98,6 @@ fn parse_stat(text: &str) -> Option<Stat> {
         children_user_ticks: field(16)?,
         children_system_ticks: field(17)?,
         start_ticks: field(22)?,
-        rss_pages: field(24)?,
     })
 }
 
@@ -130,7 +135,7 @@ mod tests {
         let times =
             (stat.user_ticks, stat.system_ticks, stat.children_user_ticks, stat.children_system_ticks);
         assert_eq!((stat.parent, stat.group, times), (12, 77, (101, 102, 103, 104)));
-        assert_eq!((stat.start_ticks, stat.rss_pages), (555, 42));
+        assert_eq!(stat.start_ticks, 555);
         assert_eq!((parse_name(LINE), is_kernel(LINE)), (Some("a) (b c"), Some(false)));
         assert_eq!(is_kernel("2 (kthreadd) S 0 0 0 0 -1 2129984 0"), Some(true));
     }
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn zombies_and_torn_lines_are_nothing() {
         assert_eq!(parse_stat(&LINE.replace(" S ", " Z ")), None);
-        for end in 0..LINE.len() - 7 {
+        for end in 0..LINE.find(" 555").expect("the last that is read") {
             assert_eq!(parse_stat(&LINE[..end]), None, "{end}");
         }
     }

@@ -27,6 +27,8 @@ pub struct Usage {
     pub involuntary_switches: u64,
     /// Resident memory, bytes; pages shared between the processes count in each.
     pub rss_bytes: u64,
+    /// What of it is backed by files, or shared: the program itself, of which the kernel takes back what is not used.
+    pub file_bytes: u64,
     /// Live processes.
     pub processes: u32,
     /// Live threads.
@@ -143,8 +145,16 @@ impl ProcessTree {
             ));
         }
         self.count_ended(&stats);
-        self.totals =
-            Usage { fds: Some(0), rss_bytes: 0, processes: 0, threads: 0, busiest: None, ..self.totals };
+        let totals = std::mem::take(&mut self.totals);
+        self.totals = Usage {
+            fds: Some(0),
+            rss_bytes: 0,
+            file_bytes: 0,
+            processes: 0,
+            threads: 0,
+            busiest: None,
+            ..totals
+        };
         let mut busiest = (0, 0, 0);
         for (pid, stat) in stats {
             self.count_process(pid, stat, &mut busiest);
@@ -237,7 +247,10 @@ impl ProcessTree {
         };
         self.totals.user_ns += user * TICK_NS;
         self.totals.system_ns += system * TICK_NS;
-        self.totals.rss_bytes += stat.rss_pages * rustix::param::page_size() as u64;
+        let page_bytes = rustix::param::page_size() as u64;
+        let (resident_pages, file_pages) = self.reader.resident_pages(pid).unwrap_or_default();
+        self.totals.rss_bytes += resident_pages * page_bytes;
+        self.totals.file_bytes += file_pages * page_bytes;
         self.totals.fds = self.totals.fds.zip(self.reader.fds(pid)).map(|(sum, fds)| sum + fds);
         self.totals.processes += 1;
         let (last, owed_user_ticks, owed_system_ticks) = process
