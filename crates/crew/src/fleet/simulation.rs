@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_nats::Subscriber;
 use engine::{Command, Delta, Figures, Report, Settled};
 use futures_util::StreamExt;
-use load::{Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Workload};
+use load::{Connecting, Draining, Endpoint, Load, Plan, Schedule, Speech, StepOrder, Workload};
 use net::clock;
 use net::proc::ProcessTree;
 use stats::Counts;
@@ -327,7 +327,8 @@ fn a_thousand_agents() {
     let ready_s = began.elapsed().as_secs_f64();
     let spent_ns = || [cpu_ns("fleet"), clock::thread_cpu_ns(), server.cpu_ns()];
     let (before_ns, carried, began) = (spent_ns(), carried_bytes(told_at).unwrap(), Instant::now());
-    let load = Load::Hold { duration_ns: STEP_NS };
+    let schedule = Schedule::constant((agents as u64 * SAMPLES_PER_S) as f64);
+    let load = Load::Open { schedule, duration_ns: STEP_NS };
     let order = StepOrder { index: 0, clients: 10 * agents as u32, load, warmup: false };
     let step = crew.measure(order, &mut Nobody).map_err(|broken| broken.error).expect("a step");
     let elapsed_s = began.elapsed().as_secs_f64();
