@@ -47,7 +47,7 @@ pub(crate) struct Seen {
 
 /// Where the server runs.
 enum Sight {
-    Here(Eyes),
+    Here(Box<Eyes>),
     There(FarEyes),
 }
 
@@ -78,7 +78,7 @@ struct Window {
 impl ServerWatch {
     /// Watches the server's processes and their descendants; `None`: only the machine.
     pub fn new(server: Option<&Service>) -> Self {
-        Self::with(server.map(|server| Sight::Here(Eyes::on(server))), server.is_some())
+        Self::with(server.map(|server| Sight::Here(Box::new(Eyes::on(server)))), server.is_some())
     }
 
     /// Watches the server of a target agent, whose machine may be this one.
