@@ -60,7 +60,7 @@ seeds: build
 # What takes long of docs/RELIABILITY.md: processes that stand still at every phase, a store that fails or is killed at every
 # call of the kernel. A quarter of an hour.
 torture: tools
-	$(CARGO) test --locked -p throng --tests torture -- --ignored --test-threads=1
+	$(CARGO) test --locked -p throng --tests -p throng-crew --lib torture -- --ignored --test-threads=1
 
 # Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
 targets:

@@ -341,12 +341,18 @@ impl Account {
         if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
             return Err("clients that it cannot have had");
         }
-        if counts.sent > bounds.sent || self.acks > counts.sent {
+        // A message is sent, or waits for its connection.
+        let due = counts.sent.saturating_add(held.waiting());
+        if due > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
             return Err("more messages than were to be sent");
         }
         let part = [counts.late, counts.reordered, tail.received, self.answers, gone.copies];
-        let is_echoed = workload == Workload::Echo && counts.received > counts.sent;
-        if is_echoed || part.into_iter().any(|part| part > counts.received) {
+        let due = match workload {
+            Workload::Echo => counts.sent,
+            // Whoever sent them: one for each client that there was.
+            Workload::Broadcast => bounds.sent.saturating_mul(present),
+        };
+        if counts.received > due || part.into_iter().any(|part| part > counts.received) {
             return Err("more answers than can have come");
         }
         let events = [

@@ -33,7 +33,7 @@ pub struct Capacity {
     pub confidence: f64,
     /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
     pub at_least: bool,
-    /// A level outside the interval most of whose measurements say otherwise, or far outside ([`FAR`]) any: above it they
+    /// A level outside the interval most of whose measurements say otherwise, or far outside (twice the bounds) any: above it they
     /// passed, or below it they failed.
     pub contradicted_by: Option<u64>,
 }

@@ -9,6 +9,8 @@ use crate::error::Error;
 use crate::fleet::simulation::plan;
 use crate::replay;
 
+mod lies;
+
 const SAMPLES: u64 = 20;
 const CLIENTS: u32 = 4;
 
