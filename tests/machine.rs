@@ -31,7 +31,9 @@ const INTERRUPTED: Option<i32> = Some(130);
 fn one_interrupt_finishes_and_reports() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let server = Server::start(&[]);
-        let process = start_measuring(&mut echo(&server.url(), 10, "60s"));
+        // Whoever runs the tests under nohup has SIGHUP ignored in all that they start.
+        let mut command = under("env", &["--default-signal=HUP"], &echo(&server.url(), 10, "60s"));
+        let process = start_measuring(command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR")));
         assert!(process.signal(signal));
         let outcome = finish(process, RUN_MAX);
         assert_eq!(outcome.code, INTERRUPTED, "{signal:?}: {outcome}");

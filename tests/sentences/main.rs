@@ -166,7 +166,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 12] = [
     ),
     (
         Host::Reference("--fault drop=9%10"),
-        Place::Here,
+        Place::Crowd(4),
         "echo {ws} --clients 5 -d 1s --limit p99<1us --drain-timeout 300ms",
     ),
     (HONEST, Place::Here, "broadcast {ws} --dialect json --clients 20 -s 20 --slow 50%:1MiB/s"),
