@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use wire::dialects::custom::{
-    Condition, CustomDialect, Exchange, JsonScalar, OpenStep, Purpose, Reaction, Refusal, Template,
-};
+use wire::app_file::{AppFile, Condition, Exchange, JsonScalar, OpenStep, Reaction, Refusal, Say};
+use wire::template::{Names, Purpose, Quoting, Template};
 use wire::ws::upgrade::accept_of;
 use wire::{Client, Config, DialectId, DialectOptions, Io, Options, Payload, StreamId};
 
@@ -76,6 +75,7 @@ pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions
         limits: limits(),
         payload: Payload { padding: Some(10), text: false },
         of_dialect,
+        people: Arc::default(),
     };
     let cfg = Config::new(options).expect("good options");
     check_portions(bytes, step, |portions| {
@@ -97,22 +97,29 @@ pub fn answer(request: &[u8], fields: &str) -> Vec<u8> {
     [&head[..], fields.as_bytes(), b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()
 }
 
-/// Options with a dialect of one's own that has something of everything, and looks for `text` at `pointer`.
-pub fn custom(pointer: &str, text: &str) -> DialectOptions {
+/// Options with an app of one's own that has something of everything, in JSON objects that any protocol carries, and looks for `text` at `pointer`.
+pub fn app(pointer: &str, text: &str) -> DialectOptions {
     let json = |value| Condition { json: vec![(pointer.into(), value)], ..Condition::default() };
     let contains = |text: &str| Condition { contains: Some(text.into()), ..Condition::default() };
     let regex = Condition { regex: Some(r#""n":\s*\d+"#.into()), ..Condition::default() };
-    let template = |text, purpose| Template::parse(text, purpose, &[]).expect("a good template");
-    let dialect = CustomDialect {
+    let say = |text, purpose| Say {
+        event: "said".into(),
+        body: Template::parse(text, purpose, &Names::default(), Quoting::JSON).expect("a good template"),
+    };
+    let app = AppFile {
         open: vec![
-            OpenStep::Send(template("hello {client}", Purpose::Other)),
+            OpenStep::Send(say(r#"{"hello":{client}}"#, Purpose::Other)),
             OpenStep::Expect(json(JsonScalar::Text(text.into()))),
         ],
-        echo: Some(Exchange { send: template("{id}", Purpose::Measured), reply: Some(regex) }),
+        echo: Some(Exchange {
+            send: say(r#"{"id":"{id}"}"#, Purpose::Measured),
+            reply: Some(regex),
+            is_replied: false,
+        }),
         errors: vec![Refusal { kind: "fuzz".into(), when: json(JsonScalar::Bare(text.into())) }],
-        answers: vec![Reaction { when: contains("ping"), send: template("pong {seq}", Purpose::Other) }],
+        answers: vec![Reaction { when: contains("ping"), send: say(r#"{"pong":{seq}}"#, Purpose::Other) }],
         ignore: vec![contains("noise")],
-        ..CustomDialect::default()
+        ..AppFile::default()
     };
-    DialectOptions { custom: Some(Arc::new(dialect)), ..DialectOptions::default() }
+    DialectOptions { app: Some(Arc::new(app)), ..DialectOptions::default() }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::client::Client;
+use support::client::TestClient;
 use support::process::Process;
 use support::throng::{Server, finish, throng};
 use support::wait_until;
@@ -119,7 +119,7 @@ fn nothing_outlives_a_coordinator_that_is_killed() {
     assert_killed_with_all(&process, 7);
     // The processes of a server, whose clients do not let it go.
     let server = Server::start(&["--processes", "4", "--threads", "1"]);
-    let _clients: Vec<Client> = (0..40).map(|_| Client::upgrade(server.address)).collect();
+    let _clients: Vec<TestClient> = (0..40).map(|_| TestClient::upgrade(server.address)).collect();
     assert_killed_with_all(&server.process, 4);
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use support::arena::Arena;
 use support::fleet::Bus;
+use support::operator::Operator;
 use support::process::Process;
 use support::throng::{Outcome, Server, run, throng};
 use support::wait_until;
@@ -70,6 +71,27 @@ fn an_nkey_lets_us_in() {
     let let_in = list(&["--nkey", &seed]);
     assert_eq!((let_in.code, let_in.stdout.starts_with("no agents")), (Some(0), true), "{let_in}");
     assert!(list(&[]).stderr.contains("it does not let us in"), "without the key");
+}
+
+#[test]
+fn a_credentials_file_lets_us_in_where_an_operator_signs_who_may() {
+    let folder = tempfile::tempdir().unwrap();
+    let operator = Operator::in_folder(folder.path());
+    let Some(bus) = Bus::start_with("", &["-c", &operator.config.display().to_string()]) else { return };
+    let [creds, false_creds] =
+        [&operator.creds, &operator.false_creds].map(|path| path.display().to_string());
+    let flags = ["--name", "a", "--threads", "1", "--creds", &creds, "--allow", "ws://127.0.0.0/8:*"];
+    let _agent = Process::start(throng(["agent", "--nats", &bus.url]).args(flags));
+    let list = |flags: &[&str]| run(throng(["fleet", "list", "--nats", &bus.url]).args(flags), RUN_MAX);
+    let is_there = || list(&["--creds", &creds]).stdout.contains("  free");
+    assert!(wait_until(Duration::from_secs(20), is_there), "{}", list(&["--creds", &creds]));
+    let let_in = echo(&[&bus.url, "--creds", &creds], &Server::start(&[]));
+    assert_eq!(let_in.code, Some(0), "{let_in}");
+    assert_eq!(let_in.json()["steps"][0]["counts"]["received"], 40, "{let_in}");
+    for flags in [&[][..], &["--creds", &false_creds]] {
+        let refused = list(flags);
+        assert!(refused.stderr.contains("it does not let us in"), "{flags:?}\n{refused}");
+    }
 }
 
 #[test]
@@ -184,7 +206,7 @@ fn another_version_is_refused_with_a_sentence() {
             command.args(["--target-agent", "old"]);
         }
         let refused = run(command.args(["--fleet-wait", "0s"]), RUN_MAX);
-        let said = format!("old is throng 0.1.0/1, this is {own}/2: install the same version at both ends");
+        let said = format!("old is throng 0.1.0/1, this is {own}/3: install the same version at both ends");
         assert_eq!(refused.code, Some(1), "{refused}");
         assert!(refused.stderr.contains(&said), "{refused}");
     }
@@ -193,6 +215,6 @@ fn another_version_is_refused_with_a_sentence() {
     let id = bus.id_of("new");
     let claim = r#"{"version":"0.1.0/1","run":"r","index":0,"session":1}"#;
     let answer = bus.ask(&format!("throng.agent.{id}.claim"), claim.as_bytes());
-    assert_eq!(answer, format!(r#"{{"refused":"it is throng {own}/2"}}"#));
+    assert_eq!(answer, format!(r#"{{"refused":"it is throng {own}/3"}}"#));
     assert!(bus.list().contains("free"), "{}", bus.list());
 }

@@ -6,7 +6,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::client::Client;
+use support::client::TestClient;
 use support::fleet::Bus;
 use support::throng::{Outcome, Server, run, throng};
 use support::wait_until;
@@ -72,7 +72,7 @@ fn every_copy_comes_once_in_every_dialect() {
 fn messages_larger_than_nats_takes_go_in_parts() {
     let Some(bus) = Bus::start() else { return };
     let servers = [server(&bus, &[]), server(&bus, &[])];
-    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    let mut clients = servers.each_ref().map(|server| TestClient::upgrade(server.address));
     let large = "large ".repeat(500_000); // NATS takes 1 MiB at once, unless it is told otherwise
     say(&mut clients[0], &large);
     // Both read theirs: who lets so much wait is cut off.
@@ -85,7 +85,7 @@ fn messages_larger_than_nats_takes_go_in_parts() {
 fn clusters_of_other_names_are_not_heard() {
     let Some(bus) = Bus::start() else { return };
     let servers = [server(&bus, &["--cluster-name", "blue"]), server(&bus, &["--cluster-name", "green"])];
-    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    let mut clients = servers.each_ref().map(|server| TestClient::upgrade(server.address));
     say(&mut clients[0], "in blue");
     assert!(hears(&mut clients[0], "in blue"));
     say(&mut clients[1], "in green");
@@ -96,7 +96,7 @@ fn clusters_of_other_names_are_not_heard() {
 fn without_nats_every_server_goes_on_alone_and_finds_back() {
     let Some(mut bus) = Bus::start() else { return };
     let servers = [server(&bus, &[]), server(&bus, &[])];
-    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    let mut clients = servers.each_ref().map(|server| TestClient::upgrade(server.address));
     say(&mut clients[0], "before");
     assert!(hears(&mut clients[0], "before") && hears(&mut clients[1], "before"));
     bus.stop();
@@ -104,7 +104,7 @@ fn without_nats_every_server_goes_on_alone_and_finds_back() {
     assert!(hears(&mut clients[0], "alone"));
     std::thread::sleep(Duration::from_secs(1)); // long enough for both to notice
     bus.start_again();
-    let is_back = |clients: &mut [Client; 2]| {
+    let is_back = |clients: &mut [TestClient; 2]| {
         say(&mut clients[0], "again");
         hears_within(&mut clients[1], "again", Duration::from_millis(300))
     };
@@ -122,7 +122,7 @@ fn without_nats_every_server_goes_on_alone_and_finds_back() {
 fn noise_on_the_subject_reaches_nobody() {
     let Some(bus) = Bus::start() else { return };
     let servers = [server(&bus, &[]), server(&bus, &[])];
-    let mut clients = servers.each_ref().map(|server| Client::upgrade(server.address));
+    let mut clients = servers.each_ref().map(|server| TestClient::upgrade(server.address));
     let mut rng = fastrand::Rng::with_seed(9);
     for length in [0, 1, 17, 18, 40, 5_000] {
         let mut noise: Vec<u8> = (0..length).map(|_| rng.u8(..)).collect();
@@ -146,7 +146,7 @@ fn parcel(sender: u64, dialect: u8, frames: &[u8]) -> Vec<u8> {
 fn a_broadcast_that_nobody_could_read_ends_nobodys_connection() {
     let Some(bus) = Bus::start() else { return };
     let server = server(&bus, &[]);
-    let mut client = Client::upgrade(server.address);
+    let mut client = TestClient::upgrade(server.address);
     let mutated: [&[u8]; 7] = [
         &[0x88, 0],
         &[0x83, 1, b'{'],
@@ -183,12 +183,12 @@ fn broadcast_of(text: &str) -> String {
     format!(r#"{{"type":"broadcast","payload":"{text}"}}"#)
 }
 
-fn say(client: &mut Client, text: &str) {
+fn say(client: &mut TestClient, text: &str) {
     client.send(&masked(TEXT, broadcast_of(text).as_bytes()));
 }
 
 /// The next broadcast that a client is sent.
-fn next(client: &mut Client) -> String {
+fn next(client: &mut TestClient) -> String {
     loop {
         let (_, payload) = client.frame().expect("a frame");
         let text = String::from_utf8(payload).unwrap();
@@ -198,11 +198,11 @@ fn next(client: &mut Client) -> String {
     }
 }
 
-fn hears(client: &mut Client, text: &str) -> bool {
+fn hears(client: &mut TestClient, text: &str) -> bool {
     hears_within(client, text, SOON)
 }
 
-fn hears_within(client: &mut Client, text: &str, within: Duration) -> bool {
+fn hears_within(client: &mut TestClient, text: &str, within: Duration) -> bool {
     let start = Instant::now();
     while let Some(left) = within.checked_sub(start.elapsed()) {
         let Some((_, payload)) = client.frame_within(left) else { return false };

@@ -64,9 +64,12 @@ fn wrong_usage_is_named() {
         ("echo ws://127.0.0.1:1/ --dialect phoenix --payload 10..100", "the dialect raw or json"),
         ("echo ws://127.0.0.1:1/ --data /no/such.csv", "--data: /no/such.csv"),
         ("broadcast ws://127.0.0.1:1/ --step-size 0", "--step-size"),
-        ("broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s", "1% of 20 clients is nobody"),
+        (
+            "broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s",
+            "1% of 20 clients is less than one client",
+        ),
         ("storm ws://127.0.0.1:1/ --share 120%", "from 0% to 100%"),
-        ("storm ws://127.0.0.1:1/ --clients 10 --share 5%", "5% of 10 clients is nobody"),
+        ("storm ws://127.0.0.1:1/ --clients 10 --share 5%", "5% of 10 clients is less than one client"),
         ("storm ws://127.0.0.1:1/ --share 50% --restart-command true", "cannot be used with"),
         ("saturate ws://127.0.0.1:1/ --first-rate 100 --max-rate 10", "not above --max-rate"),
         ("echo ws://127.0.0.1:1/ --scrape https://127.0.0.1/metrics", "http://127.0.0.1:9100/metrics"),
@@ -155,7 +158,9 @@ fn help_names_defaults_and_what_the_verb_takes() {
     }
     let http = help("http");
     assert!(http.contains("http://127.0.0.1:8080/") && !http.contains("ws://"), "{http}");
-    for foreign in ["Messages:", "Dialect:", "--dialect", "--topic", "--ack", "--subprotocol", "--text"] {
+    for foreign in
+        ["Messages:", "Dialect:", "--dialect", "--app", "--topic", "--ack", "--subprotocol", "--text"]
+    {
         assert!(!http.contains(foreign), "{foreign}: {http}");
     }
     assert!(http.contains("--token-in"), "a token goes into any request: {http}");

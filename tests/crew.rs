@@ -63,11 +63,12 @@ fn an_open_schedule_is_sent_whole_by_many_workers() {
 #[test]
 fn who_waits_for_what_is_lost_was_no_less_busy() {
     // The last echo is lost, and two seconds pass until that is known.
-    for flags in ["--rate 5000 --duration 1s", "-c 20 -s 5000"] {
-        let server = Server::start(&["--threads", "1", "--fault", "drop=4999"]);
+    for (flags, sent) in [("--rate 5000 --duration 1s", 5_000), ("-c 20 -s 40000", 40_000)] {
+        let fault = format!("drop={}", sent - 1);
+        let server = Server::start(&["--threads", "1", "--fault", &fault]);
         let flags: Vec<&str> = "--clients 20 --threads 1".split(' ').chain(flags.split(' ')).collect();
         let step = step_that_ends(Some(3), &server.url(), "echo", &flags);
-        assert_eq!((count(&step, "sent"), count(&step, "missing")), (5_000, 1), "{flags:?}");
+        assert_eq!((count(&step, "sent"), count(&step, "missing")), (sent, 1), "{flags:?}");
         for who in ["server", "generator"] {
             let percent = |figure: &str| step[who][figure].as_f64().expect(figure);
             let (mean, peak) = (percent("cpu_percent_mean"), percent("cpu_percent_peak"));
@@ -147,7 +148,7 @@ fn after_a_storm_everybody_is_back() {
 #[test]
 fn a_sweep_tells_what_each_level_carries() {
     let server = Server::start(&[]);
-    let flags = ["--levels", "5,10", "--first-rate", "50", "--max-rate", "100", "--duration", "500ms"];
+    let flags = ["--levels", "5,10", "--first-rate", "50", "--max-rate", "100", "--duration", "2s"];
     let outcome = run(throng(["saturate", &server.url(), "--format", "json"]).args(flags), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let results = outcome.json();

@@ -39,6 +39,25 @@ fn the_server_against_the_official_clients() {
     }
 }
 
+/// What comes in before or after a WebSocket has taken its session over gets the same answers here and there.
+#[test]
+fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
+    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let scripts = match Scripts::install("socketio") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
+    };
+    let server = server();
+    scripts.run("overtake.js", &[&format!("http://{}", server.address), "300"]);
+    match Target::start_as("socketio-node", None) {
+        Ok(target) => {
+            scripts.run("overtake.js", &[&target.url(), "300"]);
+            target.stop();
+        }
+        Err(Unavailable(why)) => skip("socketio-node", &why),
+    }
+}
+
 #[test]
 fn the_server_against_the_client_of_python() {
     let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -51,7 +70,7 @@ fn the_server_against_the_client_of_python() {
     let url = format!("http://{}", server.address);
     for transport in TRANSPORTS {
         let mut python = Command::new(folder.join(".venv/bin/python"));
-        node::judge(python.args(["client.py", &url, transport]).current_dir(&folder));
+        node::assert_says_ok(python.args(["client.py", &url, transport]).current_dir(&folder));
     }
 }
 

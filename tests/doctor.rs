@@ -70,7 +70,7 @@ fn a_server_that_is_not_there_is_missed() {
     let url = format!("ws://{}/", free_address());
     let outcome = run(&mut throng(["doctor", &url, "--clients", "10"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(outcome.stdout.contains("nobody listens: start it and ask again"), "{outcome}");
+    assert!(outcome.stdout.contains("nothing listens there: start it and run this again"), "{outcome}");
     assert!(outcome.stdout.ends_with("the server's half could not be looked at\n"), "{outcome}");
 }
 

@@ -176,6 +176,19 @@ fn assert_every_form_says(outcome: &Outcome, text: &str) {
 }
 
 #[test]
+fn an_agent_that_refuses_is_free_at_once() {
+    let Some(bus) = Bus::start() else { return };
+    let _agent = bus.agent(&["--name", "strict", "--allow", "ws://10.0.0.1:9000"]);
+    bus.await_agents(1);
+    let server = Server::start(&[]);
+    let refused = run(&mut load(&bus, &server, "echo", "--clients 1 -s 10"), RUN_MAX);
+    assert!(refused.stderr.contains("it may not load"), "{refused}");
+    // Its lease would go on for 3 s; to ask takes 0.7 s.
+    let list = bus.list();
+    assert!(list.contains(" free"), "{list}");
+}
+
+#[test]
 fn without_a_coordinator_agents_stop_loading() {
     let Some((bus, _agents)) = fleet(["left"]) else { return };
     let server = Server::start(&[]);
@@ -196,6 +209,8 @@ fn a_killed_coordinator_goes_on_with_the_step_it_was_in() {
     let walk = |more: &[&str]| {
         let flags = "--step-size 10 --total-steps 3 --interval 100ms --duration 2s --limit-rtt 20s --quiet";
         let mut command = load(&bus, &server, "echo", flags);
+        // Of two leases one ends first: without a number, whoever is free by then would do.
+        command.args(["--agents", "2"]);
         command.arg("--out").arg(dir.path()).args(more);
         command
     };
@@ -260,7 +275,7 @@ fn stop_frees_everybody() {
 fn what_cannot_be_asked_of_a_fleet_is_said() {
     let server = Server::start(&[]);
     let cases = [
-        (vec!["echo", "--fleet", "nats://127.0.0.1:1"], 2, "URL: give a server that the agents can reach"),
+        (vec!["echo", "--fleet", "nats://127.0.0.1:1"], 2, "URL: name a server that the agents can reach"),
         (vec!["echo", "ws://h/", "--agents", "2"], 2, "--fleet"),
         (vec!["echo", "ws://h/", "--fleet", "x", "--where", "zone"], 2, "KEY=VALUE"),
         (vec!["agent", "--nats", "nats://127.0.0.1:1", "--name", "a b"], 2, "letters, digits"),

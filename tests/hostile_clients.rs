@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::cases::check_all;
-use support::client::Client;
+use support::client::TestClient;
 use support::throng::Server;
 use support::websocket::{BINARY, CLOSE, PING, PONG, RSV1, TEXT, UPGRADE, bomb, close_body, masked};
 
@@ -175,7 +175,7 @@ fn compressed_frames() {
         cases,
         |case| case.1.to_owned(),
         |(code, _, bytes)| {
-            let mut client = Client::upgrade_by(server.address, &request);
+            let mut client = TestClient::upgrade_by(server.address, &request);
             client.send(bytes);
             assert_eq!(client.close_code(), Some(*code));
         },
@@ -188,21 +188,21 @@ fn compressed_frames() {
 fn odd_but_legal() {
     let server = Server::start(&[]);
 
-    let mut pipelined = Client::connect(server.address);
+    let mut pipelined = TestClient::connect(server.address);
     pipelined.send(&[UPGRADE.as_bytes(), &masked(TEXT, b"first")].concat());
     assert_eq!(pipelined.status(), Some(101));
     assert_eq!(pipelined.frame(), Some((TEXT, b"first".to_vec())));
 
-    let mut slow = Client::connect(server.address);
+    let mut slow = TestClient::connect(server.address);
     slow.send_slowly(&[UPGRADE.as_bytes(), &masked(BINARY, &[7; 300])].concat());
     assert_eq!(slow.status(), Some(101));
     assert_eq!(slow.frame(), Some((BINARY, vec![7; 300])));
 
-    let mut fragmented = Client::upgrade(server.address);
+    let mut fragmented = TestClient::upgrade(server.address);
     fragmented.send(&[masked(0x01, b"a"), masked(0x00, b"").repeat(100_000), masked(0x80, b"b")].concat());
     assert_eq!(fragmented.frame(), Some((TEXT, b"ab".to_vec())));
 
-    let mut pings = Client::upgrade(server.address);
+    let mut pings = TestClient::upgrade(server.address);
     let mut writer = pings.second();
     let sender = thread::spawn(move || writer.send(&masked(PING, b"?").repeat(20_000)));
     for _ in 0..20_000 {
@@ -215,16 +215,16 @@ fn odd_but_legal() {
 #[test]
 fn abrupt_ends() {
     let server = Server::start(&[]);
-    let mut bystander = Client::upgrade(server.address);
+    let mut bystander = TestClient::upgrade(server.address);
 
-    let mut half_closed = Client::upgrade(server.address);
+    let mut half_closed = TestClient::upgrade(server.address);
     half_closed.send(&masked(TEXT, b"last words"));
     half_closed.half_close();
     assert_eq!(half_closed.frame(), Some((TEXT, b"last words".to_vec())));
     half_closed.expect_end();
 
     for _ in 0..100 {
-        let mut in_mid_frame = Client::upgrade(server.address);
+        let mut in_mid_frame = TestClient::upgrade(server.address);
         in_mid_frame.send(&masked(BINARY, &[0; 1000])[..500]);
         in_mid_frame.reset();
     }
@@ -235,7 +235,7 @@ fn abrupt_ends() {
 fn a_handshake_has_a_deadline() {
     let server = Server::start(&["--handshake-timeout", "1s"]);
     let start = Instant::now();
-    let mut dripping = Client::connect(server.address);
+    let mut dripping = TestClient::connect(server.address);
     let mut writer = dripping.second();
     // A byte now and then keeps an inactivity timer from ever ringing; the deadline is absolute.
     let sender = thread::spawn(move || {
@@ -254,18 +254,18 @@ fn a_handshake_has_a_deadline() {
 fn a_peer_that_never_reads_is_bounded() {
     let server = Server::start(&[]);
     let before = server.resident_bytes();
-    let mut deaf = Client::upgrade(server.address);
+    let mut deaf = TestClient::upgrade(server.address);
     let message = masked(BINARY, &vec![1; 64 << 10]);
     // 512 MiB of echoes that nobody fetches. The server may stop reading, or end the connection.
     deaf.send_within(Duration::from_secs(2), &message, 8192);
     let grown = server.resident_bytes().saturating_sub(before);
     assert!(grown < 64 << 20, "the server holds {} MiB for one client", grown >> 20);
-    Client::upgrade(server.address).echo("served as before");
+    TestClient::upgrade(server.address).echo("served as before");
 }
 
 fn each_is_answered(status: u16, cases: Vec<Case>) {
     each(&status.to_string(), cases, |server, bytes| {
-        let mut client = Client::connect(server.address);
+        let mut client = TestClient::connect(server.address);
         client.send(bytes);
         assert_eq!(client.status(), Some(status));
         if status != 101 {
@@ -276,7 +276,7 @@ fn each_is_answered(status: u16, cases: Vec<Case>) {
 
 fn each_is_closed_with(code: u16, cases: Vec<Case>) {
     each(&code.to_string(), cases, |server, bytes| {
-        let mut client = Client::upgrade(server.address);
+        let mut client = TestClient::upgrade(server.address);
         client.send(bytes);
         assert_eq!(client.close_code(), Some(code));
         client.expect_end();
@@ -289,7 +289,7 @@ fn each(what: &str, cases: Vec<Case>, check: impl Fn(&Server, &[u8]) + Sync) {
     let name = |case: &Case| format!("{what}: {}", case.0);
     check_all(&cases, name, |(_, bytes)| {
         check(&server, bytes);
-        Client::upgrade(server.address).echo("served as before");
+        TestClient::upgrade(server.address).echo("served as before");
     });
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use support::client::Client;
+use support::client::TestClient;
 use support::fleet::connections_to;
 use support::hostile::HostileServer;
 use support::process::Process;
@@ -82,7 +82,7 @@ fn two_interrupts_stop_at_once() {
 fn serve_stops_on_a_signal() {
     for signal in [Signal::INT, Signal::TERM] {
         let server = Server::start(&[]);
-        let mut client = Client::upgrade(server.address);
+        let mut client = TestClient::upgrade(server.address);
         assert!(server.process.signal(signal));
         assert_eq!(client.close_code(), Some(1001), "clients are told that the server goes away");
         drop(client);
@@ -272,7 +272,7 @@ fn a_server_out_of_files_says_so_in_its_log_and_its_metrics() {
     let is_shown = || metrics().contains("throng_serve_errors_total{kind=\"too_many_files\"}");
     assert!(wait_until(Duration::from_secs(20), is_shown), "the metrics do not show it");
     drop(clients);
-    drop(Client::upgrade(server.address));
+    drop(TestClient::upgrade(server.address));
     let (_, stderr) = server.process.into_output();
     assert!(stderr.starts_with("throng serve: out of file descriptors (ulimit -n)"), "{stderr}");
 }

@@ -2,14 +2,17 @@
 
 mod support;
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use report::Published;
 use results::Unit;
+use rustix::process::Signal;
 use support::node::Scripts;
 use support::process::Process;
 use support::target::{Unavailable, complete};
@@ -264,10 +267,40 @@ fn a_token_is_needed_on_this_machine_and_beyond() {
         let other = format!("{host}cookie: throng_token={}\r\n", ui.token);
         assert_eq!(ui.ask("GET /", &other, "").0, 403, "the cookie of another port");
         let (status, answer) = ui.ask(&format!("GET /?token={}", ui.token), &host, "");
-        assert_eq!(status, 303);
+        assert_eq!(status, 200);
         assert!(answer.contains("HttpOnly; SameSite=Strict"), "{answer}");
+        assert!(answer.contains(r#"<meta http-equiv="refresh" content="0; url=/">"#), "{answer}");
         assert_eq!(ui.ask("GET /", &ui.visitor(), "").0, 200);
     }
+}
+
+/// What stands in for the desktop's program notes what it was given, and what is there.
+const OPENER: &str =
+    "#!/bin/sh\nstat -c %a \"$1\" >>\"$0.said\"\ncat \"$1\" >>\"$0.said\"\necho \"$@\" >\"$0.given\"\n";
+
+#[test]
+fn a_browser_is_opened_without_a_token_in_any_argument() {
+    let folder = tempfile::tempdir().unwrap();
+    let opener = folder.path().join("xdg-open");
+    std::fs::write(&opener, OPENER).unwrap();
+    std::fs::set_permissions(&opener, Permissions::from_mode(0o755)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let mut command = throng(["ui", "--open", "--store"]);
+    command.arg(folder.path().join("runs.db")).env("XDG_RUNTIME_DIR", folder.path());
+    let path = std::env::var("PATH").unwrap();
+    let mut ui = Process::start(command.env("PATH", format!("{}:{path}", folder.path().display())));
+    let is_opened = || read("xdg-open.given").ends_with('\n');
+    assert!(wait_until(RUN_MAX, is_opened), "no browser is opened");
+    let page = read("xdg-open.given").trim().to_owned();
+    assert!(Path::new(&page).starts_with(folder.path()) && Path::new(&page).exists(), "{page}");
+    ui.signal(Signal::TERM);
+    assert!(ui.wait(RUN_MAX).is_some(), "it goes on");
+    let (stdout, stderr) = ui.into_output();
+    let address = stdout.trim().strip_prefix("throng ui: ").unwrap_or_else(|| panic!("{stdout}{stderr}"));
+    let token = address.rsplit_once("/?token=").expect("the address has a token").1;
+    let said = read("xdg-open.said");
+    assert!(said.starts_with("600\n") && said.contains(&format!("url={address}\"")), "{said}");
+    assert!(!page.contains(token) && !Path::new(&page).exists(), "{page}");
 }
 
 #[test]

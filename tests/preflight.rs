@@ -3,14 +3,18 @@
 mod support;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair};
+use rustix::process::Signal;
 
 use support::cases::check_all;
+use support::fleet::connections_to;
 use support::free_address;
 use support::hostile::{HostileServer, Peer};
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use support::process::Process;
+use support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
+use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -181,4 +185,21 @@ fn the_client_that_tries_is_in_no_figure() {
         let outcome = run(command.args(["--duration", "1s", "--dialect", "json"]), RUN_MAX);
         assert_eq!(sum_of(&outcome.json(), "connects"), 3, "{outcome}");
     }
+}
+
+#[test]
+fn an_interrupt_is_the_end_of_it_at_once() {
+    let server = HostileServer::start(|peer| peer.request().hold());
+    let folder = tempfile::tempdir().unwrap();
+    let mut echo = throng(["echo", &server.url(), "--connect-timeout", "30s", "--clients", "5"]);
+    echo.arg("--out").arg(folder.path()).arg("--store").arg(folder.path().join("runs.db"));
+    let run = Process::start(&mut echo);
+    assert!(wait_until(RUN_MAX, || connections_to(server.address) > 0), "nobody tries");
+    let begun = Instant::now();
+    run.signal(Signal::INT);
+    let outcome = finish(run, RUN_MAX);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}\n{outcome}", begun.elapsed());
+    assert_eq!((outcome.code, &*outcome.stdout), (Some(130), ""), "{outcome}");
+    assert_eq!(outcome.stderr, "throng: interrupted before there was anything to show\n");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is kept");
 }

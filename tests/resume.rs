@@ -102,7 +102,9 @@ fn every_step_is_in_the_store_before_the_next_begins() {
         assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
         let row = listed().remove(0);
         assert!([Some(2), Some(3)].contains(&row["steps"].as_u64()), "{row}");
-        assert_eq!(row["trusted"], false, "it has not ended: {row}");
+        assert_eq!((&row["trusted"], &row["ended"]), (&false.into(), &false.into()), "{row}");
+        let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
+        assert!(list.stdout.contains("cut short"), "{list}");
         let show = run(throng(["runs", "show", "last", "--store"]).arg(&store), RUN_MAX);
         assert!(show.stdout.contains("the run had not ended when this was written"), "{show}");
     }

@@ -155,7 +155,7 @@ fn runs_that_are_not_there() {
     kept.ok(&import(&kept.files(&results, "11", 2)));
     let several = kept.runs(&["show", "20261120-11"]);
     assert_eq!(several.code, Some(2), "{several}");
-    assert!(several.stderr.contains("the beginning of several runs"), "{several}");
+    assert!(several.stderr.contains("the beginning of several run ids"), "{several}");
     assert!(kept.ok(&["list", day]).contains(id));
 }
 
@@ -170,7 +170,7 @@ fn a_store_that_is_none_is_left_as_it_is() {
     foreign[68..72].copy_from_slice(&7u32.to_be_bytes()); // application_id
     let damaged = [&whole[..4096], &vec![0xa5; whole.len() - 4096]].concat();
     let cases: [(&[u8], &str); 4] = [
-        (b"these are notes of mine, not a database, and longer than SQLite's header is: 100 bytes, I believe", "no store of throng"),
+        (b"these are notes of mine, not a database, and longer than SQLite's header is: 100 bytes, I believe", "not a store of throng"),
         (&newer, "has schema 99"),
         (&foreign, "another program"),
         (&damaged, "damaged"),

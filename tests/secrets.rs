@@ -12,7 +12,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use support::arena::{Arena, SERVE};
+use support::arena::{Arena, SERVE, tiny_suite};
 use support::fleet::Bus;
 use support::process::Process;
 use support::spy::{Quoting, Spy, contains, search};
@@ -154,6 +154,48 @@ fn a_server_that_quotes_secrets_has_them_told_to_nobody() {
     }
 }
 
+/// Rows, the key that signs, and the tokens themselves; also where a server quotes all that it is told.
+#[test]
+fn who_the_clients_are_is_told_to_the_server_alone() {
+    let marker = "marker-people-c41a";
+    let (good, quoting) = (Server::start(&["--threads", "1"]), Quoting::start());
+    for (address, verb, flags, is_there) in [
+        (good.address, "echo", "--clients 4 --interval 50ms --duration 300ms --processes 2", true),
+        (good.address, "idle", "--dialect phoenix --clients 4 --duration 300ms", true),
+        (quoting.address, "echo", "--clients 4 --no-preflight", false),
+        (quoting.address, "echo", "--clients 4", false),
+        (quoting.address, "http", "--no-preflight --connections 4 --amount 8", false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let there = |name: &str| elsewhere.path().join(name).display().to_string();
+        let rows: String = (0..4).map(|n| format!("\"{marker} & {n}\",{marker}-pass-{n}\n")).collect();
+        fs::write(there("users.csv"), format!("name,password\n{rows}")).unwrap();
+        let scheme = if verb == "http" { "http" } else { "ws" };
+        let path = if flags.contains("phoenix") { "/socket/websocket" } else { "/ws" };
+        let mut command =
+            throng([verb, &format!("{scheme}://{address}{path}?n={{person.name}}&t={{token}}")]);
+        command.args(flags.split_ascii_whitespace()).args(["-H", "X-Name: {person.name}"]);
+        command.args(["--people", &there("users.csv"), "--jwt-secret", "env:THE_KEY", "--threads", "1"]);
+        command.args(["--out", &at("out"), "--store", &at("runs.db"), "--stream", &at("stream.jsonl")]);
+        command.env("THE_KEY", format!("{marker}-key")).env("XDG_DATA_HOME", folder.path());
+        let process = Process::start(&mut command);
+        let spy = Spy::on(marker, Some(process.pid()));
+        let outcome = finish(process, RUN_MAX);
+        assert_eq!(spy.seen(), [""; 0], "argument lists");
+        assert!(is_there == (outcome.code == Some(0)), "{flags}: {outcome}");
+        for secret in [marker, "eyJhbGciOi"] {
+            assert!(
+                !outcome.stdout.contains(secret) && !outcome.stderr.contains(secret),
+                "{flags}: {outcome}"
+            );
+            assert_eq!(search(folder.path(), secret).0, [""; 0], "{secret}: {flags}: {outcome}");
+        }
+        assert!(is_there || quoting.has_heard(marker) && quoting.has_heard("t=eyJhbGciOi"), "{outcome}");
+    }
+}
+
 #[test]
 fn mistakes_are_told_without_the_secrets_in_them() {
     let marker = "marker-mistaken-02d6";
@@ -217,20 +259,9 @@ fn mistakes_are_told_without_the_secrets_in_them() {
 #[test]
 fn a_shootout_hands_secrets_to_its_measurements_over_a_pipe() {
     let marker = "marker-shootout-6a90";
-    let suite = r#"
-title = "With a token"
-repeats = 1
-cooldown = "10ms"
-
-[[scenario]]
-name = "echo"
-verb = "echo"
-dialects = ["raw"]
-supports = ["echo"]
-flags = { clients = 2, interval = "20ms", duration = "300ms", token = "env:THE_TOKEN", token-in = "query:ticket" }
-figures = ["rtt.p50"]
-"#;
-    let arena = Arena::new(suite, SERVE);
+    let flags = r#"clients = 2, duration = "300ms", token = "env:THE_TOKEN", token-in = "query:ticket""#;
+    let suite = tiny_suite(1, flags, &["rtt.p50"]);
+    let arena = Arena::new(&suite, SERVE);
     let mut command = throng(["shootout", "tiny", "--targets", "sh-copy", "--out", "kept"]);
     // What the target runs has an environment of its own: that of the shootout has the token.
     command.env("THE_TOKEN", marker).env("XDG_DATA_HOME", arena.path("data")).current_dir(arena.folder());

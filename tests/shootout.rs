@@ -9,44 +9,31 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::arena::{Arena, SERVE};
+use support::arena::{Arena, SERVE, UNIX, tiny_suite};
 use support::process::Process;
 use support::throng::{Outcome, run, throng};
 use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 
-const SUITE: &str = r#"
-title = "A tiny suite"
-repeats = 2
-cooldown = "10ms"
-
-[[scenario]]
-name = "echo"
-verb = "echo"
-dialects = ["raw"]
-supports = ["echo"]
-flags = { clients = 3, interval = "20ms", duration = "2s", drain-timeout = "1s" }
-shortened = ["duration"]
-figures = ["rtt.p50", "rtt.p95", "rate"]
+/// What the echoes of the suite are compared with, and that they may be shortened.
+const PUBLISHED: &str = r#"shortened = ["duration"]
 
 [scenario.published]
 file = "then.csv"
 column = "p50_ms"
 names = { sh-copy = "the copy" }
-
-[[scenario]]
-name = "unix"
-verb = "http"
-supports = ["http", "unix"]
-flags = { connections = 2, duration = "2s" }
-shortened = ["duration"]
-figures = ["rate", "errors"]
 "#;
+
+/// Echoes that were published, and a scenario that needs a unix socket.
+fn suite() -> String {
+    let flags = r#"clients = 3, duration = "2s", drain-timeout = "1s""#;
+    tiny_suite(2, flags, &["rtt.p50", "rtt.p95", "rate"]) + PUBLISHED + UNIX
+}
 
 /// The suite, and what was published of it.
 fn arena_with(script: &str) -> Arena {
-    let arena = Arena::new(SUITE, script);
+    let arena = Arena::new(&suite(), script);
     fs::write(arena.path("suites/then.csv"), "target,p50_ms\nthe copy,1234\n").unwrap();
     arena
 }
@@ -114,7 +101,7 @@ fn everything_is_measured_ranked_and_kept() {
     );
 
     let again = shootout(&arena, &options);
-    assert!(again.code == Some(1) && again.stderr.contains("has a shootout in it already"), "{again}");
+    assert!(again.code == Some(1) && again.stderr.contains("already holds a shootout"), "{again}");
 }
 
 #[test]
@@ -142,7 +129,10 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     let outcome = shootout(&arena, &["--resume", "kept"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     for damaged in [torn.as_str(), "kept/cells.jsonl: 1 cut off"] {
-        assert!(outcome.stderr.contains(&format!("done again, for it is damaged: {damaged}")), "{outcome}");
+        assert!(
+            outcome.stderr.contains(&format!("measured again, because it is damaged: {damaged}")),
+            "{outcome}"
+        );
     }
     let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
     assert!(after.starts_with(others), "what was measured is kept\n{after}");
@@ -170,7 +160,7 @@ fn running_in(arena: &Arena) -> usize {
 #[test]
 fn nothing_outlives_a_shootout_that_is_killed() {
     let arena = arena_with(SERVE);
-    fs::write(arena.path("suites/tiny.toml"), SUITE.replace("\"2s\", drain", "\"60s\", drain")).unwrap();
+    fs::write(arena.path("suites/tiny.toml"), suite().replace("\"2s\", drain", "\"60s\", drain")).unwrap();
     let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);
     let temporary = tempfile::tempdir().unwrap();
     let mut process = Process::start(command.current_dir(arena.folder()).env("TMPDIR", temporary.path()));
@@ -197,7 +187,7 @@ fn a_server_that_dies_costs_its_own_measurement() {
          wait $nap\n\
          kill -9 $server; echo out of memory; exit 7\n",
     );
-    let suite = SUITE.replace("\"2s\", drain", "\"30s\", drain").replace("repeats = 2", "repeats = 1");
+    let suite = suite().replace("\"2s\", drain", "\"30s\", drain").replace("repeats = 2", "repeats = 1");
     fs::write(arena.path("suites/tiny.toml"), suite).unwrap();
     let outcome = shootout(&arena, &["tiny", "--scale", "0.2", "--out", "kept", "--format", "md"]);
     assert_eq!(outcome.code, Some(1), "{outcome}");
@@ -222,7 +212,7 @@ fn who_does_not_pass_the_gate_is_not_timed() {
     let options = ["tiny", "--scale", "0.05", "--repeats", "1", "--targets", "sh-copy", "--out", "named"];
     let named = shootout(&arena, &options);
     assert_eq!(named.code, Some(1), "it was asked for by name\n{named}");
-    assert!(named.stderr.contains("throng: there is no figure of sh-copy"), "{named}");
+    assert!(named.stderr.contains("throng: there is no figure for sh-copy"), "{named}");
 }
 
 #[test]
@@ -235,7 +225,7 @@ fn a_named_target_that_cannot_do_a_scenario_is_told() {
     assert!(outcome.stdout.contains("Not measured\nsh-copy in unix: it does not support unix"), "{outcome}");
 
     // As Plezi, which has no Action Cable, in a suite of nothing else.
-    let only = SUITE.replace("dialects = [\"raw\"]", "dialects = [\"actioncable\"]");
+    let only = suite().replace("dialects = [\"raw\"]", "dialects = [\"actioncable\"]");
     fs::write(arena.path("suites/tiny.toml"), only).unwrap();
     let nothing = shootout(&arena, &["tiny", "--targets", "sh-copy", "--out", "none"]);
     assert_eq!(nothing.code, Some(2), "{nothing}");
@@ -263,11 +253,11 @@ fn a_mistake_in_a_suite_is_underlined() {
         (
             "verb = \"echo\"",
             "verb = \"serve\"",
-            ["is no verb that loads a server", "tiny.toml:8", "broadcast"],
+            ["is not a verb that loads a server", "tiny.toml:8", "broadcast"],
         ),
     ] {
-        assert!(SUITE.contains(of));
-        fs::write(arena.path("suites/tiny.toml"), SUITE.replacen(of, to, 1)).unwrap();
+        assert!(suite().contains(of));
+        fs::write(arena.path("suites/tiny.toml"), suite().replacen(of, to, 1)).unwrap();
         let outcome = shootout(&arena, &["tiny"]);
         assert_eq!(outcome.code, Some(2), "{outcome}");
         for part in parts {

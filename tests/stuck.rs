@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use support::arena::{Arena, SERVE};
+use support::arena::{Arena, SERVE, tiny_suite};
 use support::fleet::{Bus, connections_to};
 use support::process::Process;
 use support::target::tools;
@@ -203,6 +203,22 @@ fn a_server_of_its_own_that_stands_still_holds_nobody_up() {
     a_built_in_server_that_stands_still("--duration 4s");
 }
 
+/// The same while it still answers more than it had the time for.
+fn a_built_in_server_that_stands_still_while_it_drains() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = folder.path().join("lines.json");
+    // Four million copies: sent within the second, and received by no machine.
+    let mut command = throng(["broadcast", "--clients", "400", "--rate", "10000", "--duration", "1s"]);
+    command.args(["--drain-timeout", "20s", "--format", "json"]);
+    let run = Process::start(command.arg("--stream").arg(&lines));
+    let drains = || fs::read_to_string(&lines).is_ok_and(|text| text.contains(r#""phase":"draining""#));
+    assert!(wait_until(PHASE_WITHIN, drains), "nothing is under way");
+    stop(*children(run.pid(), "serve").first().expect("it is needed still"));
+    let outcome = finish(run, RUN_MAX);
+    assert!(outcome.code.is_some_and(|code| [0, 3].contains(&code)), "{outcome}");
+    assert!(sum_of(&outcome.json(), "received") > 0, "{outcome}");
+}
+
 /// All processes of a run, one after the other.
 fn everybody_stands_still(phase: Phase) {
     a_child_that_stands_still(phase);
@@ -229,6 +245,7 @@ fn torture_everybody_stands_still_under_load() {
 #[ignore = "two minutes: make torture"]
 fn torture_everybody_stands_still_while_the_step_drains() {
     everybody_stands_still(Phase::Draining);
+    a_built_in_server_that_stands_still_while_it_drains();
 }
 
 #[test]
@@ -295,20 +312,8 @@ fn a_server_that_died_unnoticed_was_not_measured() {
 #[test]
 #[ignore = "half a minute: make torture"]
 fn torture_a_guard_that_stands_still_is_killed_with_what_it_guards() {
-    let suite = r#"
-title = "One"
-repeats = 1
-cooldown = "10ms"
-
-[[scenario]]
-name = "echo"
-verb = "echo"
-dialects = ["raw"]
-supports = ["echo"]
-flags = { clients = 3, interval = "20ms", duration = "4s", drain-timeout = "1s" }
-figures = ["rtt.p50"]
-"#;
-    let arena = Arena::new(suite, SERVE);
+    let suite = tiny_suite(1, r#"clients = 3, duration = "4s", drain-timeout = "1s""#, &["rtt.p50"]);
+    let arena = Arena::new(&suite, SERVE);
     let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);
     let run = Process::start(command.current_dir(arena.folder()));
     let measures =

@@ -169,7 +169,10 @@ fn images_are_named_by_digest() {
     let dockerfile = read("deploy/Dockerfile");
     let from: Vec<&str> = dockerfile.lines().filter_map(|line| line.strip_prefix("FROM ")).collect();
     assert_eq!(from.len(), 2);
-    for image in from {
+    let nats = read("deploy/kubernetes/nats.yaml");
+    let pods: Vec<&str> = nats.lines().filter_map(|line| line.trim().strip_prefix("image: ")).collect();
+    assert_eq!(pods.len(), 1);
+    for image in from.into_iter().chain(pods) {
         let digest = image.split_once("@sha256:").map_or("", |(_, rest)| rest.split(' ').next().unwrap());
         assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{image}");
     }

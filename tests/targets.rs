@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use support::process::Process;
 use support::skip;
-use support::throng::{Outcome, run, throng};
+use support::throng::{Outcome, run, throng, under};
 use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -238,11 +238,11 @@ fn without_a_folder_of_targets_it_says_what_to_do() {
     let outcome = run(throng(["targets", "list"]).current_dir(empty.path()), RUN_MAX);
     assert_eq!(outcome.code, Some(2), "{outcome}");
     assert!(
-        outcome.stderr.contains("--targets-dir: there is no folder \"targets\" here or above"),
+        outcome.stderr.contains("--targets-dir: there is no folder \"targets\" here or further up"),
         "{outcome}"
     );
     let outcome = run(throng(["targets", "check"]).args(["--targets-dir"]).arg(empty.path()), RUN_MAX);
-    assert!(outcome.code == Some(2) && outcome.stderr.contains("say --all"), "{outcome}");
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("pass --all"), "{outcome}");
     let unknown = run(throng(["targets", "check", "nobody", "--targets-dir"]).arg(empty.path()), RUN_MAX);
     assert!(unknown.stderr.contains("there is no target \"nobody\"; there are throng"), "{unknown}");
 }
@@ -276,7 +276,7 @@ fn a_folder_of_others_runs_nothing_until_it_is_confirmed() {
     for arguments in [&["list"][..], &["check", "--all"], &["install", "sh-none"], &["start", "sh-none"]] {
         let refused = targets(arguments);
         assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains("can be written by everybody"), "{refused}");
+        assert!(refused.stderr.contains("anyone can write to it"), "{refused}");
         assert!(refused.stderr.contains("throng targets trust /"), "it says what to type: {refused}");
         assert!(!seen.exists(), "nothing of it was run");
     }
@@ -304,4 +304,106 @@ fn what_a_target_runs_sees_no_secrets_of_the_environment() {
         assert!(!seen.contains("sesame") && !seen.contains("THE_TOKEN"), "{seen}");
         assert!(seen.contains("PATH=") && seen.contains("HOME=") && seen.contains("PIP_CERT=/x"), "{seen}");
     }
+}
+
+/// An installer that tries what it is not to do, and notes what came of it. The folder of the user's home is its argument.
+const PRYING: &str = r#"
+try() { if sh -c "$2" >/dev/null 2>&1; then echo "$1: yes"; else echo "$1: no"; fi; }
+try "read the home" "cat '$1/home/marker'"
+try "list the home" "ls '$1/home'"
+try "write there" "echo x >'$1/home/written'"
+try "remove there" "rm -f '$1/home/marker' && test ! -e '$1/home/marker'"
+try "run a toolchain" "'$1/home/tools/bin/tool'"
+try "change a toolchain" "echo x >'$1/home/tools/bin/tool'"
+try "read beside" "cat '$1/beside/file'"
+try "write beside" "echo x >'$1/beside/written'"
+try "read others' temporary files" "cat '$2/marker'"
+try "write its folder" "echo x >written"
+try "write its home" "mkdir -p ~/.cache && echo x >~/.cache/written"
+try "make a temporary file" "rm \"$(mktemp)\""
+try "end throng" "kill -0 $3"
+"#;
+
+#[test]
+fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
+    if !net::walls::are_available() {
+        return skip("walls around installers", "needs a kernel with Landlock");
+    }
+    // In no folder for temporary files: those are hidden as well.
+    let user = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (temporary, outside) = (tempfile::tempdir().unwrap(), user.path().display());
+    for folder in ["home/tools/bin", "beside", "targets/sh-none"] {
+        fs::create_dir_all(user.path().join(folder)).unwrap();
+    }
+    let marker = "what nobody else is to know";
+    for file in ["home/marker", "beside/file"] {
+        fs::write(user.path().join(file), marker).unwrap();
+    }
+    fs::write(temporary.path().join("marker"), marker).unwrap();
+    let tool = user.path().join("home/tools/bin/tool");
+    fs::write(&tool, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
+    let own = user.path().join("targets/sh-none");
+    fs::write(own.join("install.sh"), PRYING).unwrap();
+    let words = format!(
+        r#"["sh", "install.sh", "{outside}", "{}", "{}"]"#,
+        temporary.path().display(),
+        std::process::id()
+    );
+    let steps = format!("install = {{ command = {words} }}\n");
+    fs::write(own.join("target.toml"), manifest(r#"["true"]"#) + &steps).unwrap();
+
+    let mut command = throng(["targets", "install", "sh-none", "--targets-dir"]);
+    command.arg(user.path().join("targets")).env("HOME", user.path().join("home"));
+    let path = std::env::var("PATH").unwrap();
+    command.env("PATH", format!("{}:{path}", tool.parent().unwrap().display()));
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let log = fs::read_to_string(own.join("install.log")).unwrap();
+    let expected = [
+        ("read the home", "no"),
+        ("list the home", "no"),
+        ("write there", "no"),
+        ("remove there", "no"),
+        ("run a toolchain", "yes"),
+        ("change a toolchain", "no"),
+        ("read beside", "yes"),
+        ("write beside", "no"),
+        ("read others' temporary files", "no"),
+        ("write its folder", "yes"),
+        ("write its home", "yes"),
+        ("make a temporary file", "yes"),
+        ("end throng", "no"),
+    ];
+    let expected: Vec<String> = expected.iter().map(|(what, is)| format!("{what}: {is}")).collect();
+    assert_eq!(log.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(fs::read_to_string(user.path().join("home/marker")).unwrap(), marker);
+    assert!(own.join(".home/.cache/written").exists(), "its home is in its folder");
+    assert!(!outcome.stderr.contains("Landlock"), "{outcome}");
+}
+
+#[test]
+fn where_the_kernel_has_no_walls_it_is_said_once() {
+    if let Err(error) = std::process::Command::new("strace").arg("--version").output() {
+        return skip("a kernel without Landlock", &format!("needs strace: {error}"));
+    }
+    let folder = target("");
+    for name in ["sh-none", "sh-other"] {
+        let own = folder.path().join(name);
+        fs::create_dir_all(&own).unwrap();
+        let steps = "install = { command = [\"sh\", \"-c\", \"cat $TMPDIR/../../../beside\"] }\n";
+        let manifest = manifest(r#"["true"]"#).replace("none", name.strip_prefix("sh-").unwrap());
+        fs::write(own.join("target.toml"), manifest + steps).unwrap();
+    }
+    fs::write(folder.path().join("beside"), "here").unwrap();
+    let mut plain = throng(["targets", "install", "--all", "--targets-dir"]);
+    let mut command = under(
+        "strace",
+        &["-f", "-qq", "-o", "/dev/null", "-e", "inject=landlock_create_ruleset:error=ENOSYS"],
+        plain.arg(folder.path()),
+    );
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.stderr.matches("no Landlock").count(), 1, "{outcome}");
+    assert_eq!(fs::read_to_string(folder.path().join("sh-none/install.log")).unwrap(), "here");
 }

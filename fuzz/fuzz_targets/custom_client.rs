@@ -1,25 +1,27 @@
-//! Any messages at a client that speaks a dialect of its user's own, whose pointer and placeholders are any, too.
+//! Any messages at a client that speaks an app of its user's own, whose pointer and placeholders are any, too.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use throng_fuzz::{Fake, answer, check_portions, custom, limits, split};
-use wire::dialects::custom::{Purpose, Template};
-use wire::{Client, Config, DialectId, Limits, Options, Payload};
+use throng_fuzz::{Fake, answer, app, check_portions, limits, split};
+use wire::template::{Purpose, Quoting, Template};
+use wire::{Client, Config, DialectId, Limits, Options, Payload, People};
 
 fuzz_target!(|data: &[u8]| {
     let Some((step, data)) = split(data) else { return };
     let mut lines = data.split(|&byte| byte == b'\n');
     let mut word = || std::str::from_utf8(lines.next().unwrap_or_default()).unwrap_or_default();
     let (pointer, text) = (word(), word());
-    for purpose in [Purpose::Measured, Purpose::Other] {
-        let _ = Template::parse(text, purpose, &["a".to_owned()]);
+    let mut people = People::default();
+    people.names.set("data.a", Template::of_column(0));
+    for purpose in [Purpose::Measured, Purpose::Other, Purpose::Opening] {
+        let _ = Template::parse(text, purpose, &people.names, Quoting::JSON);
     }
     // A pointer that is none is refused; any other must do.
     let Ok(cfg) = Config::new(Options {
         dialect: DialectId::Custom,
         host: "h".into(),
-        path: "/".into(),
+        path: format!("/?{text}").into(),
         headers: vec![],
         subprotocols: vec![],
         origin: None,
@@ -27,13 +29,14 @@ fuzz_target!(|data: &[u8]| {
         deflate: None,
         limits: Limits { head_bytes_max: 4096, ..limits() },
         payload: Payload::default(),
-        of_dialect: custom(pointer, text),
+        of_dialect: app(pointer, text),
+        people: people.into(),
     }) else {
         return;
     };
     let frames: Vec<u8> = lines.flat_map(|message| frame(&message[..message.len().min(125)])).collect();
     check_portions(&frames, step, |portions| {
-        let (mut client, mut io, mut events) = (Client::numbered(7), Fake::default(), Vec::new());
+        let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
         client.handle_open(&cfg, 0, 0, &mut io);
         let answer = answer(&std::mem::take(&mut io.out), "");
         let mut feed =

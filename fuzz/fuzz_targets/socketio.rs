@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use throng_fuzz::{check_portions, check_requests, split};
-use wire::{DialectId, DialectOptions};
+use wire::{DialectId, Settings};
 
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../crates/wire/tests/common/world.rs"]
@@ -22,14 +22,13 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn client(transport: &str, eio: u8, bytes: &[u8], step: usize) {
-    let of_dialect =
-        DialectOptions { transport: Some(transport.into()), eio: Some(eio), ..DialectOptions::default() };
-    check_requests(DialectId::Socketio, "/socket.io/", of_dialect, bytes, step);
+fn client(transport: &str, eio: u64, bytes: &[u8], step: usize) {
+    let settings = Settings::default().with("transport", transport).with("eio", eio);
+    check_requests(DialectId::Socketio, "/socket.io/", settings.into(), bytes, step);
 }
 
 /// A session is open, and somebody else polls who is in the main namespace; the bytes come on a connection of their own.
-fn server(eio: u8, bytes: &[u8], step: usize) {
+fn server(eio: u64, bytes: &[u8], step: usize) {
     check_portions(bytes, step, |portions| {
         let mut world = world::World::new();
         let path = format!("/socket.io/?EIO={eio}&transport=polling");

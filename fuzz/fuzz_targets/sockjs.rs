@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use throng_fuzz::{check_portions, check_requests, limits, split};
-use wire::{DialectId, DialectOptions, Limits};
+use wire::{DialectId, Limits, Settings};
 
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../crates/wire/tests/common/world.rs"]
@@ -17,9 +17,8 @@ fuzz_target!(|data: &[u8]| {
     let Some((step, bytes)) = split(rest) else { return };
     match TRANSPORTS.get(usize::from(choice)) {
         Some(&transport) => {
-            let of_dialect =
-                DialectOptions { transport: Some(transport.into()), ..DialectOptions::default() };
-            check_requests(DialectId::Sockjs, "/sockjs", of_dialect, bytes, step);
+            let settings = Settings::default().with("transport", transport);
+            check_requests(DialectId::Sockjs, "/sockjs", settings.into(), bytes, step);
         }
         None => server(bytes, step),
     }

@@ -1,21 +1,27 @@
-//! Any bytes at a client after its upgrade with compression, in each dialect.
+//! Any bytes at a client after its upgrade with compression, in each dialect, with the benchmark's messages and an app's.
 
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use throng_fuzz::{Fake, answer, check_portions, custom, limits, split};
-use wire::{Client, Config, DeflateOptions, DialectId, Limits, Options, Payload};
+use throng_fuzz::{Fake, answer, app, check_portions, limits, split};
+use wire::{Client, Config, DeflateOptions, DialectId, DialectOptions, Limits, Options, Payload};
 
 /// All dialects but those that stay with plain requests.
-static UPGRADING: LazyLock<Vec<DialectId>> =
-    LazyLock::new(|| DialectId::ALL.iter().copied().filter(|&dialect| dialect != DialectId::Http).collect());
+static UPGRADING: LazyLock<Vec<DialectId>> = LazyLock::new(|| {
+    DialectId::ALL.iter().copied().filter(|dialect| !dialect.facts().is_plain_http).collect()
+});
 
 fuzz_target!(|data: &[u8]| {
     let Some((dialect, data)) = data.split_first() else { return };
     let Some((step, bytes)) = split(data) else { return };
-    let dialect = throng_fuzz::choose(&UPGRADING, *dialect);
+    let has_app = dialect & 0x80 != 0;
+    let dialect = throng_fuzz::choose(&UPGRADING, dialect & 0x7f);
+    let of_dialect = match has_app || dialect.facts().needs_app {
+        true => app("/type", "say"),
+        false => DialectOptions::default(),
+    };
     let cfg = Config::new(Options {
         dialect,
         host: "h".into(),
@@ -28,7 +34,8 @@ fuzz_target!(|data: &[u8]| {
         // The server's 101 must pass.
         limits: Limits { head_bytes_max: 4096, ..limits() },
         payload: Payload::default(),
-        of_dialect: custom("/type", "say"),
+        of_dialect,
+        people: Default::default(),
     });
     let cfg = cfg.expect("good options");
     check_portions(bytes, step, |portions| {

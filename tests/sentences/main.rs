@@ -158,7 +158,7 @@ fn there_is_enough_of_everything() {
 }
 
 /// Runs that together have what there is to be had.
-const OF_EVERYTHING: [(Host, Place, &str); 12] = [
+const OF_EVERYTHING: [(Host, Place, &str); 13] = [
     (
         Host::Tls,
         Place::Here,
@@ -170,6 +170,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 12] = [
         "echo {ws} --clients 5 -d 1s --limit p99<1us --drain-timeout 300ms",
     ),
     (HONEST, Place::Here, "broadcast {ws} --dialect json --clients 20 -s 20 --slow 50%:1MiB/s"),
+    (HONEST, Place::Here, "broadcast {ws} --clients 10 --rooms 5 --rate 20 -d 1s"),
     (
         HONEST,
         Place::Here,

@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use crate::situation::Host;
-use crate::support::arena::Arena;
+use crate::support::arena::{Arena, tiny_suite};
 use crate::support::process::Process;
 use crate::support::quota::Quota;
 use crate::support::throng::{program, throng, under};
@@ -22,19 +22,7 @@ const UP_WITHIN: Duration = Duration::from_secs(20);
 /// Where a server in another network is.
 const PORT_ELSEWHERE: u16 = 9_000;
 /// What a target is measured with.
-const SUITE: &str = r#"
-title = "A tiny suite"
-repeats = 1
-cooldown = "10ms"
-
-[[scenario]]
-name = "echo"
-verb = "echo"
-dialects = ["raw"]
-supports = ["echo"]
-flags = { clients = 4, interval = "20ms", duration = "1s", drain-timeout = "500ms" }
-figures = ["rtt.p50", "rate"]
-"#;
+const FLAGS: &str = r#"clients = 4, duration = "1s", drain-timeout = "500ms""#;
 const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sentences/servers");
 
 /// A server that listens, if there is to be one, and a folder for whatever is needed.
@@ -85,7 +73,8 @@ impl Running {
                 return Err(format!("needs {}", program.display()));
             }
         }
-        let arena = if let Host::Arena(script) = host { Some(Arena::new(SUITE, script)) } else { None };
+        let suite = tiny_suite(1, FLAGS, &["rtt.p50", "rate"]);
+        let arena = if let Host::Arena(script) = host { Some(Arena::new(&suite, script)) } else { None };
         let mut running = Running { process: None, folder, arena, wire, address, start, _quota: quota };
         running.restart();
         Ok(running)

@@ -21,6 +21,36 @@ stop = { signal = "TERM", grace = "2s" }
 /// A script that starts the reference server.
 pub const SERVE: &str = "exec \"$THRONG\" serve --listen \"$AT\"";
 
+/// A scenario that needs a unix socket, to be added to a suite.
+pub const UNIX: &str = r#"
+[[scenario]]
+name = "unix"
+verb = "http"
+supports = ["http", "unix"]
+flags = { connections = 2, duration = "2s" }
+shortened = ["duration"]
+figures = ["rate", "errors"]
+"#;
+
+/// A suite of one scenario, clients that echo: their flags beside the interval, and the figures that are shown.
+pub fn tiny_suite(repeats: u32, flags: &str, figures: &[&str]) -> String {
+    format!(
+        r#"
+title = "A tiny suite"
+repeats = {repeats}
+cooldown = "10ms"
+
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = {{ interval = "20ms", {flags} }}
+figures = {figures:?}
+"#
+    )
+}
+
 /// The folder; it goes with the value.
 pub struct Arena(TempDir);
 
@@ -40,28 +70,8 @@ impl Arena {
 
     /// Clients that echo for so many seconds, and a scenario that needs a unix socket.
     pub fn echoing_for(duration_s: u32) -> Arena {
-        let suite = format!(
-            r#"
-title = "Two machines"
-repeats = 1
-cooldown = "10ms"
-
-[[scenario]]
-name = "echo"
-verb = "echo"
-dialects = ["raw"]
-supports = ["echo"]
-flags = {{ clients = 4, interval = "20ms", duration = "{duration_s}s", drain-timeout = "1s" }}
-figures = ["rtt.p50", "rate"]
-
-[[scenario]]
-name = "unix"
-verb = "http"
-supports = ["http", "unix"]
-flags = {{ connections = 2, duration = "1s" }}
-figures = ["rate"]
-"#
-        );
+        let flags = format!(r#"clients = 4, duration = "{duration_s}s", drain-timeout = "1s""#);
+        let suite = tiny_suite(1, &flags, &["rtt.p50", "rate"]) + UNIX;
         Arena::new(&suite, SERVE)
     }
 

@@ -12,28 +12,28 @@ use super::websocket::{self, TEXT, masked, take_frame};
 /// How long the server may take for one answer.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-pub struct Client {
+pub struct TestClient {
     stream: TcpStream,
     unread: Vec<u8>,
 }
 
-impl Client {
-    pub fn connect(address: SocketAddr) -> Client {
+impl TestClient {
+    pub fn connect(address: SocketAddr) -> TestClient {
         let stream = TcpStream::connect(address).expect("the server accepts connections");
         stream.set_read_timeout(Some(ANSWER_MAX)).unwrap();
         stream.set_write_timeout(Some(ANSWER_MAX)).unwrap();
         stream.set_nodelay(true).unwrap();
-        Client { stream, unread: Vec::new() }
+        TestClient { stream, unread: Vec::new() }
     }
 
     /// Connects and opens a WebSocket.
-    pub fn upgrade(address: SocketAddr) -> Client {
-        Client::upgrade_by(address, websocket::UPGRADE)
+    pub fn upgrade(address: SocketAddr) -> TestClient {
+        TestClient::upgrade_by(address, websocket::UPGRADE)
     }
 
     /// Connects and opens a WebSocket with this request.
-    pub fn upgrade_by(address: SocketAddr, request: &str) -> Client {
-        let mut client = Client::connect(address);
+    pub fn upgrade_by(address: SocketAddr, request: &str) -> TestClient {
+        let mut client = TestClient::connect(address);
         client.send(request.as_bytes());
         assert_eq!(client.status(), Some(101));
         client
@@ -45,8 +45,8 @@ impl Client {
     }
 
     /// The same connection once more, to write from another thread.
-    pub fn second(&self) -> Client {
-        Client { stream: self.stream.try_clone().unwrap(), unread: Vec::new() }
+    pub fn second(&self) -> TestClient {
+        TestClient { stream: self.stream.try_clone().unwrap(), unread: Vec::new() }
     }
 
     /// Sends the message so many times, as far as the server takes them in this time.

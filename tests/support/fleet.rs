@@ -47,6 +47,11 @@ impl Bus {
         self.start_again();
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Its process.
     pub fn pid(&self) -> Pid {
         self.process.pid()

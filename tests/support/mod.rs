@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, reason = "nobody can reach into a test")]
 
 pub mod arena;
+pub mod bridge;
 pub mod cases;
 pub mod client;
 pub mod exact;
@@ -11,6 +12,8 @@ pub mod fleet;
 pub mod hostile;
 pub mod networks;
 pub mod node;
+pub mod operator;
+pub mod peer;
 pub mod process;
 pub mod quota;
 pub mod spy;

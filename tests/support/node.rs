@@ -18,7 +18,12 @@ pub struct Scripts {
 impl Scripts {
     /// Installs the packages that the folder's lockfile names.
     pub fn install(name: &str) -> Result<Scripts, Unavailable> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").join(name);
+        Scripts::install_in("tests/clients", name)
+    }
+
+    /// The same of another folder of such.
+    pub fn install_in(folders: &str, name: &str) -> Result<Scripts, Unavailable> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folders).join(name);
         for program in ["node", "npm"] {
             if !Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success()) {
                 return Err(Unavailable(format!("needs {program}; tried: {program} --version")));
@@ -28,14 +33,19 @@ impl Scripts {
         Ok(Scripts { folder })
     }
 
+    /// Starts a script that runs until it is stopped.
+    pub fn start(&self, script: &str, arguments: &[&str]) -> Process {
+        Process::start(Command::new("node").arg(script).args(arguments).current_dir(&self.folder))
+    }
+
     /// Runs a script, which says `ok` at the end if all was as it should be. Panics otherwise.
     pub fn run(&self, script: &str, arguments: &[&str]) {
-        judge(Command::new("node").arg(script).args(arguments).current_dir(&self.folder));
+        assert_says_ok(Command::new("node").arg(script).args(arguments).current_dir(&self.folder));
     }
 }
 
 /// Runs a program that says `ok` at the end if all was as it should be. Panics otherwise.
-pub fn judge(command: &mut Command) {
+pub fn assert_says_ok(command: &mut Command) {
     let mut process = Process::start(command);
     let status = process.wait(WITHIN);
     let (stdout, stderr) = process.into_output();

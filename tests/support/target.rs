@@ -30,6 +30,7 @@ pub fn tools() -> Tools<'static> {
         words_verb: "from-stdin",
         host: Ipv4Addr::LOCALHOST,
         is_interrupted: &|| false,
+        say: &|said| eprintln!("{said}"),
     }
 }
 

@@ -64,7 +64,7 @@ fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_results).collect();
     paths.sort();
     if paths.is_empty() {
-        let none = "there is no results file (*.json) in it; a run leaves one with --out";
+        let none = "there is no results file (*.json) in it; --out writes one";
         return Err(Failure::could_not(what(), none));
     }
     paths.iter().map(|path| read_file(path)).collect()
@@ -123,7 +123,8 @@ impl Keeper {
         }
     }
 
-    /// Keeps a run that has ended; whether it is in the store. Where nobody asked for it, a store that fails is a remark.
+    /// Keeps a run that has ended; whether it is in the store. Unless a store was named, one that fails causes only a
+    /// remark.
     pub(crate) fn keep(&mut self, run: &Run) -> Result<bool, Failure> {
         let Some(path) = &self.path else { return Ok(false) };
         let Err(error) = save(path, run) else {

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
-use crew::Source;
 use crew::fleet::Gathering;
+use crew::http::Source;
 use results::units;
 use secret::Secret;
 
@@ -13,6 +13,7 @@ use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
 use crate::payload::{self, Sizes};
+use crate::people::PeopleArgs;
 use crate::scrape;
 use crate::secrets::given;
 
@@ -23,7 +24,7 @@ pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
     #[arg(value_parser = given::url)]
     pub(crate) url: Option<String>,
-    /// Further servers that share the URL's broadcasts: clients take all of them in turn
+    /// Further servers that share the URL's broadcasts; clients are spread over all of them
     #[arg(
         long,
         value_name = "HOST:PORT,…",
@@ -34,13 +35,15 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) also: Vec<String>,
 
-    /// The protocol spoken: raw, json, binary, actioncable, phoenix, sockjs, socketio, or your own in FILE.toml
-    #[arg(long, visible_alias = "server-type", value_name = "NAME", value_parser = dialect_args::dialect_name, help_heading = "Messages")]
+    #[arg(long, visible_alias = "server-type", value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
-    /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB: all sizes between [default: 0; raw: 33]
+    /// Your own application's messages, over the protocol that FILE.toml or --dialect names (docs/APP-FILE.md)
+    #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]
+    pub(crate) app: Option<PathBuf>,
+    /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range [default: 0; raw: 33]
     #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]
     pub(crate) payload_padding: Option<Sizes>,
-    /// A CSV file whose rows the messages carry in turn, as JSON objects (raw and json)
+    /// A CSV file; messages carry its rows in turn, as JSON objects (raw and json)
     #[arg(long, value_name = "FILE", conflicts_with = "payload_padding", help_heading = "Messages")]
     pub(crate) data: Option<PathBuf>,
     /// Send raw messages as text, not binary
@@ -55,24 +58,26 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) dialect_args: DialectArgs,
+    #[command(flatten)]
+    pub(crate) people_args: PeopleArgs,
 
     /// New connections per second [default: as fast as the server allows]
     #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]
     pub(crate) connect_rate: Option<f64>,
-    /// A client not usable after this is a connection timeout
+    /// A client that is not usable after this time counts as a connection timeout
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Connections")]
     pub(crate) connect_timeout: u64,
-    /// Begin at once, without one client that tries the server first
+    /// Begin at once, without letting one client try the server first
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_preflight: bool,
     /// Handshakes under way at once
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Connections")]
     pub(crate) connect_parallel: u32,
-    /// Wait this long for what is still under way at the end of a step [default: 30s at most, until nothing has come for
-    /// 2s and three times the longest answer]
+    /// Wait this long for messages under way at the end of a step [default: at most 30s, until nothing has come for 2s and
+    /// for three times the longest answer]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Connections")]
     pub(crate) drain_timeout: Option<u64>,
-    /// Source addresses, to have more than some 28,000 connections
+    /// Source addresses; several allow more than about 28,000 connections
     #[arg(short, long, value_name = "IP", value_delimiter = ',', help_heading = "Connections")]
     pub(crate) local_addr: Vec<IpAddr>,
     /// Connect to this unix socket; the URL still gives host and path
@@ -87,7 +92,7 @@ pub(crate) struct RunArgs {
     /// The Origin header
     #[arg(short, long, value_name = "URL", help_heading = "Connections")]
     pub(crate) origin: Option<String>,
-    /// A further header; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:JWT'
+    /// An additional header; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:JWT'
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = given::header, help_heading = "Connections")]
     pub(crate) headers: Vec<(String, Secret)>,
     /// A WebSocket subprotocol to offer
@@ -103,19 +108,19 @@ pub(crate) struct RunArgs {
     /// Worker threads in each process [default: one per CPU, or half of them beside a local server]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
     pub(crate) threads: Option<u16>,
-    /// Processes [default: as many as the open-files limit demands]
+    /// Processes [default: as many as the limit on open files requires]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Generator")]
     pub(crate) processes: Option<u16>,
     /// Pin worker threads to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS", help_heading = "Generator")]
     pub(crate) pin: Option<String>,
-    /// The server's process, if it is not found by its port
+    /// The server's process, if throng cannot find it by its port
     #[arg(long, value_name = "PID", help_heading = "Generator")]
     pub(crate) server_pid: Option<u32>,
-    /// The target's own metrics (Prometheus' text, or JSON), read each second onto the timeline
+    /// Add the target's own metrics (Prometheus text or JSON) to the timeline, each second
     #[arg(long, value_name = "URL", value_parser = scrape::source, help_heading = "Generator")]
     pub(crate) scrape: Option<Source>,
-    /// Of these, those whose names start like this [default: all but histograms' buckets]
+    /// Only metrics whose names start with one of these [default: all except histogram buckets]
     #[arg(
         long,
         value_name = "NAME,…",
@@ -124,64 +129,64 @@ pub(crate) struct RunArgs {
         help_heading = "Generator"
     )]
     pub(crate) scrape_only: Vec<String>,
-    /// Leave the machine alone this long when the run is over: for scripts that measure one server after another
+    /// Do nothing for this long after the run: for scripts that measure one server after another
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Generator")]
     pub(crate) cooldown: Option<u64>,
-    /// Makes random choices repeatable
+    /// Make random choices repeatable
     #[arg(long, value_name = "N", help_heading = "Generator")]
     pub(crate) seed: Option<u64>,
 
     #[command(flatten)]
     pub(crate) fleet: FleetArgs,
 
-    /// Fail with exit code 3 unless this holds, e.g. 'p95<250ms', 'rate>=500/s'; that nothing is lost, wrong or refused, and
-    /// the rate is kept, holds without being asked for
+    /// Fail with exit code 3 unless this holds, e.g. 'p95<250ms', 'rate>=500/s'; throng always checks that nothing is lost,
+    /// wrong or refused, and that the rate is kept
     #[arg(long = "limit", value_name = "LIMIT", help_heading = "Output")]
     pub(crate) limits: Vec<String>,
-    /// Let this share of the answers be missing or wrong, and of the clients be lost, e.g. 1% [default: none may be; a
-    /// --limit such as 'missing<1%' takes the place of the one on its figure]
+    /// Allow this share of the answers to be missing or wrong, and of the clients to be lost, e.g. 1% [default: none; a
+    /// --limit such as 'missing<1%' replaces the one on its figure]
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Output")]
     pub(crate) allow_loss: Option<f64>,
-    /// Fail with exit code 4 if the generator, or a machine without idle CPU, may have made the result what it is
+    /// Fail with exit code 4 if the generator, or a machine without idle CPU, may have limited the result
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
-    /// In a job of GitHub Actions: a Markdown summary, and an error for each broken limit
+    /// In a GitHub Actions job: add a Markdown summary, and an error for each broken limit
     #[arg(long, help_heading = "Output")]
     pub(crate) github: bool,
-    /// Leave the results file in this directory
+    /// Write the results file into this directory
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on after the last whole step of the run of this command line that was cut short in --out; without one, begin
+    /// Continue this command's unfinished run in --out after its last complete step; if there is none, start one
     #[arg(long, requires = "out", conflicts_with = "events", help_heading = "Output")]
     pub(crate) resume: bool,
-    /// Write every event into this Parquet file: docs/EVENTS.md, throng events
+    /// Write every event into this Parquet file (docs/EVENTS.md; throng events prints it)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
-    /// Write a line of JSON for each second and each step into this file; -: to standard output, instead of --format
+    /// Write a line of JSON for each second and each step into this file; - means standard output, instead of --format
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) stream: Option<PathBuf>,
-    /// Serve the figures for Prometheus at http://ADDRESS/metrics while the run is on
+    /// Serve the figures for Prometheus at http://ADDRESS/metrics during the run
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Push the figures of each second to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
+    /// Push each second's figures to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
     #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) otlp: Option<String>,
-    /// Keep the run here [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
+    /// Keep the run in this store [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,
-    /// Keep the run nowhere
+    /// Do not keep the run
     #[arg(long, conflicts_with = "store", help_heading = "Output")]
     pub(crate) no_store: bool,
-    /// Write no HTML report [default: into --out, or for a run that is kept into $XDG_DATA_HOME/throng/reports]
+    /// Write no HTML report [default: it goes into --out, or into $XDG_DATA_HOME/throng/reports if the run is kept]
     #[arg(long, help_heading = "Output")]
     pub(crate) no_report: bool,
-    /// Show the run on the whole terminal while it is on
+    /// Show the run on the whole terminal while it is under way
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub(crate) tui: bool,
-    /// No progress, no remarks, no HTML report: only the result
+    /// Print only the result: no progress, no remarks; write no HTML report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
@@ -190,10 +195,10 @@ impl RunArgs {
     /// The agents of a fleet that are to run this; `None`: it runs here.
     pub(crate) fn gathering(&self, clients_max: Option<u64>) -> Result<Option<Gathering>, Failure> {
         let Some(gathering) = self.fleet.gathering(self.threads, clients_max) else { return Ok(None) };
-        let own = "give a server that the agents can reach; throng's own would be on this machine";
+        let own = "name a server that the agents can reach; throng's own server would be on this machine";
         let here = [
             (self.url.is_none(), "URL", own),
-            (self.pin.is_some(), "--pin", "a fleet is pinned where it is: throng agent --pin"),
+            (self.pin.is_some(), "--pin", "pin a fleet at its agents: throng agent --pin"),
             (self.processes.is_some(), "--processes", "agents start as many as they need"),
         ];
         match here.into_iter().find(|(wrong, ..)| *wrong) {
@@ -217,11 +222,11 @@ pub(crate) enum Format {
     Text,
     /// The results file
     Json,
-    /// A row for each step
+    /// One row per step
     Csv,
     /// A Markdown table
     Md,
-    /// JUnit's XML: a test suite for each step, a test case for each --limit
+    /// JUnit XML: a test suite per step, a test case per --limit
     Junit,
 }
 

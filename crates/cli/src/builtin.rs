@@ -33,12 +33,12 @@ impl BuiltIn {
         command.args(["serve", "--port", "0"]).args(flags).stdin(Stdio::null()).stdout(Stdio::piped());
         // Ctrl-C is for the run, which still needs its server to finish in good order.
         command.process_group(0);
-        // Whoever it serves is gone with us.
+        // Its only client ends with us.
         let process = signals::kill_with_parent(&mut command).spawn().map_err(|error| failed(&error))?;
         let mut built_in = Self { process, url: String::new() };
         let stdout = built_in.process.stdout.take().expect("piped");
         let (said, heard) = mpsc::channel();
-        // In a thread, for one that is stopped says nothing. It ends with the server.
+        // In a thread, because a stopped server says nothing. It ends with the server.
         thread::spawn(move || {
             let mut line = String::new();
             let read = BufReader::new(stdout).read_line(&mut line);
@@ -61,7 +61,7 @@ impl BuiltIn {
 
 impl Drop for BuiltIn {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nobody to tell.
+        // It may have ended by itself; then there is nothing to tell.
         let _ = signals::terminate(&self.process);
         let _ = signals::reap(&mut self.process, STOP_MAX);
     }

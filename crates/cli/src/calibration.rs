@@ -48,7 +48,7 @@ impl Work {
     /// What is done by a plan that exchanges messages.
     pub(crate) fn of(plan: &Plan) -> Self {
         match plan.workload {
-            Workload::Echo if plan.speech.dialect == HTTP => Work::Requests,
+            Workload::Echo if plan.speech.dialect.facts().is_plain_http => Work::Requests,
             Workload::Echo => Work::Echoes,
             Workload::Broadcast => Work::Copies,
         }
@@ -116,7 +116,7 @@ impl Fingerprint {
 }
 
 impl Calibration {
-    /// What was found now, with so many workers.
+    /// What was found now, with this many workers.
     pub(crate) fn new(workers: u32, [connects, echoes, copies, requests]: [Ceiling; 4]) -> Self {
         let (measured, fingerprint) = (jiff::Timestamp::now().to_string(), Fingerprint::read());
         Self { schema: SCHEMA, measured, fingerprint, workers, connects, echoes, copies, requests }

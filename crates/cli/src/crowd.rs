@@ -1,7 +1,38 @@
-//! Slow clients and churn as users write them: `10%:1KiB/s`, `1%/s`.
+//! Slow clients, churn and rooms as users write them: `10%:1KiB/s`, `1%/s`.
 
-use load::{Churn, Slow};
+use clap::{Args, ValueEnum};
+use load::{Churn, Rooms, Slow};
 use results::units;
+
+/// Who hears whom.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct RoomArgs {
+    /// Each N clients share a room, in the order of their numbers, and hear nobody else: a copy that comes from another room
+    /// has leaked [default: one room for all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rooms: Option<u32>,
+    /// Whether the sender gets a copy of its own message [default: all]
+    #[arg(long, value_enum, value_name = "WHOM")]
+    to: Option<To>,
+}
+
+/// To whom a message goes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum To {
+    /// Everybody in the room.
+    All,
+    /// Everybody in the room but its sender.
+    Others,
+}
+
+impl RoomArgs {
+    /// The same, as the plan carries it.
+    pub(crate) fn rooms(self) -> Rooms {
+        let rooms = self.rooms.map_or(Rooms::ONE, Rooms::of);
+        if self.to == Some(To::Others) { rooms.to_others() } else { rooms }
+    }
+}
 
 /// `SHARE:SIZE/s`.
 pub(crate) fn slow(text: &str) -> Result<Slow, String> {
@@ -15,7 +46,7 @@ pub(crate) fn slow(text: &str) -> Result<Slow, String> {
         return Err("the share must be above 0% and below 100%: somebody has to send".into());
     }
     if bytes_per_s == 0 {
-        return Err("a client that reads nothing is no slow reader: at least 1B/s".into());
+        return Err("a slow reader reads at least 1B/s".into());
     }
     Ok(Slow { share, bytes_per_s })
 }

@@ -1,158 +1,154 @@
-//! The flags that concern single dialects.
+//! The flags that concern single dialects: those that the protocols declare, and those that all of them know.
 
 use std::convert::Infallible;
 
-use clap::{Args, FromArgMatches, ValueEnum};
+use clap::builder::ValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use results::units;
 use secret::Secret;
-use wire::{DialectId, DialectOptions, ServerDialectOptions, TokenPlace};
+use wire::{Ack, DialectId, DialectOptions, FlagKind, Settings, TokenHome, TokenPlace, Value};
 
 use crate::exit::Failure;
+use crate::protocol_flags::{self, Shared};
 use crate::secrets::given;
 
 /// Where and how a client subscribes. Flags of other dialects than the one spoken are refused.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Dialect")]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DialectArgs {
-    /// actioncable: the channel [default: BenchmarkChannel]
-    #[arg(long, value_name = "CLASS")]
-    channel: Option<String>,
-    /// actioncable: parameters of the subscription, e.g. '{"room":1}'
-    #[arg(long, value_name = "JSON")]
-    channel_params: Option<String>,
-    /// actioncable: subscriptions of each client; from the second on they have an id [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    subscriptions: Option<u32>,
-    /// phoenix: the topic [default: room:lobby]
-    #[arg(long, value_name = "NAME")]
-    topic: Option<String>,
-    /// phoenix: parameters of the join, e.g. '{"user":1}'; env:NAME and file:PATH keep them out of the list of processes
-    #[arg(long, value_name = "JSON", value_parser = given::value)]
-    join_params: Option<Secret>,
-    /// phoenix: the serializer's version, 1.0.0 or 2.0.0 [default: 2.0.0]
-    #[arg(long, value_name = "VERSION")]
-    vsn: Option<String>,
-    /// sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp; socketio: websocket,
-    /// polling, or upgrade from one to the other [default: websocket]
-    #[arg(long, value_name = "NAME")]
-    transport: Option<String>,
-    /// sockjs: ask for /info first, as browsers do; it is part of the handshake
-    #[arg(long)]
-    info: bool,
+    of_all: OfAll,
+    settings: Settings,
+}
+
+/// What all protocols have, or all that have broadcasts.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Dialect")]
+struct OfAll {
     /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages on, or the
     /// answer to a callback [default: result, where the dialect has one]
     #[arg(long, value_enum, value_name = "WHAT")]
-    ack: Option<Ack>,
-    /// socketio: the namespace [default: /]
-    #[arg(long, value_name = "NAME")]
-    namespace: Option<String>,
-    /// socketio: what lets the client into the namespace, e.g. '{"user":1}', env:NAME or file:PATH
-    #[arg(long, value_name = "JSON", value_parser = given::value)]
-    auth: Option<Secret>,
-    /// socketio: the version of Engine.IO, 3 or 4 [default: 4]
-    #[arg(long, value_name = "VERSION")]
-    eio: Option<u8>,
-    /// phoenix: push messages as binary; socketio: send payloads as attachments
-    #[arg(long)]
-    binary: bool,
+    ack: Option<AckArg>,
     /// A token to let the client in, e.g. a JWT, better as env:NAME or file:PATH; results record it as *** with a hash
     #[arg(long, value_name = "TOKEN", value_parser = given::value)]
     token: Option<Secret>,
-    /// Where it goes: query:NAME, header:NAME or cookie:NAME [default: actioncable query:jid, phoenix query:token]
-    #[arg(long, value_name = "PLACE", requires = "token", value_parser = token_place)]
+    #[arg(long, value_name = "PLACE", value_parser = token_place, help = token_homes())]
     token_in: Option<TokenPlace>,
 }
+
+/// What acknowledges a broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AckArg {
+    /// A message for the sender alone
+    Result,
+    /// The sender's own copy
+    Copy,
+    /// What the server hands to the callback of the event; echoes too are asked for so
+    Callback,
+}
+
+/// `--ack` with a value that few dialects have.
+const CALLBACK: &str = "ack callback";
 
 impl DialectArgs {
     /// The same, as the plan carries it.
     pub(crate) fn options(&self) -> DialectOptions {
-        DialectOptions {
-            channel: self.channel.clone(),
-            channel_params: self.channel_params.clone(),
-            subscriptions: self.subscriptions,
-            topic: self.topic.clone(),
-            join_params: self.join_params.clone(),
-            vsn: self.vsn.clone(),
-            transport: self.transport.clone(),
-            info: self.info,
-            acked_by_copy: self.ack == Some(Ack::Copy),
-            namespace: self.namespace.clone(),
-            auth: self.auth.clone(),
-            eio: self.eio,
-            acks: self.ack == Some(Ack::Callback),
-            binary: self.binary,
-            token: self.token.clone(),
-            token_in: self.token_in.clone(),
-            custom: None,
-            http: wire::HttpOptions::default(),
+        let OfAll { ack, token, token_in } = self.of_all.clone();
+        let ack = match ack {
+            None | Some(AckArg::Result) => Ack::Result,
+            Some(AckArg::Copy) => Ack::Copy,
+            Some(AckArg::Callback) => Ack::Callback,
+        };
+        DialectOptions { token, token_in, ack, app: None, settings: self.settings.clone() }
+    }
+
+    /// The same, and where nothing is said, what others say.
+    pub(crate) fn or(self, others: DialectArgs) -> DialectArgs {
+        DialectArgs {
+            of_all: OfAll {
+                ack: self.of_all.ack.or(others.of_all.ack),
+                token: self.of_all.token.or(others.of_all.token),
+                token_in: self.of_all.token_in.or(others.of_all.token_in),
+            },
+            settings: self.settings.or(others.settings),
+        }
+    }
+
+    /// Whether the dialect has a use for all flags given.
+    pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
+        for flag in self.given() {
+            let dialects = dialects_of(flag).unwrap_or_default();
+            if !dialects.contains(&dialect) {
+                let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
+                let problem = format!("is for --dialect {names}; the clients speak {}", dialect.name());
+                return Err(Failure::usage(&format!("--{flag}"), problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The flags of single dialects that were given, without their dashes.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &str> {
+        let ack = match self.of_all.ack {
+            None => None,
+            Some(AckArg::Callback) => Some(CALLBACK),
+            Some(_) => Some("ack"),
+        };
+        self.settings.names().chain(ack)
+    }
+}
+
+/// Names with commas and an `or` between them.
+pub(crate) fn listed(dialects: impl Iterator<Item = DialectId>) -> String {
+    let names: Vec<&str> = dialects.map(DialectId::name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// The dialects that a flag, without its dashes, is for; `None`: any.
+pub(crate) fn dialects_of(flag: &str) -> Option<Vec<DialectId>> {
+    let those = |has: fn(&DialectId) -> bool| Some(DialectId::ALL.iter().copied().filter(has).collect());
+    match flag {
+        "ack" => those(|dialect| dialect.can_broadcast()),
+        CALLBACK => those(|dialect| dialect.facts().has_callbacks),
+        _ => {
+            let shared = protocol_flags::of_clients().iter().find(|shared| shared.flag.name == flag)?;
+            Some(shared.dialects.clone())
         }
     }
 }
 
-impl DialectArgs {
-    /// Whether the dialect has a use for all flags given; one that does not exist is told apart later.
-    pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
-        let stranger = |flag: &&str| dialects_of(flag).is_some_and(|dialects| !dialects.contains(&dialect));
-        let Some(flag) = self.given().find(stranger) else { return Ok(()) };
-        let names: Vec<&str> =
-            dialects_of(flag).into_iter().flatten().map(|dialect| dialect.name()).collect();
-        let (last, others) = names.split_last().expect("a flag is for some dialect");
-        let names =
-            if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) };
-        let problem = format!("is for --dialect {names}; the clients speak {}", dialect.name());
-        Err(Failure::usage(&format!("--{flag}"), problem))
-    }
-
-    /// The flags of single dialects that were given, without their dashes.
-    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
-        let flags = [
-            ("channel", self.channel.is_some()),
-            ("channel-params", self.channel_params.is_some()),
-            ("subscriptions", self.subscriptions.is_some()),
-            ("topic", self.topic.is_some()),
-            ("join-params", self.join_params.is_some()),
-            ("vsn", self.vsn.is_some()),
-            ("transport", self.transport.is_some()),
-            ("info", self.info),
-            (CALLBACK, self.ack == Some(Ack::Callback)),
-            ("ack", self.ack.is_some()),
-            ("namespace", self.namespace.is_some()),
-            ("auth", self.auth.is_some()),
-            ("eio", self.eio.is_some()),
-            ("binary", self.binary),
-        ];
-        flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag)
-    }
-}
-
-/// `--ack` with a value that one dialect alone has.
-const CALLBACK: &str = "ack callback";
-
-/// The dialects that a flag, without its dashes, is for; `None`: any.
-pub(crate) fn dialects_of(flag: &str) -> Option<&'static [DialectId]> {
-    use DialectId::{Actioncable, Binary, Custom, Json, Phoenix, Socketio, Sockjs};
-    Some(match flag {
-        "channel" | "channel-params" | "subscriptions" => &[Actioncable],
-        "topic" | "join-params" | "vsn" => &[Phoenix],
-        "transport" => &[Sockjs, Socketio],
-        "info" => &[Sockjs],
-        "namespace" | "auth" | "eio" | CALLBACK => &[Socketio],
-        "binary" => &[Phoenix, Socketio],
-        // Those that have broadcasts.
-        "ack" => &[Json, Binary, Sockjs, Actioncable, Phoenix, Socketio, Custom],
-        _ => return None,
-    })
-}
-
-/// A dialect as somebody named it, by its own name: back-offs and flags go by that. What is no alias stays: a file, or a
-/// mistake that is told later.
+/// A dialect as somebody named it, by its own name. What is no alias stays: a file, or a mistake that is told later.
 pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
     Ok(DialectId::from_name(given).map_or_else(|| given.to_owned(), |id| id.name().to_owned()))
 }
 
-/// Reads the flags of a target's manifest, given as names without dashes and values, as the command line would. A manifest
-/// is somebody's file: it has no say in what is read of this user's environment and files.
+/// The help of `--dialect`.
+pub(crate) fn dialect_help() -> String {
+    let names = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
+    let names: Vec<&str> = names.map(DialectId::name).collect();
+    format!("The protocol to speak: {}, or FILE.toml as with --app", names.join(", "))
+}
+
+/// The help of `--token-in`.
+fn token_homes() -> String {
+    let home = |dialect: &DialectId| match dialect.facts().token {
+        TokenHome::Query(name) => Some(format!("{} query:{name}", dialect.name())),
+        TokenHome::Nowhere | TokenHome::Message => None,
+    };
+    let homes: Vec<String> = DialectId::ALL.iter().filter_map(home).collect();
+    format!("Where it goes: query:NAME, header:NAME or cookie:NAME [default: {}]", homes.join(", "))
+}
+
+/// Reads the flags of a target's manifest.
 pub(crate) fn read_flags(flags: &[(String, String)]) -> Result<DialectOptions, String> {
+    parse_flags(flags).map(|args| args.options())
+}
+
+/// Reads the flags of a file, given as names without dashes and values, as the command line would. It is somebody's: it has
+/// no say in what is read of this user's environment and files.
+pub(crate) fn parse_flags(flags: &[(String, String)]) -> Result<DialectArgs, String> {
     if let Some((name, _)) = flags.iter().find(|(_, value)| given::is_reference(value)) {
         return Err(format!("{name}: env: and file: are for the command line and for suites"));
     }
@@ -160,71 +156,109 @@ pub(crate) fn read_flags(flags: &[(String, String)]) -> Result<DialectOptions, S
         "" => format!("--{name}"),
         value => format!("--{name}={value}"),
     };
-    let command = DialectArgs::augment_args(clap::Command::new("throng")).no_binary_name(true);
+    let command = DialectArgs::augment_args(Command::new("throng")).no_binary_name(true);
     let matches = command.try_get_matches_from(flags.iter().map(word));
     let args = matches.and_then(|matches| DialectArgs::from_arg_matches(&matches));
-    args.map(|args| args.options()).map_err(|error| error.to_string())
+    args.map_err(|error| error.to_string())
 }
 
-/// What acknowledges a broadcast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Ack {
-    /// A message for the sender alone
-    Result,
-    /// The sender's own copy
-    Copy,
-    /// What the server hands to the callback of the event (socketio); echoes too are asked for so
-    Callback,
+impl Args for DialectArgs {
+    fn augment_args(command: Command) -> Command {
+        OfAll::augment_args(augment(command, protocol_flags::of_clients(), "Dialect"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        DialectArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for DialectArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<DialectArgs, clap::Error> {
+        let settings = settings(matches, protocol_flags::of_clients())?;
+        Ok(DialectArgs { of_all: OfAll::from_arg_matches(matches)?, settings })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = DialectArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// What the protocols leave to the server.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Dialects")]
+#[derive(Clone, Debug)]
 pub(crate) struct ServeDialectArgs {
-    /// actioncable: ping every client this often
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = units::duration_ns)]
-    cable_ping_interval: u64,
-    /// phoenix: close connections that are silent for this long
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = units::duration_ns)]
-    phoenix_timeout: u64,
-    /// sockjs: from one heartbeat to the next
-    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = units::duration_ns)]
-    sockjs_heartbeat: u64,
-    /// sockjs: how long a session over requests lives while its client asks for nothing
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns)]
-    sockjs_disconnect: u64,
-    /// sockjs: end a streaming answer after this much, except that of /echo, which ends after 4096 bytes
-    #[arg(long, value_name = "SIZE", default_value = "128KiB", value_parser = units::bytes)]
-    sockjs_response_limit: u64,
-    /// socketio: ping every client this often
-    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = units::duration_ns)]
-    socketio_ping_interval: u64,
-    /// socketio: give up clients that do not answer a ping for this long
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = units::duration_ns)]
-    socketio_ping_timeout: u64,
-    /// socketio: give up clients that have not connected to a namespace by then
-    #[arg(long, value_name = "TIME", default_value = "45s", value_parser = units::duration_ns)]
-    socketio_connect_timeout: u64,
-    /// socketio: the largest message, and the largest body of a request
-    #[arg(long, value_name = "SIZE", default_value = "1000000", value_parser = units::bytes)]
-    socketio_max_payload: u64,
+    settings: Settings,
 }
 
 impl ServeDialectArgs {
     /// The same, as the server takes it.
-    pub(crate) fn options(&self) -> ServerDialectOptions {
-        ServerDialectOptions {
-            cable_ping_interval_ns: self.cable_ping_interval.max(1),
-            phoenix_timeout_ns: self.phoenix_timeout,
-            sockjs_heartbeat_ns: self.sockjs_heartbeat.max(1),
-            sockjs_disconnect_ns: self.sockjs_disconnect,
-            sockjs_response_bytes_max: usize::try_from(self.sockjs_response_limit).unwrap_or(usize::MAX),
-            socketio_ping_interval_ns: self.socketio_ping_interval,
-            socketio_ping_timeout_ns: self.socketio_ping_timeout,
-            socketio_connect_timeout_ns: self.socketio_connect_timeout,
-            socketio_payload_bytes_max: usize::try_from(self.socketio_max_payload).unwrap_or(usize::MAX),
+    pub(crate) fn settings(&self) -> Settings {
+        self.settings.clone()
+    }
+}
+
+impl Args for ServeDialectArgs {
+    fn augment_args(command: Command) -> Command {
+        augment(command, protocol_flags::of_servers(), "Dialects")
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        ServeDialectArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ServeDialectArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<ServeDialectArgs, clap::Error> {
+        Ok(ServeDialectArgs { settings: settings(matches, protocol_flags::of_servers())? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = ServeDialectArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The command with these flags under a heading.
+fn augment(command: Command, flags: &'static [Shared], heading: &'static str) -> Command {
+    let arg = |Shared { flag, help, .. }: &'static Shared| {
+        let arg = Arg::new(flag.name).long(flag.name).help(help.as_str()).help_heading(heading);
+        match flag.kind {
+            FlagKind::Switch => arg.action(ArgAction::SetTrue),
+            FlagKind::Text | FlagKind::Json => arg.value_name(flag.value_name),
+            FlagKind::Secret => arg.value_name(flag.value_name).value_parser(given::value),
+            FlagKind::Number { min, max } => {
+                let parser = ValueParser::from(clap::value_parser!(u64).range(min..=max));
+                arg.value_name(flag.value_name).value_parser(parser)
+            }
+            FlagKind::Time(_) => arg.value_name(flag.value_name).value_parser(units::duration_ns),
+            FlagKind::Size(_) => arg.value_name(flag.value_name).value_parser(units::bytes),
+        }
+    };
+    command.args(flags.iter().map(arg))
+}
+
+/// What was given of these flags.
+fn settings(matches: &ArgMatches, flags: &[Shared]) -> Result<Settings, clap::Error> {
+    let mut settings = Settings::default();
+    for flag in flags.iter().map(|shared| shared.flag) {
+        let value = match flag.kind {
+            FlagKind::Switch => matches.get_flag(flag.name).then_some(Value::On),
+            FlagKind::Text | FlagKind::Json => one::<String>(matches, flag.name)?.map(Value::Text),
+            FlagKind::Secret => one::<Secret>(matches, flag.name)?.map(Value::Secret),
+            FlagKind::Number { .. } | FlagKind::Time(_) | FlagKind::Size(_) => {
+                one::<u64>(matches, flag.name)?.map(Value::Number)
+            }
+        };
+        if let Some(value) = value {
+            settings = settings.with(flag.name, value);
         }
     }
+    Ok(settings)
+}
+
+fn one<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Result<Option<T>, clap::Error> {
+    let value = matches.try_get_one(name).map_err(|error| clap::Error::raw(ErrorKind::Format, error))?;
+    Ok(value.cloned())
 }
 
 fn token_place(text: &str) -> Result<TokenPlace, String> {
@@ -234,32 +268,6 @@ fn token_place(text: &str) -> Result<TokenPlace, String> {
         Some(("header", name)) if !name.is_empty() => Ok(TokenPlace::Header(of(name))),
         Some(("cookie", name)) if !name.is_empty() => Ok(TokenPlace::Cookie(of(name))),
         _ => Err("expected query:NAME, header:NAME or cookie:NAME".to_owned()),
-    }
-}
-
-/// The flag that sets a field of [`DialectOptions`].
-pub(crate) fn flag_of(option: &str) -> &'static str {
-    match option {
-        "channel" => "--channel",
-        "channel_params" => "--channel-params",
-        "subscriptions" => "--subscriptions",
-        "topic" => "--topic",
-        "join_params" => "--join-params",
-        "vsn" => "--vsn",
-        "binary" => "--binary",
-        "transport" => "--transport",
-        "custom" => "--dialect",
-        "sizes" => "--payload-padding",
-        "rows" => "--data",
-        "method" => "--method",
-        "body" => "--body or --input",
-        "pipelining" => "--pipelining",
-        "keep_alive" => "--no-keep-alive",
-        "expect_status" => "--expect-status",
-        "namespace" => "--namespace",
-        "auth" => "--auth",
-        "eio" => "--eio",
-        _ => "--token or --token-in",
     }
 }
 
@@ -279,5 +287,19 @@ mod tests {
         ] {
             assert_eq!(dialect_name(given).as_deref(), Ok(name));
         }
+    }
+
+    #[test]
+    fn what_is_given_becomes_settings_of_its_kind() {
+        let flags = [("topic", "room:1"), ("binary", ""), ("subscriptions", "3"), ("auth", "{}")];
+        let flags = flags.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let expected = Settings::default()
+            .with("topic", "room:1")
+            .with("binary", Value::On)
+            .with("subscriptions", 3)
+            .with("auth", Secret::from("{}"));
+        assert_eq!(read_flags(&flags).unwrap().settings, expected);
+        let zero = parse_flags(&[("subscriptions".to_owned(), "0".to_owned())]).unwrap_err();
+        assert!(zero.contains("--subscriptions"), "{zero}");
     }
 }

@@ -38,8 +38,8 @@ impl EventLog {
     }
 
     /// A step has ended: what is wrong with its part of the log, as a mark.
-    pub(crate) fn settle(&mut self) -> Option<String> {
-        let totals = self.log.settle();
+    pub(crate) fn end_step(&mut self) -> Option<String> {
+        let totals = self.log.flush();
         tell_failure(&mut self.is_failure_told, self.log.path(), &totals);
         let lost = totals.lost - std::mem::replace(&mut self.lost, totals.lost);
         (lost > 0).then(|| match &totals.failure {

@@ -6,6 +6,8 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use results::Run;
+use results::conclusion::{self, Outcome};
 
 use crate::stderr;
 
@@ -26,6 +28,19 @@ pub(crate) enum Exit {
     CannotTell = 5,
     /// Interrupted; what was measured has been written.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// How a run ends that was not interrupted: as its results say.
+    pub(crate) fn of(run: &Run, is_strict: bool) -> Self {
+        if is_strict && conclusion::is_untrusted(run) {
+            return Exit::Untrusted;
+        }
+        match conclusion::conclude(run).outcome {
+            Outcome::Broken => Exit::LimitBroken,
+            Outcome::Held | Outcome::Nothing => Exit::Fine,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -75,10 +90,14 @@ impl Display for Failure {
     }
 }
 
+/// Whether the user has not had enough of colours (no-color.org).
+pub(crate) fn allows_colour() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// The mistake with the line it is in, underlined; in colour where the terminal and the user like it.
 pub(crate) fn rendered(mistake: &suite::Mistake) -> String {
-    let wants_colour =
-        io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let wants_colour = io::stderr().is_terminal() && allows_colour();
     let theme = if wants_colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let mut text = String::new();
     let rendered = GraphicalReportHandler::new_themed(theme).render_report(&mut text, mistake);

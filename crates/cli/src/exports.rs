@@ -17,7 +17,7 @@ use otlp::Otlp;
 use stream::Stream;
 pub(crate) use stream::is_stdout;
 
-/// Everybody who wants to know.
+/// All that want to be told.
 #[derive(Default)]
 pub(crate) struct Exports {
     measures: Measures,
@@ -58,7 +58,7 @@ impl Exports {
         }
     }
 
-    /// A step was measured: what has not been told of its seconds is. Nobody reports after the last one.
+    /// A step was measured: seconds that have not been sent are sent now. No worker reports after the last one.
     pub(crate) fn handle_measured(&mut self, step: &Step) {
         for second in &step.series {
             if self.told_ns.is_some_and(|told_ns| second.t_ns <= told_ns) {

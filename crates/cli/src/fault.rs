@@ -7,19 +7,22 @@ use results::units;
 pub(crate) const HELP: &str = "\
 Faults (--fault CLAUSE,CLAUSE,…; all in docs/FAULTS.md):
   drop=WHICH dup=WHICH reorder=WHICH corrupt=WHICH
-                       lose, double, swap with the next, damage messages
-  stray=WHICH          another client gets a copy, too
-  delay=TIME[@WHICH]   later by 5ms, 5ms..20ms (uniform) or exp:5ms, alone
-  service=TIME         answers one at a time, each for so long
-  tick=TIME            answers leave only on the tick
-  stall=1s/10s         does nothing at all for 1 s in every 10
-  deaf=1s/10s          does not read for as long
+                       messages are lost, sent twice, swapped with the
+                       next, or damaged
+  stray=WHICH          another client also gets a copy
+  leak=WHICH           a client of another room also gets a copy
+  delay=TIME[@WHICH]   messages leave 5ms, 5ms..20ms (uniform) or exp:5ms
+                       later, without holding up others
+  service=TIME         messages are served one at a time, each taking TIME
+  tick=TIME            messages leave only at multiples of TIME
+  stall=1s/10s         the server does nothing for 1 s in every 10
+  deaf=1s/10s          the server does not read for 1 s in every 10
   close=WHO@M kill=WHO@M mute=WHO@M
-                       instead of its message M, the client is closed,
+                       instead of getting message M, the client is closed,
                        reset, or left in silence
   accept=TIME[@WHO]    connections wait before they are served
   refuse=WHO           connections are reset when accepted
-  seed=N               what random choices follow from
+  seed=N               the seed of random choices
 WHICH and WHO: all; 7 (that one, from 0); 99%100 (n % 100 = 99); 1/1000 or 0.1% (at random).
 each:WHICH counts each client's messages separately.";
 
@@ -43,6 +46,7 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
         "reorder" => set(&mut faults.reorder, which(value)?),
         "corrupt" => set(&mut faults.corrupt, which(value)?),
         "stray" => set(&mut faults.stray, which(value)?),
+        "leak" => set(&mut faults.leak, which(value)?),
         "delay" => {
             let (time, at) = value.split_once('@').unwrap_or((value, "all"));
             faults.delays.push(Delay { time: self::time(time)?, which: which(at)? });
@@ -65,7 +69,7 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
             Ok(())
         }
         _ => Err(
-            "there are drop, dup, reorder, corrupt, stray, delay, service, tick, stall, deaf, close, kill, \
+            "there are drop, dup, reorder, corrupt, stray, leak, delay, service, tick, stall, deaf, close, kill, \
                   mute, accept, refuse and seed"
                 .into(),
         ),

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use crew::OnLoss;
-use crew::fleet::{Gathering, Nats, label, name};
+use crew::fleet::{FleetKey, Gathering, Nats, label, name};
 use results::units;
+use secret::Secret;
 
 use crate::exit::Failure;
 use crate::secrets::given;
@@ -20,10 +21,10 @@ pub(crate) struct NatsArgs {
     /// NATS: a file with an nkey's seed
     #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     nkey: Option<PathBuf>,
-    /// NATS: trust the authorities in this PEM file, too
+    /// NATS: also trust the authorities in this PEM file
     #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     nats_ca: Option<PathBuf>,
-    /// NATS: our own certificate, a PEM file
+    /// NATS: the client certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "nats_key", help_heading = "Fleet")]
     nats_cert: Option<PathBuf>,
     /// NATS: the certificate's key, a PEM file
@@ -33,9 +34,9 @@ pub(crate) struct NatsArgs {
 
 impl NatsArgs {
     /// The NATS at `url`.
-    pub(crate) fn at(&self, url: &str) -> Nats {
+    pub(crate) fn at(&self, url: &Secret) -> Nats {
         Nats {
-            url: url.to_owned(),
+            url: url.clone(),
             creds: self.creds.clone(),
             nkey: self.nkey.clone(),
             ca: self.nats_ca.clone(),
@@ -59,42 +60,63 @@ impl NatsArgs {
 /// Load from other machines.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FleetArgs {
-    /// Load from the agents at this NATS, e.g. nats://10.0.0.1:4222; see throng agent
-    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Fleet")]
-    pub(crate) fleet: Option<String>,
-    /// So many agents [default: all that are free]
+    /// Let the agents at this NATS make the load, e.g. nats://10.0.0.1:4222; see throng agent
+    #[arg(long, value_name = "URL", value_parser = given::whole_url, help_heading = "Fleet")]
+    pub(crate) fleet: Option<Secret>,
+    /// Number of agents [default: all that are free]
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Fleet")]
     agents: Option<u16>,
-    /// Agents with this label alone, e.g. zone=a
+    /// Only agents with this label, e.g. zone=a
     #[arg(long = "where", value_name = "KEY=VALUE", requires = "fleet", value_parser = label, help_heading = "Fleet")]
     labels: Vec<(String, String)>,
     /// Wait this long for agents
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Fleet")]
     fleet_wait: u64,
-    /// What becomes of the run if an agent is lost
+    /// What happens to the run if an agent is lost
     #[arg(long, value_enum, default_value_t = Loss::Abort, help_heading = "Fleet")]
     on_agent_loss: Loss,
-    /// The server runs under this target agent, which tells what it uses: docs/FLEET.md
+    /// The server runs under this target agent, which reports what it uses (docs/FLEET.md)
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Fleet")]
     pub(crate) target_agent: Option<String>,
     /// Where the target agent is [default: as --fleet]
-    #[arg(long, value_name = "URL", value_parser = given::url, requires = "target_agent", help_heading = "Fleet")]
-    nats: Option<String>,
+    #[arg(long, value_name = "URL", value_parser = given::whole_url, requires = "target_agent", help_heading = "Fleet")]
+    nats: Option<Secret>,
+    #[command(flatten)]
+    key: KeyArgs,
     #[command(flatten)]
     access: NatsArgs,
+}
+
+/// The coordinator's key.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct KeyArgs {
+    /// Sign orders to agents that have --agent-key: the seed that throng fleet new-key made, as file:PATH or env:NAME
+    #[arg(long, value_name = "SEED", value_parser = fleet_key, help_heading = "Fleet")]
+    fleet_key: Option<FleetKey>,
+}
+
+impl KeyArgs {
+    /// The key, if there is one.
+    pub(crate) fn key(&self) -> Option<&FleetKey> {
+        self.fleet_key.as_ref()
+    }
+}
+
+fn fleet_key(text: &str) -> Result<FleetKey, String> {
+    FleetKey::read(&given::value(text)?)
 }
 
 /// What becomes of a run that loses an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Loss {
-    /// It ends
+    /// The run ends
     Abort,
-    /// It goes on with the others
+    /// The run goes on with the other agents
     Continue,
 }
 
 impl FleetArgs {
-    /// The agents that a run is to have, with so many threads each; `None`: it runs here.
+    /// The agents that a run is to have, with this many threads each; `None`: it runs here.
     pub(crate) fn gathering(&self, threads: Option<u16>, clients_max: Option<u64>) -> Option<Gathering> {
         Some(Gathering {
             nats: self.access.at(self.fleet.as_ref()?),
@@ -103,6 +125,7 @@ impl FleetArgs {
             wait: Duration::from_nanos(self.fleet_wait),
             threads,
             clients_max,
+            key: self.key().cloned(),
         })
     }
 
@@ -115,6 +138,11 @@ impl FleetArgs {
         Ok(Some((agent, self.access.at(url))))
     }
 
+    /// What signs the orders of agents that want that.
+    pub(crate) fn key(&self) -> Option<&FleetKey> {
+        self.key.key()
+    }
+
     /// How long agents are waited for.
     pub(crate) fn wait(&self) -> Duration {
         Duration::from_nanos(self.fleet_wait)
@@ -123,17 +151,22 @@ impl FleetArgs {
     /// The same on the command line of another run.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
-        let mut add = |flag: &str, value: String| words.push(format!("--{flag}={value}"));
-        self.fleet.iter().for_each(|url| add("fleet", url.clone()));
-        self.nats.iter().for_each(|url| add("nats", url.clone()));
+        let mut add = |flag: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("--{flag}={value}")));
+        };
+        add("fleet", self.fleet.as_ref().map(|url| url.reveal().to_owned()));
+        add("nats", self.nats.as_ref().map(|url| url.reveal().to_owned()));
         if self.fleet.is_some() {
-            add("fleet-wait", format!("{}ms", self.fleet_wait / 1_000_000));
+            add("fleet-wait", Some(format!("{}ms", self.fleet_wait / 1_000_000)));
             let loss = self.on_agent_loss.to_possible_value().expect("none is hidden");
-            add("on-agent-loss", loss.get_name().to_owned());
+            add("on-agent-loss", Some(loss.get_name().to_owned()));
         }
-        self.agents.iter().for_each(|agents| add("agents", agents.to_string()));
-        self.labels.iter().for_each(|(key, value)| add("where", format!("{key}={value}")));
-        self.target_agent.iter().for_each(|agent| add("target-agent", agent.clone()));
+        add("agents", self.agents.map(|agents| agents.to_string()));
+        for (key, value) in &self.labels {
+            add("where", Some(format!("{key}={value}")));
+        }
+        add("fleet-key", self.key().map(|key| key.seed().reveal().to_owned()));
+        add("target-agent", self.target_agent.clone());
         words.extend(self.access.words());
         words
     }

@@ -1,6 +1,7 @@
 //! Being interrupted: once, to finish and report; twice, to end at once with what there is.
 
 use std::process;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,14 +10,24 @@ use net::signals::Interrupts;
 use crate::exit::{Exit, Failure};
 use crate::screen;
 
-/// Whoever is interrupted twice has so long to put down what there is. Then the process ends, whatever it waits for; at
+/// After a second interrupt, the run has this long to save what there is. Then the process ends, whatever it waits for; at
 /// once if it is interrupted a third time.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often it is looked for a third time.
 const POLL: Duration = Duration::from_millis(20);
 
+static INSTALLED: OnceLock<Interrupts> = OnceLock::new();
+
+/// How many have come since they were taken over.
+pub(crate) fn count() -> u32 {
+    INSTALLED.get().map_or(0, |interrupts| interrupts.count())
+}
+
 /// Takes over the signals that ask for the end.
 pub(crate) fn install() -> Result<Interrupts, Failure> {
+    if let Some(interrupts) = INSTALLED.get() {
+        return Ok(*interrupts);
+    }
     let failed = |error| Failure::could_not("handle signals", error);
     let interrupts = Interrupts::install().map_err(failed)?;
     let end = move || {
@@ -29,5 +40,5 @@ pub(crate) fn install() -> Result<Interrupts, Failure> {
         process::exit(Exit::Interrupted as i32);
     };
     thread::Builder::new().name("last-words".into()).spawn(end).map_err(failed)?;
-    Ok(interrupts)
+    Ok(*INSTALLED.get_or_init(|| interrupts))
 }

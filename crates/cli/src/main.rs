@@ -1,14 +1,15 @@
 //! The `throng` binary: reads the command line and hands over to one file per verb.
 
-// They panic when nobody reads any more; `stderr` and `output` do not.
+// They panic when the reader is gone; `stderr` and `output` do not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod agenda;
+mod app_file;
 mod archive;
 mod args;
 mod builtin;
 mod calibration;
 mod crowd;
-mod custom;
 mod desk;
 mod dialect_args;
 mod doctor;
@@ -17,15 +18,20 @@ mod exit;
 mod exports;
 mod fault;
 mod fleet_args;
+mod hidden;
 mod interrupts;
+mod judge;
+mod outlet;
 mod outlook;
 mod output;
 mod pages;
 mod payload;
+mod people;
 mod plan;
 mod preflight;
 mod processes;
 mod progress;
+mod protocol_flags;
 mod rates;
 mod request;
 mod restarts;
@@ -45,19 +51,17 @@ use std::env;
 use std::ffi::OsString;
 use std::process::{self, ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::exit::Failure;
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
+use crate::verbs::loads::LoadVerb;
 use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
-use crate::verbs::{
-    agent, broadcast, child, compare, completions, echo, events, fleet, guard, http, idle, runs, saturate,
-    serve, storm, words,
-};
+use crate::verbs::{agent, compare, completions, events, fleet, runs, serve};
 
 /// What was measured outlives the memory.
 #[global_allocator]
@@ -73,27 +77,24 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  throng echo                           its own server: see what comes out
-  throng serve                          that server, to try things on
+  throng echo                           load throng's own server
+  throng serve                          start that server, to try things on
   throng echo ws://127.0.0.1:9000/ws    each client sends once a second
   throng broadcast ws://127.0.0.1:9000/ws --search
                                         how many clients within 500 ms?
   throng http http://127.0.0.1:9000/    how many requests a second?
-  throng shootout                       servers in several languages, ranked
+  throng shootout                       rank servers in several languages
 
-Exit codes: 0 fine, 1 could not run, 2 bad usage, 3 a limit was broken,
+Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
 4 not to be trusted (--strict), 5 cannot be told (compare --fail-if), 130
-interrupted (what was measured is written first).";
+interrupted (what was measured is kept).";
 
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant)] // there is one in a process
 enum Verb {
     Serve(serve::Serve),
-    Echo(echo::Echo),
-    Broadcast(broadcast::Broadcast),
-    Saturate(saturate::Saturate),
-    Http(http::Http),
-    Idle(idle::Idle),
-    Storm(storm::Storm),
+    #[command(flatten)]
+    Load(LoadVerb),
     Runs(runs::Runs),
     Report(Report),
     Shootout(Shootout),
@@ -107,11 +108,11 @@ enum Verb {
     Calibrate(Calibrate),
     Completions(completions::Completions),
     Man(completions::Man),
-    #[command(hide = true, name = child::NAME)]
+    #[command(hide = true, name = hidden::CHILD)]
     Child,
-    #[command(hide = true, name = guard::NAME)]
+    #[command(hide = true, name = hidden::GUARD)]
     Guard,
-    #[command(hide = true, name = words::NAME)]
+    #[command(hide = true, name = hidden::WORDS)]
     Words {
         /// The command line as others may see it
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -125,12 +126,7 @@ fn main() -> ExitCode {
     }
     let outcome = command_line().and_then(|cli| match cli.verb {
         Verb::Serve(serve) => serve.run(),
-        Verb::Echo(echo) => echo.run(),
-        Verb::Broadcast(broadcast) => broadcast.run(),
-        Verb::Saturate(saturate) => saturate.run(),
-        Verb::Http(http) => http.run(),
-        Verb::Idle(idle) => idle.run(),
-        Verb::Storm(storm) => storm.run(),
+        Verb::Load(load) => load.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),
@@ -142,12 +138,12 @@ fn main() -> ExitCode {
         Verb::Fleet(fleet) => fleet.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),
-        Verb::Completions(completions) => completions.run(),
-        Verb::Man(man) => man.run(),
-        Verb::Child => child::run(),
-        Verb::Guard => guard::run(),
+        Verb::Completions(completions) => completions.run(Cli::command()),
+        Verb::Man(man) => man.run(Cli::command()),
+        Verb::Child => hidden::run_child(),
+        Verb::Guard => hidden::run_guard(),
         Verb::Words { .. } => {
-            Err(Failure::usage(words::NAME, "what it reads is a command line of another verb"))
+            Err(Failure::usage(hidden::WORDS, "what it reads is a command line of another verb"))
         }
     });
     outcome.unwrap_or_else(|failure| failure.report()).into()
@@ -158,7 +154,7 @@ fn command_line() -> Result<Cli, Failure> {
     let mut words: Vec<OsString> = env::args_os().collect();
     let mut cli = parse(&words);
     if let Verb::Words { .. } = cli.verb {
-        words = words::read()?;
+        words = hidden::read_words()?;
         cli = parse(&words);
     }
     secrets::begin(words.iter().map(|word| word.to_string_lossy().into_owned()).collect());
@@ -167,7 +163,7 @@ fn command_line() -> Result<Cli, Failure> {
 
 /// Reads a command line. One that makes no sense, or asks for help, ends the process.
 fn parse(words: &[OsString]) -> Cli {
-    secrets::know(secret::in_command(words.iter().map(|word| word.to_string_lossy().into_owned())));
+    secrets::know(secrets::in_command(words.iter().map(|word| word.to_string_lossy().into_owned())));
     Cli::try_parse_from(words).unwrap_or_else(|error| {
         // clap quotes what it was given.
         let text = error.render().to_string();
@@ -181,9 +177,9 @@ fn parse(words: &[OsString]) -> Cli {
 
 #[cfg(test)]
 mod tests {
-    use clap::{Command, CommandFactory};
+    use clap::Command;
 
-    use super::Cli;
+    use super::*;
 
     /// A terminal has 80 columns, and clap breaks what is longer without a thought for its alignment.
     const COLUMNS_MAX: usize = 78;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crew::Course;
-use load::{Load, Until, Workload};
+use load::{Load, Rooms, Until, Workload};
 
-/// A forecast supposes a server that delivers so many messages a second, and is overloaded by more.
+/// A forecast assumes a server that delivers this many messages per second, and is overloaded by more.
 const DELIVERIES_PER_S: f64 = 100_000.0;
-/// And that accepts so many connections a second.
+/// The server that it assumes accepts this many connections per second.
 const CONNECTIONS_PER_S: f64 = 10_000.0;
 /// What a step takes besides its load: its clients are gathered before it, and what is under way after it.
 const STEP_S: f64 = 1.0;
@@ -18,6 +18,7 @@ const STEPS_MAX: usize = 10_000;
 pub(crate) struct Outlook {
     course: Course,
     workload: Workload,
+    rooms: Rooms,
     connections_per_s: f64,
     /// A closed loop ends its walk when a round trip takes longer.
     limit_s: f64,
@@ -26,7 +27,13 @@ pub(crate) struct Outlook {
 impl Outlook {
     /// These steps of that workload, connecting as fast as the server allows.
     pub(crate) fn new(course: Course, workload: Workload) -> Self {
-        Self { course, workload, connections_per_s: CONNECTIONS_PER_S, limit_s: f64::INFINITY }
+        let rooms = Rooms::ONE;
+        Self { course, workload, rooms, connections_per_s: CONNECTIONS_PER_S, limit_s: f64::INFINITY }
+    }
+
+    /// The same with people in rooms.
+    pub(crate) fn in_rooms(self, rooms: Rooms) -> Self {
+        Self { rooms, ..self }
     }
 
     /// The same with a pace of connecting, if there is one.
@@ -46,7 +53,10 @@ impl Outlook {
             let Some(order) = self.course.poll() else { break };
             let new = order.clients.saturating_sub(connected);
             connected = order.clients;
-            let copies = if self.workload == Workload::Broadcast { f64::from(order.clients) } else { 1.0 };
+            let copies = match self.workload {
+                Workload::Broadcast => f64::from(self.rooms.members(0, order.clients)),
+                Workload::Echo => 1.0,
+            };
             let (load_s, passes) = self.load(order.load, copies);
             all_s += f64::from(new) / self.connections_per_s + load_s + STEP_S;
             self.course.handle(&order, passes);

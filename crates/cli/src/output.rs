@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::exit::{Exit, Failure};
 
-/// Prints what a verb was asked for. A reader who has seen enough (`| head`) is no failure.
+/// Prints what a verb was asked for. A reader that has seen enough (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

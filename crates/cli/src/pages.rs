@@ -105,5 +105,7 @@ fn forget_oldest(directory: &Path) {
     let mut pages: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_page).collect();
     pages.sort();
     let too_many = pages.len().saturating_sub(KEPT_MAX);
-    pages.iter().take(too_many).for_each(|path| _ = fs::remove_file(path));
+    for path in pages.iter().take(too_many) {
+        let _ = fs::remove_file(path);
+    }
 }

@@ -29,7 +29,7 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
     };
     let (min, max) = (size(min)?, size(max)?);
     if min > max {
-        return Err(format!("from {min} to {max} bytes is no range: the smaller size first"));
+        return Err(format!("from {min} to {max} bytes is not a range: write the smaller size first"));
     }
     Ok(Sizes { min, max: Some(max) })
 }

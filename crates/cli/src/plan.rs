@@ -4,14 +4,15 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use load::{Connecting, Draining, LoadRule, Plan, Speech, TlsPlan, Workload};
+use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsPlan, Workload};
 use net::clock;
+use wire::{BadOption, DialectId};
 
+use crate::app_file;
 use crate::args::RunArgs;
-use crate::custom;
-use crate::dialect_args;
 use crate::exit::Failure;
 use crate::payload;
+use crate::people;
 use crate::target::Target;
 
 /// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
@@ -53,6 +54,7 @@ pub(crate) fn plan(
         speech,
         workload,
         slow: None,
+        rooms: Rooms::ONE,
         churn: None,
         connecting: Connecting {
             timeout_ns: args.connect_timeout,
@@ -65,20 +67,21 @@ pub(crate) fn plan(
             None => Draining { quiet_ns: Some(QUIET_NS), timeout_ns: DRAIN_TIMEOUT_NS },
         },
         records_events: args.events.is_some(),
+        clients_max: clients_max.and_then(|clients| u32::try_from(clients).ok()),
         epoch_ns: clock::monotonic_ns(),
         unix_epoch_ns: clock::realtime_ns(),
         seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
     })
 }
 
-/// The text of a PEM file: it goes to whoever connects.
+/// The text of a PEM file: it goes to the process that connects.
 fn authorities(ca: &Path) -> Result<String, Failure> {
     let cannot = |error: std::io::Error| Failure::usage("--ca", format!("{}: {error}", ca.display()));
     let text = std::fs::read_to_string(ca).map_err(cannot)?;
     if text.len() > AUTHORITIES_BYTES_MAX {
         return Err(Failure::usage(
             "--ca",
-            format!("{}: more than any bundle of authorities has", ca.display()),
+            format!("{}: it is larger than any bundle of certificate authorities", ca.display()),
         ));
     }
     Ok(text)
@@ -86,7 +89,7 @@ fn authorities(ca: &Path) -> Result<String, Failure> {
 
 fn check_connecting(args: &RunArgs) -> Result<(), Failure> {
     if args.connect_timeout == 0 {
-        return Err(Failure::usage("--connect-timeout", "must be longer than 0: nobody connects in no time"));
+        return Err(Failure::usage("--connect-timeout", "must be longer than 0"));
     }
     if args.connect_rate.is_some_and(|per_s| !(per_s > 0.0 && per_s <= 1e9)) {
         return Err(Failure::usage("--connect-rate", "must be above 0 and at most a billion a second"));
@@ -105,8 +108,11 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
 
 fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
+    let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
+    let known = DialectId::from_name(dialect);
+    let spoken = known.or(file.map(|_| DialectId::Custom));
     let mut speech = Speech {
-        dialect: dialect.to_owned(),
+        dialect: spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?,
         host: target.host.clone(),
         path: target.path.as_str().into(),
         origin: args.origin.clone(),
@@ -120,25 +126,58 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
         text: args.text,
         message_bytes_max: bytes("--max-message", args.max_message)?,
         of_dialect: args.dialect_args.options(),
+        people: Arc::default(),
     };
-    if args.text && dialect != "raw" {
+    if args.text && !known.is_some_and(|dialect| dialect.facts().takes_anything) {
         let problem =
             format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
         return Err(Failure::usage("--text", problem));
     }
-    let spoken = if custom::is_file(dialect) {
-        Some(wire::DialectId::Custom)
-    } else {
-        wire::DialectId::from_name(dialect)
+    let people = people::of_flags(&args.people_args)?;
+    let Some(file) = file else {
+        args.dialect_args.check(speech.dialect)?;
+        speech.people = people.unwrap_or_default().into();
+        return introduced(speech, false);
     };
-    spoken.map_or(Ok(()), |spoken| args.dialect_args.check(spoken))?;
-    if custom::is_file(dialect) {
-        let described = custom::read(Path::new(dialect))?;
-        speech.dialect = wire::DialectId::Custom.name().to_owned();
-        speech.of_dialect.custom = Some(Arc::new(described.dialect));
-        if speech.subprotocols.is_empty() {
-            speech.subprotocols = described.subprotocols;
-        }
+    let described = app_file::read(file, people)?;
+    let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
+    let protocol = match asked {
+        None => described.protocol,
+        Some(name) => DialectId::of_protocol(name).ok_or_else(|| {
+            let problem = format!("an app goes over {}", app_file::carriers());
+            Failure::usage(&format!("--dialect {name}"), problem)
+        })?,
+    };
+    if protocol != described.protocol {
+        let (asked, written) = (protocol.facts().protocol, described.protocol.facts().protocol);
+        let problem = format!(
+            "the app's file is written for {written}: leave out --dialect, or change `protocol` there"
+        );
+        return Err(Failure::usage(&format!("--dialect {asked}"), problem));
+    }
+    let flags = args.dialect_args.clone().or(described.flags);
+    flags.check(protocol)?;
+    speech.dialect = protocol;
+    speech.of_dialect = wire::DialectOptions { app: Some(Arc::new(described.app)), ..flags.options() };
+    if speech.subprotocols.is_empty() {
+        speech.subprotocols = described.subprotocols;
+    }
+    if let Some(path) = described.connect.path.filter(|_| target.path == "/") {
+        speech.path = path.into();
+    }
+    let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+    speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
+    speech.people = described.people.into();
+    introduced(speech, described.says_token)
+}
+
+/// The same, in which each client says who it is. `says_token`: the app itself says what lets it in.
+fn introduced(mut speech: Speech, says_token: bool) -> Result<Speech, Failure> {
+    people::place_token(&mut speech, says_token);
+    people::check(&speech)?;
+    if speech.of_dialect.token_in.is_some() && speech.of_dialect.token.is_none() {
+        let problem = "there is no token to put there; --token and --jwt-secret give one";
+        return Err(Failure::usage("--token-in", problem));
     }
     check(&speech)?;
     Ok(speech)
@@ -146,32 +185,29 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
 
 /// Whether clients can speak like this.
 pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
-    match speech.wire_config() {
-        Ok(_) => Ok(()),
-        Err(load::BadSpeech::Dialect) => Err(Failure::usage("--dialect", no_dialect(&speech.dialect))),
-        Err(bad) => Err(Failure::usage(bad_flag(bad), bad)),
-    }
+    speech.wire_config().map(drop).map_err(|bad| Failure::usage(&bad_flag(bad), bad))
 }
 
 fn no_dialect(name: &str) -> String {
-    let known = wire::DialectId::ALL.iter().filter(|&&dialect| dialect != wire::DialectId::Custom);
-    let known: Vec<&str> = known.map(|dialect| dialect.name()).collect();
-    format!("there is no dialect {name:?}; there are {}, and your own in a FILE.toml", known.join(", "))
+    let known: Vec<&str> = DialectId::named().map(DialectId::name).collect();
+    format!(
+        "there is no dialect {name:?}; there are {}, and your own app in a FILE.toml (--app)",
+        known.join(", ")
+    )
 }
 
-fn bad_flag(bad: load::BadSpeech) -> &'static str {
-    use wire::BadOption;
+fn bad_flag(load::BadSpeech(bad): load::BadSpeech) -> String {
     match bad {
-        load::BadSpeech::Dialect => "--dialect",
-        load::BadSpeech::Option(BadOption::Host | BadOption::Path) => "URL",
-        load::BadSpeech::Option(BadOption::Header) => "--header or --origin",
-        load::BadSpeech::Option(BadOption::Subprotocol) => "--subprotocol",
-        load::BadSpeech::Option(BadOption::PayloadSize { .. }) => "--payload-padding",
-        load::BadSpeech::Option(BadOption::OfDialect { option, .. }) => dialect_args::flag_of(option),
+        BadOption::Host | BadOption::Path => "URL".to_owned(),
+        BadOption::Header => "--header or --origin".to_owned(),
+        BadOption::Subprotocol => "--subprotocol".to_owned(),
+        BadOption::Placeholder | BadOption::Row { .. } => "--people".to_owned(),
+        BadOption::PayloadSize { .. } => "--payload-padding".to_owned(),
+        BadOption::OfDialect { option, .. } => format!("--{option}"),
     }
 }
 
-/// Addresses of 127.0.0.0/8 enough for so many clients; none where the system's choice will do.
+/// Enough addresses of 127.0.0.0/8 for this many clients; none where the system's choice will do.
 fn loopback_addrs(clients_max: Option<u64>) -> Vec<IpAddr> {
     let needed = clients_max.map_or(ADDRS_MAX, |clients| clients.div_ceil(CLIENTS_PER_ADDR));
     if needed <= 1 {

@@ -5,9 +5,10 @@ mod answer;
 use engine::Encounter;
 use load::Plan;
 use net::clock;
-use wire::DialectId;
+use wire::{DialectId, Facts, HttpOptions};
 
 use crate::exit::Failure;
+use crate::interrupts;
 use crate::preflight::answer::Answer;
 use crate::request::Request;
 use crate::secrets;
@@ -28,10 +29,14 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     if args.no_preflight || target.built_in_pid().is_some() || args.fleet.fleet.is_some() {
         return Ok(());
     }
-    let http = &plan.speech.of_dialect.http;
-    let is_http = plan.speech.dialect == DialectId::Http.name();
+    let is_http = plan.speech.dialect.facts().is_plain_http;
+    let http = HttpOptions::from(&plan.speech.of_dialect.settings);
     let asks = is_http && SAFE_METHODS.contains(&http.method.as_str());
-    let met = engine::probe(plan, asks).map_err(|error| Failure::could_not("start a client", error))?;
+    // Nothing is there yet to be put down: the first is the end.
+    let interrupts = interrupts::install()?;
+    let met = engine::probe(plan, asks, &|| interrupts.count() > 0)
+        .map_err(|error| Failure::could_not("start a client", error))?
+        .ok_or_else(Failure::interrupted)?;
     if let Some(why) = obstacle(plan, is_http, &met) {
         let what = if met.is_local { "connect from this machine to" } else { "reach" };
         return Err(Failure::could_not(format!("{what} {}", secrets::url(&target.url)), why));
@@ -49,7 +54,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
         return Some(format!("the server speaks TLS on this port: use {scheme}://"));
     }
     if let Some(status) = met.status {
-        let http = &plan.speech.of_dialect.http;
+        let http = HttpOptions::from(&plan.speech.of_dialect.settings);
         let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
         return match &met.failure {
             None if !is_wrong || http.is_expected(status) => None,
@@ -69,10 +74,14 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
     }
     let heard = met.excerpt();
     if let Some(other) = other_dialect(plan, met, &heard) {
-        let dialect = &plan.speech.dialect;
-        return Some(format!(
-            "the server speaks {other}, not {dialect}: it opens with {heard}; pass --dialect {other}"
-        ));
+        let dialect = plan.speech.dialect.name();
+        let remedy = match &plan.speech.of_dialect.app {
+            None => format!("pass --dialect {other}"),
+            Some(_) => {
+                format!("is the URL right? The app's file has to be written for protocol = \"{other}\"")
+            }
+        };
+        return Some(format!("the server speaks {other}, not {dialect}: it opens with {heard}; {remedy}"));
     }
     let (kind, why) = met.failure.as_ref()?;
     let quoted =
@@ -80,11 +89,13 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
     Some(format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard)))
 }
 
-/// The dialect that the server has shown to speak, if it is another. A user's own may open as any.
+/// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes on otherwise.
 fn other_dialect(plan: &Plan, met: &Encounter, heard: &str) -> Option<&'static str> {
-    let is_own = plan.speech.dialect == DialectId::Custom.name();
-    let shown = DialectId::opening_with(heard).map(DialectId::name)?;
-    (shown != plan.speech.dialect && (met.failure.is_some() || !is_own)).then_some(shown)
+    let spoken = plan.speech.dialect;
+    let shown = DialectId::opening_with(heard)?;
+    let has_gone_on = heard.contains("} {");
+    let is_other = if spoken.facts().needs_app { met.failure.is_some() && !has_gone_on } else { true };
+    (shown != spoken && is_other).then_some(shown.name())
 }
 
 /// Whether the server has shown that it expects TLS.
@@ -104,12 +115,9 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
         429 | 500..=599 => "; the server's own log may say why".to_owned(),
         _ if is_request => "; is the path right?".to_owned(),
         _ => {
-            let spoken = DialectId::from_name(&plan.speech.dialect);
-            let usual = spoken
-                .and_then(|dialect| dialect.paths().first())
-                .filter(|usual| !plan.speech.path.reveal().starts_with(**usual));
-            let usual =
-                usual.map_or(String::new(), |path| format!(" {} is usually at {path}", plan.speech.dialect));
+            let Facts { name, paths, .. } = plan.speech.dialect.facts();
+            let usual = paths.first().filter(|usual| !plan.speech.path.reveal().starts_with(**usual));
+            let usual = usual.map_or(String::new(), |path| format!(" {name} is usually at {path}"));
             format!("; is the path right, and is there a WebSocket?{usual}")
         }
     }

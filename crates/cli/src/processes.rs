@@ -15,12 +15,12 @@ pub(crate) fn clients_per_process() -> Result<u64, Failure> {
     Ok(clients_with_files(files))
 }
 
-/// How many clients a process may have that may have so many files open.
+/// How many clients a process may have that may have this many files open.
 pub(crate) fn clients_with_files(files: u64) -> u64 {
     files.saturating_sub(OTHER_FILES).max(1)
 }
 
-/// Processes that throng's own server needs for so many clients. The kernel deals connections out among them at
+/// Processes that throng's own server needs for this many clients. The kernel deals connections out among them at
 /// random: with a tenth to spare, none runs out of files before the others.
 pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
     if clients <= per_process { 1 } else { (clients + clients / 10).div_ceil(per_process) }
@@ -32,7 +32,7 @@ pub(crate) fn server_threads(processes: u64) -> Result<u64, Failure> {
     Ok((available.len() as u64 / 2 / processes).max(1))
 }
 
-/// Processes and threads for so many clients; `beside_server`: the server needs CPUs of this machine too.
+/// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too.
 pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: bool) -> Result<Shape, Failure> {
     let cpus = match &args.pin {
         Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,

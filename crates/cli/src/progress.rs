@@ -30,8 +30,8 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Takes over SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. Other programs are told
-    /// through `exports`.
+    /// Takes over SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. Other programs
+    /// are told through `exports`.
     pub(crate) fn new(quiet: bool, exports: Exports, screen: Option<Screen>) -> Result<Self, Failure> {
         let interrupts = interrupts::install()?;
         let line = if quiet || screen.is_some() || !io::stderr().is_terminal() {
@@ -79,7 +79,7 @@ impl Live {
         self.restarts.finish()
     }
 
-    /// Leaves the machine alone for so long, or until the user has had enough.
+    /// Does nothing for this long, or until the user interrupts.
     pub(crate) fn rest(&self, cooldown: Duration) {
         let began = Instant::now();
         while began.elapsed() < cooldown && !self.was_interrupted() {
@@ -90,6 +90,11 @@ impl Live {
     /// Ends the run after what is under way.
     pub(crate) fn stop(&mut self) {
         self.stop = true;
+    }
+
+    /// Whether the run ends after what is under way: the user asked for that, or its output is no longer read.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop || self.was_interrupted()
     }
 
     /// Whether the user asked to end.
@@ -116,7 +121,7 @@ impl Observer for Live {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.stop || self.was_interrupted()
+        self.is_stopping()
     }
 
     fn is_hurried(&self) -> bool {

@@ -6,7 +6,7 @@ use load::Plan;
 use net::machine::Machine;
 use net::proc::Service;
 use results::limit::Limit;
-use results::{Environment, Run};
+use results::{Environment, Run, Scenario};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
@@ -19,7 +19,7 @@ pub(crate) struct Request<'a> {
     /// The flags, for what concerns output and limits.
     pub(crate) args: &'a RunArgs,
     /// The verb.
-    pub(crate) scenario: &'static str,
+    pub(crate) scenario: Scenario,
     /// Its server.
     pub(crate) target: Target,
     /// What the workers do.
@@ -36,17 +36,25 @@ pub(crate) struct Request<'a> {
     pub(crate) server_pid: Option<Service>,
 }
 
+/// The limits of a run.
+pub(crate) struct Limits {
+    /// The user's: a step that breaks one fails.
+    pub(crate) asked: Vec<Limit>,
+    /// They end the course, or the level, but are no failure.
+    pub(crate) stop: Vec<Limit>,
+}
+
 impl Request<'_> {
-    /// What can be said of the flags alone, before anybody connects.
-    pub(crate) fn check_flags(&self) -> Result<(), Failure> {
+    /// The limits, before any client connects; whether there can be a screen is also known then.
+    pub(crate) fn limits(&self) -> Result<Limits, Failure> {
         if self.args.tui {
             screen::check()?;
         }
-        let limits = self.args.limits.iter().map(|text| ("--limit", text));
-        let stops = self.stop.iter().map(|text| ("--limit-rtt", text));
-        limits.chain(stops).try_for_each(|(flag, text)| {
-            Limit::parse(text, self.scenario).map(drop).map_err(|error| Failure::usage(flag, error))
-        })
+        let parse = |flag: &'static str, texts: &[String]| -> Result<Vec<Limit>, Failure> {
+            let limits = texts.iter().map(|text| Limit::parse(text, self.scenario));
+            limits.collect::<Result<_, _>>().map_err(|error| Failure::usage(flag, error))
+        };
+        Ok(Limits { asked: parse("--limit", &self.args.limits)?, stop: parse("--limit-rtt", &self.stop)? })
     }
 
     /// The run before its first step.
@@ -58,7 +66,7 @@ impl Request<'_> {
             started_unix_ns,
             throng: env!("CARGO_PKG_VERSION").into(),
             command: secrets::own_command(),
-            scenario: (*scenario).into(),
+            scenario: *scenario,
             dialect: plan.speech.dialect_name(),
             seed: Some(plan.seed),
             target: results::Target {

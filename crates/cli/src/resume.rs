@@ -3,7 +3,7 @@
 //! Rules. Until a run has ended, the file that `--out` keeps says how many of its steps are whole. The same command line
 //! with `--resume` takes the newest such run of that directory, drops the step that was cut short, and goes on under the
 //! same id, on the same clock; where there is none, a run begins. So a command that is restarted as it is, whatever ended
-//! it, has every step once. Runs hold a lock on the directory: one that is still under way is nobody's to go on with.
+//! it, has every step once. Runs hold a lock on the directory: a run that is still under way cannot be continued.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -78,9 +78,11 @@ fn cut_short(dir: &Path) -> Option<Run> {
     // A directory that is not there has no runs.
     let entries = fs::read_dir(dir).ok()?;
     let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    // What was being written when a run was killed: nobody else writes here now.
+    // What was being written when a run was killed: no other process writes here now.
     let is_part = |path: &&PathBuf| path.to_str().is_some_and(|path| path.ends_with(".json.part"));
-    files.iter().filter(is_part).for_each(|path| _ = fs::remove_file(path));
+    for path in files.iter().filter(is_part) {
+        let _ = fs::remove_file(path);
+    }
     let files = files.into_iter();
     let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     // What is no results file is somebody else's, or was one.

@@ -1,20 +1,22 @@
 //! A run from its first step to its exit code.
 
-use crew::fleet::FarEyes;
+use crew::fleet::{FarEyes, Gathering};
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
-use results::TrustNote;
+use results::{Scenario, TrustNote};
 
+use crate::agenda::{Agenda, Next};
+use crate::app_file;
 use crate::args::RunArgs;
-use crate::custom;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
+use crate::hidden;
+use crate::judge::{self, Judge};
 use crate::preflight;
 use crate::request::Request;
 use crate::restarts::Restarts;
 use crate::resume;
 use crate::scrape;
-use crate::verbs::child;
 use crate::weight;
 
 /// Runs all steps, printing and keeping each as it ends.
@@ -24,70 +26,105 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 
 /// The same, while servers are restarted.
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
-    custom::check_messages(&request.plan, request.scenario)?;
+    app_file::check_messages(&request.plan, request.scenario)?;
     net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
-    request.check_flags()?;
+    let limits = request.limits()?;
     preflight::check(&mut request)?;
     let _lock = resume::lock(request.args)?;
     let earlier = resume::earlier(&mut request)?;
-    let mut desk = Desk::new(&request)?;
-    desk.go_on(earlier);
+
+    let mut judge = Judge::new(&request, limits);
+    let mut desk = Desk::new(&request, earlier)?;
     desk.live.expect(restarts);
-    let Request { args, plan, shape, mut course, server_pid, target, .. } = request;
-    let watch = watch(args, server_pid)?;
-    let crew = match &fleet {
-        Some(wanted) => {
-            let is_interrupted = || desk.live.was_interrupted();
-            Crew::of_fleet(&plan, wanted, args.fleet.on_loss(), watch, &is_interrupted)
-        }
-        None => Crew::start(&plan, &shape, watch, child::command),
-    };
-    let mut crew = crew.map_err(|error| match desk.live.was_interrupted() {
-        true => Failure::interrupted(),
-        false => Failure::could_not("start the workers", error),
-    })?;
-    desk.clients_max = crew.clients_max_of_fleet().unwrap_or(desk.clients_max);
-    if let Some(events) = &desk.events {
-        events.connect(&mut crew);
-    }
-    if let Some(source) = &request.args.scrape {
-        crew.set_scrape(scrape::start(source, &request.args.scrape_only)?);
-    }
-    let mut broken = None;
-    while let Some(order) = desk.poll(&mut course) {
-        let outcome = match crew.measure(order, &mut desk.live) {
-            Ok(step) => desk.handle(&mut course, &order, step),
-            Err(Broken { error, step }) => desk.handle_broken(&order, *step, &error),
-        };
-        if let Err(failure) = outcome {
-            // What was measured until then is still worth printing.
-            broken = Some(failure);
-            break;
-        }
-    }
-    if desk.run.scenario == "idle" {
+    let mut crew = muster(&request, fleet.as_ref(), &desk)?;
+    let Request { args, course, shape, target, .. } = request;
+    let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
+
+    let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
+
+    if desk.run.scenario == Scenario::Idle {
         weight::weigh(crew.watch(), &mut desk.run.verdict);
     }
     desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(TrustNote));
-    match broken {
-        None => crew.finish(&mut desk.live),
-        Some(_) => drop(crew),
+    match &measured {
+        Ok(()) => crew.finish(&mut desk.live),
+        Err(_) => drop(crew),
     }
     drop(target); // the built-in server may go now
-    let exit = desk.finish(&course)?;
-    match broken {
-        // Who has asked for the end gets that, with what there is.
-        Some(failure) if exit == Exit::Interrupted => _ = failure.report(),
-        Some(failure) => return Err(failure),
-        None => {}
+    desk.live.clear();
+    judge::conclude(&mut desk.run, agenda.course());
+    let exit = Exit::of(&desk.run, args.strict);
+    let was_interrupted = desk.finish()?;
+    match measured {
+        // A user who interrupts gets the end, with what there is.
+        Err(failure) if was_interrupted => _ = failure.report(),
+        measured => measured?,
     }
-    Ok(exit)
+    Ok(if was_interrupted { Exit::Interrupted } else { exit })
+}
+
+/// Starts the workers, here or on the agents of a fleet, and connects the event log and the target's metrics.
+fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> Result<Crew, Failure> {
+    let Request { args, plan, shape, .. } = request;
+    let watch = watch(args, request.server_pid.as_ref())?;
+    let is_interrupted = || desk.live.was_interrupted();
+    let crew = match fleet {
+        Some(wanted) => Crew::of_fleet(plan, wanted, args.fleet.on_loss(), watch, &is_interrupted),
+        None => Crew::start(plan, shape, watch, hidden::child),
+    };
+    let mut crew = crew.map_err(|error| match is_interrupted() {
+        true => Failure::interrupted(),
+        false => Failure::could_not("start the workers", error),
+    })?;
+    if let Some(events) = &desk.events {
+        events.connect(&mut crew);
+    }
+    if let Some(source) = &args.scrape {
+        crew.set_scrape(scrape::start(source, &args.scrape_only)?);
+    }
+    Ok(crew)
+}
+
+/// Measures, judges and keeps step after step. What was kept before an error is still worth printing.
+fn measure(
+    agenda: &mut Agenda,
+    crew: &mut Crew,
+    judge: &mut Judge,
+    desk: &mut Desk<'_>,
+) -> Result<(), Failure> {
+    loop {
+        let order = match agenda.poll(desk.live.is_stopping()) {
+            Next::Step(order) => order,
+            Next::Over(note) => {
+                desk.handle_over(note);
+                return Ok(());
+            }
+            Next::Interrupted => return Ok(()),
+        };
+        let (step, error) = match crew.measure(order, &mut desk.live) {
+            Ok(step) => (step, None),
+            Err(Broken { error, step }) => (*step, Some(error)),
+        };
+        desk.handle_measured(&step);
+        if error.is_none() && order.warmup {
+            judge.handle_warmup(&step);
+            agenda.handle_warmup(&order);
+            continue;
+        }
+        let step = judge.judge(step, &order, desk.run.steps.last(), desk.live.was_interrupted());
+        if let Some(error) = error {
+            desk.keep_cut_short(judge::cut_short(step, &error));
+            return Err(Failure::could_not("go on", error));
+        }
+        agenda.handle(&order, &step);
+        desk.keep(step)?;
+    }
 }
 
 /// What looks at the server: here, or through its target agent.
-fn watch(args: &RunArgs, server: Option<Service>) -> Result<ServerWatch, Failure> {
-    let Some((agent, nats)) = args.fleet.host()? else { return Ok(ServerWatch::new(server.as_ref())) };
+fn watch(args: &RunArgs, server: Option<&Service>) -> Result<ServerWatch, Failure> {
+    let Some((agent, nats)) = args.fleet.host()? else { return Ok(ServerWatch::new(server)) };
     let eyes = FarEyes::open(&nats, agent).map_err(|error| Failure::could_not("watch the server", error))?;
     Ok(ServerWatch::of_agent(eyes, server.is_some()))
 }

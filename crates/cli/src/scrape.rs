@@ -1,6 +1,7 @@
 //! The target's own metrics, as users point at them.
 
-use crew::{Scrape, Source};
+use crew::Scrape;
+use crew::http::Source;
 use url::Url;
 
 use crate::exit::Failure;

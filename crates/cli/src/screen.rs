@@ -39,7 +39,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     if io::stderr().is_terminal() {
         Ok(())
     } else {
-        Err(Failure::usage("--tui", "standard error is no terminal"))
+        Err(Failure::usage("--tui", "standard error is not a terminal"))
     }
 }
 
@@ -89,7 +89,7 @@ impl Drop for Screen {
     }
 }
 
-/// Whoever ends the process in a hurry does this first.
+/// Called first when the process ends in a hurry.
 pub(crate) fn give_back() {
     if IS_TAKEN.swap(false, Ordering::Relaxed) {
         let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);

@@ -7,9 +7,12 @@ mod key;
 use std::borrow::Cow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use secret::{Mask, Secret};
+use secret::{Flags, Mask, Secret};
+
+use crate::protocol_flags;
 
 static WORDS: OnceLock<Vec<String>> = OnceLock::new();
+static FLAGS: OnceLock<Flags> = OnceLock::new();
 static MASK: OnceLock<Mask> = OnceLock::new();
 static KNOWN: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
 
@@ -41,7 +44,16 @@ pub(crate) fn place(text: &str) -> String {
 
 /// How this user's secrets are shown.
 pub(crate) fn mask() -> &'static Mask {
-    MASK.get_or_init(|| Mask::new(key::of_user()))
+    MASK.get_or_init(|| Mask::new(key::of_user(), flags().clone()))
+}
+
+/// The secrets that stand on a command line.
+pub(crate) fn in_command(words: impl IntoIterator<Item = String>) -> Vec<Secret> {
+    flags().in_command(words)
+}
+
+fn flags() -> &'static Flags {
+    FLAGS.get_or_init(protocol_flags::of_secrets)
 }
 
 /// From now on these stand in nothing that is said.

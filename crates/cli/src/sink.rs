@@ -7,12 +7,13 @@ use std::path::PathBuf;
 
 use net::files::{self, Readers};
 use report::Style;
-use results::{Run, Step, TrustNote};
+use results::{Run, Scenario, Step, TrustNote};
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
 use crate::exit::Failure;
 use crate::exports;
+use crate::outlet::Outlet;
 use crate::pages::Pages;
 use crate::stderr;
 
@@ -30,9 +31,10 @@ pub(crate) struct Sink {
     is_quiet: bool,
     /// The summary of a GitHub job.
     github: Option<PathBuf>,
+    stdout: Outlet,
     /// Standard output is the stream's.
     streams_instead: bool,
-    /// Nobody reads standard output any more (`| head`).
+    /// Standard output is no longer read (`| head`).
     closed: bool,
     /// The first time the file could not be written.
     unwritten: Option<Failure>,
@@ -59,6 +61,8 @@ impl Sink {
             pages,
             is_quiet,
             github,
+            stdout: Outlet::stdout()
+                .map_err(|error| Failure::could_not("write to standard output", error))?,
             streams_instead: args.stream.as_deref().is_some_and(exports::is_stdout),
             closed: false,
             unwritten: None,
@@ -67,7 +71,7 @@ impl Sink {
 
     /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves that.
     pub(crate) fn step(&mut self, run: &mut Run) {
-        self.print_steps(&run.scenario, run.steps.last());
+        self.print_steps(run.scenario, run.steps.last());
         let resume = if self.dir.is_some() { "; --resume goes on" } else { "" };
         run.verdict.trust.push(TrustNote(format!("{UNENDED}{resume}")));
         self.keep(run);
@@ -76,7 +80,7 @@ impl Sink {
     }
 
     /// Prints steps where that is done as they end.
-    pub(crate) fn print_steps<'a>(&mut self, scenario: &str, steps: impl IntoIterator<Item = &'a Step>) {
+    pub(crate) fn print_steps<'a>(&mut self, scenario: Scenario, steps: impl IntoIterator<Item = &'a Step>) {
         if self.format == Format::Text {
             for step in steps {
                 self.print(&report::step_lines(scenario, step, &self.style));
@@ -105,6 +109,9 @@ impl Sink {
         if let Err(failure) = self.pages.write(run, is_kept) {
             self.unwritten.get_or_insert(failure);
         }
+        // The reader of a pipe may take any time to read it; what is kept is kept by now.
+        let printed = self.stdout.finish();
+        self.handle_printed(printed.map(drop));
         self.unwritten.map_or(Ok(()), Err)
     }
 
@@ -117,8 +124,12 @@ impl Sink {
         if self.closed || self.streams_instead {
             return;
         }
-        let mut stdout = io::stdout().lock();
-        if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        let printed = self.stdout.write(text.as_bytes());
+        self.handle_printed(printed);
+    }
+
+    fn handle_printed(&mut self, printed: io::Result<()>) {
+        if let Err(error) = printed {
             self.closed = true;
             if error.kind() != io::ErrorKind::BrokenPipe {
                 self.unwritten.get_or_insert(Failure::could_not("write to standard output", error));
@@ -151,6 +162,6 @@ impl Sink {
 /// The file that the job's environment names.
 fn github_summary() -> Result<PathBuf, Failure> {
     let path = env::var_os(GITHUB_SUMMARY).filter(|path| !path.is_empty());
-    let problem = format!("{GITHUB_SUMMARY} is not set: this is no job of GitHub Actions");
+    let problem = format!("{GITHUB_SUMMARY} is not set: this is not a GitHub Actions job");
     path.map(PathBuf::from).ok_or_else(|| Failure::usage("--github", problem))
 }

@@ -1,18 +1,34 @@
-//! Remarks on standard error. Nobody may be reading there (`2>&1 | head -1`): that is no reason to end a run, and what
+//! Remarks on standard error. It may have no reader (`2>&1 | head -1`): that is no reason to end a run, and what
 //! is left to do (results, reports) is done all the same. `eprintln!` would panic.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use net::pipe;
 
 use crate::secrets;
+
+/// How long a remark waits for earlier ones to be read. After that there is no reader, and later remarks do not wait.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+static IS_READ: AtomicBool = AtomicBool::new(true);
 
 /// A line of its own.
 pub(crate) fn line(text: impl Display) {
     self::text(format_args!("{text}\n"));
 }
 
-/// Text as it is, but for secrets that somebody else has put into it: a server, a parser of URLs.
+/// What the user is to know besides.
+pub(crate) fn note(text: &str) {
+    line(format_args!("throng: {text}"));
+}
+
+/// Text as it is, except for secrets that others have put into it: a server, or a parser of URLs.
 pub(crate) fn text(text: impl Display) {
-    // In one piece, so that lines of several threads do not mix.
-    let _ = io::stderr().write_all(secrets::scrub(&text.to_string()).as_bytes());
+    let text = secrets::scrub(&text.to_string()).into_owned();
+    let within = if IS_READ.load(Ordering::Relaxed) { READ_WITHIN } else { Duration::ZERO };
+    // Locked, so that lines of several threads do not mix.
+    let written = pipe::write_within(io::stderr().lock(), text.as_bytes(), within);
+    IS_READ.store(written.is_ok_and(|bytes| bytes == text.len()), Ordering::Relaxed);
 }

@@ -47,10 +47,7 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
         return Ok(target);
     }
     if args.socket.is_some() {
-        return Err(Failure::usage(
-            "--socket",
-            "a URL must go with it, for Host and path: ws://localhost/ws",
-        ));
+        return Err(Failure::usage("--socket", "give a URL as well, for Host and path: ws://localhost/ws"));
     }
     let processes = processes::server_processes(clients_max.unwrap_or(1), processes::clients_per_process()?);
     let threads = processes::server_threads(processes)?;
@@ -59,7 +56,7 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
     let mut target = resolve(&built_in.url, None)?;
     // Dialects with paths of their own are not spoken at the usual one.
     let dialect = args.dialect.as_deref().and_then(wire::DialectId::from_name);
-    if let Some(path) = dialect.and_then(|dialect| dialect.paths().first()) {
+    if let Some(path) = dialect.and_then(|dialect| dialect.facts().paths.first()) {
         target.url = target.url.replace(&target.path, path);
         target.path = (*path).to_owned();
     }
@@ -78,7 +75,7 @@ pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failu
     };
     let port = url.port_or_known_default().expect("the schemes have ports");
     if port == 0 {
-        return Err(Failure::usage("URL", "nothing listens on port 0"));
+        return Err(Failure::usage("URL", "port 0 cannot be connected to"));
     }
     let endpoints = match unix {
         Some(path) => vec![Endpoint::Unix(path)],
@@ -147,7 +144,7 @@ fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
 }
 
 impl Target {
-    /// The addresses, for those who look for the server's process on this machine.
+    /// The addresses by which the server's process is found on this machine.
     pub(crate) fn addrs(&self) -> impl Iterator<Item = net::socket::Addr> + '_ {
         self.endpoints.iter().map(|endpoint| match endpoint {
             Endpoint::Inet(address) => net::socket::Addr::Inet(*address),

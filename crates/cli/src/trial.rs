@@ -1,4 +1,4 @@
-//! A short run against throng's own server that nobody sees: what things cost here, and how much the generator can do.
+//! A short, hidden run against throng's own server: what things cost here, and how much the generator can do.
 
 use crew::{Crew, Observer, Progress, ServerWatch, Shape};
 use load::{Load, StepOrder, Workload};
@@ -9,7 +9,7 @@ use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::calibration::HTTP;
 use crate::exit::Failure;
-use crate::verbs::child;
+use crate::hidden;
 use crate::{plan, target};
 
 /// What is run.
@@ -40,16 +40,16 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients_max: Some(clients.into()) };
     let watch = ServerWatch::new(Some(&Service::of(server.pid())));
-    let mut crew = Crew::start(&plan, &shape, watch, child::command).map_err(cannot)?;
+    let mut crew = Crew::start(&plan, &shape, watch, hidden::child).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
     let mut step = crew.measure(order, &mut Unseen).map_err(|broken| cannot(broken.error))?;
     while_open();
     crew.finish(&mut Unseen);
-    step.bottleneck = Some(verdict::judge(&step, None));
+    step.bottleneck = Some(verdict::bottleneck(&step, None));
     Ok(step)
 }
 
-/// Nobody looks, and nobody interrupts.
+/// An observer that ignores everything and never interrupts.
 struct Unseen;
 
 impl Observer for Unseen {

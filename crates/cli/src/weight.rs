@@ -20,7 +20,7 @@ pub(crate) fn weigh(watch: &ServerWatch, verdict: &mut Verdict) {
 fn why_not(found: Growth, readings: Option<usize>, before: Before) -> Option<String> {
     let why = match (found, readings) {
         (Growth::Seen(_), _) => return None,
-        (_, None) => "the server is no process of this machine that can be looked at".into(),
+        (_, None) => "the server's process cannot be observed from this machine".into(),
         (Growth::Unknown, Some(readings)) => format!(
             "there {} of the server's memory while they connected, and it takes three: use more clients, or a lower \
              --connect-rate",
@@ -58,7 +58,7 @@ mod tests {
         let before = Before { connections: 16_384, bytes: 64 << 20 };
         let said = |found, readings| why_not(found, readings, before).unwrap();
         for (found, readings, words) in [
-            (Growth::Unknown, None, "no process of this machine"),
+            (Growth::Unknown, None, "cannot be observed from this machine"),
             (Growth::Unknown, Some(0), "there was no reading"),
             (Growth::Unknown, Some(2), "there were 2 readings"),
             (Growth::Unseen, Some(9), "is not seen to grow"),

@@ -9,7 +9,7 @@ use results::{FleetAgent, MachineUse, Step};
 use crate::fleet::Fleet;
 use crate::local::Local;
 
-/// How long a command may take to reach every worker before the common start: here, for each process, and at the most;
+/// How long a command may take to reach every worker before the common start: here, per process and at most;
 /// and over a network.
 const START_AHEAD_NS: u64 = 20_000_000;
 const START_AHEAD_NS_MAX: u64 = 500_000_000;
@@ -45,6 +45,11 @@ impl Agents {
             Self::Local(local) => local.send(command),
             Self::Fleet { fleet, .. } => fleet.send(command),
         }
+    }
+
+    /// Whether they are on other machines.
+    pub(crate) fn are_elsewhere(&self) -> bool {
+        matches!(self, Self::Fleet { .. })
     }
 
     /// How far ahead a common start has to be.

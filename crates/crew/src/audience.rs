@@ -1,12 +1,14 @@
 //! To whom broadcasts were due, and when each was complete.
 //!
-//! A copy is due to everybody who was there when the broadcast was sent: no worker knows that alone. What a client
-//! that left in mid-step had not got by then is neither received nor missing: it is in flight for ever. One connection
-//! keeps order, so what it had not got are the broadcasts sent last before it left.
+//! A copy is due to every client of the sender's room that was there when it was sent: no worker alone knows which were.
+//! How many a room has is arithmetic; workers tell which were missing, and when. What a client that left in mid-step had
+//! not got by then is neither received nor missing: it is in flight for ever. One connection keeps order, so what it had
+//! not got are the broadcasts sent last before it left.
 
 use std::collections::HashMap;
 
-use engine::{BroadcastTally, Settled};
+use engine::{BroadcastTally, SentBroadcast, Settled};
+use load::{Rooms, Segment};
 use stats::Histogram;
 
 /// What all workers' books together say of a step's broadcasts.
@@ -20,12 +22,22 @@ pub(crate) struct Audience {
     pub(crate) completion: Histogram,
 }
 
+/// Who the step's people are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct People {
+    pub(crate) rooms: Rooms,
+    /// Over all workers.
+    pub(crate) clients: u32,
+    /// The workers of the run, lost ones included.
+    pub(crate) workers: u16,
+}
+
 /// A broadcast, by the worker that sent it and its number there.
 type Name = (u16, u32);
 
 impl Audience {
     /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
-    pub(crate) fn of(books: &[Settled], now_ns: u64) -> Self {
+    pub(crate) fn of(people: People, books: &[Settled], now_ns: u64) -> Self {
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
         for tally in books.iter().flat_map(|settled| &settled.tallies) {
@@ -34,63 +46,111 @@ impl Audience {
             of_message.0 += received;
             of_message.1 = of_message.1.max(last_ns);
         }
-        let lacking = lacking(books);
+        let lacking = lacking(people.rooms, books);
         let left_behind = lacking.values().map(|&copies| u64::from(copies)).sum();
         let mut audience = Self { left_behind, ..Self::default() };
-        for settled in books {
-            for (number, sent) in settled.sent.iter().enumerate() {
-                let name = (settled.worker, number as u32);
-                let due: u32 = books.iter().map(|s| subscribed(&s.population, sent.sent_ns)).sum();
-                let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
-                let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
-                let end_ns = if received >= to_come && received > 0 { last_ns } else { closed_ns };
-                audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
-                audience.due += u64::from(due);
-            }
+        let mut attendance = Attendance::of(people, books);
+        for (name, sent) in all_sent(books) {
+            let present = attendance.at(people.rooms.room(sent.client), sent.sent_ns);
+            let due = people.rooms.hearers(present);
+            let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
+            let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
+            let end_ns = if received >= to_come && received > 0 { last_ns } else { closed_ns };
+            audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
+            audience.due += u64::from(due);
         }
         audience
     }
 }
 
+/// Every broadcast of the step.
+fn all_sent(books: &[Settled]) -> impl Iterator<Item = (Name, &SentBroadcast)> {
+    books
+        .iter()
+        .flat_map(|settled| (0..).zip(&settled.sent).map(|(number, sent)| ((settled.worker, number), sent)))
+}
+
+/// How many of a room's people were there, and when.
+struct Attendance<'a> {
+    people: People,
+    books: &'a [Settled],
+    /// Of the rooms that were asked for: those whose workers are there.
+    members: HashMap<u32, u32>,
+    /// Of the rooms in which that changed: by how much altogether, from when on.
+    changes: HashMap<u32, Vec<(u64, i64)>>,
+}
+
+impl<'a> Attendance<'a> {
+    fn of(people: People, books: &'a [Settled]) -> Self {
+        let mut changes: HashMap<u32, Vec<(u64, i64)>> = HashMap::new();
+        for change in books.iter().flat_map(|settled| &settled.attendance) {
+            changes.entry(change.room).or_default().push((change.at_ns, change.change.into()));
+        }
+        for changes in changes.values_mut() {
+            changes.sort_by_key(|&(at_ns, _)| at_ns);
+            let mut sum = 0;
+            for (_, change) in changes {
+                sum += *change;
+                *change = sum;
+            }
+        }
+        Self { people, books, members: HashMap::new(), changes }
+    }
+
+    /// How many were there at that moment.
+    fn at(&mut self, room: u32, at_ns: u64) -> u32 {
+        let People { rooms, clients, workers } = self.people;
+        let books = self.books;
+        let members = *self.members.entry(room).or_insert_with(|| {
+            let segments = books.iter().map(|settled| Segment { worker: settled.worker, workers });
+            segments.map(|segment| rooms.members_at(segment, room, clients)).sum()
+        });
+        let Some(changes) = self.changes.get(&room) else { return members };
+        let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);
+        let change = after.checked_sub(1).map_or(0, |last| changes[last].1);
+        (i64::from(members) + change).clamp(0, u32::MAX.into()) as u32
+    }
+}
+
 /// How many of the clients that left lack each broadcast.
-fn lacking(books: &[Settled]) -> HashMap<Name, u32> {
+fn lacking(rooms: Rooms, books: &[Settled]) -> HashMap<Name, u32> {
     let mut lacking = HashMap::new();
     if books.iter().all(|settled| settled.departures.is_empty()) {
         return lacking;
     }
-    let of_worker = |settled: &Settled| {
-        let worker = settled.worker;
-        let named =
-            settled.sent.iter().enumerate().map(move |(number, sent)| (sent.sent_ns, worker, number as u32));
-        named.collect::<Vec<_>>()
-    };
-    let mut sent: Vec<(u64, u16, u32)> = books.iter().flat_map(of_worker).collect();
+    let mut sent: Vec<(u32, u64, Name, u32)> = all_sent(books)
+        .map(|(name, sent)| (rooms.room(sent.client), sent.sent_ns, name, sent.client))
+        .collect();
     sent.sort_unstable();
     for departure in books.iter().flat_map(|settled| &settled.departures) {
-        let before = |at_ns: u64| sent.partition_point(|&(sent_ns, ..)| sent_ns < at_ns);
-        let due = &sent[before(departure.from_ns)..before(departure.to_ns)];
-        for &(_, worker, number) in due.get(departure.received as usize..).unwrap_or_default() {
-            *lacking.entry((worker, number)).or_insert(0) += 1;
+        let own_room = rooms.room(departure.client);
+        let before =
+            |at_ns: u64| sent.partition_point(|&(room, sent_ns, ..)| (room, sent_ns) < (own_room, at_ns));
+        let said = &sent[before(departure.from_ns)..before(departure.to_ns)];
+        let due = said.iter().filter(|(.., sender)| rooms.hears_itself() || *sender != departure.client);
+        for &(_, _, name, _) in due.skip(departure.received as usize) {
+            *lacking.entry(name).or_insert(0) += 1;
         }
     }
     lacking
 }
 
-/// How many clients of one worker were subscribed at `at_ns`.
-fn subscribed(population: &[(u64, u32)], at_ns: u64) -> u32 {
-    let after = population.partition_point(|&(from_ns, _)| from_ns <= at_ns);
-    after.checked_sub(1).map_or(0, |last| population[last].1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{Departure, SentBroadcast};
+    use engine::Departure;
 
-    fn books(worker: u16, population: &[(u64, u32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
-        let sent = sent.iter().map(|&ns| SentBroadcast { intended_ns: ns, sent_ns: ns }).collect();
-        let (tallies, population) = (tallies.to_vec(), population.to_vec());
-        Settled { worker, sent, tallies, population, ..Settled::default() }
+    /// Everybody in one room.
+    fn together(clients: u32, workers: u16) -> People {
+        People { rooms: Rooms::ONE, clients, workers }
+    }
+
+    /// Of a worker whose clients come and go so, all in room 0.
+    fn books(worker: u16, changes: &[(u64, i32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
+        let sent = sent.iter().map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns }).collect();
+        let change = |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, room: 0, change };
+        let (tallies, attendance) = (tallies.to_vec(), changes.iter().map(change).collect());
+        Settled { worker, sent, tallies, attendance, ..Settled::default() }
     }
 
     fn tally(worker: u16, number: u32, received: u32, last_ns: u64) -> BroadcastTally {
@@ -99,9 +159,9 @@ mod tests {
 
     #[test]
     fn copies_are_due_to_whoever_was_there_and_complete_with_the_last_anywhere() {
-        let sender = books(0, &[(0, 3), (250, 2)], &[200, 300], &[tally(0, 0, 3, 210), tally(0, 1, 2, 310)]);
-        let other = books(1, &[(0, 2)], &[], &[tally(0, 0, 2, 260), tally(0, 1, 1, 320)]);
-        let audience = Audience::of(&[sender, other], 1_000);
+        let sender = books(0, &[(250, -1)], &[200, 300], &[tally(0, 0, 3, 210), tally(0, 1, 2, 310)]);
+        let other = books(1, &[], &[], &[tally(0, 0, 2, 260), tally(0, 1, 1, 320)]);
+        let audience = Audience::of(together(5, 2), &[sender, other], 1_000);
         assert_eq!((audience.due, audience.left_behind), (9, 0));
         assert_eq!(audience.completion.count(), 2);
         assert_eq!(audience.completion.min_ns(), 60, "the other worker's last copy");
@@ -110,9 +170,9 @@ mod tests {
 
     #[test]
     fn what_was_sent_before_the_books_were_closed_is_charged_until_then() {
-        let mut settled = books(0, &[(0, 2)], &[900, 1_200], &[]);
+        let mut settled = books(0, &[], &[900, 1_200], &[]);
         settled.delta.at_ns = 1_500;
-        let completion = Audience::of(&[settled], 1_000).completion;
+        let completion = Audience::of(together(2, 1), &[settled], 1_000).completion;
         assert_eq!((completion.min_ns(), completion.max_ns()), (300, 600));
     }
 
@@ -121,13 +181,42 @@ mod tests {
         // Of three broadcasts sent while it was there, the client that left at 350 had got one.
         let mut settled = books(
             0,
-            &[(0, 2), (350, 1)],
+            &[(350, -1)],
             &[100, 200, 300, 400],
             &[tally(0, 0, 2, 120), tally(0, 1, 1, 220), tally(0, 2, 1, 320), tally(0, 3, 1, 420)],
         );
-        settled.departures.push(Departure { from_ns: 50, to_ns: 350, received: 1 });
-        let audience = Audience::of(&[settled], 1_000);
+        settled.departures.push(Departure { client: 1, from_ns: 50, to_ns: 350, received: 1 });
+        let audience = Audience::of(together(2, 1), &[settled], 1_000);
         assert_eq!((audience.due, audience.left_behind), (7, 2));
         assert_eq!(audience.completion.max_ns(), 20, "complete without those who left");
+    }
+
+    #[test]
+    fn a_copy_is_due_to_the_room_alone_and_to_those_of_it_who_are_there() {
+        // Seven people in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing from the
+        // start, and who is alone in room 2 comes back.
+        let people = People { rooms: Rooms::of(3), clients: 7, workers: 2 };
+        let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns };
+        let change = |at_ns, room, change| engine::Attendance { at_ns, room, change };
+        let even = Settled {
+            worker: 0,
+            sent: vec![sent(2, 100), sent(4, 100), sent(6, 300)],
+            tallies: vec![tally(0, 0, 2, 110), tally(0, 1, 1, 130), tally(0, 2, 1, 310)],
+            attendance: vec![change(0, 2, -1), change(250, 2, 1)],
+            ..Settled::default()
+        };
+        let odd = Settled {
+            worker: 1,
+            tallies: vec![tally(0, 0, 1, 115), tally(0, 1, 1, 120)],
+            attendance: vec![change(0, 1, -1)],
+            ..Settled::default()
+        };
+        let audience = Audience::of(people, &[even.clone(), odd], 1_000);
+        assert_eq!(audience.due, 3 + 2 + 1);
+        assert_eq!((audience.completion.min_ns(), audience.completion.max_ns()), (10, 30));
+        let others = People { rooms: people.rooms.to_others(), ..people };
+        assert_eq!(Audience::of(others, std::slice::from_ref(&even), 1_000).due, 1);
+        let lost = Audience::of(people, &[even], 1_000);
+        assert_eq!(lost.due, 2 + 1 + 1, "the people of a lost worker are nobody's");
     }
 }

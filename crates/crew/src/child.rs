@@ -6,8 +6,8 @@
 //! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its workers'
 //! tickets come home when a report is written, so that a child whose pipe is full puts by what it measures.
 //!
-//! Nothing waits for a child for ever: what it is told goes by a thread, for one that is stopped reads nothing; the crew
-//! notices who says nothing; and when a child is of no more use, it is killed unless it ends soon.
+//! Nothing waits for a child for ever: a thread passes on what it is told, because one that is stopped reads nothing;
+//! the crew notices who says nothing; and when a child is of no more use, it is killed unless it ends soon.
 
 use std::io::{self, BufReader, BufWriter};
 use std::process::{self, ChildStdin, Stdio};
@@ -31,7 +31,7 @@ struct Brief {
     plan: Plan,
     segments: Vec<Segment>,
     cpus: Vec<usize>,
-    /// The parent's, for it may work on another machine's clock.
+    /// The parent's, because it may work on another machine's clock.
     clock_offset_ns: i64,
 }
 
@@ -46,8 +46,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan. To be called from a thread that
-    /// lives as long as the child should.
+    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan. To be called from a
+    /// thread that lives as long as the child should.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -65,7 +65,7 @@ impl Child {
         let stdin = BufWriter::new(child.process.stdin.take().expect("piped"));
         let mut stdout = BufReader::new(child.process.stdout.take().expect("piped"));
         let brief = Brief {
-            plan: plan.clone(),
+            plan: plan.part(segments),
             segments: segments.to_vec(),
             cpus: cpus.to_vec(),
             clock_offset_ns: net::clock::offset_ns(),
@@ -79,7 +79,7 @@ impl Child {
             let mut finished = false;
             while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
                 finished |= matches!(report, Report::Finished { .. } | Report::Failed { .. });
-                // Where nobody listens any more, the child still has to get rid of what it says, to come to its end.
+                // Even when nobody listens any more, the child has to get rid of what it says in order to end.
                 let _ = reports.send(report);
             }
             if !finished {

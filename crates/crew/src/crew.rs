@@ -2,44 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command as Process;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, SyncSender};
 
 use engine::events::Batch;
 use engine::{Command, Report};
-use load::{Draining, Plan, Segment, StepOrder, Workload};
-use net::{clock, reserve};
+use load::{Connecting, Draining, Plan, Segment, StepOrder};
+use net::clock;
 use results::Step;
 
 use crate::agents::{Agents, OnLoss};
 use crate::drain::{Drain, Next};
 use crate::error::{Broken, Error};
-use crate::examiner::Examiner;
 use crate::fleet::{Fleet, Gathering};
 use crate::local::Local;
-use crate::merge::Merge;
+use crate::merge::{Cast, Merge};
+use crate::muster::{Heard, Muster};
 use crate::observer::{Observer, Progress};
-use crate::patience::{Patience, SILENCE_NS_MAX, Silence};
+use crate::patience::{Patience, SILENCE_NS_MAX, Term};
 use crate::rows::Seen;
 use crate::scrape::Scrape;
 use crate::watch::{self, ServerWatch};
 
-/// How often the coordinator looks around when nobody reports.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// The window of what is used opens so long before the load at most: to look at a server takes time.
+/// The window of what is used opens at most this long before the load, because looking at a server takes time.
 const WATCH_AHEAD_NS: u64 = 100_000_000;
 /// The phase in which clients connect.
 const GROWING: &str = "connecting";
 /// The phase in which they send.
 const LOADING: &str = "loading";
-/// How often whoever looks on is told how far a second has come.
+/// How often the observer is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
 /// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
 const SALVAGE_SILENCE_NS: u64 = 2_000_000_000;
-/// What is said of a worker that is stuck.
-const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
-const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
-
 /// How many processes and threads carry the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -55,13 +48,9 @@ pub struct Shape {
 
 /// All workers of a run.
 pub struct Crew {
-    /// Dropped before the agents, which have more to say.
-    reports: Receiver<Report>,
-    agents: Agents,
-    /// The workers that take part: all but those of lost agents.
-    workers: BTreeSet<u16>,
-    examiner: Examiner,
-    workload: Workload,
+    muster: Muster,
+    cast: Cast,
+    connecting: Connecting,
     draining: Draining,
     epoch_ns: u64,
     /// Memory of the generator's processes before the first client, in bytes.
@@ -75,18 +64,8 @@ pub struct Crew {
     reached: u64,
     watch: ServerWatch,
     scrape: Option<Scrape>,
-    log: Option<Log>,
-    /// Who does not report.
-    silence: Silence,
-    /// When whoever looks on was told last.
+    /// When the observer was told last.
     shown_ns: u64,
-}
-
-/// Where events go that workers were to note.
-struct Log {
-    queue: SyncSender<Batch>,
-    /// Events that found the queue full.
-    lost: u64,
 }
 
 impl Crew {
@@ -133,14 +112,13 @@ impl Crew {
         reports: Receiver<Report>,
         watch: ServerWatch,
     ) -> Self {
+        let cast = Cast { workload: plan.workload, rooms: plan.rooms, workers: workers.len() as u16 };
         Self {
             rss_before: agents.rss_bytes(),
-            examiner: Examiner::new(plan, workers.len() as u16),
-            reports,
-            agents,
-            workers,
+            muster: Muster::new(plan, agents, workers, reports),
             shown_ns: 0,
-            workload: plan.workload,
+            cast,
+            connecting: plan.connecting.clone(),
             draining: plan.draining,
             epoch_ns: plan.epoch_ns,
             rss_grown: 0,
@@ -149,20 +127,18 @@ impl Crew {
             reached: 0,
             watch,
             scrape: None,
-            log: None,
-            silence: Silence::default(),
         }
     }
 
     /// The most clients that the agents of a fleet may have; `None`: there is no fleet.
     pub fn clients_max_of_fleet(&self) -> Option<u64> {
-        self.agents.clients_max_of_fleet()
+        self.muster.agents.clients_max_of_fleet()
     }
 
     /// Hands the events that the plan had workers note to this queue. One that is full is not waited for: what does not
     /// fit is lost, and a later batch says how much that was.
     pub fn log_events(&mut self, queue: SyncSender<Batch>) {
-        self.log = Some(Log { queue, lost: 0 });
+        self.muster.log_events(queue);
     }
 
     /// Measures one step. When interrupted, what was measured so far is the step.
@@ -170,25 +146,28 @@ impl Crew {
     /// # Errors
     /// When a worker gives up; what went wrong with single clients is in the step.
     pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Broken> {
-        let mut merge = Merge::new(self.workload, order, self.epoch_ns, clock::monotonic_ns());
-        merge.expect(&self.workers);
+        let mut merge = Merge::new(self.cast, order, self.epoch_ns, clock::monotonic_ns());
+        merge.expect(self.muster.workers());
         let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
         let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
         let silence_ns_max = if loaded.is_ok() { SILENCE_NS_MAX } else { SALVAGE_SILENCE_NS };
-        self.agents.send(&Command::Settle);
-        let settled = self.settle(&mut merge, observer, silence_ns_max);
+        self.muster.agents.send(&Command::Settle);
+        let settled = self.muster.gather_books(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
-        step.workers = self.workers.len() as u32;
+        step.workers = self.muster.workers().len() as u32;
         step.server = server;
-        self.agents.describe(&mut step, machine, self.kernel_grown);
+        self.muster.agents.describe(&mut step, machine, self.kernel_grown);
         let generator = step.generator.get_or_insert_default();
         generator.throttled_percent = throttled_percent;
-        generator.rss_bytes_peak = Some(self.agents.rss_bytes().max(self.rss_grown));
+        generator.rss_bytes_peak = Some(self.muster.agents.rss_bytes().max(self.rss_grown));
         let grown_bytes = self.rss_grown.saturating_sub(self.rss_before);
         generator.bytes_per_client = (self.usable > 0).then(|| grown_bytes as f64 / self.usable as f64);
+        if step.is_brief() {
+            step.forget_cpu();
+        }
         match error {
             None => Ok(step),
             Some(error) => Err(Broken { error, step: Box::new(step) }),
@@ -205,29 +184,32 @@ impl Crew {
         (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, 0, None);
         self.watch.start();
         let kernel_before = kernel_bytes();
-        self.silence = Silence::new(clock::monotonic_ns());
-        self.examiner.begin(order, clock::monotonic_ns());
-        self.agents.send(&Command::Step(order));
-        let grown = self.gather(merge, observer, GROWING, BTreeMap::new(), |report| match report {
-            Report::Grown { usable, slow, reached, .. } => Some([*usable, *slow, *reached].map(u64::from)),
-            _ => None,
-        })?;
+        self.muster.order(order);
+        let term = Term::growing(&self.connecting, self.muster.workers().len());
+        let grown =
+            self.gather(merge, observer, (GROWING, term), BTreeMap::new(), |report| match report {
+                Report::Grown { usable, slow, reached, .. } => {
+                    Some([*usable, *slow, *reached].map(u64::from))
+                }
+                _ => None,
+            })?;
         let slow: u64 = grown.values().map(|[_, slow, _]| slow).sum();
         self.usable = grown.values().map(|[usable, ..]| usable).sum();
         self.reached = grown.values().map(|[.., reached]| reached).sum();
         let grown_ns = clock::monotonic_ns();
-        self.rss_grown = self.agents.rss_bytes();
+        self.rss_grown = self.muster.agents.rss_bytes();
         self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));
-        let go_ns = grown_ns + self.agents.start_ahead_ns();
+        let go_ns = grown_ns + self.muster.agents.start_ahead_ns();
         merge.start(grown_ns, go_ns);
         self.watch.start();
         if self.usable == 0 || observer.is_interrupted() {
             return Ok(());
         }
-        self.agents.send(&Command::Go { at_ns: go_ns });
+        self.muster.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
         let idle = self.wait_for_start(merge, observer, go_ns)?;
-        let loaded = self.gather(merge, observer, LOADING, idle, loaded)?;
+        let term = Term::loading(&order.load, self.draining, go_ns);
+        let loaded = self.gather(merge, observer, (LOADING, term), idle, loaded)?;
         if observer.is_interrupted() {
             return Ok(()); // not everything is sent
         }
@@ -235,7 +217,7 @@ impl Crew {
         let ends_ns = loaded.values().map(|(_, at_ns)| *at_ns);
         merge.end_load(ends_ns.max().unwrap_or(now_ns).min(now_ns));
         let sent = loaded.into_iter().map(|(worker, (sent, _))| (worker, sent)).collect();
-        let mut drain = Drain::new(self.workload, self.draining, sent, self.usable - slow, now_ns);
+        let mut drain = Drain::new(self.cast, self.draining, sent, self.usable - slow, now_ns);
         let mut patience = Patience::new(now_ns);
         while !observer.is_interrupted() {
             let time_ns = patience.time_ns(merge.heard_ns(), clock::monotonic_ns());
@@ -287,17 +269,17 @@ impl Crew {
 
     /// Closes all connections and lets the workers end.
     pub fn finish(mut self, observer: &mut dyn Observer) {
-        self.agents.send(&Command::Finish);
+        self.muster.dismiss();
         let nothing = StepOrder {
             index: 0,
             clients: 0,
             load: load::Load::Closed { concurrency: 0, per_client: 1, until: load::Until::Samples(0) },
             warmup: true,
         };
-        let mut merge = Merge::new(self.workload, nothing, self.epoch_ns, 0);
-        self.silence = Silence::new(clock::monotonic_ns());
+        let mut merge = Merge::new(self.cast, nothing, self.epoch_ns, 0);
         // What goes wrong now costs no result.
-        let _ = self.gather(&mut merge, observer, "closing", BTreeMap::new(), |report| {
+        let phase = ("closing", Term::at_once());
+        let _ = self.gather(&mut merge, observer, phase, BTreeMap::new(), |report| {
             matches!(report, Report::Finished { .. }).then_some(())
         });
     }
@@ -308,66 +290,23 @@ impl Crew {
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
-        phase: &'static str,
+        (phase, term): (&'static str, Term),
         mut picked: BTreeMap<u16, T>,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<BTreeMap<u16, T>, Error> {
         let was_interrupted = observer.is_interrupted();
-        while !self.workers.iter().all(|worker| picked.contains_key(worker)) {
+        self.muster.start_phase();
+        while !self.muster.workers().iter().all(|worker| picked.contains_key(worker)) {
             if observer.is_hurried() || observer.is_interrupted() && !was_interrupted {
                 break;
             }
             if let Some(report) = self.next_report(merge, observer, phase)? {
                 picked.extend(report.worker().zip(pick(&report)));
             }
+            self.muster.part_with_idle(merge, term, |worker| picked.contains_key(&worker))?;
         }
-        picked.retain(|worker, _| self.workers.contains(worker));
+        picked.retain(|worker, _| self.muster.workers().contains(worker));
         Ok(picked)
-    }
-
-    /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events before them:
-    /// only when nothing has come for so long is a worker stuck.
-    fn settle(
-        &mut self,
-        merge: &mut Merge,
-        observer: &dyn Observer,
-        silence_ns_max: u64,
-    ) -> Result<(), Error> {
-        let mut settled_workers = BTreeSet::new();
-        let mut silent = Duration::ZERO;
-        while let Some(&waited_for) = self.workers.difference(&settled_workers).next() {
-            if observer.is_hurried() {
-                return Ok(());
-            }
-            let heard = self.receive();
-            // Counted by looks: a coordinator that was stopped has not listened.
-            silent = if heard.is_ok() { Duration::ZERO } else { silent + LOOK_INTERVAL };
-            let report = match heard {
-                Ok(report) => report,
-                Err(RecvTimeoutError::Timeout) if silent.as_nanos() <= silence_ns_max.into() => continue,
-                Err(RecvTimeoutError::Timeout) => {
-                    silent = Duration::ZERO;
-                    self.handle_failed(merge, waited_for, SILENT.to_owned())?;
-                    continue;
-                }
-                Err(RecvTimeoutError::Disconnected) => return Err(Error::Stuck),
-            };
-            match report {
-                Report::Settled(settled) if self.workers.contains(&settled.worker) => {
-                    settled_workers.insert(settled.worker);
-                    merge.settle(*settled);
-                }
-                Report::Delta(delta) if self.workers.contains(&delta.worker) => _ = merge.add(&delta),
-                Report::Events(batch) => self.log(batch),
-                Report::Failed { worker, message } => self.handle_failed(merge, worker, message)?,
-                _ => {}
-            }
-        }
-        if let Some(log) = self.log.as_mut().filter(|log| log.lost > 0) {
-            // Between two steps there is time to wait. A log that is gone counts nothing any more.
-            let _ = log.queue.send(Batch { lost: std::mem::take(&mut log.lost), ..Batch::default() });
-        }
-        Ok(())
     }
 
     /// The next report, if there is one soon. Deltas are merged and shown on the way.
@@ -377,56 +316,17 @@ impl Crew {
         observer: &mut dyn Observer,
         phase: &'static str,
     ) -> Result<Option<Report>, Error> {
-        if reserve::is_given_up() {
-            return Err(Error::Memory);
-        }
         self.watch.poll((phase == GROWING).then(|| merge.usable()));
-        let heard = self.receive();
-        if let Some(worker) = heard.as_ref().ok().and_then(Report::worker) {
-            self.silence.handle_report(worker);
-        }
-        // Whoever is stuck is lost with what it still says.
-        if let Some(worker) = self.silence.poll_stuck(&self.workers, clock::monotonic_ns()) {
-            self.handle_failed(merge, worker, SILENT.to_owned())?;
-        }
-        match heard {
-            Ok(Report::Delta(delta)) if self.workers.contains(&delta.worker) => {
-                if merge.add(&delta) {
+        match self.muster.hear(merge)? {
+            Heard::Delta { begins_second } => {
+                if begins_second {
                     merge.handle_seen(self.seen());
                 }
                 self.show(merge, observer, phase);
                 Ok(None)
             }
-            Ok(Report::Events(batch)) => {
-                self.log(batch);
-                Ok(None)
-            }
-            Ok(Report::Failed { worker, message }) => {
-                self.handle_failed(merge, worker, message).map(|()| None)
-            }
-            Ok(report) => Ok(Some(report)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Error::Stuck),
-        }
-    }
-
-    /// What comes next of workers that take part, if it can be true: else that one has failed.
-    fn receive(&mut self) -> Result<Report, RecvTimeoutError> {
-        loop {
-            let report = self.reports.recv_timeout(LOOK_INTERVAL)?;
-            if report.worker().is_none_or(|worker| self.workers.contains(&worker)) {
-                return Ok(self.examiner.examine(report, clock::monotonic_ns()));
-            }
-        }
-    }
-
-    fn log(&mut self, mut batch: Batch) {
-        let Some(log) = &mut self.log else { return batch.go_home() };
-        batch.lost = batch.lost.saturating_add(std::mem::take(&mut log.lost));
-        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = log.queue.try_send(batch)
-        {
-            log.lost = batch.lost + batch.entries.len() as u64;
-            batch.go_home();
+            Heard::Report(report) => Ok(Some(report)),
+            Heard::Nothing => Ok(None),
         }
     }
 
@@ -450,22 +350,6 @@ impl Crew {
         let (cpu_percent, rss_bytes) = self.watch.now();
         let metrics = self.scrape.as_ref().map(Scrape::latest).unwrap_or_default();
         Seen { cpu_percent, rss_bytes, metrics }
-    }
-
-    /// A worker gave up. Of a fleet, its agent is lost; elsewhere there is nothing to go on with.
-    fn handle_failed(&mut self, merge: &mut Merge, worker: u16, message: String) -> Result<(), Error> {
-        if reserve::is_given_up() {
-            return Err(Error::Memory);
-        }
-        let Some((agent, workers, on_loss)) = self.agents.lose(worker, &message, self.epoch_ns) else {
-            return Err(Error::Worker { worker, message });
-        };
-        self.workers.retain(|worker| !workers.contains(worker));
-        merge.lose(workers);
-        match on_loss {
-            OnLoss::Continue if !self.workers.is_empty() => Ok(()),
-            _ => Err(Error::Lost { agent, why: message }),
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! What is still to come is known while all agents are there. When one is lost, echoes still are: each returns to the
 //! worker that sent it, so those of the others are held against what the others sent. How many broadcasts a lost agent
-//! had under way nobody knows; there the quiet decides.
+//! had under way is unknown; there, silence decides.
 //!
 //! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is known as such
 //! only when nothing has come for a moment, and may turn out not to have been the last.
@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use load::{Draining, Workload};
 
-use crate::merge::Merge;
+use crate::merge::{Cast, Merge};
 
 /// An arrival is known this long after it: deltas come every 10 ms, and the crew looks every 20.
 const HEARSAY_NS: u64 = 50_000_000;
-/// So many times the longest answer so far it takes for silence to be quiet.
+/// Silence counts as quiet after this many times the longest answer so far.
 const LONGEST_ANSWERS: u64 = 3;
 
 /// What is to be done next.
@@ -35,11 +35,11 @@ pub(crate) enum Next {
 
 /// The drain of one step.
 pub(crate) struct Drain {
-    workload: Workload,
+    cast: Cast,
     draining: Draining,
     /// Messages that each worker sent.
     sent: BTreeMap<u16, u64>,
-    /// Clients to which each broadcast is due.
+    /// Clients to which broadcasts are due.
     receivers: u64,
     began_ns: u64,
     /// Where the window was closed.
@@ -52,14 +52,14 @@ pub(crate) struct Drain {
 impl Drain {
     /// Everything is sent; draining begins now.
     pub(crate) fn new(
-        workload: Workload,
+        cast: Cast,
         draining: Draining,
         sent: BTreeMap<u16, u64>,
         receivers: u64,
         now_ns: u64,
     ) -> Self {
         Self {
-            workload,
+            cast,
             draining,
             sent,
             receivers,
@@ -99,12 +99,20 @@ impl Drain {
         let sent = self.sent.iter().filter(|(worker, _)| !merge.is_lost(**worker)).map(|(_, sent)| sent);
         let sent: u64 = sent.sum();
         let (arrived, gone) = (merge.arrived_of_present(), merge.gone_of_present());
-        match self.workload {
+        match self.cast.workload {
             Workload::Echo => arrived.saturating_add(gone.answers) >= sent,
             Workload::Broadcast => {
                 let receivers = self.receivers.saturating_sub(gone.receivers);
+                let due = if self.cast.rooms.is_one() {
+                    let hearers = receivers.saturating_sub(u64::from(!self.cast.rooms.hears_itself()));
+                    gone.copies.saturating_add(sent.saturating_mul(hearers))
+                } else if receivers == u64::from(merge.clients()) {
+                    merge.totals().due
+                } else {
+                    return false; // whose rooms they are that are not there, their books will tell
+                };
                 !merge.has_lost()
-                    && arrived >= gone.copies.saturating_add(sent.saturating_mul(receivers))
+                    && arrived >= due
                     && merge.totals().acks.saturating_add(gone.answers) >= sent
             }
         }
@@ -121,15 +129,19 @@ fn patience_ns(merge: &Merge) -> u64 {
 mod tests {
     use super::*;
     use engine::{Delta, Gone};
-    use load::{Load, Schedule, StepOrder, Until};
+    use load::{Load, Rooms, Schedule, StepOrder, Until};
     use stats::{Counts, Histogram, Packed};
 
     const MS: u64 = 1_000_000;
 
+    fn cast(workload: Workload) -> Cast {
+        Cast { workload, rooms: Rooms::ONE, workers: 2 }
+    }
+
     fn merge(workload: Workload) -> Merge {
         let load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(200) };
         let order = StepOrder { index: 0, clients: 4, load, warmup: false };
-        let mut merge = Merge::new(workload, order, 0, 0);
+        let mut merge = Merge::new(cast(workload), order, 0, 0);
         merge.start(0, 100);
         merge
     }
@@ -137,7 +149,7 @@ mod tests {
     /// A step of this load whose last message was sent after a second.
     fn loaded(load: Load) -> Merge {
         let order = StepOrder { index: 0, clients: 4, load, warmup: false };
-        let mut merge = Merge::new(Workload::Echo, order, 0, 0);
+        let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
         merge.start(0, 0);
         merge.end_load(1_000 * MS);
         merge
@@ -145,7 +157,7 @@ mod tests {
 
     fn drain(workload: Workload, sent: [(u16, u64); 2]) -> Drain {
         let draining = Draining { quiet_ns: Some(2_000 * MS), timeout_ns: 60_000 * MS };
-        Drain::new(workload, draining, BTreeMap::from(sent), 4, 1_000 * MS)
+        Drain::new(cast(workload), draining, BTreeMap::from(sent), 4, 1_000 * MS)
     }
 
     fn delta(worker: u16, sent: u64, received: u64, acks: u64) -> Delta {

@@ -1,18 +1,22 @@
 //! Whether what workers report can be true. They may be on other machines, and what comes from there may be anything.
 //!
-//! Rules. A report is held against the plan, the step that was ordered, and the time since: a worker has no more clients than its
-//! share, begins each connection once where nobody comes back, sends no more than the schedule has, answers no
-//! more than was sent, and does nothing faster than [`EVENTS_PER_S_MAX`]. All this holds for what it has reported in the
-//! step together, so that many small lies are one large one. Books are closed once, with times in order. Whoever says what
-//! cannot be is believed nothing more: the report becomes that of a worker that failed.
+//! Rules. A report is held against the plan, the step that was ordered, and the time since: a worker has no more
+//! clients than its share, begins each connection once unless clients come back, sends no more than the schedule has,
+//! answers no more than was sent, and does nothing faster than [`EVENTS_PER_S_MAX`]. All this holds for what it has
+//! reported in the step together, so that many small lies add up to a large one. Books are closed once, with times in
+//! order. A worker that says what cannot be is believed nothing more: the report becomes that of a worker that failed.
+
+mod account;
 
 use std::collections::{BTreeSet, HashMap};
 
 use engine::events::{BATCH_ENTRIES, Batch};
 use engine::{Delta, Report, Settled};
-use load::{Load, Plan, Segment, StepOrder, Until, Workload};
+use load::{Load, Plan, Rooms, Segment, StepOrder, Until, Workload};
+use stats::Errors;
 use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
-use stats::{Counts, Errors};
+
+use account::{Account, Bounds, Lie, NS_PER_S, at_most};
 
 /// No worker does anything more often: a hundred times what one core can.
 const EVENTS_PER_S_MAX: u64 = 100_000_000;
@@ -29,15 +33,12 @@ const KIND_BYTES_MAX: usize = 64;
 /// Of what is sent on a schedule, so much more is put down to rounding.
 const ROUNDING_SHARE: f64 = 0.01;
 const ROUNDING: u64 = 16;
-const NS_PER_S: u64 = 1_000_000_000;
-
-/// What makes a report a lie, in words.
-type Lie = &'static str;
 
 /// Holds reports against what was asked for.
 pub(crate) struct Examiner {
     workers: u16,
     workload: Workload,
+    rooms: Rooms,
     is_churning: bool,
     records_events: bool,
     epoch_ns: u64,
@@ -50,29 +51,13 @@ pub(crate) struct Examiner {
     events_lost: u64,
 }
 
-/// What one worker has reported in the step.
-#[derive(Default)]
-struct Account {
-    counts: Counts,
-    samples: u64,
-    handshakes: u64,
-    answers: u64,
-    errors: u64,
-    acks: u64,
-    tail: engine::Tail,
-    held: engine::Held,
-    gone: engine::Gone,
-    received_bytes: u64,
-    usage: engine::Usage,
-    has_settled: bool,
-}
-
 impl Examiner {
-    /// Nothing is ordered yet. The run has so many workers.
+    /// Nothing is ordered yet. The run has this many workers.
     pub(crate) fn new(plan: &Plan, workers: u16) -> Self {
         Self {
             workers,
             workload: plan.workload,
+            rooms: plan.rooms,
             is_churning: plan.churn.is_some(),
             records_events: plan.records_events,
             epoch_ns: plan.epoch_ns,
@@ -103,12 +88,12 @@ impl Examiner {
                 is_sound.then_some(()).ok_or("more clients than its share")
             }
             Report::Delta(delta) => self.delta(delta, now_ns),
-            Report::Loaded { sent, at_ns, .. } => self.loaded(*sent, *at_ns, now_ns),
+            Report::Loaded { sent, at_ns, .. } => self.loaded(worker, *sent, *at_ns, now_ns),
             Report::Events(batch) => {
                 batch.lost = self.events_lost(batch.lost, now_ns);
                 self.events(batch, now_ns)
             }
-            Report::Settled(settled) => self.settled(settled, now_ns),
+            Report::Settled(settled) => self.books(settled, now_ns),
             Report::Finished { .. } => Ok(()),
             Report::Failed { message, .. } => {
                 *message = plain(message);
@@ -148,7 +133,7 @@ impl Examiner {
         let since_ns = now_ns.saturating_sub(self.epoch_ns) + AHEAD_NS_MAX;
         for (name, kind) in delta.errors.iter() {
             if !is_kind(name) {
-                return Err("kinds of errors that are no words");
+                return Err("error kinds that are not words");
             }
             if kind.first_ns > kind.last_ns || kind.last_ns > since_ns {
                 return Err("a time that is not yet");
@@ -173,11 +158,11 @@ impl Examiner {
         Ok(())
     }
 
-    fn loaded(&self, sent: u64, at_ns: u64, now_ns: u64) -> Result<(), Lie> {
+    fn loaded(&self, worker: u16, sent: u64, at_ns: u64, now_ns: u64) -> Result<(), Lie> {
         if at_ns > now_ns + AHEAD_NS_MAX {
             return Err("a time that is not yet");
         }
-        match sent <= self.sent_max(now_ns) {
+        match sent <= self.sent_max(Some(worker), now_ns) {
             true => Ok(()),
             false => Err("more messages than were to be sent"),
         }
@@ -195,7 +180,7 @@ impl Examiner {
                 && entry.detail().is_none_or(|place| place < batch.names.len())
         };
         if batch.entries.len() > BATCH_ENTRIES || !batch.entries.iter().all(is_sound) {
-            return Err("events of nobody, or of no time");
+            return Err("events without a client or a time");
         }
         if batch.names.len() > KINDS_MAX || !batch.names.iter().all(|name| is_kind(name)) {
             return Err("events with words that are none");
@@ -218,7 +203,7 @@ impl Examiner {
         lost
     }
 
-    fn settled(&mut self, settled: &mut Settled, now_ns: u64) -> Result<(), Lie> {
+    fn books(&mut self, settled: &mut Settled, now_ns: u64) -> Result<(), Lie> {
         if settled.delta.worker != settled.worker {
             return Err("another worker's books");
         }
@@ -227,6 +212,7 @@ impl Examiner {
         let share = self.share_max(settled.worker);
         let account = self.accounts.get_mut(&settled.worker).expect("its delta was added");
         account.has_settled = true;
+        let (sent, left) = (account.counts.sent, account.counts.left);
         let tallies = &settled.tallies;
         let is_tally = |tally: &engine::BroadcastTally| {
             tally.worker < self.workers
@@ -236,24 +222,36 @@ impl Examiner {
         };
         let are_once = tallies.is_sorted_by(|a, b| (a.worker, a.number) < (b.worker, b.number));
         let are_sent = settled.sent.iter().all(|sent| sent.sent_ns.max(sent.intended_ns) <= latest_ns);
-        let population = &settled.population;
+        let is_here = |client: u32| client % u32::from(self.workers) == u32::from(settled.worker);
+        let are_from_here = settled.sent.iter().all(|sent| is_here(sent.client));
         let departures = &settled.departures;
         let is_way = |departure: &engine::Departure| {
-            departure.from_ns <= departure.to_ns && departure.to_ns <= latest_ns
+            is_here(departure.client) && departure.from_ns <= departure.to_ns && departure.to_ns <= latest_ns
         };
         if !are_once || !tallies.iter().all(is_tally) {
             Err("copies of no broadcast, or to more clients than it has")
-        } else if !are_sent || settled.sent.len() as u64 > account.counts.sent {
+        } else if !are_sent || !are_from_here || settled.sent.len() as u64 > sent {
             Err("broadcasts that it has not sent")
-        } else if !population.is_sorted_by_key(|&(at_ns, _)| at_ns)
-            || population.iter().any(|&(at_ns, clients)| at_ns > latest_ns || clients > share)
-        {
+        } else if !self.is_attended(settled, latest_ns) {
             Err("clients that were never there")
-        } else if !departures.iter().all(is_way) || departures.len() as u64 > account.counts.left {
+        } else if !departures.iter().all(is_way) || departures.len() as u64 > left {
             Err("a departure that never was")
         } else {
             Ok(())
         }
+    }
+
+    /// Whether those who come and go are members of rooms here, one after another.
+    fn is_attended(&self, settled: &Settled, latest_ns: u64) -> bool {
+        let segment = Segment { worker: settled.worker, workers: self.workers };
+        let mut missing: HashMap<u32, i64> = HashMap::new();
+        settled.attendance.is_sorted_by_key(|change| change.at_ns)
+            && settled.attendance.iter().all(|change| {
+                let missing = missing.entry(change.room).or_default();
+                *missing -= i64::from(change.change);
+                let members = self.rooms.members_at(segment, change.room, self.clients_max);
+                change.at_ns <= latest_ns && (0..=i64::from(members)).contains(missing)
+            })
     }
 
     fn share(&self, worker: u16, clients: u32) -> u32 {
@@ -264,13 +262,15 @@ impl Examiner {
         self.share(worker, self.clients_max)
     }
 
-    /// Messages that a worker can have sent in the step.
-    fn sent_max(&self, now_ns: u64) -> u64 {
+    /// Messages that a worker can have sent in the step, or all of them.
+    fn sent_max(&self, worker: Option<u16>, now_ns: u64) -> u64 {
         let at_most = at_most(EVENTS_PER_S_MAX, now_ns, self.began_ns);
         let Some(order) = &self.order else { return 0 };
+        let part = worker.map(|worker| Segment { worker, workers: self.workers }.among(order.clients));
+        let busy = part.map_or(1, |part| part.workers);
         let on_schedule = |rate_per_s: f64, duration_ns: u64| {
             let messages = rate_per_s * duration_ns as f64 / NS_PER_S as f64;
-            (messages * (1.0 + ROUNDING_SHARE)) as u64 + ROUNDING
+            (messages * (1.0 + ROUNDING_SHARE) / f64::from(busy)) as u64 + ROUNDING
         };
         at_most.min(match order.load {
             Load::Open { schedule, duration_ns } => {
@@ -279,7 +279,9 @@ impl Examiner {
             Load::Storm(storm) => {
                 on_schedule(storm.rate_per_s, storm.lead_ns.saturating_add(storm.duration_ns))
             }
-            Load::Closed { until: Until::Samples(samples), .. } => samples,
+            Load::Closed { concurrency, until: Until::Samples(samples), .. } => {
+                part.map_or(samples, |part| part.share_by_slots(samples, concurrency))
+            }
             Load::Hold { .. } => 0,
             Load::Closed { until: Until::Elapsed { .. }, .. } => u64::MAX,
         })
@@ -292,8 +294,10 @@ impl Examiner {
         let events = at_most(EVENTS_PER_S_MAX, now_ns, self.began_ns);
         Bounds {
             share,
+            clients: self.clients_max.into(),
             connects: if comes_back { events } else { share },
-            sent: self.sent_max(now_ns),
+            sent: self.sent_max(Some(worker), now_ns),
+            sent_by_all: self.sent_max(None, now_ns),
             events,
             bytes: at_most(BYTES_PER_S_MAX, now_ns, self.began_ns),
             time_ns: now_ns.saturating_sub(self.epoch_ns) + AHEAD_NS_MAX,
@@ -301,93 +305,7 @@ impl Examiner {
     }
 }
 
-/// What a worker can have done in the step by now.
-struct Bounds {
-    share: u64,
-    connects: u64,
-    sent: u64,
-    /// Of anything.
-    events: u64,
-    bytes: u64,
-    time_ns: u64,
-}
-
-impl Account {
-    fn add(&mut self, delta: &Delta) {
-        self.counts.merge(&delta.counts);
-        let samples = delta.figures.iter().map(|samples| samples.count()).max().unwrap_or(0);
-        let sum = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
-        sum(&mut self.samples, samples);
-        sum(&mut self.handshakes, delta.figures.handshake.count());
-        delta.statuses.values().for_each(|&answers| sum(&mut self.answers, answers));
-        delta.errors.iter().for_each(|(_, kind)| sum(&mut self.errors, kind.count));
-        sum(&mut self.acks, delta.acks);
-        sum(&mut self.received_bytes, delta.received_bytes);
-        self.tail.merge(&delta.tail);
-        self.held.merge(&delta.held);
-        self.gone.merge(&delta.gone);
-        self.usage.merge(&delta.usage);
-    }
-
-    fn check(&self, workload: Workload, bounds: &Bounds) -> Result<(), Lie> {
-        let Account { counts, tail, held, gone, usage, .. } = self;
-        let ended = [counts.connected, counts.connect_timeouts, counts.connect_failures, counts.connecting];
-        let ended = ended.into_iter().fold(0, u64::saturating_add);
-        if counts.connects > bounds.connects || ended > counts.connects {
-            return Err("connections that it cannot have begun");
-        }
-        let present = bounds.share.saturating_add(counts.connected);
-        let has_left = counts.disconnects.max(counts.left) > present;
-        if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
-            return Err("clients that it cannot have had");
-        }
-        // A message is sent, or waits for its connection.
-        let due = counts.sent.saturating_add(held.waiting());
-        if due > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
-            return Err("more messages than were to be sent");
-        }
-        let part = [counts.late, counts.reordered, tail.received, self.answers, gone.copies];
-        let due = match workload {
-            Workload::Echo => counts.sent,
-            // Whoever sent them: one for each client that there was.
-            Workload::Broadcast => bounds.sent.saturating_mul(present),
-        };
-        if counts.received > due || part.into_iter().any(|part| part > counts.received) {
-            return Err("more answers than can have come");
-        }
-        let events = [
-            counts.waited,
-            counts.received,
-            counts.in_flight,
-            counts.duplicate,
-            counts.unexpected,
-            counts.corrupt,
-            counts.slow_received,
-            tail.sent,
-            tail.acks,
-            held.kept,
-            held.sent,
-            gone.receivers,
-            gone.answers,
-            self.errors,
-            self.samples,
-        ];
-        let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns);
-        let is_too_much = events.into_iter().any(|events| events > bounds.events)
-            || self.received_bytes > bounds.bytes
-            || time_ns > bounds.time_ns;
-        if is_too_much { Err("more than the time was enough for") } else { Ok(()) }
-    }
-}
-
-/// What comes to no more than so much a second, since then; a second is given for free.
-fn at_most(per_s: u64, now_ns: u64, since_ns: u64) -> u64 {
-    let elapsed_ns = now_ns.saturating_sub(since_ns) + NS_PER_S;
-    let most = u128::from(elapsed_ns) * u128::from(per_s) / u128::from(NS_PER_S);
-    u64::try_from(most).unwrap_or(u64::MAX)
-}
-
-/// Whether it can be a kind of errors: these are names that throng, or whoever describes a dialect, has given.
+/// Whether it can be a kind of errors: these are names given by throng or by the author of an app file.
 fn is_kind(name: &str) -> bool {
     (1..=KIND_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

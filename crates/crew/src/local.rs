@@ -11,8 +11,8 @@ use net::proc::ProcessTree;
 use crate::child::Child;
 use crate::threads::Threads;
 
-/// Reports of child processes that wait for whoever adds them up. When so many do, the children's pipes fill, and the
-/// children put by what they have (`engine`'s `outgoing`).
+/// Reports of child processes that wait to be added up. When this many do, the children's pipes fill, and the
+/// children put by what they have (`engine`'s `reporter`).
 const REPORTS_WAITING_MAX: usize = 64;
 
 /// Workers on this machine.
@@ -24,8 +24,8 @@ pub(crate) enum Local {
 }
 
 impl Local {
-    /// Starts a worker for each segment, spread over so many `processes`; with `cpus`, pinned to these in turn. Gives also
-    /// what they report: to be dropped first, for who reports to nobody does not wait.
+    /// Starts a worker for each segment, spread over `processes`; with `cpus`, pinned to these in turn. Gives also
+    /// what they report: to be dropped first, because a worker that reports to nobody does not wait.
     pub(crate) fn start(
         plan: &Plan,
         segments: &[Segment],
@@ -55,7 +55,11 @@ impl Local {
     pub(crate) fn send(&mut self, command: &Command) {
         match self {
             Self::Here(threads) => threads.send(command),
-            Self::Children(children) => children.iter_mut().for_each(|child| child.send(command)),
+            Self::Children(children) => {
+                for child in children {
+                    child.send(command);
+                }
+            }
         }
     }
 
@@ -81,7 +85,9 @@ impl Drop for Local {
     /// All children end at the same time, so that those that do not take no longer than one.
     fn drop(&mut self) {
         if let Self::Children(children) = self {
-            children.iter_mut().for_each(Child::close);
+            for child in children {
+                child.close();
+            }
         }
     }
 }

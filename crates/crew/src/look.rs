@@ -1,7 +1,7 @@
 //! One look at a server's process tree, on this machine or on another.
 
 use net::affinity;
-use net::cgroup::{CpuQuota, Throttling};
+use net::cgroup::quota::{CpuQuota, Throttling};
 use net::clock;
 use net::proc::{ProcessTree, Service, ThreadTotals};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub(crate) struct Whole {
     pub(crate) pss_bytes: Option<u64>,
     /// The most resident memory there has been.
     pub(crate) rss_bytes_peak: Option<u64>,
-    /// So many descriptors may have been open at once, long ago; 0: but a few.
+    /// How many descriptors may have been open at once, long ago; 0: only a few.
     pub(crate) fds_peak: Option<u64>,
     pub(crate) threads: Vec<ThreadLook>,
 }
@@ -68,7 +68,7 @@ impl Eyes {
         Self { tree: ProcessTree::of(&server.pids()), quota, latest: Look { cores, ..Look::default() } }
     }
 
-    /// Looks. What has ended stays as it was seen last.
+    /// Looks. A server that has ended keeps the values seen last.
     pub(crate) fn look(&mut self, whole: bool) -> Look {
         let Ok(usage) = self.tree.sample() else {
             self.latest.has_ended = true;

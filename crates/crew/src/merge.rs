@@ -1,18 +1,18 @@
 //! Many workers' deltas and books → one step of the results.
 //!
 //! Everything adds up exactly: histograms and counts are sums. Only what no worker can know alone is worked out
-//! here: how many copies of a broadcast were due (everybody who was there when it was sent), and when the last
+//! here: how many copies of a broadcast were due (to all clients that were there when it was sent), and when the last
 //! of them came, wherever its receiver was.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use engine::{Delta, Gone, Held, Settled};
-use load::{StepOrder, Workload};
-use results::{Figures, HandshakeParts, Rates, Second, Step};
-use stats::{Counts, Histogram};
+use load::{Rooms, StepOrder, Workload};
+use results::{Rates, Second, Step};
+use stats::{Counts, Figures, Histogram};
 
-use crate::audience::Audience;
+use crate::audience::{Audience, People};
 use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
@@ -41,9 +41,19 @@ impl Account {
     }
 }
 
+/// Who takes part in a run, and in what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cast {
+    pub(crate) workload: Workload,
+    pub(crate) rooms: Rooms,
+    /// Lost ones included.
+    pub(crate) workers: u16,
+}
+
 /// The figures of one step while they come in.
 pub struct Merge {
     workload: Workload,
+    people: People,
     order: StepOrder,
     /// When the run began; times in results count from here.
     epoch_ns: u64,
@@ -70,9 +80,11 @@ pub struct Merge {
 
 impl Merge {
     /// Nothing measured yet; connecting begins now.
-    pub fn new(workload: Workload, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
+    pub(crate) fn new(cast: Cast, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
+        let Cast { workload, rooms, workers } = cast;
         Self {
             workload,
+            people: People { rooms, clients: order.clients, workers },
             order,
             epoch_ns,
             grown: Grown { from_ns: now_ns, to_ns: now_ns, connected: 0 },
@@ -103,7 +115,7 @@ impl Merge {
         self.connecting = self.rows.finish();
         self.rows = Rows::new(go_ns, self.epoch_ns);
         self.rows.expect(self.workers.clone());
-        self.totals.figures.loop_lag = Histogram::new();
+        self.totals.loop_lag = Histogram::new();
         self.grown.to_ns = grown_ns;
         self.grown.connected = self.totals.counts.connected;
         self.go_ns = go_ns;
@@ -178,7 +190,9 @@ impl Merge {
     /// What the connections that workers have lost left for ever, of the workers that are still there.
     pub(crate) fn gone_of_present(&self) -> Gone {
         let mut all = Gone::default();
-        self.present().for_each(|account| all.merge(&account.gone));
+        for account in self.present() {
+            all.merge(&account.gone);
+        }
         all
     }
 
@@ -192,7 +206,7 @@ impl Merge {
     }
 
     /// Adds a worker's books.
-    pub fn settle(&mut self, mut settled: Settled) {
+    pub fn close_books(&mut self, mut settled: Settled) {
         let delta = std::mem::take(&mut settled.delta);
         self.add(&delta);
         self.settled.push(settled);
@@ -241,28 +255,13 @@ impl Merge {
         let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
         let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
         let totals = self.totals;
-        let figures = totals.figures;
-        let generator = self.costs.generator_use(&seconds, figures.loop_lag.clone());
+        let generator = self.costs.generator_use(&seconds, totals.loop_lag);
         Step {
             clients: self.order.clients.into(),
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
             duration_ns,
             rates,
-            figures: Figures {
-                handshake: figures.handshake,
-                handshake_parts: HandshakeParts {
-                    tcp: figures.tcp,
-                    tls: figures.tls,
-                    upgrade: figures.upgrade,
-                    ready: figures.ready,
-                },
-                rtt: figures.rtt,
-                service: figures.service,
-                delivery: figures.delivery,
-                completion,
-                send_lag: figures.send_lag,
-                recovery: figures.recovery,
-            },
+            figures: Figures { completion, ..totals.figures },
             counts,
             errors: totals.errors,
             statuses: totals.statuses,
@@ -282,7 +281,7 @@ impl Merge {
                 counts.expected = counts.sent + waiting - self.echoes_of_lost();
             }
             Workload::Broadcast => {
-                let audience = Audience::of(&self.settled, now_ns);
+                let audience = Audience::of(self.people, &self.settled, now_ns);
                 counts.expected = audience.due + self.copies_of_lost();
                 counts.in_flight = audience.left_behind;
                 completion = audience.completion;
@@ -297,12 +296,12 @@ impl Merge {
         completion
     }
 
-    /// Echoes that were under way at lost agents: nobody knows what became of them.
+    /// Echoes that were under way at lost agents: it is unknown what became of them.
     fn echoes_of_lost(&self) -> u64 {
         self.counts_of_lost().map(|counts| counts.sent.saturating_sub(counts.received)).sum()
     }
 
-    /// Copies that lost agents received, and those of their messages that others did: due, for they came.
+    /// Copies that lost agents received, and those of their messages that others did: they were due, because they came.
     fn copies_of_lost(&self) -> u64 {
         let to_lost: u64 = self.counts_of_lost().map(|counts| counts.received).sum();
         let tallies = self.settled.iter().flat_map(|settled| &settled.tallies);

@@ -1,4 +1,4 @@
-//! Whoever looks on while a step is under way.
+//! The observer of a step: what it is told, and how it ends the step.
 
 use crate::merge::Merge;
 
@@ -37,7 +37,7 @@ impl Progress {
     }
 }
 
-/// Who is told how it goes, and who may end it.
+/// Is told how a step goes, and may end it.
 pub trait Observer {
     /// The load of a step begins at this moment of the run's clock.
     fn handle_start(&mut self, _go_ns: u64) {}

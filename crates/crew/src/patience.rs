@@ -1,15 +1,27 @@
 //! How far time has come, as workers tell it.
 //!
-//! What a worker has not reported yet may have happened: of the time since, nobody can say that it was quiet. So a drain goes
-//! by the time until which all have reported, and by the coordinator's own clock only when a worker has said nothing
-//! for [`SILENCE_NS_MAX`]. That counts what the coordinator has spent listening: a coordinator that had no CPU, or was
-//! stopped, has not heard what waits for it.
+//! What a worker has not reported yet may have happened: nobody can say that the time since then was quiet. So a drain
+//! goes by the time until which all have reported, and by the coordinator's own clock only when a worker has said
+//! nothing for [`SILENCE_NS_MAX`], or is so far behind. That counts what the coordinator has spent listening: a
+//! coordinator that had no CPU, or was stopped, has not heard what waits for it.
+//!
+//! One that speaks, but has nothing to tell and does not come to the end of a phase, is no better than a silent one: a
+//! [`Term`] says for how long it may.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-/// A worker that says nothing for so long is stuck.
+use load::{Connecting, Draining, Load, Until};
+
+/// A worker that says nothing for this long is stuck.
 pub(crate) const SILENCE_NS_MAX: u64 = 10_000_000_000;
-/// Of the time between two looks, so much was spent listening at the most.
+/// One that speaks but reports no progress is stuck after this time: it is longer, so that silence is noticed first.
+const IDLENESS_NS_MAX: u64 = 15_000_000_000;
+/// A client that gets no answer tries this often (`engine`'s `TRIES_MAX`) without reporting it, and waits for its turn.
+const TRIES_MAX: u64 = 6;
+/// A closed loop whose clients have all lost their connection waits for them: the longest back-off is that of Action Cable.
+const ABSENCE_NS_MAX: u64 = 60_000_000_000;
+const NS_PER_S: f64 = 1e9;
+/// At most this much of the time between two looks counts as listening.
 const LISTENED_NS_MAX: u64 = 50_000_000;
 /// How often it is looked whether anybody is stuck.
 const CHECK_INTERVAL_NS: u64 = 500_000_000;
@@ -18,6 +30,8 @@ const CHECK_INTERVAL_NS: u64 = 500_000_000;
 #[derive(Debug)]
 pub(crate) struct Patience {
     looked_ns: u64,
+    /// The coordinator's clock, of which stands still what it did not listen.
+    listened_ns: u64,
     heard_ns: Option<u64>,
     silent_ns: u64,
 }
@@ -25,30 +39,76 @@ pub(crate) struct Patience {
 impl Patience {
     /// Listening begins now.
     pub(crate) fn new(now_ns: u64) -> Self {
-        Self { looked_ns: now_ns, heard_ns: None, silent_ns: 0 }
+        Self { looked_ns: now_ns, listened_ns: now_ns, heard_ns: None, silent_ns: 0 }
     }
 
     /// What time it is where all workers have reported until `heard_ns`.
     pub(crate) fn time_ns(&mut self, heard_ns: Option<u64>, now_ns: u64) -> u64 {
-        self.silent_ns += now_ns.saturating_sub(self.looked_ns).min(LISTENED_NS_MAX);
+        let listened_ns = now_ns.saturating_sub(self.looked_ns).min(LISTENED_NS_MAX);
+        self.silent_ns += listened_ns;
+        self.listened_ns += listened_ns;
         self.looked_ns = now_ns;
         if heard_ns != self.heard_ns {
             (self.heard_ns, self.silent_ns) = (heard_ns, 0);
         }
         match heard_ns {
-            Some(heard_ns) if self.silent_ns < SILENCE_NS_MAX => heard_ns.min(now_ns),
+            Some(heard_ns) if self.silent_ns < SILENCE_NS_MAX => {
+                heard_ns.max(self.listened_ns.saturating_sub(SILENCE_NS_MAX)).min(now_ns)
+            }
             _ => now_ns,
         }
     }
 }
 
-/// Who is stuck: a worker that is to report and has not for [`SILENCE_NS_MAX`] of listening. Workers that stand say
+/// Until when a phase may go on at a worker that tells of nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Term {
+    /// Before this moment there may be nothing to do.
+    pub(crate) from_ns: u64,
+    /// After it, something happens within this time of listening, or the phase is over.
+    pub(crate) idle_ns_max: u64,
+}
+
+impl Term {
+    /// What is asked for is done at once.
+    pub(crate) fn at_once() -> Self {
+        Self { from_ns: 0, idle_ns_max: IDLENESS_NS_MAX }
+    }
+
+    /// This many workers connect their clients, at the pace asked for, and each client may take its time.
+    pub(crate) fn growing(connecting: &Connecting, workers: usize) -> Self {
+        let turn_ns = connecting.rate_per_s.map_or(0.0, |rate| NS_PER_S * workers as f64 / rate) as u64;
+        let attempt_ns = connecting.timeout_ns.saturating_mul(TRIES_MAX);
+        let idle_ns_max = IDLENESS_NS_MAX.saturating_add(turn_ns).saturating_add(attempt_ns);
+        Self { from_ns: 0, idle_ns_max }
+    }
+
+    /// They send, from `go_ns` on: until a known moment, or until all is answered or given up.
+    pub(crate) fn loading(load: &Load, draining: Draining, go_ns: u64) -> Self {
+        let duration_ns = match *load {
+            Load::Open { duration_ns, .. }
+            | Load::Hold { duration_ns }
+            | Load::Closed { until: Until::Elapsed { duration_ns }, .. } => Some(duration_ns),
+            Load::Storm(storm) => Some(storm.lead_ns.saturating_add(storm.duration_ns)),
+            Load::Closed { until: Until::Samples(_), .. } => None,
+        };
+        match duration_ns {
+            Some(duration_ns) => Self { from_ns: go_ns.saturating_add(duration_ns), ..Self::at_once() },
+            None => {
+                let answer_ns = draining.timeout_ns.saturating_add(ABSENCE_NS_MAX);
+                Self { from_ns: go_ns, idle_ns_max: IDLENESS_NS_MAX.saturating_add(answer_ns) }
+            }
+        }
+    }
+}
+
+/// Which workers are stuck: those that are to report and have not for that much listening. Workers that stand say
 /// something every second, whatever they are at.
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
     looked_ns: u64,
     listened_ns: u64,
-    /// Of the time listened, when everybody was looked at last.
+    /// When all workers were looked at last, in time listened.
     checked_ns: u64,
     /// The same, when each was heard last.
     heard_ns: HashMap<u16, u64>,
@@ -65,8 +125,13 @@ impl Silence {
         self.heard_ns.insert(worker, self.listened_ns);
     }
 
-    /// One of these that is stuck.
-    pub(crate) fn poll_stuck(&mut self, workers: &BTreeSet<u16>, now_ns: u64) -> Option<u16> {
+    /// One of these that is stuck: for longer than that.
+    pub(crate) fn poll_stuck(
+        &mut self,
+        workers: impl IntoIterator<Item = u16>,
+        silence_ns_max: u64,
+        now_ns: u64,
+    ) -> Option<u16> {
         self.listened_ns += now_ns.saturating_sub(self.looked_ns).min(LISTENED_NS_MAX);
         self.looked_ns = now_ns;
         if self.listened_ns < self.checked_ns + CHECK_INTERVAL_NS {
@@ -74,7 +139,7 @@ impl Silence {
         }
         self.checked_ns = self.listened_ns;
         let heard_ns = |worker: &u16| self.heard_ns.get(worker).copied().unwrap_or(0);
-        workers.iter().copied().find(|worker| self.listened_ns >= heard_ns(worker) + SILENCE_NS_MAX)
+        workers.into_iter().find(|worker| self.listened_ns - heard_ns(worker) >= silence_ns_max)
     }
 }
 
@@ -108,13 +173,12 @@ mod tests {
 
     #[test]
     fn the_one_that_says_nothing_is_stuck() {
-        let workers = BTreeSet::from([0, 1, 2]);
         let mut silence = Silence::new(0);
         let looks = (0..).map(|k| k * LISTENED_NS_MAX);
         let stuck = looks.take(1_000).find_map(|now_ns| {
             silence.handle_report(0);
             silence.handle_report(2);
-            silence.poll_stuck(&workers, now_ns).map(|worker| (worker, now_ns))
+            silence.poll_stuck(0..3, SILENCE_NS_MAX, now_ns).map(|worker| (worker, now_ns))
         });
         assert_eq!(stuck, Some((1, SILENCE_NS_MAX)));
     }
@@ -122,6 +186,32 @@ mod tests {
     #[test]
     fn nobody_is_stuck_while_the_coordinator_does_not_listen() {
         let mut silence = Silence::new(0);
-        assert_eq!(silence.poll_stuck(&BTreeSet::from([0]), 100 * S), None, "stopped for 100 s");
+        assert_eq!(silence.poll_stuck([0], SILENCE_NS_MAX, 100 * S), None, "stopped for 100 s");
+    }
+
+    #[test]
+    fn a_worker_that_tells_of_long_ago_is_not_waited_for() {
+        let mut patience = Patience::new(100 * S);
+        let looks = (1..2_000).map(|k| (k, 100 * S + k * LISTENED_NS_MAX));
+        // Each report is a nanosecond later than the one before.
+        let seen_ns = looks.map(|(k, now_ns)| (now_ns, patience.time_ns(Some(50 * S + k), now_ns)));
+        let (now_ns, seen_ns) = seen_ns.last().unwrap();
+        assert_eq!(seen_ns, now_ns - SILENCE_NS_MAX);
+    }
+
+    #[test]
+    fn a_phase_is_over_when_nothing_can_come_any_more() {
+        let draining = Draining { quiet_ns: None, timeout_ns: 30 * S };
+        let closed = |until| Load::Closed { concurrency: 1, per_client: 1, until };
+        let term = |load: Load| {
+            let Term { from_ns, idle_ns_max } = Term::loading(&load, draining, 7 * S);
+            (from_ns / S, idle_ns_max / S)
+        };
+        assert_eq!(term(Load::Hold { duration_ns: 5 * S }), (12, 15));
+        assert_eq!(term(closed(Until::Elapsed { duration_ns: 5 * S })), (12, 15));
+        assert_eq!(term(closed(Until::Samples(9))), (7, 105));
+        let connecting =
+            Connecting { timeout_ns: 2 * S, rate_per_s: Some(0.5), parallel: 1, local_addrs: Vec::new() };
+        assert_eq!(Term::growing(&connecting, 3).idle_ns_max / S, 15 + 6 + 12);
     }
 }

@@ -13,7 +13,7 @@ use crate::local::Local;
 use crate::observer::{Observer, Progress};
 use crate::watch::ServerWatch;
 
-/// Nobody looks on.
+/// An observer that ignores everything.
 struct Nobody;
 
 impl Observer for Nobody {
@@ -24,14 +24,16 @@ impl Observer for Nobody {
     }
 }
 
-/// What the step comes to if its workers, so many, report this, in this order, and then no more. The way is that of a run; only
-/// the workers are missing, and nothing is waited for.
+/// What the step comes to if this many workers report this, in this order, and then no more. It takes the path of a
+/// run; only the workers are missing, and nothing is waited for.
 ///
 /// # Errors
 /// A report cannot be true, or what is needed for the step does not come.
 pub fn replay(plan: &Plan, workers: u16, order: StepOrder, reports: Vec<Report>) -> Result<Step, Broken> {
     let (sender, inbox) = mpsc::channel();
-    reports.into_iter().for_each(|report| _ = sender.send(report));
+    for report in reports {
+        let _ = sender.send(report);
+    }
     drop(sender);
     let agents = Agents::Local(Local::Children(Vec::new()));
     let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None));

@@ -83,7 +83,9 @@ impl Rows {
         self.workers.remove(&worker);
         self.reached.remove(&worker);
         self.usable.remove(&worker);
-        self.open.values_mut().for_each(|row| _ = row.usable.remove(&worker));
+        for row in self.open.values_mut() {
+            let _ = row.usable.remove(&worker);
+        }
         self.close();
     }
 
@@ -200,7 +202,7 @@ mod tests {
 
     const S: u64 = NS_PER_S;
 
-    /// So many received by a worker with 10 clients in the second that ends then.
+    /// This many received by a worker with 10 clients, in the second that ends then.
     fn delta(worker: u16, at_ns: u64, received: u64) -> Delta {
         let counts = Counts { received, ..Counts::default() };
         let usage = Usage { wall_ns: S, cpu_ns: S / 4, run_queue_ns: 0 };

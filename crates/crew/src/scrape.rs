@@ -1,25 +1,24 @@
 //! What the target says of itself: its own metrics endpoint, read all the time.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-mod exposition;
-mod fetch;
+use crate::http::{Answer, Patience, Source};
 
-pub use fetch::Source;
+mod exposition;
+
+pub use exposition::Metrics;
 
 /// How often it is read: twice a second, so that every second of the timeline has a value of its own.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// An endpoint that takes longer is not worth asking every second.
+const PATIENCE: Patience = Patience { word: Duration::from_millis(900), answer: Duration::from_secs(2) };
 /// How often the thread looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// So many are kept: a histogram alone has dozens.
+/// The most metrics that are kept: a histogram alone has dozens.
 const METRICS_MAX: usize = 200;
-
-/// Metrics by name, with their labels as the endpoint writes them.
-pub type Metrics = BTreeMap<String, f64>;
 
 /// Reads an endpoint until dropped.
 pub struct Scrape {
@@ -46,13 +45,13 @@ impl Scrape {
     /// all but the buckets of histograms.
     ///
     /// # Errors
-    /// It cannot be read, or has no numbers that were asked for: what is wrong, for a person.
+    /// Why it cannot be read, or that it has none of the metrics asked for, in words for the user.
     pub fn start(source: Source, only: Vec<String>) -> Result<Self, String> {
         let read = move || -> Result<Metrics, String> {
-            let mut metrics = exposition::parse(&source.fetch()?)?;
+            let mut metrics = exposition::parse(&text(source.get(PATIENCE)?)?)?;
             metrics.retain(|name, _| is_wanted(name, &only));
             match metrics.len() {
-                0 => Err("there is no such metric".into()),
+                0 => Err("none of its metrics matches".into()),
                 1..=METRICS_MAX => Ok(metrics),
                 n => Err(format!(
                     "{n} metrics, and at most {METRICS_MAX} are kept: name some with --scrape-only"
@@ -128,6 +127,13 @@ impl Shared {
     }
 }
 
+fn text(answer: Answer) -> Result<String, String> {
+    match answer.status {
+        200 => String::from_utf8(answer.body).map_err(|_| "the answer is not UTF-8".into()),
+        status => Err(format!("the answer is HTTP {status}")),
+    }
+}
+
 fn is_wanted(name: &str, only: &[String]) -> bool {
     if only.is_empty() {
         let family = name.split('{').next().unwrap_or(name);
@@ -139,6 +145,14 @@ fn is_wanted(name: &str, only: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_page_of_metrics_is_said() {
+        let of = |status, body: &[u8]| text(Answer { status, body: body.to_vec() });
+        assert_eq!(of(200, b"up 1\n"), Ok("up 1\n".into()));
+        assert_eq!(of(404, b"up 1\n"), Err("the answer is HTTP 404".into()));
+        assert_eq!(of(200, b"\xff"), Err("the answer is not UTF-8".into()));
+    }
 
     #[test]
     fn buckets_are_left_out_unless_asked_for() {

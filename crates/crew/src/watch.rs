@@ -159,7 +159,8 @@ impl ServerWatch {
             _ => Vec::new(),
         };
         let machine = self.machine.as_ref().expect("started");
-        self.closed = Some(Seen { server, ..machine.until_now(&pids, self.is_here) });
+        let (machine, throttled_percent) = machine.until_now(&pids, self.is_here);
+        self.closed = Some(Seen { server, machine, throttled_percent });
     }
 
     /// What the server and the machine used in the window, which closes now unless it has. The peak of the server's

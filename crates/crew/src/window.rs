@@ -2,16 +2,15 @@
 //!
 //! Rules. An open loop's window is its schedule, a closed loop's its duration, whatever came when. A closed loop that ends
 //! with its samples can be kept full until there is nothing left to send: until then, if most answers were in by then;
-//! where too few were, as when all messages go out at once, until the last answer.
+//! where too few were, as when all messages go out at once, until the last answer. What is used is read for
+//! [`CPU_WINDOW_NS_MIN`] at least.
 
 use engine::Delta;
 use load::{Load, Until, Workload};
-use results::Rates;
+use results::{CPU_WINDOW_NS_MIN, Rates};
 use stats::Histogram;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// A closed loop whose messages are all sent at once has a window, too: in less, no CPU time can be told.
-const CLOSED_WINDOW_NS_MIN: u64 = 100_000_000;
 /// Share of an open loop's messages whose answers come after the schedule, from which on it is an overload.
 const TAIL_SHARE_MAX: f64 = 0.01;
 
@@ -59,9 +58,9 @@ impl Window<'_> {
         let end_ns = match self.schedule_ns() {
             Some(schedule_ns) => self.go_ns + schedule_ns,
             None if self.ends_with_last_answer() => {
-                self.totals.last_arrival_ns.max(self.go_ns + CLOSED_WINDOW_NS_MIN)
+                self.totals.last_arrival_ns.max(self.go_ns + CPU_WINDOW_NS_MIN)
             }
-            None => self.go_ns + CLOSED_WINDOW_NS_MIN,
+            None => self.go_ns + CPU_WINDOW_NS_MIN,
         };
         Some(end_ns.max(loaded.at_ns))
     }
@@ -84,7 +83,7 @@ impl Window<'_> {
         }
     }
 
-    /// The rates over `length_ns`, but for those that `rates` has already.
+    /// The rates over `length_ns`, except those that `rates` has already.
     pub(crate) fn rates(&self, length_ns: u64, rates: Rates) -> Rates {
         let sends = match *self.load {
             Load::Hold { .. } => false,
@@ -155,7 +154,7 @@ impl Window<'_> {
     }
 }
 
-/// So many in such a time.
+/// The rate of this many events in that time.
 pub(crate) fn per_s(n: u64, ns: u64) -> Option<f64> {
     (ns > 0).then(|| n as f64 * NS_PER_S as f64 / ns as f64)
 }
@@ -173,7 +172,7 @@ mod tests {
         Load::Closed { concurrency: 9, per_client: 1, until: Until::Elapsed { duration_ns: 6 * S } };
     const SAMPLES: Load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
 
-    /// Echoes: sent, received, received after the window, and the last of them so long after the start.
+    /// Echoes: sent, received, received after the window, and when the last of them came, after the start.
     fn totals(sent: u64, received: u64, after: u64, last_ns: u64) -> Delta<Histogram> {
         let counts = Counts { sent, received, ..Counts::default() };
         let tail = Tail { received: after, ..Tail::default() };

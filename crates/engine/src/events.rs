@@ -24,8 +24,10 @@ pub enum Kind {
     Ack,
     /// A message, or an acknowledgement, came in again.
     Duplicate,
-    /// A message came in that nobody was waiting for.
+    /// A message came in that was not due.
     Unexpected,
+    /// A copy came in of a broadcast in another room.
+    Leaked,
     /// A message came in whose content was damaged.
     Corrupt,
     /// Something failed; the detail is the name under which results count it.
@@ -38,7 +40,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order of their definition.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Connect,
         Kind::Handshake,
         Kind::Send,
@@ -46,6 +48,7 @@ impl Kind {
         Kind::Ack,
         Kind::Duplicate,
         Kind::Unexpected,
+        Kind::Leaked,
         Kind::Corrupt,
         Kind::Error,
         Kind::Timeout,
@@ -62,6 +65,7 @@ impl Kind {
             Kind::Ack => "ack",
             Kind::Duplicate => "duplicate",
             Kind::Unexpected => "unexpected",
+            Kind::Leaked => "leaked",
             Kind::Corrupt => "corrupt",
             Kind::Error => "error",
             Kind::Timeout => "timeout",
@@ -104,7 +108,7 @@ impl Entry {
         Entry { sender, message, ..self }
     }
 
-    /// The message had so many bytes.
+    /// How many bytes the message had.
     #[inline]
     pub fn bytes(self, bytes: u32) -> Self {
         Entry { bytes, ..self }

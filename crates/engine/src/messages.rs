@@ -1,15 +1,13 @@
 //! What a worker is told and what it reports: plain data, the same over a channel, a pipe or a network.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use load::StepOrder;
 use serde::{Deserialize, Serialize};
-use stats::{Counts, Errors, Histogram, Packed};
+use stats::{Counts, Errors, Figures, Histogram, Packed};
 
-use crate::broadcasts::BroadcastTally;
 use crate::events::Batch;
-use crate::figures::Figures;
-use crate::ticket::Ticket;
 
 /// What a worker is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,14 +104,19 @@ pub struct Delta<H = Packed> {
     pub last_arrival_ns: u64,
     /// The samples of the interval.
     pub figures: Figures<H>,
-    /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under way to
-    /// clients that left in a churn.
+    /// Received by the kernel → handled; sampled. It is the generator's own, and no figure of the step.
+    pub loop_lag: H,
+    /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under
+    /// way to clients that left in a churn.
     pub counts: Counts,
+    /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are there.
+    pub due: u64,
     /// Payload bytes received in the interval.
     pub received_bytes: u64,
     /// Acknowledgements received in the interval, first ones.
     pub acks: u64,
-    /// Of what was sent and received in the interval, what went and came after the step's window, where that ends at a known time.
+    /// Of what was sent and received in the interval, what went and came after the step's window, where that ends at a
+    /// known time.
     pub tail: Tail,
     /// What waited in the interval, and what that had waited was sent.
     pub held: Held,
@@ -150,7 +153,7 @@ pub struct Held {
     pub sent: u64,
 }
 
-/// Of connections that ended under load: what nobody waits for any more.
+/// Of connections that ended under load: messages that are no longer waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gone {
     /// Clients to which broadcasts were due.
@@ -185,16 +188,29 @@ pub struct Settled {
     pub sent: Vec<SentBroadcast>,
     /// What this worker's clients got of all workers' broadcasts.
     pub tallies: Vec<BroadcastTally>,
-    /// How many clients were subscribed from which moment on, ascending; the first entry holds from the start. Slow
-    /// ones do not count.
-    pub population: Vec<(u64, u32)>,
+    /// Broadcasts: who was missing from the rooms' members here when the load began (at 0), and who came and went then,
+    /// by time. Slow ones are missing.
+    pub attendance: Vec<Attendance>,
     /// Broadcasts: the clients that left in mid-step.
     pub departures: Vec<Departure>,
+}
+
+/// So many more of a room's members are there from that moment on, or fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attendance {
+    /// On the run's clock.
+    pub at_ns: u64,
+    /// The room.
+    pub room: u32,
+    /// How many more; negative: fewer.
+    pub change: i32,
 }
 
 /// A client that left in mid-step: it was there from one moment to another, on the run's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
+    /// Its number in the run.
+    pub client: u32,
     /// When it was usable.
     pub from_ns: u64,
     /// When it left.
@@ -206,10 +222,37 @@ pub struct Departure {
 /// A broadcast as its sender knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentBroadcast {
+    /// Its sender's number in the run.
+    pub client: u32,
     /// When it was due, on the run's clock.
     pub intended_ns: u64,
     /// When it was sent, as its stamp says it.
     pub sent_ns: u64,
+}
+
+/// One broadcast as seen by the clients of one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroadcastTally {
+    /// The sender's worker.
+    pub worker: u16,
+    /// The message's number among those its worker sent in the step.
+    pub number: u32,
+    /// How many clients got it.
+    pub received: u32,
+    /// When the last of them got it, on the run's clock.
+    pub last_ns: u64,
+}
+
+/// That a delta is under way: its worker, who has one like it, is free to send the next when the delta and with it all
+/// others are gone. In another process it frees no one.
+#[derive(Clone, Debug, Default)]
+pub struct Ticket(Arc<()>);
+
+impl Ticket {
+    /// Whether there is no other like it.
+    pub(crate) fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
 }
 
 // What one end of a network adds up may be anything: nothing here overflows.
@@ -259,6 +302,7 @@ impl Delta<Histogram> {
     /// stay those of `self`, for the caller to combine as it sees fit.
     pub fn add(&mut self, other: &Delta) {
         self.figures.add(&other.figures);
+        self.loop_lag.add(&other.loop_lag);
         self.add_all_but_figures(other);
     }
 }
@@ -267,6 +311,7 @@ impl Delta {
     /// The same, where both are packed.
     pub fn merge(&mut self, other: &Delta) {
         self.figures.merge(&other.figures);
+        self.loop_lag.merge(&other.loop_lag);
         self.add_all_but_figures(other);
     }
 }
@@ -275,6 +320,7 @@ impl<H> Delta<H> {
     fn add_all_but_figures(&mut self, other: &Delta) {
         self.last_arrival_ns = self.last_arrival_ns.max(other.last_arrival_ns);
         self.counts.merge(&other.counts);
+        self.due = self.due.saturating_add(other.due);
         self.received_bytes += other.received_bytes;
         self.acks += other.acks;
         self.tail.merge(&other.tail);

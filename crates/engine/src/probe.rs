@@ -10,17 +10,15 @@ use net::clock;
 use net::poll::Events;
 use wire::Failure;
 
-use crate::cause::Cause;
-use crate::client::Client;
-use crate::excerpt::excerpt;
-use crate::ledger::{Ledger, State, Step};
-use crate::meter::Meter;
-use crate::shared::{Shared, Token};
+use crate::books::{Cause, Ledger, Meter, Secrets, State, excerpt};
+use crate::clients::{LoadClient, Shared, Token};
 
 /// A server that greets, or shows its clients out, does so at once.
 const LISTEN_NS: u64 = 50_000_000;
 /// What refuses a client says why within this time after its head.
 const BODY_NS: u64 = 100_000_000;
+/// How often it is looked whether the user has had enough.
+const LOOK_NS: u64 = 20_000_000;
 /// How long the server has to answer the goodbye.
 const GOODBYE_NS: u64 = 250_000_000;
 
@@ -45,12 +43,12 @@ impl Encounter {
 }
 
 /// Has one client connect and become usable within the plan's timeout; with `asks`, it also sends one message and waits for
-/// the answer as long (and no failure is that there is none).
+/// the answer as long (and no failure is that there is none). `None`: it was interrupted.
 ///
 /// # Errors
 /// A plan that cannot be put on the wire, certificates that cannot be read, no file descriptors left.
-pub fn probe(plan: &Plan, asks: bool) -> io::Result<Encounter> {
-    let mut probe = Probe::new(plan)?;
+pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::Result<Option<Encounter>> {
+    let mut probe = Probe::new(plan, is_interrupted)?;
     let ended = probe.meet(plan.connecting.timeout_ns, asks)?;
     let mut encounter = Encounter::default();
     if let Some(cause) = ended {
@@ -67,33 +65,41 @@ pub fn probe(plan: &Plan, asks: bool) -> io::Result<Encounter> {
     } else {
         probe.part()?;
     }
+    if is_interrupted() {
+        return Ok(None);
+    }
     let answered = probe.ledger.meter.statuses.keys().next().copied();
     encounter.status = encounter.status.or(answered);
     let said = probe.shared.said.take().unwrap_or_default();
-    encounter.said = secret::scrub_bytes(&said, &probe.shared.wire.options().secrets()).into_owned();
-    Ok(encounter)
+    let options = probe.shared.wire.options();
+    let secrets = [options.secrets(), options.people.secrets_of(0)].concat();
+    encounter.said = secret::scrub_bytes(&said, &secrets).into_owned();
+    Ok(Some(encounter))
 }
 
 /// The client, and what it takes to drive it.
-struct Probe {
-    client: Client,
+struct Probe<'a> {
+    client: LoadClient,
     shared: Shared,
     ledger: Ledger,
     events: Events,
+    is_interrupted: &'a dyn Fn() -> bool,
 }
 
-impl Probe {
-    fn new(plan: &Plan) -> io::Result<Self> {
-        let mut shared = Shared::new(plan, Segment { worker: 0, workers: 1 })?;
+impl<'a> Probe<'a> {
+    fn new(plan: &Plan, is_interrupted: &'a dyn Fn() -> bool) -> io::Result<Self> {
+        let alone = Segment { worker: 0, workers: 1 };
+        let mut shared = Shared::new(plan, alone)?;
         shared.said = Some(Vec::new());
         let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(1) };
-        let step = Step::new(StepOrder { index: 0, clients: 1, load, warmup: true });
-        let meter = Meter::new(0, clock::monotonic_ns(), shared.wire.options().secrets());
+        let order = StepOrder { index: 0, clients: 1, load, warmup: true };
+        let meter = Meter::new(clock::monotonic_ns(), Secrets::new(&shared.wire, shared.segment));
         Ok(Self {
-            client: Client::default(),
+            client: LoadClient::default(),
             shared,
-            ledger: Ledger { step, meter, usable: 0, slow: 0 },
+            ledger: Ledger::new(meter, order, alone, plan.rooms),
             events: Events::with_capacity(1),
+            is_interrupted,
         })
     }
 
@@ -122,16 +128,16 @@ impl Probe {
         self.turn_until(deadline_ns, |probe| probe.ledger.meter.counts.received > 0)
     }
 
-    /// Lets the client do what there is to do, until then, or until it is done or has ended: by what.
+    /// Lets the client do what there is to do, until then, or until it is done, interrupted or has ended: by what.
     fn turn_until(&mut self, until_ns: u64, is_done: fn(&Self) -> bool) -> io::Result<Option<Cause>> {
-        while !is_done(self) {
+        while !is_done(self) && !(self.is_interrupted)() {
             let now_ns = clock::monotonic_ns();
             let Some(left_ns) = until_ns.checked_sub(now_ns).filter(|&ns| ns > 0) else { break };
             if let Err(cause) = self.wake(now_ns) {
                 return Ok(Some(cause));
             }
             let due_ns = self.client.session.poll_timeout().map(|at_ns| at_ns.saturating_sub(now_ns));
-            let wait_ns = due_ns.map_or(left_ns, |ns| ns.clamp(1, left_ns));
+            let wait_ns = due_ns.map_or(left_ns, |ns| ns.clamp(1, left_ns)).min(LOOK_NS);
             self.shared.poller.wait(&mut self.events, Some(wait_ns))?;
             for event in self.events.iter() {
                 let token = Token::unpack(event.token);
@@ -159,9 +165,8 @@ impl Probe {
 
     /// The failure in the words of a run's results.
     fn explain(&mut self, cause: Cause) -> Option<(String, String)> {
-        let meter = &mut self.ledger.meter;
-        self.client.fail(0, cause, clock::monotonic_ns(), meter);
-        let error = meter.errors.get(cause.kind())?;
+        self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger);
+        let error = self.ledger.meter.errors.get(cause.kind())?;
         Some((cause.kind().to_owned(), error.example.clone()))
     }
 
@@ -182,7 +187,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use load::{Connecting, Draining, Endpoint, Speech, Workload};
+    use load::{Connecting, Draining, Endpoint, Rooms, Speech, Workload};
     use wire::{Io, StreamId};
 
     use super::*;
@@ -231,7 +236,7 @@ mod tests {
             endpoints: vec![endpoint],
             tls: None,
             speech: Speech {
-                dialect: "raw".into(),
+                dialect: wire::DialectId::Raw,
                 host: "localhost".into(),
                 path: "/".into(),
                 origin: None,
@@ -245,8 +250,10 @@ mod tests {
                 text: false,
                 message_bytes_max: 1 << 20,
                 of_dialect: wire::DialectOptions::default(),
+                people: Arc::default(),
             },
             workload: Workload::Echo,
+            rooms: Rooms::ONE,
             slow: None,
             churn: None,
             connecting: Connecting {
@@ -257,6 +264,7 @@ mod tests {
             },
             draining: Draining { quiet_ns: None, timeout_ns: 0 },
             records_events: false,
+            clients_max: None,
             epoch_ns: 0,
             unix_epoch_ns: 0,
             seed: 1,
@@ -268,11 +276,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let plan = plan_to(Endpoint::Inet(listener.local_addr().unwrap()));
         let server = thread::spawn(move || serve_first(listener.accept().unwrap().0));
-        let mut probe = Probe::new(&plan).unwrap();
-        let is_usable: fn(&Probe) -> bool = |probe| probe.client.record.state == State::Usable;
+        let mut probe = Probe::new(&plan, &|| false).unwrap();
+        let is_usable: fn(&Probe<'_>) -> bool = |probe| probe.client.record.state == State::Usable;
         probe.client.connect(0, clock::monotonic_ns(), &mut probe.shared).unwrap();
         assert_eq!(probe.turn_until(clock::monotonic_ns() + TIMEOUT_NS, is_usable).unwrap(), None);
-        let send = |probe: &mut Probe| {
+        let send = |probe: &mut Probe<'_>| {
             let now_ns = clock::monotonic_ns();
             probe.client.send(0, now_ns, now_ns, &mut probe.ledger, &mut probe.shared).1
         };

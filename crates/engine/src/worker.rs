@@ -3,46 +3,34 @@
 //! A step goes `Command::Step` → connect → `Report::Grown` → `Command::Go` → load → `Report::Loaded` → drain →
 //! `Command::Settle` → `Report::Settled`. The worker never decides when a step ends: answers may still be under
 //! way at other workers, so that is the crew's to say.
+//!
+//! The worker joins three rooms that know nothing of each other's business: `timing` says what is next, `clients` does it,
+//! and `books`, which the clients keep, say what came of it.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
-use std::{cmp::Reverse, io};
 
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
-use crate::cause::Cause;
-use crate::client::Client;
-use crate::events::{Entry, Kind};
-use crate::ledger::{Ledger, State, Step};
-use crate::messages::{Command, Report};
-use crate::meter::Meter;
-use crate::outgoing::Outgoing;
-use crate::pace::Pace;
-use crate::recorder::Recorder;
-use crate::shared::{Shared, Token};
-
-mod churn;
-mod growth;
-mod loading;
-mod reporting;
-mod settle;
-mod slow;
-mod storm;
-
-use growth::Growth;
-use slow::Sips;
+use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Meter, Recorder, Secrets, Terms};
+use crate::clients::{Begun, CLIENTS_MAX, Clients, Ended, Outcome, Sent, Shared, Token};
+use crate::messages::{Command, Report, Settled};
+use crate::reporter::{Beat, Reporter};
+use crate::timing::{Growth, Next, Pace, Sips, Turn, Unrest};
 
 /// How long servers have to answer our goodbye.
-pub(crate) const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
+const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
 /// The waker's token; clients have their index below and their attempt above.
 const WAKER_TOKEN: u64 = u64::MAX;
 
 /// What the worker is at.
-pub(crate) enum Phase {
+enum Phase {
     /// Waiting for a step.
     Idle,
     /// Connecting.
@@ -57,23 +45,24 @@ pub(crate) enum Phase {
 
 /// One worker. [`run`](Worker::run) it on a thread of its own.
 pub struct Worker {
-    pub(crate) plan: Plan,
-    pub(crate) segment: Segment,
-    pub(crate) shared: Shared,
+    plan: Plan,
+    segment: Segment,
     inbox: Receiver<Command>,
-    reports: Sender<Report>,
     waker: Arc<Waker>,
-    pub(crate) phase: Phase,
-    pub(crate) clients: Vec<Client>,
-    pub(crate) ledger: Ledger,
-    pub(crate) next_delta_ns: u64,
-    outgoing: Outgoing,
+    reporter: Reporter,
+    clients: Clients,
+    phase: Phase,
+    /// Who sends when, once the step is loaded.
+    pace: Option<Pace>,
     next_send_ns: Option<u64>,
-    /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
-    unfinished: Vec<Event>,
-    pub(crate) sips: Sips,
+    /// Who loses its connection and comes back, while the step is loaded.
+    unrest: Option<Unrest>,
+    /// Which slow client reads when.
+    sips: Sips,
     /// When dialects want to be woken: time, client, attempt.
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
+    unfinished: Vec<Event>,
 }
 
 impl Worker {
@@ -96,30 +85,29 @@ impl Worker {
             load: Load::Closed { concurrency: 0, per_client: 1, until: Until::Samples(0) },
             warmup: true,
         };
-        let mut meter = Meter::new(segment.worker, plan.epoch_ns, shared.wire.options().secrets());
+        let mut meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
         if plan.records_events {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
+        let ledger = Ledger::new(meter, idle, segment, plan.rooms);
         Ok(Self {
+            sips: Sips::new(plan.slow),
             plan,
             segment,
-            shared,
             inbox,
-            reports,
             waker,
+            reporter: Reporter::new(segment, reports),
+            clients: Clients::new(shared, ledger),
             phase: Phase::Idle,
-            clients: Vec::new(),
-            ledger: Ledger { step: Step::new(idle), meter, usable: 0, slow: 0 },
-            next_delta_ns: u64::MAX,
-            outgoing: Outgoing::default(),
+            pace: None,
             next_send_ns: None,
-            unfinished: Vec::new(),
-            sips: Sips::default(),
+            unrest: None,
             wakes: BinaryHeap::new(),
+            unfinished: Vec::new(),
         })
     }
 
-    /// Works until told to finish, or until nobody listens any more.
+    /// Works until told to finish, or until the crew no longer listens.
     ///
     /// # Errors
     /// When the kernel refuses to wait for events, or has no more memory; connections that fail are counted, not
@@ -130,7 +118,7 @@ impl Worker {
         while !reserve::is_given_up() {
             let now_ns = clock::monotonic_ns();
             let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
-            self.shared.poller.wait(&mut events, wait_ns)?;
+            self.clients.shared.poller.wait(&mut events, wait_ns)?;
             for event in events.iter() {
                 if event.token == WAKER_TOKEN {
                     self.waker.drain();
@@ -148,12 +136,27 @@ impl Worker {
             self.pump(now_ns);
             self.handle_timeouts(now_ns);
             if self.is_finished(now_ns) {
-                self.flush_events();
-                self.report(Report::Finished { worker: self.segment.worker });
+                self.clients.ledger.meter.flush_events();
+                self.reporter.report(Report::Finished { worker: self.segment.worker });
                 return Ok(());
             }
         }
         Err(io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// How long there is nothing to do unless something arrives; `None`: for ever.
+    fn wait_ns(&self, now_ns: u64) -> Option<u64> {
+        let phase_ns = match &self.phase {
+            Phase::Growing(growth) => growth.poll_timeout(),
+            Phase::Finishing(deadline_ns) => Some(*deadline_ns),
+            Phase::Loading => self.next_send_ns,
+            Phase::Idle | Phase::Draining => None,
+        };
+        let unrest_ns = self.unrest.as_ref().and_then(Unrest::poll_timeout);
+        let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
+        let others_ns = [unrest_ns, wake_ns, self.sips.poll_timeout(), self.reporter.poll_timeout()];
+        let next_ns = others_ns.into_iter().chain([phase_ns]).flatten().min()?;
+        Some(next_ns.saturating_sub(now_ns))
     }
 
     /// `None`: the crew is gone.
@@ -174,47 +177,203 @@ impl Worker {
             Command::Go { at_ns } => self.start_loading(at_ns),
             Command::Settle => self.settle(now_ns),
             Command::Finish => self.start_finishing(now_ns),
-            // The clock is the process's: whoever runs its workers has set it.
+            // The clock belongs to the process: the agent that runs its workers has set it.
             Command::Clock { .. } => {}
         }
     }
 
-    pub(crate) fn handle_ready(&mut self, event: Event) {
+    /// Begins to connect the clients that the step has more than there are.
+    fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
+        (self.pace, self.unrest) = (None, None);
+        let share = self.segment.share(order.clients).min(CLIENTS_MAX);
+        let waiting = self.clients.start_step(order, share, now_ns);
+        let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
+        self.phase = Phase::Growing(Box::new(growth));
+        self.reporter.keep(Beat::Growing, now_ns);
+        self.grow(now_ns);
+    }
+
+    /// Connects the clients that may connect now, and ends the phase when none is left.
+    fn grow(&mut self, now_ns: u64) {
+        let Phase::Growing(growth) = &mut self.phase else { return };
+        while let Some((client, attempt)) = growth.poll_expired(now_ns) {
+            if !self.clients.is_opening(client, attempt) {
+                continue;
+            }
+            let unanswered_ns = self.clients.unanswered_since(client);
+            if unanswered_ns.is_some_and(|since_ns| growth.handle_unanswered(client, since_ns, now_ns)) {
+                self.clients.take_back_attempt(client, now_ns);
+            } else {
+                self.clients.lose(client, Cause::ConnectTimeout, now_ns);
+                growth.handle_end();
+            }
+        }
+        while let Some(client) = growth.poll_client(now_ns) {
+            match self.clients.connect_first(client, growth.first_tried_ns(client), now_ns) {
+                Begun::UnderWay { attempt } => growth.handle_begun(client, attempt, now_ns),
+                Begun::Full => growth.handle_full(client, now_ns),
+                Begun::Failed => growth.handle_end(),
+            }
+        }
+        if growth.is_over() {
+            let lost = growth.lost();
+            self.phase = Phase::Idle;
+            self.reporter.report_all(&mut self.clients.ledger, now_ns);
+            self.reporter.keep(Beat::Loading, now_ns);
+            let Ledger { usable, slow, .. } = self.clients.ledger;
+            let (worker, reached) = (self.segment.worker, usable + lost);
+            self.reporter.report(Report::Grown { worker, usable, slow, reached });
+        }
+    }
+
+    /// The load begins at this moment.
+    fn start_loading(&mut self, at_ns: u64) {
+        let order = self.clients.ledger.step.order;
+        let senders = self.clients.senders();
+        let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
+        let mut pace = Pace::new(&order, self.segment, at_ns, senders.clone(), seed);
+        if self.plan.churn.is_some() {
+            pace.pass_over_absent();
+        }
+        let window_end_ns = match order.load {
+            Load::Open { duration_ns, .. } => at_ns + duration_ns,
+            Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
+            Load::Closed { until: Until::Elapsed { duration_ns }, .. } => at_ns + duration_ns,
+            Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
+        };
+        let here = self.clients.count();
+        let unrest = Unrest::of(&self.plan, &order, self.segment, here, at_ns, window_end_ns);
+        let terms = Terms {
+            window_end_ns,
+            is_closed: pace.is_closed(),
+            awaits: pace.awaits(),
+            storm_ns: unrest.as_ref().and_then(Unrest::storm_ns),
+            has_churn: unrest.as_ref().is_some_and(Unrest::is_churn),
+        };
+        self.clients.ledger.start_load(terms, senders, at_ns);
+        (self.pace, self.unrest) = (Some(pace), unrest);
+        self.phase = Phase::Loading;
+        self.reporter.keep(Beat::Loading, at_ns);
+        self.pump(clock::monotonic_ns());
+    }
+
+    /// Sends whatever is due, and notes when there will be more.
+    fn pump(&mut self, now_ns: u64) {
+        self.next_send_ns = None;
+        while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
+            for client in self.clients.ledger.freed.drain(..) {
+                pace.handle_answer(client);
+            }
+            match pace.poll(now_ns, |client| self.clients.is_usable(client)) {
+                Next::Send { .. } if reserve::is_given_up() => return,
+                Next::Send { client, .. } if self.clients.ledger.step.is_full() => {
+                    self.clients.ledger.meter.error("step_full", client, now_ns, || {
+                        format!(
+                            "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step: use more --threads, or a shorter step"
+                        )
+                    });
+                    return self.start_draining(now_ns);
+                }
+                Next::Send { client, intended_ns } => self.send(client, intended_ns, now_ns),
+                Next::At(at_ns) => return self.next_send_ns = Some(at_ns),
+                // All clients are gone, and none is expected back.
+                Next::Wait if pace.is_stranded() && !self.unrest.as_ref().is_some_and(Unrest::has_hope) => {
+                    return self.start_draining(now_ns);
+                }
+                Next::Wait => return,
+                Next::Over => return self.start_draining(now_ns),
+            }
+        }
+    }
+
+    fn send(&mut self, client: u32, intended_ns: u64, now_ns: u64) {
+        let (sent, held) = self.clients.send(client, intended_ns, now_ns);
+        if let (Sent::Not, Some(pace)) = (sent, &mut self.pace) {
+            pace.handle_unsent(client);
+        }
+        if let Err(cause) = held {
+            self.lose(client, cause, now_ns);
+        }
+    }
+
+    fn start_draining(&mut self, now_ns: u64) {
+        self.phase = Phase::Draining;
+        if let Some(unrest) = &mut self.unrest {
+            unrest.handle_loaded();
+        }
+        self.reporter.report_all(&mut self.clients.ledger, now_ns);
+        self.reporter.keep(Beat::Draining, now_ns);
+        let (worker, sent) = (self.segment.worker, self.clients.ledger.step.messages_sent);
+        self.reporter.report(Report::Loaded { worker, sent, at_ns: now_ns });
+    }
+
+    /// Closes the books of the step.
+    fn settle(&mut self, now_ns: u64) {
+        let dropped = self.clients.drop_attempts();
+        let connecting = match &self.phase {
+            // Those that wait for another try have not got in either.
+            Phase::Growing(growth) => growth.trying().into(),
+            _ => dropped,
+        };
+        (self.phase, self.unrest) = (Phase::Idle, None);
+        let pace = self.pace.as_ref();
+        let due_ns = |place, number| pace.and_then(|pace| pace.due_ns(place, number));
+        let (ledger, clients) = self.clients.books();
+        ledger.meter.counts.connecting += connecting;
+        let settled = books::close(ledger, clients, self.segment, due_ns, now_ns);
+        ledger.meter.flush_events();
+        self.reporter.hand_over();
+        let delta = ledger.meter.take(now_ns, ledger.usable);
+        self.reporter.rest();
+        self.reporter.report(Report::Settled(Box::new(Settled { delta, ..settled })));
+    }
+
+    fn start_finishing(&mut self, now_ns: u64) {
+        self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
+        self.clients.close();
+    }
+
+    fn is_finished(&self, now_ns: u64) -> bool {
+        let Phase::Finishing(deadline_ns) = self.phase else { return false };
+        now_ns >= deadline_ns || self.clients.are_vacant()
+    }
+
+    fn handle_ready(&mut self, event: Event) {
         if reserve::is_given_up() {
             return; // what is left is for writing down what has been measured
         }
         let token = Token::unpack(event.token);
-        let Token { client: index, attempt, .. } = token;
-        let Some(client) = self.clients.get_mut(index as usize) else { return };
-        if client.attempt != attempt || client.record.state == State::Vacant {
-            return; // an event of a connection that was closed earlier in this batch
+        let Some(outcome) = self.clients.handle_ready(token, event) else { return };
+        let now_ns = self.clients.shared.now_ns;
+        if outcome.has_sipped {
+            self.sips.handle_sip(event.token, now_ns);
         }
-        let event = self.heard_of(token, event);
-        let client = &mut self.clients[index as usize];
-        let was = client.record.state;
-        // A dialect may want to be woken in the course of its opening already.
-        let was_due_ns = if was == State::Opening { client.session.poll_timeout() } else { None };
-        let outcome = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
-        let now_ns = self.shared.now_ns;
-        self.book_fates(index, now_ns);
-        self.handle_sip(token, now_ns);
-        let client = &mut self.clients[index as usize];
-        if matches!(was, State::Connecting | State::Opening) {
-            let due_ns = client.session.poll_timeout().filter(|_| outcome.is_ok());
-            if let Some(at_ns) = due_ns.filter(|_| due_ns != was_due_ns) {
-                self.wakes.push(Reverse((at_ns, index, attempt)));
-            }
-            self.handle_opened(index, now_ns);
-        }
-        match outcome {
-            Ok(false) => {}
-            Ok(true) => self.leave_unfinished(event),
-            Err(cause) => self.lose(index, cause, now_ns),
+        if self.handle_outcome(token, outcome, now_ns) {
+            self.leave_unfinished(event);
         }
         self.pump(now_ns);
     }
 
-    /// There is more to read, and it is somebody else's turn. A socket has one place in the queue, whatever it is that
+    /// Draws the conclusions from a client's turn. True: it has more to read.
+    #[inline]
+    fn handle_outcome(&mut self, token: Token, outcome: Outcome, now_ns: u64) -> bool {
+        let Token { client, attempt, .. } = token;
+        if let Some(at_ns) = outcome.wake_ns {
+            self.wakes.push(Reverse((at_ns, client, attempt)));
+        }
+        if outcome.is_new {
+            self.handle_usable(client, now_ns);
+        }
+        match outcome.held {
+            Ok(has_more) => has_more,
+            Err(cause) => {
+                self.lose(client, cause, now_ns);
+                false
+            }
+        }
+    }
+
+    /// There is more to read, and it is another client's turn. A socket has one place in the queue, whatever it is that
     /// epoll says of it meanwhile.
     fn leave_unfinished(&mut self, event: Event) {
         match self.unfinished.iter_mut().find(|other| other.token == event.token) {
@@ -223,139 +382,86 @@ impl Worker {
         }
     }
 
-    /// Takes a client out whose connection is broken or over.
-    pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) {
-        let client = &mut self.clients[index as usize];
-        let was = client.record.state;
-        let awaited = std::mem::take(&mut client.record.awaiting);
-        match was {
-            State::Vacant => return,
-            State::Closing => {
-                client.vacate();
-                return self.handle_parted(index, now_ns);
-            }
-            State::Connecting | State::Opening => {
-                client.fail(index, cause, now_ns, &mut self.ledger.meter);
-                if let Phase::Growing(growth) = &mut self.phase {
-                    growth.handle_end();
-                }
-                self.handle_failed_return(index, now_ns);
-                return self.grow(now_ns);
-            }
-            State::Usable => {}
-        }
-        client.vacate();
+    /// A client that was opening is usable.
+    fn handle_usable(&mut self, client: u32, now_ns: u64) {
         if let Phase::Growing(growth) = &mut self.phase {
-            growth.handle_loss();
+            growth.handle_usable(now_ns);
         }
-        let kind = if client.record.is_slow { "slow_dropped" } else { cause.kind() };
-        self.ledger.meter.note_detailed(Entry::new(Kind::Close, now_ns, index), kind);
-        if client.record.is_slow {
-            self.ledger.meter.error(kind, index, now_ns, || cause.to_string());
-        } else {
-            self.ledger.meter.counts.disconnects += 1;
-            self.ledger.meter.loss(cause, index, now_ns, || cause.to_string());
+        if let Some(unrest) = &mut self.unrest {
+            unrest.handle_back(client);
+            if let Some(pace) = &mut self.pace {
+                pace.handle_return(client);
+            }
+            self.clients.note_back(client);
         }
-        self.ledger.handle_unusable(&client.record, now_ns);
-        self.ledger.handle_gone(&mut client.record, self.plan.workload);
-        awaited.iter().for_each(|since_ns| self.give_up(index, since_ns, now_ns));
-        self.handle_storm_loss(index, now_ns);
+        self.grow(now_ns);
+    }
+
+    /// Takes a client out whose connection is broken or over.
+    fn lose(&mut self, client: u32, cause: Cause, now_ns: u64) {
+        match (self.clients.lose(client, cause, now_ns), &mut self.phase, &mut self.unrest) {
+            (Ended::Attempt, Phase::Growing(growth), _) => growth.handle_end(),
+            (Ended::Usable, Phase::Growing(growth), _) => growth.handle_loss(),
+            (Ended::Attempt, _, Some(unrest)) => unrest.handle_failure(client, now_ns),
+            (Ended::Usable, _, Some(unrest)) => unrest.handle_loss(client, now_ns),
+            (Ended::Parted, _, Some(unrest)) => unrest.handle_parted(client, now_ns),
+            (Ended::Nothing, ..) | (.., None) => {}
+        }
+        self.grow(now_ns);
     }
 
     fn handle_timeouts(&mut self, now_ns: u64) {
         self.grow(now_ns);
-        self.weather(now_ns);
-        self.churn(now_ns);
-        self.bring_back_due(now_ns);
-        self.pour(now_ns);
-        while let Some(&Reverse((at_ns, index, attempt))) = self.wakes.peek()
+        self.stir(now_ns);
+        while let Some(token) = self.sips.poll(now_ns) {
+            if let Some(event) = self.clients.end_wait(token) {
+                self.handle_ready(event);
+            }
+        }
+        while let Some(&Reverse((at_ns, client, attempt))) = self.wakes.peek()
             && at_ns <= now_ns
         {
             self.wakes.pop();
-            self.wake(index, attempt, now_ns);
-        }
-        if now_ns >= self.next_delta_ns {
-            self.release_overdue(now_ns);
-            self.handle_delta_due(now_ns);
-        }
-    }
-
-    /// Lets a dialect do what it wanted to be woken for.
-    fn wake(&mut self, index: u32, attempt: u32, now_ns: u64) {
-        let client = &mut self.clients[index as usize];
-        let was = client.record.state;
-        if client.attempt != attempt || !matches!(was, State::Opening | State::Usable) {
-            return;
-        }
-        self.shared.now_ns = now_ns;
-        let token = Token { client: index, stream: 0, attempt };
-        let outcome = client.handle_timeout(token, &mut self.shared, &mut self.ledger);
-        if let Some(at_ns) = client.session.poll_timeout() {
-            self.wakes.push(Reverse((at_ns.max(now_ns + 1), index, attempt)));
-        }
-        self.book_fates(index, now_ns);
-        if was == State::Opening {
-            self.handle_opened(index, now_ns);
-        }
-        if let Err(cause) = outcome {
-            self.lose(index, cause, now_ns);
-        }
-    }
-
-    /// Gives up messages that have been under way for too long: a closed loop would otherwise stop at the first that a
-    /// server loses.
-    fn release_overdue(&mut self, now_ns: u64) {
-        if !self.ledger.step.pace.as_ref().is_some_and(Pace::is_closed) {
-            return;
-        }
-        let overdue_ns = now_ns.saturating_sub(self.plan.draining.timeout_ns);
-        for index in 0..self.clients.len() {
-            while let Some(since_ns) = self.clients[index].record.awaiting.give_up(overdue_ns) {
-                self.give_up(index as u32, since_ns, now_ns);
+            if let Some(outcome) = self.clients.wake(client, attempt, now_ns) {
+                self.handle_outcome(Token { client, stream: 0, attempt }, outcome, now_ns);
             }
         }
-    }
-
-    /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
-    /// still come.
-    pub(crate) fn give_up(&mut self, index: u32, since_ns: u64, now_ns: u64) {
-        let late_ns = now_ns.saturating_sub(since_ns);
-        self.ledger.meter.figures.rtt.record_ns(late_ns);
-        let given_up = Entry::new(Kind::Timeout, now_ns, index).latency(late_ns);
-        self.ledger.meter.note_detailed(given_up, "message");
-        self.ledger.step.pace.iter_mut().for_each(|pace| pace.handle_answer(index));
-    }
-
-    fn start_finishing(&mut self, now_ns: u64) {
-        self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
-        for (index, client) in self.clients.iter_mut().enumerate() {
-            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
+        if self.reporter.poll(now_ns) {
+            // A closed loop would otherwise stop at the first message that a server loses.
+            if self.clients.ledger.step.is_closed() {
+                self.clients.give_up_overdue(self.plan.draining.timeout_ns, now_ns);
+            }
+            self.reporter.report_due(&mut self.clients.ledger, now_ns);
         }
     }
 
-    fn is_finished(&self, now_ns: u64) -> bool {
-        let Phase::Finishing(deadline_ns) = self.phase else { return false };
-        now_ns >= deadline_ns || self.clients.iter().all(|client| client.record.state == State::Vacant)
-    }
-
-    /// How long there is nothing to do unless something arrives; `None`: for ever.
-    fn wait_ns(&self, now_ns: u64) -> Option<u64> {
-        let phase_ns = match &self.phase {
-            Phase::Growing(growth) => growth.poll_timeout(),
-            Phase::Finishing(deadline_ns) => Some(*deadline_ns),
-            Phase::Loading => self.next_send_ns,
-            Phase::Idle | Phase::Draining => None,
-        };
-        let step = &self.ledger.step;
-        let weather_ns = step.weather.as_ref().and_then(|weather| weather.begins_ns);
-        let churn_ns = step.churn.as_ref().filter(|_| matches!(self.phase, Phase::Loading));
-        let churn_ns = churn_ns.map(|churn| churn.poll_timeout()).filter(|&at_ns| at_ns < step.window_end_ns);
-        let return_ns = step.returns.as_ref().and_then(|returns| returns.poll_timeout());
-        let sip_ns = self.sips.poll_timeout();
-        let crowd_ns = [weather_ns, churn_ns, return_ns, sip_ns].into_iter().flatten();
-        let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
-        let delta_ns = (self.next_delta_ns != u64::MAX).then_some(self.next_delta_ns);
-        let next_ns = phase_ns.into_iter().chain(crowd_ns).chain(wake_ns).chain(delta_ns).min()?;
-        Some(next_ns.saturating_sub(now_ns))
+    /// Takes and brings back connections as the step's unrest has it.
+    fn stir(&mut self, now_ns: u64) {
+        while let Some(unrest) = &mut self.unrest
+            && let Some(turn) = unrest.poll(now_ns, |client| self.clients.is_usable(client))
+        {
+            match turn {
+                Turn::Strike => {
+                    for client in self.clients.strike(|number| unrest.takes(number), now_ns) {
+                        unrest.handle_loss(client, now_ns);
+                    }
+                }
+                Turn::Leave(client) => {
+                    let now_ns = clock::monotonic_ns();
+                    let is_over = self.clients.part_with(client, now_ns);
+                    unrest.handle_goodbye(client, is_over, now_ns);
+                }
+                Turn::Connect(client) => match self.clients.connect_again(client, now_ns) {
+                    Some(Begun::UnderWay { attempt }) => unrest.handle_begun(client, attempt, now_ns),
+                    Some(Begun::Full | Begun::Failed) => unrest.handle_failure(client, now_ns),
+                    None => {}
+                },
+                Turn::Expire { client, attempt } => {
+                    if self.clients.is_opening(client, attempt) {
+                        self.lose(client, Cause::ConnectTimeout, now_ns);
+                    }
+                }
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ pub struct Slow {
     pub bytes_per_s: u64,
 }
 
-/// A slow client reads so many times a second, and more often where it would read more than this at once.
+/// How often a slow client reads per second, unless it would then read more than this at once: then more often.
 const SIPS_PER_S: u64 = 10;
 const SIP_BYTES_MAX: u64 = 64 << 10;
 

@@ -7,21 +7,21 @@
 //!
 //! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
 
-mod backoff;
 mod crowd;
 mod pacer;
 mod plan;
+mod rooms;
 mod rule;
 mod schedule;
 mod segment;
 mod sizes;
 
-pub use backoff::{backoff_ns, first_backoff_ns_max};
 pub use crowd::{Churn, Slow};
 pub use pacer::Pacer;
 pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,
 };
+pub use rooms::{Rooms, Seat};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;

@@ -9,7 +9,9 @@ use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::crowd::{Churn, Slow, is_picked};
+use crate::rooms::Rooms;
 use crate::schedule::Schedule;
+use crate::segment::Segment;
 use crate::sizes;
 
 /// What every worker of a run is told once.
@@ -23,6 +25,8 @@ pub struct Plan {
     pub speech: Speech,
     /// What the clients do.
     pub workload: Workload,
+    /// Who hears whom.
+    pub rooms: Rooms,
     /// Some clients read slowly.
     pub slow: Option<Slow>,
     /// Clients leave, and others come.
@@ -33,6 +37,8 @@ pub struct Plan {
     pub draining: Draining,
     /// Whether every event is noted for the event log.
     pub records_events: bool,
+    /// The most clients that a step will have, over all workers, if that is known.
+    pub clients_max: Option<u32>,
     /// When the run began, on the run's clock (ns): times in results count from here.
     pub epoch_ns: u64,
     /// The wall clock at that moment, in nanoseconds since 1970: nothing is measured by it, but messages show it, and all
@@ -40,6 +46,22 @@ pub struct Plan {
     pub unix_epoch_ns: u64,
     /// Seeds every worker's random numbers (masks, keys, choice of senders).
     pub seed: u64,
+}
+
+impl Plan {
+    /// The same for some of the workers, one after the other: without the rows of people's data that no client of theirs
+    /// takes.
+    pub fn part(&self, segments: &[Segment]) -> Plan {
+        let (Some(clients_max), Some(first), Some(last)) =
+            (self.clients_max, segments.first(), segments.last())
+        else {
+            return self.clone();
+        };
+        let own = first.worker..last.worker.saturating_add(1);
+        let rows = self.speech.people.rows.share(own, first.workers, clients_max);
+        let people = Arc::new(self.speech.people.with_rows(rows));
+        Plan { speech: Speech { people, ..self.speech.clone() }, ..self.clone() }
+    }
 }
 
 /// One address of the server under test.
@@ -65,8 +87,8 @@ pub struct TlsPlan {
 /// How a client speaks: the HTTP request that opens its session, and its dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speech {
-    /// The dialect's name in the registry, e.g. `json`.
-    pub dialect: String,
+    /// The dialect.
+    pub dialect: wire::DialectId,
     /// The Host header.
     pub host: String,
     /// Path and query. In the query there may be a token.
@@ -91,25 +113,28 @@ pub struct Speech {
     pub text: bool,
     /// The largest message that is accepted from the server.
     pub message_bytes_max: u32,
-    /// What concerns single dialects.
+    /// What was chosen about the dialect.
     pub of_dialect: wire::DialectOptions,
+    /// Who the clients are.
+    pub people: Arc<wire::People>,
 }
 
 impl Speech {
-    /// What results call it: the dialect, a user's own by the name they gave it, and the transport where one was
-    /// chosen, e.g. `sockjs/xhr-polling`.
+    /// What results call it: the dialect, or a user's own app by the name they gave it and what carries it unless that
+    /// is a plain WebSocket; and the transport where one was chosen, e.g. `sockjs/xhr-polling`.
     pub fn dialect_name(&self) -> String {
-        let dialect = self.of_dialect.custom.as_ref().map_or(&self.dialect, |custom| &custom.name);
-        let transport = self.of_dialect.transport.iter();
-        [dialect].into_iter().chain(transport).map(String::as_str).collect::<Vec<_>>().join("/")
+        let app = self.of_dialect.app.as_ref().map(|app| app.name.as_str());
+        let facts = self.dialect.facts();
+        let dialect = (!(facts.needs_app && app.is_some())).then_some(facts.name);
+        let parts = app.into_iter().chain(dialect).chain(self.of_dialect.settings.transport());
+        parts.collect::<Vec<_>>().join("/")
     }
 
     /// The same, checked and encoded for the wire.
     ///
     /// # Errors
-    /// What cannot be sent: an unknown dialect, a header with a line break, a payload without room for its stamp.
+    /// What cannot be sent: a header with a line break, a payload without room for its stamp.
     pub fn wire_config(&self) -> Result<wire::Config, BadSpeech> {
-        let dialect = wire::DialectId::from_name(&self.dialect).ok_or(BadSpeech::Dialect)?;
         let limits = wire::Limits::default();
         let limits = wire::Limits {
             message_bytes_max: self.message_bytes_max as usize,
@@ -118,7 +143,7 @@ impl Speech {
             ..limits
         };
         let options = wire::Options {
-            dialect,
+            dialect: self.dialect,
             host: self.host.clone(),
             path: self.path.clone(),
             headers: self.headers.clone(),
@@ -129,44 +154,41 @@ impl Speech {
             limits,
             payload: wire::Payload { padding: self.payload_bytes, text: self.text },
             of_dialect: self.of_dialect.clone(),
+            people: Arc::clone(&self.people),
         };
-        let config = wire::Config::new(options).map_err(BadSpeech::Option)?;
+        let config = wire::Config::new(options).map_err(BadSpeech)?;
         let config = match (self.payload_bytes, self.payload_bytes_max) {
             (Some(min), Some(max)) => config.with_sizes(&sizes::spread(min, max)),
             _ if self.rows.is_empty() => Ok(config),
             _ => config.with_rows(&self.rows),
         };
-        config.map_err(BadSpeech::Option)
+        config.map_err(BadSpeech)
     }
 }
 
 /// A way of speaking that cannot be put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadSpeech {
-    /// No dialect of that name.
-    Dialect,
-    /// The dialect is there, but not with this option.
-    Option(wire::BadOption),
-}
+pub struct BadSpeech(pub wire::BadOption);
 
 impl fmt::Display for BadSpeech {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use wire::BadOption;
-        f.write_str(match self {
-            Self::Dialect => "no such dialect",
-            Self::Option(BadOption::Host) => "the host has characters that a Host header cannot carry",
-            Self::Option(BadOption::Path) => "the path has characters that a request cannot carry",
-            Self::Option(BadOption::Header) => {
-                "a header has a bad name or value, or is one that the handshake sets itself"
+        f.write_str(match self.0 {
+            BadOption::Host => "the host has characters that a Host header cannot carry",
+            BadOption::Path => "the path has characters that a request cannot carry",
+            BadOption::Header => "a header has a bad name or value, or is one that the handshake sets itself",
+            BadOption::Subprotocol => "a subprotocol is not a token, or is there twice",
+            BadOption::Placeholder => "a placeholder of people's that is not there",
+            BadOption::Row { row, expected } => {
+                return write!(f, "row {row} of people's data: expected {expected}");
             }
-            Self::Option(BadOption::Subprotocol) => "a subprotocol is not a token, or is there twice",
-            Self::Option(BadOption::PayloadSize { min, max }) => {
+            BadOption::PayloadSize { min, max } => {
                 return write!(
                     f,
                     "the payload must have from {min} to {max} bytes: no message is larger than --max-message"
                 );
             }
-            Self::Option(BadOption::OfDialect { expected, .. }) => return write!(f, "expected {expected}"),
+            BadOption::OfDialect { expected, .. } => return write!(f, "expected {expected}"),
         })
     }
 }
@@ -178,7 +200,7 @@ impl std::error::Error for BadSpeech {}
 pub enum Workload {
     /// Each message comes back to its sender alone.
     Echo,
-    /// Each message goes to every client.
+    /// Each message goes to every client of its sender's room.
     Broadcast,
 }
 
@@ -235,7 +257,7 @@ pub enum Load {
         /// How long.
         duration_ns: u64,
     },
-    /// Closed model: so many messages under way at once; an answer frees the slot for the next, from a client
+    /// Closed model: this many messages are under way at once; an answer frees the slot for the next, from a client
     /// chosen at random among those that have room for another.
     Closed {
         /// Messages under way over all workers.

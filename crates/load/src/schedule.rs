@@ -55,6 +55,21 @@ impl Schedule {
         schedule
     }
 
+    /// Whether it is as the constructors make it, with no rate above this: it may have come over a network.
+    pub fn is_sound(&self, rate_per_s_max: f64) -> bool {
+        let is_rate = |rate: f64| (0.0..=rate_per_s_max).contains(&rate);
+        let is_piece = |piece: &Piece| {
+            is_rate(piece.from_per_s) && is_rate(piece.to_per_s) && piece.from_per_s + piece.to_per_s > 0.0
+        };
+        let is_whole = usize::from(self.length) <= PIECES_MAX;
+        let lengths = self.pieces.iter().map(|piece| piece.duration_ns);
+        is_whole
+            && self.pieces().iter().all(is_piece)
+            && lengths.fold(0, u64::saturating_add) < u64::MAX
+            && is_rate(self.rest_per_s)
+            && (self.length > 0 || self.rest_per_s > 0.0)
+    }
+
     /// The same shape, every rate times `factor`.
     pub fn times(mut self, factor: f64) -> Self {
         for piece in &mut self.pieces {
@@ -88,7 +103,7 @@ impl Schedule {
         messages + self.rest_per_s * left_ns as f64 / NS_PER_S
     }
 
-    /// When message `number` is due, from 0: the moment until which so many were due.
+    /// When message `number` is due, counting from 0: the moment until which that many were due.
     pub(crate) fn due_ns(&self, number: f64) -> u64 {
         let (mut left, mut start_ns) = (number, 0);
         for piece in self.pieces() {

@@ -23,7 +23,7 @@ impl Segment {
         if self.worker < busy { Self { workers: busy, ..self } } else { self }
     }
 
-    /// This worker's share of `total`: shares differ by one at the most, and grow as the total grows.
+    /// This worker's share of `total`: shares differ by at most one, and grow as the total grows.
     pub fn share(&self, total: u32) -> u32 {
         let (worker, workers) = (u32::from(self.worker), u32::from(self.workers));
         total / workers + u32::from(worker < total % workers)

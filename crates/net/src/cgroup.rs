@@ -4,9 +4,7 @@
 //! the tightest on the way to the root counts. Inside a container the path that `/proc/self/cgroup` gives may lie
 //! outside of what is mounted; the mounted root is then the container's own group.
 
-mod quota;
-
-pub use quota::{CpuQuota, Throttling};
+pub mod quota;
 
 use std::fs;
 use std::path::{Path, PathBuf};

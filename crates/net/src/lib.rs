@@ -1,4 +1,4 @@
-//! Everything that talks to the kernel: sockets, epoll, TLS, clocks, CPU affinity, `/proc`.
+//! Everything that talks to the kernel: sockets, epoll, TLS, clocks, CPU affinity, `/proc`, Landlock.
 //!
 //! Linux only. This is the only crate with `unsafe` in it, and each use says why it is sound. Nothing here
 //! knows a protocol or a plan: the engine and the reference server bring those.
@@ -20,5 +20,6 @@ pub mod reserve;
 pub mod signals;
 pub mod socket;
 pub mod tls;
+pub mod walls;
 
 mod sys;

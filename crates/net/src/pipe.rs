@@ -1,10 +1,115 @@
-//! Pipes whose reader never waits.
+//! Pipes, and whatever else a reader is behind: who reads and who writes need not wait for each other.
 
+use std::fs::OpenOptions;
 use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// A pipe; reading what is not there yet is [`WouldBlock`](io::ErrorKind::WouldBlock). Whoever writes may wait.
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+/// What a pipe takes without waiting once it takes anything: it has a free page then (pipe(7), PIPE_BUF).
+const AT_ONCE_BYTES: usize = 4096;
+/// How often it is looked whether somebody reads.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A pipe; reading what is not there yet is [`WouldBlock`](io::ErrorKind::WouldBlock). The writing end may block.
 pub fn nonblocking() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true)?;
     Ok((reader, writer))
+}
+
+/// Writes what the reader takes: how many bytes that was. Ends early when it has taken nothing for this long. (A file on a
+/// disk takes everything, however long the disk may take.)
+///
+/// # Errors
+/// The reader is gone, or the disk is full.
+pub fn write_within(to: impl AsFd, bytes: &[u8], within: Duration) -> io::Result<usize> {
+    let patience = Timespec::try_from(within).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+    let mut written = 0;
+    while written < bytes.len() {
+        match poll(&mut [PollFd::new(&to, PollFlags::OUT)], Some(&patience)) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        let end = bytes.len().min(written + AT_ONCE_BYTES);
+        match rustix::io::write(&to, &bytes[written..end]) {
+            Ok(count) => written += count,
+            Err(Errno::INTR) => {}
+            // Another process shares the pipe and has been faster.
+            Err(Errno::AGAIN) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(written)
+}
+
+/// Opens a named pipe to write to it, as soon as somebody has opened it to read; `None` if none has within this time,
+/// or until `is_over` says that it is of no more use.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn open_named(path: &Path, within: Duration, is_over: impl Fn() -> bool) -> io::Result<Option<OwnedFd>> {
+    let until = Instant::now() + within;
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    loop {
+        match OpenOptions::new().write(true).custom_flags(nonblocking).open(path) {
+            Ok(file) => {
+                rustix::io::ioctl_fionbio(&file, false)?;
+                return Ok(Some(file.into()));
+            }
+            Err(error) if error.raw_os_error() != Some(Errno::NXIO.raw_os_error()) => return Err(error),
+            Err(_) if Instant::now() >= until || is_over() => return Ok(None),
+            Err(_) => thread::sleep(LOOK),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_that_stops_is_waited_for_so_long() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let text = [b'x'; 1 << 20];
+        let begun = Instant::now();
+        let written = write_within(&writer, &text, Duration::from_millis(100)).unwrap();
+        assert!((1..text.len()).contains(&written), "{written}");
+        assert!(begun.elapsed() >= Duration::from_millis(100) && begun.elapsed() < Duration::from_secs(10));
+        assert_eq!(write_within(&writer, b"x", Duration::ZERO).unwrap(), 0);
+        let mut bytes = vec![0; written];
+        reader.read_exact(&mut bytes).unwrap();
+        assert_eq!(write_within(&writer, b"xy", Duration::ZERO).unwrap(), 2);
+        drop(reader);
+        let error = write_within(&writer, b"x", Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_named_pipe_waits_for_its_reader_and_not_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        let within = Duration::from_millis(50);
+        assert!(open_named(&path, within, || false).unwrap().is_none());
+        assert!(open_named(&path, Duration::MAX / 4, || true).unwrap().is_none());
+        let reader = thread::spawn({
+            let path = path.clone();
+            move || std::fs::read_to_string(path).unwrap()
+        });
+        let writer = open_named(&path, Duration::from_secs(10), || false).unwrap().expect("it is read");
+        assert_eq!(write_within(&writer, b"hi", Duration::ZERO).unwrap(), 2);
+        drop(writer);
+        assert_eq!(reader.join().unwrap(), "hi");
+    }
 }

@@ -144,7 +144,7 @@ impl Waker {
 
     /// Makes the descriptor readable until [`drain`](Waker::drain). Any number of wakes count as one.
     pub fn wake(&self) {
-        // Cannot fail but for a full counter, in which case the waker is awake already.
+        // This fails only if the counter is full, and then the waker is awake already.
         let _ = rustix::io::write(&self.eventfd, &1u64.to_ne_bytes());
     }
 

@@ -1,4 +1,4 @@
-//! Files and folders that are the user's alone: what was measured says which servers there are, and who is let in.
+//! Files and folders that are the user's alone: measurements tell which servers there are, and what lets clients in.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -17,8 +17,8 @@ pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes a folder, and those above it that are not there, for the user alone. One that is there stays as it is: whoever
-/// made it has said who may look into it.
+/// Makes a folder, and the missing ones above it, for the user alone. One that exists stays as it is: its maker has
+/// decided who may look into it.
 ///
 /// # Errors
 /// It cannot be made, or something else has its name.
@@ -45,8 +45,8 @@ pub fn make_file(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path).map(drop)
 }
 
-/// Takes from all others what they may do with a file or folder of this user: earlier versions let them read. What is another's
-/// stays as it is, and so does what cannot be changed.
+/// Takes from all others what they may do with a file or folder of this user: earlier versions let them read. What is
+/// another's stays as it is, and so does what cannot be changed.
 pub fn tighten(path: &Path) {
     if let Ok(metadata) = fs::metadata(path) {
         let _ = close_to_others(&metadata, |mode| fs::set_permissions(path, mode));
@@ -64,7 +64,7 @@ fn close_to_others(
     }
 }
 
-/// Bytes that nobody can guess.
+/// Unguessable bytes.
 ///
 /// # Panics
 /// If the kernel has no random numbers, which it has since it started.
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(mode(&inner), 0o755);
         tighten(&inner);
         assert_eq!(mode(&inner), 0o700);
-        // A device is nobody's file, and a name without a file no reason to stop.
+        // A device belongs to no user, and a name without a file is no reason to stop.
         create(Path::new("/dev/null")).unwrap();
         tighten(&dir.path().join("absent"));
     }

@@ -3,6 +3,7 @@
 mod listening;
 mod orphans;
 mod own;
+mod processes;
 mod programs;
 mod read;
 mod service;
@@ -11,51 +12,7 @@ mod tree;
 pub use listening::{pids_listening_on, ports_of_tree};
 pub use orphans::{adopt_orphans, descendants, kill_descendants, kill_tree};
 pub use own::{MachineCpu, ThreadUsage, machine_cpu, self_rss_bytes, thread_usage};
+pub use processes::{is_running, turns};
 pub use programs::{ProgramCpu, Programs};
 pub use service::Service;
 pub use tree::{BusiestThread, Past, ProcessTree, ThreadTotals, Usage};
-
-use std::collections::HashMap;
-use std::fs;
-use std::io;
-
-/// Every process of the machine.
-fn pids() -> io::Result<Vec<u32>> {
-    ids("/proc")
-}
-
-/// A process and all that descend from it now, those that have ended left out.
-fn tree_of(root: u32) -> io::Result<Vec<u32>> {
-    let mut reader = read::Reader::new();
-    let parents: HashMap<u32, u32> =
-        pids()?.into_iter().filter_map(|pid| Some((pid, reader.stat(pid)?.parent))).collect();
-    let is_member = |pid: &u32| {
-        let mut above = Some(*pid);
-        // The chain is as long as there are processes at most, even if ids were reused while they were read.
-        for _ in 0..=parents.len() {
-            match above {
-                Some(pid) if pid == root => return true,
-                Some(pid) => above = parents.get(&pid).copied(),
-                None => return false,
-            }
-        }
-        false
-    };
-    Ok(parents.keys().copied().filter(is_member).collect())
-}
-
-/// Whether a process is there, and has not ended without anybody having waited for it.
-pub fn is_running(pid: u32) -> bool {
-    read::Reader::new().stat(pid).is_some()
-}
-
-/// What tells that a process's first thread has run since: how often it has given up a CPU. `None`: it has ended.
-pub fn turns(pid: u32) -> Option<u64> {
-    let (voluntary, involuntary) = read::Reader::new().switches(pid, pid)?;
-    Some(voluntary + involuntary)
-}
-
-/// The numeric names in a directory of `/proc`.
-fn ids(dir: &str) -> io::Result<Vec<u32>> {
-    Ok(fs::read_dir(dir)?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
-}

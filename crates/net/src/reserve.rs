@@ -2,7 +2,7 @@
 //!
 //! A kernel that gives no more memory (`ulimit -v`, `ulimit -d`, overcommit forbidden) makes a Rust program abort, and
 //! what it has measured would be lost. So some is [kept](keep) from the start: when an allocation fails it is given up,
-//! which leaves room to finish, and [`is_given_up`] says that it is time to. Only when that is gone, too, the program
+//! which leaves room to finish, and [`is_given_up`] says that it is time to. Only when that is gone as well, the program
 //! ends at once, with a word on why.
 //!
 //! Of what is kept nothing is touched: it costs address space, and no memory.
@@ -47,11 +47,11 @@ pub fn is_given_up() -> bool {
     IS_GIVEN_UP.load(Ordering::Relaxed)
 }
 
-/// The system's allocator, for a program's `#[global_allocator]`: never fails but by ending the process.
+/// The system's allocator, for a program's `#[global_allocator]`: it never fails except by ending the process.
 pub struct Allocator;
 
 // SAFETY: every call is the system allocator's, with the caller's own arguments and so the caller's promises; trying
-// again after a failure is another such call, for a failed one leaves everything as it was.
+// again after a failure is another such call, because a failed one changes nothing.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
@@ -94,7 +94,7 @@ fn give_up() {
     // One at a time: who comes second may try again only when the first has freed it.
     let _turn = GIVING_UP.lock();
     IS_GIVEN_UP.store(true, Ordering::Relaxed);
-    // Large blocks that a thread frees would stay with its arena, where whoever finishes the run cannot have them.
+    // Large blocks that a thread frees would stay with its arena, where the thread that finishes the run cannot use them.
     sys::map_large_blocks();
     free(KEPT.swap(null_mut(), Ordering::AcqRel));
 }

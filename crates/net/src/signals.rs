@@ -38,7 +38,7 @@ impl Interrupts {
         }
         sys::install_handler(libc::SIGINT, on_signal)?;
         sys::install_handler(libc::SIGTERM, on_signal)?;
-        // A terminal that is gone asks for the end as well, unless whoever started this has said otherwise: nohup(1).
+        // A terminal that is gone asks for the end as well, unless the program was started to ignore that: nohup(1).
         if !sys::is_ignored(libc::SIGHUP)? {
             sys::install_handler(libc::SIGHUP, on_signal)?;
         }
@@ -112,7 +112,7 @@ pub fn terminate(child: &Child) -> io::Result<()> {
 /// How often a process that is to end is looked at.
 const REAP_POLL: Duration = Duration::from_millis(2);
 
-/// Waits for a child's end for so long at most, and then kills it: that also ends one that is stopped.
+/// Waits for a child's end for at most this long, and then kills it: that also ends one that is stopped.
 pub fn reap(child: &mut Child, within: Duration) -> io::Result<ExitStatus> {
     let start = Instant::now();
     loop {

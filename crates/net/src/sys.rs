@@ -72,7 +72,7 @@ pub(crate) fn recv_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<
 }
 
 /// Takes over a descriptor that was left open for this process, and has it closed on exec. Every descriptor that
-/// this process opens itself is closed on exec, so one that is not, is nobody's yet.
+/// this process opens itself is closed on exec, so one that is not belongs to nothing yet.
 pub(crate) fn inherited_fd(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: fcntl on a number that is no descriptor fails and does nothing else.
     let flags = check(unsafe { libc::fcntl(number, libc::F_GETFD) } as isize)?;
@@ -101,7 +101,7 @@ pub(crate) fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::
     check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } as isize).map(drop)
 }
 
-/// Whether `signal` is ignored, as whoever started this process may have wanted it.
+/// Whether `signal` is ignored, as the program that started this one may have arranged.
 pub(crate) fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     // SAFETY: sigaction is plain data, for which zeroes are a valid value.
     let mut action: libc::sigaction = unsafe { zeroed() };

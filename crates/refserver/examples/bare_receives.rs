@@ -17,6 +17,7 @@ use net::clock::monotonic_ns;
 use net::poll::{Events, Interest, Poller};
 use wire::ws::End;
 use wire::ws::frame::{self, Accepts, Header, Opcode};
+use wire::ws::mask::Key;
 
 type Failure = Box<dyn Error>;
 
@@ -87,7 +88,7 @@ fn broadcast(mut member: &TcpStream) -> Result<(), Failure> {
     let mut out = Vec::with_capacity(128);
     let start = frame::open(&mut out, End::Client);
     out.extend_from_slice(message.as_bytes());
-    frame::seal(&mut out, start, Opcode::Text, false, Some([0; 4]));
+    frame::seal(&mut out, start, Opcode::Text, false, Some(Key::new([0; 4])));
     Ok(member.write_all(&out)?)
 }
 

@@ -113,7 +113,7 @@ impl Backlog {
         self.push_own(bytes, false);
     }
 
-    /// Keeps a batch of broadcasts but for what is sent of it.
+    /// Keeps the part of a batch of broadcasts that has not been sent.
     pub(crate) fn push_copies(&mut self, batch: &mut Batch<'_>, sent_bytes: usize) {
         let rest = &batch.bytes()[sent_bytes..];
         if rest.len() < SHARED_BYTES_MIN {
@@ -156,7 +156,7 @@ impl Backlog {
         self.pieces.front().map_or(&[], |first| &first.bytes()[self.sent_bytes..])
     }
 
-    /// So many bytes of [`next`](Backlog::next) are sent.
+    /// This many bytes of [`next`](Backlog::next) have been sent.
     pub(crate) fn advance(&mut self, bytes: usize) {
         let Some(first) = self.pieces.front() else { return };
         self.sent_bytes += bytes;

@@ -41,7 +41,8 @@ pub(crate) struct Connection {
     pub(crate) is_upgraded: bool,
     /// The rooms it is in.
     pub(crate) memberships: Vec<Membership>,
-    /// The token of the session that holds its request, and will answer when there is something to say.
+    /// The token of the session that holds its request, and will answer when there is something to say; or that it has
+    /// taken over.
     pub(crate) held_by: Option<u64>,
     /// Once it is upgraded, if the server has faults.
     pub(crate) faults: Option<Box<ClientFaults>>,

@@ -106,7 +106,9 @@ impl Family {
             let asked = stop.level().max(u32::from(failure.is_some()));
             if asked > told {
                 // Children that have ended by themselves are no news.
-                self.members.iter().for_each(|member| drop(terminate(&member.child)));
+                for member in &self.members {
+                    drop(terminate(&member.child));
+                }
                 told = asked;
                 kill_at_ns.get_or_insert(monotonic_ns() + self.grace_ns + KILL_AFTER_GRACE_NS);
             }

@@ -1,11 +1,20 @@
 //! Who gets which broadcasts, and the broadcasts of the current turn.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use slab::Slab;
 use wire::Room;
 
-use crate::parcel::Parcel;
+/// The broadcasts of one turn of one worker, for the members of all others.
+#[derive(Debug, Clone)]
+pub(crate) struct Parcel {
+    pub(crate) room: Room,
+    /// Frames in `frames`.
+    pub(crate) messages: u32,
+    /// Encoded frames, end to end.
+    pub(crate) frames: Arc<[u8]>,
+}
 
 /// The members of one room on one worker, and what is to be sent to each of them at the end of the turn.
 struct Group {
@@ -77,7 +86,9 @@ impl Groups {
     pub(crate) fn push_to_all(&mut self, frame: &[u8]) {
         let groups: Vec<usize> =
             self.list.iter().filter(|(_, group)| !group.room.is_of_sessions()).map(|(key, _)| key).collect();
-        groups.into_iter().for_each(|group| self.push_to(group, 0, frame));
+        for group in groups {
+            self.push_to(group, 0, frame);
+        }
     }
 
     fn push_to(&mut self, group: usize, messages: u32, frames: &[u8]) {
@@ -100,7 +111,7 @@ impl Groups {
         self.pending.pop()
     }
 
-    /// Takes the batch of a pending group, and its members, until [`end_delivery`](Groups::end_delivery). Nobody may
+    /// Takes the batch of a pending group, and its members, until [`end_delivery`](Groups::end_delivery). No client may
     /// join or leave in between.
     pub(crate) fn begin_delivery(&mut self, group: usize) -> Delivery {
         let group = &mut self.list[group];

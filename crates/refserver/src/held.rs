@@ -33,7 +33,7 @@ impl Held {
         self.0.bytes_max
     }
 
-    /// Whether nobody may hold more.
+    /// Whether the total is reached, so that no client may hold more.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes() >= self.0.bytes_max
     }
@@ -46,7 +46,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Books so many bytes in place of those before.
+    /// Books this many bytes in place of those before.
     pub(crate) fn set(&mut self, bytes: usize) {
         let booked = &self.held.0.bytes;
         if bytes > self.bytes {

@@ -15,7 +15,6 @@ mod link;
 mod mailbox;
 mod mesh;
 mod options;
-mod parcel;
 mod server;
 mod sessions;
 mod stats;

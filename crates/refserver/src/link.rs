@@ -49,7 +49,7 @@ impl Link {
         Ok(())
     }
 
-    /// The same for broadcasts, which others get, too.
+    /// The same for broadcasts, which others also get.
     pub(crate) fn send_copies(&mut self, batch: &mut Batch<'_>, way: Way<'_>) -> io::Result<()> {
         let sent = self.begin(batch.bytes())?;
         if sent < batch.bytes().len() {

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use net::poll::Waker;
-use wire::session::SessionRequest;
+use wire::SessionRequest;
 
 use crate::connection::Connection;
-use crate::parcel::Parcel;
+use crate::group::Parcel;
 
-/// Bytes that may wait for one worker or process. Who is this far behind loses broadcasts rather than memory.
+/// Bytes that may wait for one worker or process. A receiver that is this far behind loses broadcasts; the sender's
+/// memory does not grow.
 pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
 
 /// A connection that has a request for a session of the worker it is sent to.
@@ -35,7 +36,7 @@ pub(crate) struct Inbox {
     arrivals: Receiver<Arrival>,
 }
 
-/// Everybody else's end.
+/// The senders' end.
 #[derive(Clone)]
 pub(crate) struct Outbox {
     shared: Arc<Shared>,

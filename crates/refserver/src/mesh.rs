@@ -2,8 +2,8 @@
 //! carries them to servers elsewhere.
 //!
 //! A parcel is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8), all
-//! little-endian, and the frames. Parcels are never forwarded, so that none can come twice. One that makes no sense may have
-//! come over a network: it is left out, and counted.
+//! little-endian, and the frames. Parcels are never forwarded, so that none can come twice. One that makes no sense may
+//! have come over a network: it is left out, and counted.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use net::poll::{Event, Interest, Poller};
 use net::socket::Socket;
 use wire::{DialectId, Room};
 
+use crate::group::Parcel;
 use crate::held::Held;
 use crate::link::{Link, Way};
 use crate::mailbox::QUEUED_BYTES_MAX;
-use crate::parcel::Parcel;
 
 /// The number of bytes that follow.
 const LENGTH_BYTES: usize = 4;
@@ -125,7 +125,7 @@ fn encode(parcel: &Parcel) -> Vec<u8> {
     bytes
 }
 
-/// The first parcel's bytes and what is behind it; `None` while it is incomplete. Fails on a length that nobody sends.
+/// The first parcel's bytes and what is behind it; `None` while it is incomplete. Fails on a length that no peer sends.
 fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;
@@ -141,7 +141,7 @@ fn decode(bytes: &[u8]) -> Option<Parcel> {
     let [m0, m1, m2, m3, topic @ .., dialect] = *head;
     let messages = u32::from_le_bytes([m0, m1, m2, m3]);
     let room = Room { dialect: *DialectId::ALL.get(usize::from(dialect))?, topic: u64::from_le_bytes(topic) };
-    room.can_carry(messages, frames).then(|| Parcel { room, messages, frames: frames.into() })
+    wire::can_carry(room, messages, frames).then(|| Parcel { room, messages, frames: frames.into() })
 }
 
 #[cfg(test)]

@@ -52,14 +52,17 @@ impl Server {
             bound.iter().map(|listeners| listeners[0].local_addr()).collect::<io::Result<_>>()?;
         let mut listeners = vec![Vec::new(); options.threads];
         for of_addr in bound {
-            listeners.iter_mut().zip(of_addr).for_each(|(of_worker, listener)| of_worker.push(listener));
+            for (of_worker, listener) in listeners.iter_mut().zip(of_addr) {
+                of_worker.push(listener);
+            }
         }
         let peers = sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
         Ok(Server { options, local_addrs, listeners, sibling, peers })
     }
 
-    /// Shares broadcasts with whoever is at the other end: what is broadcast here goes there, and what comes from there goes
-    /// to everybody here. Each is four bytes of length, little-endian, and so many bytes, which are to be carried as they are.
+    /// Shares broadcasts with the other end: what is broadcast here goes there, and what comes from there goes to all
+    /// clients here. Each is a length of four bytes, little-endian, and that many bytes, which are to be carried as
+    /// they are.
     pub fn share_broadcasts(&mut self, peer: Socket) {
         self.peers.push(peer);
     }
@@ -174,7 +177,7 @@ where
     })
 }
 
-/// Raises the stop when it is dropped, so that a panic does, too; unless it is off.
+/// Raises the stop when it is dropped, so that a panic does it as well; unless it is off.
 struct Alarm<'a> {
     stop: &'a StopFlag,
     is_off: bool,

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use slab::Slab;
-use wire::Session;
-use wire::session::SessionRequest;
+use wire::{ServerConfig, Session, SessionRequest};
 
 use crate::connection::NEVER_NS;
 use crate::group::Membership;
@@ -39,10 +38,16 @@ impl Sessions {
     }
 
     /// Makes the session that a request opens.
-    pub(crate) fn open(&mut self, request: &SessionRequest, serial: u32, held: &Held) -> usize {
+    pub(crate) fn open(
+        &mut self,
+        cfg: &ServerConfig,
+        request: &SessionRequest,
+        serial: u32,
+        held: &Held,
+    ) -> usize {
         let name: Box<str> = request.name().into();
         let entry = Entry {
-            session: Session::new(request),
+            session: Session::new(cfg, request),
             name: name.clone(),
             serial,
             held: None,

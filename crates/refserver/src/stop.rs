@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use net::poll::Waker;
 use net::signals::Interrupts;
 
-/// Shared by whoever runs a server and whoever stops it. Cheap to clone.
+/// Shared by the thread that runs a server and the one that stops it. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct StopFlag {
     shared: Arc<Shared>,

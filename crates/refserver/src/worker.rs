@@ -3,11 +3,11 @@
 //! A turn of the loop is: wait; handle what happened (replies go out at once, broadcasts are collected); hand
 //! the collected broadcasts to the other workers; take theirs; send each member everything in one go.
 
+mod doors;
 mod faulty;
 mod input;
 mod output;
 mod sessions;
-mod stopping;
 #[cfg(test)]
 mod tests;
 
@@ -19,19 +19,17 @@ use net::clock::monotonic_ns;
 use net::errors::ErrorKind;
 use net::poll::{Event, Events, Interest, Poller};
 use net::socket::{Listener, Socket};
-use net::tls::Tls;
 use slab::Slab;
-use wire::session::SessionRequest;
+use wire::SessionRequest;
 
 use crate::board::{Board, Figures, Notice, PUBLISH_AFTER_NS};
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::faults::{self, Line};
-use crate::group::{Groups, Membership};
+use crate::group::{Groups, Membership, Parcel};
 use crate::held::Held;
 use crate::mailbox::{Inbox, Outbox};
 use crate::mesh::Mesh;
 use crate::options::Options;
-use crate::parcel::Parcel;
 use crate::sessions::Sessions;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
@@ -40,14 +38,8 @@ use crate::timers::Timers;
 /// Events taken from the kernel per turn.
 const EVENTS_PER_TURN: usize = 1024;
 
-/// Connections accepted from one listener per turn, so that a storm does not starve those that are in.
-const ACCEPTS_PER_TURN: usize = 256;
-
 /// Bytes read at once. All connections of a worker share the one buffer.
 const READ_BYTES: usize = 64 << 10;
-
-/// How long not to accept when descriptors or memory have run out, instead of failing in a tight loop.
-const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 
 /// Tokens from here on are not connections.
 const TOKEN_SPECIAL: u64 = 1 << 63;
@@ -67,6 +59,9 @@ pub(crate) struct Worker {
     sessions: Sessions,
     /// Requests for sessions, with the tokens of their connections, in the order they came in.
     asked: VecDeque<(u64, SessionRequest)>,
+    /// The same of connections that have moved here in this turn. They are asked in the next: what was sent before them to
+    /// others is read by then, so that no poll overtakes the upgrade that was sent before it.
+    moved_in: Vec<(u64, SessionRequest)>,
     /// Tokens of sessions that have lost the connection they held.
     bereft: Vec<u64>,
     groups: Groups,
@@ -153,6 +148,7 @@ impl Worker {
             connections: Slab::new(),
             sessions: Sessions::default(),
             asked: VecDeque::new(),
+            moved_in: Vec::new(),
             bereft: Vec::new(),
             groups: Groups::default(),
             timers: Timers::default(),
@@ -200,9 +196,11 @@ impl Worker {
     fn turn(&mut self, events: &Events) -> io::Result<()> {
         self.stall();
         self.now_ns = monotonic_ns();
+        let moved_in = std::mem::take(&mut self.moved_in);
         for event in events.iter() {
             self.handle_event(event)?;
         }
+        self.asked.extend(moved_in);
         for token in std::mem::take(&mut self.unfinished) {
             self.read_unfinished(token);
         }
@@ -227,7 +225,8 @@ impl Worker {
 
     /// How long a wait may last.
     fn timeout_ns(&self) -> Option<u64> {
-        if !self.unfinished.is_empty() || !self.asked.is_empty() || !self.bereft.is_empty() {
+        let is_behind = !self.asked.is_empty() || !self.moved_in.is_empty() || !self.bereft.is_empty();
+        if !self.unfinished.is_empty() || is_behind {
             return Some(0);
         }
         let faults_ns = self.faults.as_ref().and_then(|line| line.poll_timeout(self.now_ns));
@@ -260,55 +259,6 @@ impl Worker {
             }
         }
         Ok(())
-    }
-
-    fn accept(&mut self, listener: usize) -> io::Result<()> {
-        for _ in 0..ACCEPTS_PER_TURN {
-            if self.accept_again_ns.is_some() {
-                return Ok(());
-            }
-            // Gone if this turn has brought a stop.
-            let Some(listener) = self.listeners.get(listener) else { return Ok(()) };
-            match listener.accept() {
-                Ok(socket) => self.admit(socket),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => {
-                    let kind = ErrorKind::of(&error);
-                    self.count_failure(kind);
-                    // A client that gave up while it waited is its own affair; anything else is likely to last.
-                    if kind != ErrorKind::Aborted {
-                        self.pause_accepting()?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn pause_accepting(&mut self) -> io::Result<()> {
-        self.accept_again_ns = Some(self.now_ns + ACCEPT_PAUSE_NS);
-        self.listeners.iter().try_for_each(|listener| self.poller.remove(&**listener))
-    }
-
-    fn resume_accepting(&mut self) -> io::Result<()> {
-        self.accept_again_ns = None;
-        for (number, listener) in (0u64..).zip(&self.listeners) {
-            self.poller.add(&**listener, TOKEN_LISTENERS + number, Interest::ReadLevel)?;
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, socket: Socket) {
-        self.stats.connections += 1;
-        let tls = self.options.tls.as_ref().map(Tls::new_server);
-        let deadline_ns = self.now_ns + self.options.handshake_timeout_ns;
-        let connection = Connection::new(socket, self.new_serial(), tls, deadline_ns);
-        let key = self.connections.insert(connection);
-        let token = self.token_of(key);
-        match self.poller.add(&self.connections[key].link.socket, token, Interest::ReadEdge) {
-            Ok(()) => self.arm(key),
-            Err(error) => self.fail(key, ErrorKind::of(&error)),
-        }
     }
 
     /// A number for a connection or session; the two highest bits of tokens are not for it.

@@ -59,6 +59,37 @@ fn a_stray_copy_reaches_a_stranger_and_is_counted() {
     assert_eq!(server.finish().faults["stray"], 1);
 }
 
+/// A client in the room of that name.
+fn enter(server: &Running, room: &str) -> TcpStream {
+    let mut stream = server.connect();
+    let request = upgrade_request().replacen("/ws ", &format!("/ws?room={room} "), 1);
+    stream.write_all(request.as_bytes()).unwrap();
+    assert!(read_head(&mut stream).starts_with("HTTP/1.1 101 "));
+    stream
+}
+
+#[test]
+fn a_room_is_left_by_what_leaks_and_by_nothing_else() {
+    let rooms = |server: &Running| {
+        let mut clients = ["a", "a", "b"].map(|room| enter(server, room));
+        clients[0].write_all(&frame(TEXT, broadcast_text(7).as_bytes())).unwrap();
+        assert_eq!(read_texts(&mut clients[1], 1), [broadcast_text(7)]);
+        clients
+    };
+    let tight = Running::with(|options| options.threads = 1);
+    assert_silent(&mut rooms(&tight)[2]);
+    // Two copies go to the room, its sender's and the other's; that of the first leaks.
+    let leak = which(Pick::One(0));
+    let leaky = Running::with(|options| {
+        options.threads = 1;
+        options.faults = Some(Faults { leak, ..Faults::default() });
+    });
+    let mut clients = rooms(&leaky);
+    assert_eq!(read_texts(&mut clients[2], 1), [broadcast_text(7)]);
+    assert_silent(&mut clients[2]);
+    assert_eq!(leaky.finish().faults["leak"], 1);
+}
+
 #[test]
 fn connections_are_reset_closed_or_left_in_silence_at_their_message() {
     let end = |how, number| Ending { how, who: Pick::One(number), at: 1 };

@@ -7,6 +7,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use common::*;
+use wire::Settings;
 
 const THREADS: usize = 4;
 
@@ -171,7 +172,7 @@ fn who_leaves_while_waiting_ends_the_session_and_its_place() {
     const KEPT: Duration = Duration::from_secs(1);
     let server = Running::with(|options| {
         options.threads = THREADS;
-        options.protocol.of_dialect.sockjs_disconnect_ns = KEPT.as_nanos() as u64;
+        options.protocol.settings = Settings::default().with("sockjs-disconnect", KEPT.as_nanos() as u64);
     });
     let stays = open_stream(&server, "/sockjs/0/stays/xhr_streaming");
     let leaves = open_stream(&server, "/sockjs/0/leaves/xhr_streaming");
@@ -199,7 +200,7 @@ fn who_leaves_while_waiting_ends_the_session_and_its_place() {
 fn a_stream_that_is_not_read_is_cut_off_and_its_session_with_it() {
     let server = Running::with(|options| {
         options.backlog_bytes_max = 100_000;
-        options.protocol.of_dialect.sockjs_response_bytes_max = usize::MAX;
+        options.protocol.settings = Settings::default().with("sockjs-response-limit", u64::MAX);
     });
     let slow = open_stream(&server, "/sockjs/0/slow/xhr_streaming");
     let mut sender = server.connect();

@@ -61,7 +61,9 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
 /// A row for each figure at each level; nothing on both sides is no finding.
 pub(crate) fn table(found: &Comparison) -> Table {
     let mut table = Table::new(COLUMNS);
-    found.rows.iter().filter(|row| !row.is_nothing()).for_each(|row| table.add(cells(row)));
+    for row in found.rows.iter().filter(|row| !row.is_nothing()) {
+        table.add(cells(row));
+    }
     table
 }
 
@@ -72,7 +74,7 @@ fn side_line(name: &str, side: &[Run], format: TableFormat) -> String {
     let ids: Vec<&str> = side.iter().map(|run| run.id.as_str()).collect();
     let line = format!("{}, {}, {target}: {}", first.scenario, first.dialect, ids.join(", "));
     match format {
-        TableFormat::Markdown => format!("- **{name}** {}\n", crate::markdown::escape(&line)),
+        TableFormat::Markdown => format!("- **{name}** {}\n", results::columns::escape(&line)),
         _ => format!("{name}  {line}\n"),
     }
 }
@@ -141,7 +143,7 @@ fn said(row: &Row) -> String {
     }
 }
 
-/// Between what bounds B − A lies, or why nobody knows: what goes behind a colon.
+/// The bounds between which B − A lies, or why they are unknown: the text behind a colon.
 pub(crate) fn open(row: &Row) -> String {
     let why = match &row.found {
         Some(found) => return between(row, found),

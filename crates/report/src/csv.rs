@@ -1,7 +1,8 @@
 //! One row per step, RFC 4180; a figure that does not apply is an empty cell.
 
+use ::csv::{Terminator, WriterBuilder};
 use results::{Run, Step};
-use stats::Histogram;
+use stats::{Count, CountOf, Histogram, Timed};
 
 /// The statistics of each timed figure, in ms.
 const STATISTICS: [&str; 11] = [
@@ -11,27 +12,19 @@ const STATISTICS: [&str; 11] = [
 
 /// The run's steps as comma-separated values, with a header.
 pub fn csv(run: &Run) -> String {
-    let header: Vec<_> = columns(run, &Step::default()).into_iter().map(|(name, _)| name).collect();
-    let mut text = line(&header);
-    for step in &run.steps {
-        let cells: Vec<_> = columns(run, step).into_iter().map(|(_, cell)| cell).collect();
-        text += &line(&cells);
-    }
-    text
+    let header = columns(run, &Step::default()).into_iter().map(|(name, _)| name).collect();
+    let cells = |step| columns(run, step).into_iter().map(|(_, cell)| cell).collect();
+    text([header].into_iter().chain(run.steps.iter().map(cells)))
 }
 
-/// One row: its cells, quoted where they must be.
-pub(crate) fn line(cells: &[String]) -> String {
-    let quoted: Vec<_> = cells.iter().map(|cell| quote(cell)).collect();
-    quoted.join(",") + "\r\n"
-}
-
-fn quote(cell: &str) -> String {
-    if cell.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.into()
+/// Rows of cells, quoted where they must be.
+pub(crate) fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(&row).expect("memory takes rows of one length");
     }
+    let bytes = writer.into_inner().expect("memory takes all that was written");
+    String::from_utf8(bytes).expect("made of strings")
 }
 
 type Column = (String, String);
@@ -40,7 +33,7 @@ type Column = (String, String);
 fn columns(run: &Run, step: &Step) -> Vec<Column> {
     let mut columns = whole_run(run);
     columns.extend(load(step));
-    columns.extend(step.figures.named().iter().flat_map(|(name, histogram)| timed(name, histogram)));
+    columns.extend(step.figures.iter().flat_map(|(figure, histogram)| timed(figure, histogram)));
     columns.extend(counts(step));
     columns.extend(resources(step));
     columns
@@ -63,7 +56,7 @@ fn whole_run(run: &Run) -> Vec<Column> {
     vec![
         column("id", &run.id),
         column("target", run.target.name.as_ref().unwrap_or(&run.target.url)),
-        column("scenario", &run.scenario),
+        column("scenario", run.scenario),
         column("dialect", &run.dialect),
     ]
 }
@@ -81,7 +74,7 @@ fn load(step: &Step) -> Vec<Column> {
     ]
 }
 
-fn timed(name: &str, histogram: &Histogram) -> Vec<Column> {
+fn timed(figure: Timed, histogram: &Histogram) -> Vec<Column> {
     let summary = histogram.summary();
     let ms = |ns: u64| (ns as f64 / 1e6).to_string();
     let cells = summary.map(|s| {
@@ -90,39 +83,15 @@ fn timed(name: &str, histogram: &Histogram) -> Vec<Column> {
         [&[s.count.to_string(), mean, sd, ms(s.min_ns)], &quantiles[..], &[ms(s.max_ns)]].concat()
     });
     let cells = cells.unwrap_or_else(|| vec![String::new(); STATISTICS.len()]);
-    STATISTICS.iter().zip(cells).map(|(statistic, cell)| (format!("{name}_{statistic}"), cell)).collect()
+    STATISTICS.iter().zip(cells).map(|(statistic, cell)| (format!("{figure}_{statistic}"), cell)).collect()
 }
 
 fn counts(step: &Step) -> Vec<Column> {
-    let counts = &step.counts;
-    let exchanged = counts.sent > 0 || counts.expected > 0;
-    let messages = [
-        ("sent", counts.sent),
-        ("expected", counts.expected),
-        ("received", counts.received),
-        ("missing", counts.missing),
-        ("in_flight", counts.in_flight),
-        ("late", counts.late),
-        ("duplicate", counts.duplicate),
-        ("reordered", counts.reordered),
-        ("unexpected", counts.unexpected),
-        ("corrupt", counts.corrupt),
-        ("waited", counts.waited),
-    ];
-    let connections = [
-        ("connects", counts.connects),
-        ("connected", counts.connected),
-        ("connect_timeouts", counts.connect_timeouts),
-        ("connect_failures", counts.connect_failures),
-        ("disconnects", counts.disconnects),
-        ("not_back", counts.not_back),
-        ("errors", step.errors.total()),
-    ];
-    let messages = messages.map(|(name, count)| optional(name, exchanged.then_some(count)));
-    let connections = connections.map(|(name, count)| column(name, count));
+    let is_said = |count: Count| count.facts().of == CountOf::Connections || step.counts.has_messages();
+    let counts = step.counts.iter().map(|(count, &n)| optional(count.name(), is_said(count).then_some(n)));
     let statuses: Vec<_> = step.statuses.iter().map(|(status, n)| format!("{status}:{n}")).collect();
     let statuses = column("statuses", statuses.join(" "));
-    messages.into_iter().chain(connections).chain([statuses]).collect()
+    counts.chain([column("errors", step.errors.total()), statuses]).collect()
 }
 
 fn resources(step: &Step) -> Vec<Column> {
@@ -152,8 +121,8 @@ mod tests {
         let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(widths, [widths[0]; 2]);
         assert_snapshot!(text, @"
-        id,target,scenario,dialect,clients,agents,duration_s,asked_per_s,achieved_per_s,sent_per_s,received_per_s,connects_per_s,handshake_count,handshake_mean_ms,handshake_sd_ms,handshake_min_ms,handshake_p50_ms,handshake_p90_ms,handshake_p95_ms,handshake_p99_ms,handshake_p999_ms,handshake_p9999_ms,handshake_max_ms,tcp_count,tcp_mean_ms,tcp_sd_ms,tcp_min_ms,tcp_p50_ms,tcp_p90_ms,tcp_p95_ms,tcp_p99_ms,tcp_p999_ms,tcp_p9999_ms,tcp_max_ms,tls_count,tls_mean_ms,tls_sd_ms,tls_min_ms,tls_p50_ms,tls_p90_ms,tls_p95_ms,tls_p99_ms,tls_p999_ms,tls_p9999_ms,tls_max_ms,upgrade_count,upgrade_mean_ms,upgrade_sd_ms,upgrade_min_ms,upgrade_p50_ms,upgrade_p90_ms,upgrade_p95_ms,upgrade_p99_ms,upgrade_p999_ms,upgrade_p9999_ms,upgrade_max_ms,ready_count,ready_mean_ms,ready_sd_ms,ready_min_ms,ready_p50_ms,ready_p90_ms,ready_p95_ms,ready_p99_ms,ready_p999_ms,ready_p9999_ms,ready_max_ms,rtt_count,rtt_mean_ms,rtt_sd_ms,rtt_min_ms,rtt_p50_ms,rtt_p90_ms,rtt_p95_ms,rtt_p99_ms,rtt_p999_ms,rtt_p9999_ms,rtt_max_ms,service_count,service_mean_ms,service_sd_ms,service_min_ms,service_p50_ms,service_p90_ms,service_p95_ms,service_p99_ms,service_p999_ms,service_p9999_ms,service_max_ms,delivery_count,delivery_mean_ms,delivery_sd_ms,delivery_min_ms,delivery_p50_ms,delivery_p90_ms,delivery_p95_ms,delivery_p99_ms,delivery_p999_ms,delivery_p9999_ms,delivery_max_ms,completion_count,completion_mean_ms,completion_sd_ms,completion_min_ms,completion_p50_ms,completion_p90_ms,completion_p95_ms,completion_p99_ms,completion_p999_ms,completion_p9999_ms,completion_max_ms,send_lag_count,send_lag_mean_ms,send_lag_sd_ms,send_lag_min_ms,send_lag_p50_ms,send_lag_p90_ms,send_lag_p95_ms,send_lag_p99_ms,send_lag_p999_ms,send_lag_p9999_ms,send_lag_max_ms,recovery_count,recovery_mean_ms,recovery_sd_ms,recovery_min_ms,recovery_p50_ms,recovery_p90_ms,recovery_p95_ms,recovery_p99_ms,recovery_p999_ms,recovery_p9999_ms,recovery_max_ms,sent,expected,received,missing,in_flight,late,duplicate,reordered,unexpected,corrupt,waited,connects,connected,connect_timeouts,connect_failures,disconnects,not_back,errors,statuses,server_cpu_percent_mean,server_rss_bytes_peak,generator_cpu_percent_mean,generator_rss_bytes_peak,bottleneck,broken_limits,marks
-        20261120-183000-abcdef,node-ws,echo,json,10000,1,30,10000,9999.6,10000,,,10000,7.15,3.955245,0.3,7.151,12.631,13.319,13.863,13.991,13.999,14,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,300000,1.195,0.663955,0.045,1.195,2.115,2.231,2.323,2.343,2.345,2.345,300000,1.195,0.663955,0.045,1.195,2.115,2.231,2.323,2.343,2.345,2.345,,,,,,,,,,,,,,,,,,,,,,,300000,0.045,0.025981,0,0.045,0.081,0.086,0.09,0.09,0.09,0.09,,,,,,,,,,,,300000,300000,300000,0,0,0,0,0,0,0,0,10000,10000,0,0,0,0,0,,41,,,,none,,
+        id,target,scenario,dialect,clients,agents,duration_s,asked_per_s,achieved_per_s,sent_per_s,received_per_s,connects_per_s,handshake_count,handshake_mean_ms,handshake_sd_ms,handshake_min_ms,handshake_p50_ms,handshake_p90_ms,handshake_p95_ms,handshake_p99_ms,handshake_p999_ms,handshake_p9999_ms,handshake_max_ms,tcp_count,tcp_mean_ms,tcp_sd_ms,tcp_min_ms,tcp_p50_ms,tcp_p90_ms,tcp_p95_ms,tcp_p99_ms,tcp_p999_ms,tcp_p9999_ms,tcp_max_ms,tls_count,tls_mean_ms,tls_sd_ms,tls_min_ms,tls_p50_ms,tls_p90_ms,tls_p95_ms,tls_p99_ms,tls_p999_ms,tls_p9999_ms,tls_max_ms,upgrade_count,upgrade_mean_ms,upgrade_sd_ms,upgrade_min_ms,upgrade_p50_ms,upgrade_p90_ms,upgrade_p95_ms,upgrade_p99_ms,upgrade_p999_ms,upgrade_p9999_ms,upgrade_max_ms,ready_count,ready_mean_ms,ready_sd_ms,ready_min_ms,ready_p50_ms,ready_p90_ms,ready_p95_ms,ready_p99_ms,ready_p999_ms,ready_p9999_ms,ready_max_ms,rtt_count,rtt_mean_ms,rtt_sd_ms,rtt_min_ms,rtt_p50_ms,rtt_p90_ms,rtt_p95_ms,rtt_p99_ms,rtt_p999_ms,rtt_p9999_ms,rtt_max_ms,service_count,service_mean_ms,service_sd_ms,service_min_ms,service_p50_ms,service_p90_ms,service_p95_ms,service_p99_ms,service_p999_ms,service_p9999_ms,service_max_ms,delivery_count,delivery_mean_ms,delivery_sd_ms,delivery_min_ms,delivery_p50_ms,delivery_p90_ms,delivery_p95_ms,delivery_p99_ms,delivery_p999_ms,delivery_p9999_ms,delivery_max_ms,completion_count,completion_mean_ms,completion_sd_ms,completion_min_ms,completion_p50_ms,completion_p90_ms,completion_p95_ms,completion_p99_ms,completion_p999_ms,completion_p9999_ms,completion_max_ms,send_lag_count,send_lag_mean_ms,send_lag_sd_ms,send_lag_min_ms,send_lag_p50_ms,send_lag_p90_ms,send_lag_p95_ms,send_lag_p99_ms,send_lag_p999_ms,send_lag_p9999_ms,send_lag_max_ms,recovery_count,recovery_mean_ms,recovery_sd_ms,recovery_min_ms,recovery_p50_ms,recovery_p90_ms,recovery_p95_ms,recovery_p99_ms,recovery_p999_ms,recovery_p9999_ms,recovery_max_ms,sent,expected,received,missing,in_flight,late,duplicate,reordered,unexpected,leaked,corrupt,waited,connects,connected,connect_timeouts,connect_failures,connecting,disconnects,left,not_back,slow,slow_received,errors,statuses,server_cpu_percent_mean,server_rss_bytes_peak,generator_cpu_percent_mean,generator_rss_bytes_peak,bottleneck,broken_limits,marks
+        20261120-183000-abcdef,node-ws,echo,json,10000,1,30,10000,9999.6,10000,,,10000,7.15,3.955245,0.3,7.151,12.631,13.319,13.863,13.991,13.999,14,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,300000,1.195,0.663955,0.045,1.195,2.115,2.231,2.323,2.343,2.345,2.345,300000,1.195,0.663955,0.045,1.195,2.115,2.231,2.323,2.343,2.345,2.345,,,,,,,,,,,,,,,,,,,,,,,300000,0.045,0.025981,0,0.045,0.081,0.086,0.09,0.09,0.09,0.09,,,,,,,,,,,,300000,300000,300000,0,0,0,0,0,0,0,0,0,10000,10000,0,0,0,0,0,0,0,0,0,,41,,,,none,,
         ");
     }
 

@@ -15,7 +15,7 @@ pub fn annotations(run: &Run) -> String {
     if !conclusion::breaks_on_purpose(run) {
         for step in &run.steps {
             for limit in step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed) {
-                let broken = conclusion::failing(&run.scenario, step, limit);
+                let broken = conclusion::failing(run.scenario, step, limit);
                 let text = format!("at {}: {broken}", clients(step.clients));
                 lines += &format!("::error title={title}::{}\n", data(&text));
             }

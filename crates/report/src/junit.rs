@@ -5,11 +5,11 @@
 
 use results::conclusion;
 use results::format::{clients, count, printable};
-use results::{LimitOutcome, Run, Step};
+use results::{LimitOutcome, Run, Scenario, Step};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
-/// is how a search finds its answer. A step without limits has one case, so that it is seen to have run; one in which
-/// nobody got in or nothing was answered has it, too, and it is an error.
+/// is how a search finds its answer. A step without limits has one case, so that it is seen to have run. So has one in
+/// which no client got in or nothing was answered, and there the case is an error.
 pub fn junit(run: &Run) -> String {
     let suites: Vec<Suite> = run.steps.iter().map(|step| suite(run, step)).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
@@ -46,8 +46,8 @@ fn suite(run: &Run, step: &Step) -> Suite {
     let (failures, skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
     let class = format!("throng.{}", run.scenario);
     let mut cases: String =
-        limits().map(|limit| case(&run.scenario, &class, step, limit, is_search)).collect();
-    // A search may well go on until nobody gets in.
+        limits().map(|limit| case(run.scenario, &class, step, limit, is_search)).collect();
+    // A search may well go on until no client gets in.
     let dead = dead(step).filter(|_| !is_search || run.steps.iter().all(|step| self::dead(step).is_some()));
     let measured = format!("    <testcase {}", attributes(&class, step, "measured"));
     if let Some(why) = &dead {
@@ -69,7 +69,7 @@ fn suite(run: &Run, step: &Step) -> Suite {
     Suite { tests, failures, skipped, errors, xml }
 }
 
-/// Why a step says nothing of the server: nobody got in, or nothing came back.
+/// Why a step says nothing about the server: no client got in, or nothing came back.
 fn dead(step: &Step) -> Option<String> {
     let counts = &step.counts;
     let nobody = counts.connects > 0 && counts.connected == 0;
@@ -85,7 +85,7 @@ fn dead(step: &Step) -> Option<String> {
     Some(what + &why)
 }
 
-fn case(scenario: &str, class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
+fn case(scenario: Scenario, class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
     let head = format!("    <testcase {}", attributes(class, step, &limit.limit));
     let was = conclusion::actual(limit);
     if limit.passed {

@@ -1,7 +1,8 @@
 //! Tables for issues, READMEs and blogs.
 
-use results::Run;
+use results::columns::{self, escape};
 use results::conclusion::{self, Conclusion};
+use results::{Run, Scenario};
 
 use crate::step_table::{StepTable, step_table};
 use results::format::count;
@@ -10,7 +11,7 @@ use stats::{Histogram, Summary};
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
     let mut parts = vec![heading(run), environment(run), steps(run)];
-    if run.scenario == "echo" {
+    if run.scenario == Scenario::Echo {
         parts.push(wsdemo(run));
     }
     parts.push(verdict(run));
@@ -46,23 +47,14 @@ fn environment(run: &Run) -> String {
     known.join(", ") + "\n"
 }
 
-/// One row of a table; its cells are escaped.
-pub(crate) fn row(cells: &[String]) -> String {
-    let escaped: Vec<_> = cells.iter().map(|cell| escape(cell)).collect();
-    format!("| {} |\n", escaped.join(" | "))
-}
-
 /// The first column left, all others right.
-fn header(names: &[&str]) -> String {
-    let names: Vec<_> = names.iter().map(|name| name.to_string()).collect();
-    format!("{}|---|{}\n", row(&names), "---:|".repeat(names.len() - 1))
+fn table(rows: &[Vec<String>]) -> String {
+    columns::markdown(rows, |column| column > 0)
 }
 
 fn steps(run: &Run) -> String {
     let StepTable { names, rows } = step_table(run);
-    let mut text = header(&names.iter().map(|name| &**name).collect::<Vec<_>>());
-    text.extend(rows.iter().map(|cells| row(cells)));
-    text
+    table(&[names].into_iter().chain(rows).collect::<Vec<_>>())
 }
 
 /// wsdemo's table, in its columns and in ms.
@@ -73,7 +65,7 @@ fn wsdemo(run: &Run) -> String {
         names.extend(columns.map(|column| format!("{figure} ({column})")));
     }
     names.push("Connection Timeouts".into());
-    let mut table = header(&names.iter().map(|name| &**name).collect::<Vec<_>>());
+    let mut rows = vec![names];
     for step in &run.steps {
         let mut cells = vec![count(step.clients)];
         let answered = step.has_answers().then_some(&step.figures.rtt);
@@ -86,9 +78,9 @@ fn wsdemo(run: &Run) -> String {
             );
         }
         cells.push(count(step.counts.connect_timeouts));
-        table += &row(&cells);
+        rows.push(cells);
     }
-    table
+    table(&rows)
 }
 
 fn wsdemo_cells(summary: &Summary) -> [String; 6] {
@@ -114,11 +106,6 @@ fn verdict(run: &Run) -> String {
         text += &format!("- **Trust:** {}\n", escape(&note.0));
     }
     text
-}
-
-/// Text from outside must not end a cell, start a tag or break the line.
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

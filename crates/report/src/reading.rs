@@ -2,34 +2,34 @@
 
 use results::Step;
 use results::format::duration;
-use stats::Histogram;
+use stats::{Histogram, Timed};
 
 /// A quantile: `1.20ms`; `≥ 3.01s` where messages without an answer, or clients that were not back, decide it; `–` where
 /// nothing was answered at all; nothing where there is no such figure.
-pub(crate) fn quantile(step: &Step, figure: &str, q: f64) -> String {
-    read(step, figure, step.is_open(figure, q), |histogram| histogram.quantile_ns(q))
+pub(crate) fn quantile(step: &Step, timed: Timed, q: f64) -> String {
+    read(step, timed, step.is_open(timed, q), |histogram| histogram.quantile_ns(q))
 }
 
 /// The same, with `?` after it where it rests on too few samples.
-pub(crate) fn marked_quantile(step: &Step, figure: &str, q: f64) -> String {
-    let text = quantile(step, figure, q);
+pub(crate) fn marked_quantile(step: &Step, timed: Timed, q: f64) -> String {
+    let text = quantile(step, timed, q);
     let is_read = !text.is_empty() && text != NOTHING;
-    if is_read && q < 1.0 && step.figures.get(figure).is_marked(q) { text + "?" } else { text }
+    if is_read && q < 1.0 && step.figures.get(timed).is_marked(q) { text + "?" } else { text }
 }
 
 /// A mean or a standard deviation, which one open sample decides.
-pub(crate) fn moment(step: &Step, figure: &str, of: fn(&Histogram) -> f64) -> String {
-    read(step, figure, step.open_samples(figure) > 0, |histogram| of(histogram).round() as u64)
+pub(crate) fn moment(step: &Step, timed: Timed, of: fn(&Histogram) -> f64) -> String {
+    read(step, timed, step.open_samples(timed) > 0, |histogram| of(histogram).round() as u64)
 }
 
 const NOTHING: &str = "–";
 
-fn read(step: &Step, figure: &str, is_open: bool, ns: impl Fn(&Histogram) -> u64) -> String {
-    let histogram = step.figures.get(figure);
+fn read(step: &Step, timed: Timed, is_open: bool, ns: impl Fn(&Histogram) -> u64) -> String {
+    let histogram = step.figures.get(timed);
     match histogram.count() {
         0 => String::new(),
         // Where nothing was answered, the time it was waited for says nothing of a latency.
-        all if figure == "rtt" && all == step.open_samples(figure) => NOTHING.into(),
+        all if timed == Timed::Rtt && all == step.open_samples(timed) => NOTHING.into(),
         _ if is_open => format!("≥ {}", duration(ns(histogram))),
         _ => duration(ns(histogram)),
     }
@@ -44,18 +44,18 @@ mod tests {
     #[test]
     fn what_was_not_answered_is_no_latency() {
         let mut step = Step::default();
-        assert_eq!(quantile(&step, "rtt", 0.5), "");
+        assert_eq!(quantile(&step, Timed::Rtt, 0.5), "");
         step.figures.rtt.record_n_ns(3_000 * MS, 40);
         assert_eq!(
-            (quantile(&step, "rtt", 0.5), marked_quantile(&step, "rtt", 0.99)),
+            (quantile(&step, Timed::Rtt, 0.5), marked_quantile(&step, Timed::Rtt, 0.99)),
             ("–".into(), "–".into())
         );
         step.figures.rtt.record_n_ns(2 * MS, 60);
         step.figures.service.record_n_ns(2 * MS, 60);
-        assert_eq!(quantile(&step, "rtt", 0.6), "2.00ms");
-        assert_eq!(quantile(&step, "rtt", 0.61), "≥ 3.00s");
-        assert_eq!(marked_quantile(&step, "rtt", 0.99), "≥ 3.00s?");
-        assert_eq!(moment(&step, "rtt", Histogram::mean_ns), "≥ 1.20s");
-        assert_eq!(moment(&step, "service", Histogram::mean_ns), "2.00ms");
+        assert_eq!(quantile(&step, Timed::Rtt, 0.6), "2.00ms");
+        assert_eq!(quantile(&step, Timed::Rtt, 0.61), "≥ 3.00s");
+        assert_eq!(marked_quantile(&step, Timed::Rtt, 0.99), "≥ 3.00s?");
+        assert_eq!(moment(&step, Timed::Rtt, Histogram::mean_ns), "≥ 1.20s");
+        assert_eq!(moment(&step, Timed::Service, Histogram::mean_ns), "2.00ms");
     }
 }

@@ -47,6 +47,8 @@ mod tests {
     use results::compare::Comparison;
     use stats::compare::{self, Better, Change, Kind};
 
+    use results::Scenario;
+
     use super::*;
 
     fn said(a: &[f64], b: &[f64], rule: &str, in_doubt: bool) -> String {
@@ -64,8 +66,8 @@ mod tests {
             change: found.map_or(Change::CannotTell, |found| found.change()),
         };
         let comparison = Comparison { rows: vec![row], notes: Vec::new(), in_doubt };
-        let rule = Rule::parse(rule, "echo").unwrap();
-        ruling(&rule, &rule.judge(&comparison)[0])
+        let rule = Rule::parse(rule, Scenario::Echo).unwrap();
+        ruling(&rule, &rule.check(&comparison)[0])
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Runs for the golden tests.
 
-use results::verdict::{conclude, judge, marks};
+use results::verdict::{bottleneck, conclude, marks};
 use results::{
-    Environment, Figures, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, ServerUse, Step, Target,
+    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, Scenario, ServerUse, Step, Target, Unit,
+    standing,
 };
-use results::{Unit, standing};
-use stats::{Capacity, Counts, Histogram, fit::Line, knee::Knee};
+use stats::{Capacity, Counts, Figures, Histogram, fit::Line, knee::Knee};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -18,10 +18,10 @@ fn spread(low_ns: u64, high_ns: u64, n: u64) -> Histogram {
     histogram
 }
 
-fn judged(scenario: &str, mut step: Step) -> Step {
+fn judged(scenario: Scenario, mut step: Step) -> Step {
     step.figures.service = step.figures.rtt.clone();
     step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
-    step.bottleneck = Some(judge(&step, None));
+    step.bottleneck = Some(bottleneck(&step, None));
     step.marks = marks(&step, 0.95, false);
     step
 }
@@ -46,7 +46,7 @@ pub(crate) fn broadcast_step() -> Step {
     };
     generator.loop_lag = spread(US, 80 * US, 1_000);
     judged(
-        "broadcast",
+        Scenario::Broadcast,
         Step {
             clients: 1_000,
             agents: 1,
@@ -109,13 +109,13 @@ pub(crate) fn troubled_step() -> Step {
     (0..5).for_each(|i| step.errors.add("refused", (2 + i) * S, "connection refused"));
     step.server.as_mut().unwrap().cpu_percent_mean = Some(99.2);
     step.stop = Some(limit(false, 6_398.9));
-    judged("broadcast", step)
+    judged(Scenario::Broadcast, step)
 }
 
 /// A fast echo server under an open loop.
 pub(crate) fn echo_step() -> Step {
     judged(
-        "echo",
+        Scenario::Echo,
         Step {
             clients: 10_000,
             agents: 1,
@@ -154,7 +154,7 @@ pub(crate) fn echo_step() -> Step {
 /// Connections that are opened and held.
 pub(crate) fn idle_step() -> Step {
     judged(
-        "idle",
+        Scenario::Idle,
         Step {
             clients: 20_000,
             agents: 2,
@@ -169,14 +169,14 @@ pub(crate) fn idle_step() -> Step {
     )
 }
 
-fn run(scenario: &str, steps: Vec<Step>) -> Run {
+fn run(scenario: Scenario, steps: Vec<Step>) -> Run {
     let verdict = conclude(&steps);
     Run {
         id: "20261120-183000-abcdef".into(),
         started_unix_ns: 1_795_199_400_000_000_000,
         throng: "0.1.0".into(),
-        command: ["throng", scenario, "ws://127.0.0.1:3334/ws"].map(String::from).into(),
-        scenario: scenario.into(),
+        command: ["throng", scenario.name(), "ws://127.0.0.1:3334/ws"].map(String::from).into(),
+        scenario,
         dialect: "json".into(),
         target: Target { name: Some("node-ws".into()), url: "ws://127.0.0.1:3334/ws".into(), version: None },
         environment: Environment {
@@ -194,17 +194,17 @@ fn run(scenario: &str, steps: Vec<Step>) -> Run {
 
 /// A walk of two steps, the second of which breaks the limit.
 pub(crate) fn broadcast_run() -> Run {
-    run("broadcast", vec![broadcast_step(), troubled_step()])
+    run(Scenario::Broadcast, vec![broadcast_step(), troubled_step()])
 }
 
 /// One step of wsdemo.
 pub(crate) fn echo_run() -> Run {
-    run("echo", vec![echo_step()])
+    run(Scenario::Echo, vec![echo_step()])
 }
 
 /// Connections that are opened and held, and nothing else.
 pub(crate) fn idle_run() -> Run {
-    run("idle", vec![idle_step()])
+    run(Scenario::Idle, vec![idle_step()])
 }
 
 /// A search with everything a search can find.
@@ -249,7 +249,7 @@ pub(crate) fn sweep_run() -> Run {
         step
     };
     let mut run = run(
-        "saturate",
+        Scenario::Saturate,
         vec![
             step(50, 100.0, 2),
             step(50, 200.0, 300),
@@ -262,15 +262,15 @@ pub(crate) fn sweep_run() -> Run {
     run
 }
 
-/// Everybody reconnects at once.
+/// Clients lose their connections and all come back.
 pub(crate) fn storm_run() -> Run {
     let mut step = idle_step();
     step.figures.recovery = spread(20 * MS, 900 * MS, 1_000);
-    run("storm", vec![step])
+    run(Scenario::Storm, vec![step])
 }
 
 /// Requests over HTTP.
 pub(crate) fn http_run() -> Run {
     let statuses = [(200, 299_988), (503, 12)].into();
-    run("http", vec![Step { statuses, ..echo_step() }])
+    run(Scenario::Http, vec![Step { statuses, ..echo_step() }])
 }

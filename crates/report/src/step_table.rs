@@ -3,6 +3,8 @@
 use results::format::{bytes, count, rate, statuses};
 use results::{Run, Step};
 
+use stats::Timed;
+
 use crate::reading;
 
 /// Names of the columns and a row of cells for each step, as plain text.
@@ -40,23 +42,20 @@ impl StepTable {
 }
 
 /// The timed figures that any step has, of those that belong in the table.
-fn shown(run: &Run) -> Vec<&'static str> {
-    let any = |name: &&str| {
-        let has = |step: &Step| step.figures.named().iter().any(|(known, h)| known == name && !h.is_empty());
-        run.steps.iter().any(has)
-    };
-    let exchanged: Vec<_> = ["rtt", "delivery", "completion", "recovery"].into_iter().filter(any).collect();
-    if exchanged.is_empty() { vec!["handshake"] } else { exchanged }
+fn shown(run: &Run) -> Vec<Timed> {
+    let any = |timed: &Timed| run.steps.iter().any(|step| !step.figures.get(*timed).is_empty());
+    let exchanged = [Timed::Rtt, Timed::Delivery, Timed::Completion, Timed::Recovery];
+    let exchanged: Vec<_> = exchanged.into_iter().filter(any).collect();
+    if exchanged.is_empty() { vec![Timed::Handshake] } else { exchanged }
 }
 
-fn step_cells(step: &Step, figures: &[&str]) -> Vec<String> {
+fn step_cells(step: &Step, figures: &[Timed]) -> Vec<String> {
     let asked = step.rates.asked_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default();
     let mut cells = vec![count(step.clients), asked];
-    for figure in figures {
-        cells.extend([0.5, 0.95, 0.99, 1.0].map(|q| reading::marked_quantile(step, figure, q)));
+    for &timed in figures {
+        cells.extend([0.5, 0.95, 0.99, 1.0].map(|q| reading::marked_quantile(step, timed, q)));
     }
-    let exchanged = step.counts.sent > 0 || step.counts.expected > 0;
-    let counted = |value| if exchanged { count(value) } else { String::new() };
+    let counted = |value| if step.counts.has_messages() { count(value) } else { String::new() };
     let server = step.server.as_ref();
     cells.extend([
         step.rates.achieved_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default(),

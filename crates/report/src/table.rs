@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::csv;
-use crate::markdown;
+use results::columns;
 use results::format::printable;
+
+use crate::csv;
 
 /// A table: a title and a key for each column, and the rows.
 #[derive(Clone, Debug)]
@@ -156,17 +157,13 @@ impl Table {
         if self.rows.is_empty() {
             return String::new();
         }
-        let titles = self.columns.iter().map(|column| column.title.to_owned()).collect();
-        let lines: Vec<Vec<String>> = [titles].into_iter().chain(self.shown()).collect();
-        let width = |k: usize| lines.iter().map(|line| line[k].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let line = |cells: &Vec<String>| {
-            let padded = cells.iter().zip(&widths).zip(self.columns).map(|((cell, &width), column)| {
-                if column.is_right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-            });
-            format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
-        };
-        lines.iter().map(line).collect()
+        columns::aligned(&self.lines(), |column| self.columns[column].is_right)
+    }
+
+    /// What people read, the titles first.
+    fn lines(&self) -> Vec<Vec<String>> {
+        let titles = self.titles().map(str::to_owned).collect();
+        [titles].into_iter().chain(self.shown()).collect()
     }
 
     /// What people read above each column.
@@ -180,16 +177,13 @@ impl Table {
     }
 
     fn markdown(&self) -> String {
-        let titles: Vec<String> = self.columns.iter().map(|column| column.title.into()).collect();
-        let rule = self.columns.iter().map(|column| if column.is_right { "---:|" } else { "---|" });
-        let rows = self.shown().map(|row| markdown::row(&row)).collect::<String>();
-        format!("{}|{}\n{rows}", markdown::row(&titles), rule.collect::<String>())
+        columns::markdown(&self.lines(), |column| self.columns[column].is_right)
     }
 
     fn csv(&self) -> String {
         let header: Vec<String> = self.columns.iter().map(|column| column.key.into()).collect();
         let rows = self.rows.iter().map(|row| row.iter().map(Cell::raw).collect::<Vec<_>>());
-        [header].into_iter().chain(rows).map(|cells| csv::line(&cells)).collect()
+        csv::text([header].into_iter().chain(rows))
     }
 }
 

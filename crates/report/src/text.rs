@@ -14,6 +14,6 @@ pub(crate) use summary::{LEVEL_NAMES, ceiling, level_cells};
 
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {
-    let steps: String = run.steps.iter().map(|step| step_lines(&run.scenario, step, style)).collect();
+    let steps: String = run.steps.iter().map(|step| step_lines(run.scenario, step, style)).collect();
     format!("{steps}\n{}", summary(run))
 }

@@ -3,96 +3,21 @@
 //! A side is one run, or several as repeats. Levels are compared that both sides have: the same clients, and the same
 //! asked rate. Several runs a side give a value each; one run gives those of its series, where the figure has one.
 
-use stats::Interval;
+use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::judgement::Unit;
-use crate::limit::{Figure, main_figure};
+use crate::limit::{Figure, Gauge, Rate, Statistic};
 use crate::run::Run;
 use crate::step::{Second, Step};
 
 mod capacity;
+mod row;
 mod rule;
 
+use row::figures;
+pub use row::{Comparison, Row};
 pub use rule::{Rule, RuleError, Ruled};
-
-/// One figure at one level, on both sides.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// Clients of the level; `None` for a figure of the whole run.
-    pub clients: Option<u64>,
-    /// The rate that was asked for; `None` in a closed loop, or where nothing is sent.
-    pub asked_per_s: Option<f64>,
-    /// The figure as limits name it: `rtt.p99`, `rate`, `server.cpu`; or `capacity`.
-    pub figure: String,
-    /// What it is measured in.
-    pub unit: Unit,
-    /// Which direction is the better one.
-    pub better: Better,
-    /// A's value; the mean over its repeats.
-    pub a: f64,
-    /// B's.
-    pub b: f64,
-    /// Whether the values are lower bounds, as where clients never came back: then nothing is said of them.
-    pub at_least: [bool; 2],
-    /// Both held against each other. `None`: too few seconds, too few runs, or a value that is not known.
-    pub found: Option<compare::Comparison>,
-    /// What it says.
-    pub change: Change,
-}
-
-impl Row {
-    /// B − A as a share of A, in percent; `None` when A is 0.
-    pub fn percent(&self) -> Option<f64> {
-        (self.a != 0.0).then(|| 100.0 * (self.b - self.a) / self.a)
-    }
-
-    /// The 99% interval of B − A.
-    pub fn difference(&self) -> Option<Interval> {
-        self.found.map(|found| found.difference)
-    }
-
-    /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0 is the least
-    /// that matters. `None`: more than [`stats::compare::REPEATS_MAX`], or no number would.
-    pub fn runs_to_tell(&self, share: f64) -> Option<u32> {
-        match &self.found {
-            _ if self.at_least.contains(&true) => None,
-            Some(found) => found.repeats_for(share),
-            None => Some(REPEATS_MIN),
-        }
-    }
-
-    /// Whether there is nothing on either side: no finding, but a bound on it is kept.
-    pub fn is_nothing(&self) -> bool {
-        self.a == 0.0 && self.b == 0.0
-    }
-}
-
-/// Everything that could be compared.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Comparison {
-    /// In the order of the levels of A.
-    pub rows: Vec<Row>,
-    /// What a reader has to know, as plain sentences.
-    pub notes: Vec<String>,
-    /// Most runs of both sides have marks: what differs may not be the servers.
-    pub in_doubt: bool,
-}
-
-/// Percentiles that are compared of everything timed.
-const PERCENTILES: [&str; 3] = ["p50", "p95", "p99"];
-
-/// Figures that are not timed, and their better direction.
-const OTHERS: [(&str, Better); 8] = [
-    ("rate", Better::Higher),
-    ("received_rate", Better::Higher),
-    ("connect_rate", Better::Higher),
-    ("missing", Better::Lower),
-    ("not_back", Better::Lower),
-    ("errors", Better::Lower),
-    ("server.cpu", Better::Lower),
-    ("server.rss", Better::Lower),
-];
 
 /// Compares the runs of A with those of B, all of one scenario.
 ///
@@ -100,7 +25,7 @@ const OTHERS: [(&str, Better); 8] = [
 /// If a side has no run.
 pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     assert!(!a.is_empty() && !b.is_empty(), "two sides");
-    let scenario = &a[0].scenario;
+    let scenario = a[0].scenario;
     let mut comparison = Comparison {
         rows: capacity::row(a, b).into_iter().collect(),
         notes: notes(a, b),
@@ -113,8 +38,8 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             alone += 1;
             continue;
         }
-        for (name, better) in figures(scenario) {
-            comparison.rows.extend(row(scenario, level, &name, better, &of_a, &of_b));
+        for figure in figures(scenario) {
+            comparison.rows.extend(row(figure, level, &of_a, &of_b));
         }
     }
     alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count();
@@ -159,27 +84,13 @@ fn at(side: &[Run], wanted: Level) -> Vec<&Step> {
     side.iter().filter_map(|run| run.steps.iter().rev().find(|step| level(step) == wanted)).collect()
 }
 
-fn figures(scenario: &str) -> Vec<(String, Better)> {
-    let main = main_figure(scenario);
-    let timed = [main, "rtt", "delivery", "completion", "handshake"];
-    let mut names: Vec<(String, Better)> = Vec::new();
-    for name in timed.iter().flat_map(|figure| PERCENTILES.map(|percentile| format!("{figure}.{percentile}")))
-    {
-        if names.iter().all(|(known, _)| *known != name) {
-            names.push((name, Better::Lower));
-        }
-    }
-    names.extend(OTHERS.map(|(name, better)| (name.to_owned(), better)));
-    names
-}
-
-fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b: &[&Step]) -> Option<Row> {
-    let figure = Figure::parse(name, scenario)?;
+fn row(figure: Figure, level: Level, a: &[&Step], b: &[&Step]) -> Option<Row> {
     let values = |side: &[&Step]| side.iter().filter_map(|step| figure.read(step, false)).collect::<Vec<_>>();
     let (of_a, of_b) = (values(a), values(b));
     if of_a.is_empty() || of_b.is_empty() {
         return None;
     }
+    let better = if figure.more_is_better() { Better::Higher } else { Better::Lower };
     let unit = figure.unit(false);
     let kind = match unit {
         Unit::Count => Kind::Counted,
@@ -190,7 +101,7 @@ fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b:
     let at_least = [a, b].map(|side| side.iter().any(|step| figure.is_open(step)));
     let found = match (a, b) {
         _ if at_least.contains(&true) => None,
-        (&[step_a], &[step_b]) => one_run_each(name, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
+        (&[step_a], &[step_b]) => one_run_each(figure, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
         _ => compare::repeats(&of_a, &of_b, better, kind),
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -199,7 +110,7 @@ fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b:
     Some(Row {
         clients: Some(level.0),
         asked_per_s: level.1.map(|thousandths| thousandths as f64 / 1e3),
-        figure: name.into(),
+        figure: figure.name().into(),
         unit,
         better,
         a,
@@ -211,7 +122,7 @@ fn row(scenario: &str, level: Level, name: &str, better: Better, a: &[&Step], b:
 }
 
 fn one_run_each(
-    name: &str,
+    figure: Figure,
     (a, of_a): (&Step, f64),
     (b, of_b): (&Step, f64),
     better: Better,
@@ -219,7 +130,7 @@ fn one_run_each(
 ) -> Option<compare::Comparison> {
     // What a series is of is not the scenario's to say: one verb may send echoes or broadcasts.
     let is_broadcast = [a, b].iter().any(|step| !step.figures.delivery.is_empty());
-    let value = in_series(if is_broadcast { "delivery" } else { "rtt" }, name)?;
+    let value = in_series(if is_broadcast { Timed::Delivery } else { Timed::Rtt }, figure)?;
     let series = |step: &Step| -> Option<Vec<f64>> {
         // The last row may be shorter than a second.
         let rows = step.series.split_last()?.1;
@@ -231,16 +142,16 @@ fn one_run_each(
 }
 
 /// How a figure is read from a second, in its unit, where the series has it. `timed`: what its percentiles are of.
-fn in_series(timed: &str, name: &str) -> Option<fn(&Second) -> Option<f64>> {
+fn in_series(timed: Timed, figure: Figure) -> Option<fn(&Second) -> Option<f64>> {
     fn ms(ns: Option<u64>) -> Option<f64> {
         ns.map(|ns| ns as f64 / 1e6)
     }
-    let value: fn(&Second) -> Option<f64> = match (name.strip_prefix(timed), name) {
-        (Some(".p50"), _) => |row| ms(row.p50_ns),
-        (Some(".p95"), _) => |row| ms(row.p95_ns),
-        (Some(".p99"), _) => |row| ms(row.p99_ns),
-        (_, "received_rate") => |row| Some(row.received as f64),
-        (_, "server.cpu") => |row| row.server_cpu_percent,
+    let value: fn(&Second) -> Option<f64> = match figure {
+        Figure::Timed(of, Statistic::Quantile(0.5)) if of == timed => |row| ms(row.p50_ns),
+        Figure::Timed(of, Statistic::Quantile(0.95)) if of == timed => |row| ms(row.p95_ns),
+        Figure::Timed(of, Statistic::Quantile(0.99)) if of == timed => |row| ms(row.p99_ns),
+        Figure::Rate(Rate::Received) => |row| Some(row.received as f64),
+        Figure::Gauge(Gauge::ServerCpu) => |row| row.server_cpu_percent,
         _ => return None,
     };
     Some(value)

@@ -4,20 +4,20 @@
 //! (METHODOLOGY "Sentences"). Integrity comes first: what was lost, wrong, refused or late decides before any capacity is
 //! named. Text, page, Markdown, JUnit and the exit code all say what stands here.
 
-use std::fmt;
-
-use crate::format::{clients, count, duration, rate};
+use crate::format::{clients, rate};
 use crate::judgement::{Bottleneck, Finding};
 use crate::run::Run;
 use crate::step::Step;
 use crate::verdict;
 
+mod claim;
 mod held;
 mod losses;
 #[cfg(test)]
 mod tests;
 mod trial;
 
+pub use claim::{Claim, Tone};
 pub use held::heaviest_kept;
 pub use losses::{actual, failing, failings};
 pub use trial::is_untrusted;
@@ -44,32 +44,6 @@ impl Outcome {
     }
 }
 
-/// How a sentence is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    /// As hoped.
-    Good,
-    /// Neither.
-    Plain,
-    /// Not known, or not for certain.
-    Doubt,
-    /// Something was lost, or broke.
-    Bad,
-}
-
-/// One sentence in two parts: the answer, and what is to be said about it, which may be empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// `300 clients`.
-    pub answer: String,
-    /// `300 messages/s`.
-    pub detail: String,
-    /// How it is meant.
-    pub tone: Tone,
-    /// What stands between the two on one line.
-    joint: &'static str,
-}
-
 /// What a run says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
@@ -79,24 +53,6 @@ pub struct Conclusion {
     pub how_much: Claim,
     /// Where it breaks, or what was tried without breaking it.
     pub breaks: Claim,
-}
-
-impl Claim {
-    fn new(tone: Tone, answer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { answer: answer.into(), detail: detail.into(), tone, joint: ", " }
-    }
-
-    fn joined_by(self, joint: &'static str) -> Self {
-        Self { joint, ..self }
-    }
-}
-
-/// Both on one line.
-impl fmt::Display for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joint = if self.detail.is_empty() { "" } else { self.joint };
-        write!(f, "{}{joint}{}", self.answer, self.detail)
-    }
 }
 
 type Rule = fn(&Run) -> Option<Claim>;
@@ -118,9 +74,9 @@ pub fn breaks_on_purpose(run: &Run) -> bool {
     is_looking(run) && run.steps.iter().any(Step::has_passed)
 }
 
-/// A search, or a sweep of rates. A walk ends at `--limit-rtt`, too, and is done when it does.
+/// A search, or a sweep of rates. A walk also ends at `--limit-rtt`, and that is its normal end.
 fn is_looking(run: &Run) -> bool {
-    run.verdict.capacity.is_some() || run.scenario == "saturate"
+    run.verdict.capacity.is_some() || run.scenario.facts().sweeps
 }
 
 fn outcome(run: &Run) -> Outcome {
@@ -140,7 +96,7 @@ fn nothing(run: &Run) -> Option<Claim> {
 /// Every step broke a limit: how much was asked, and what became of it.
 fn lost(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict.levels).or(run.steps.last())?;
-    let claim = Claim::new(Tone::Bad, format!("not {}", asked(run, step)), failings(&run.scenario, step));
+    let claim = Claim::new(Tone::Bad, format!("not {}", asked(run, step)), failings(run.scenario, step));
     Some(claim.joined_by(": "))
 }
 
@@ -154,14 +110,15 @@ fn broke(run: &Run) -> Option<Claim> {
     }
     let why = why.map(|why| format!("; {why}")).unwrap_or_default();
     let claim =
-        Claim::new(Tone::Bad, format!("at {}", asked(run, step)), failings(&run.scenario, step) + &why);
+        Claim::new(Tone::Bad, format!("at {}", asked(run, step)), failings(run.scenario, step) + &why);
     Some(claim.joined_by(": "))
 }
 
 /// The generator, the machine or the network was at its limit before the server broke. A schedule that was kept was
-/// carried whatever was late by it, and so were clients that did nothing: only a loop that waits for answers asks for more, and a fleet that lost agents.
+/// carried whatever was late by it, and so were clients that did nothing: only a loop that waits for answers asks for
+/// more, and a fleet that lost agents.
 fn gave_out_first(run: &Run) -> Option<Claim> {
-    let is_loop = !["idle", "storm"].contains(&run.scenario.as_str())
+    let is_loop = run.scenario.facts().is_loop
         && heaviest_kept(run).is_none_or(|step| step.rates.asked_per_s.is_none());
     let asks_for_more = is_loop || run.steps.iter().any(Step::is_short);
     let finding = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
@@ -200,26 +157,8 @@ fn most_tried(run: &Run) -> String {
 
 /// A step by what was asked of it: `300 clients`, `400 messages/s to 50 clients`.
 pub fn asked(run: &Run, step: &Step) -> String {
-    match step.rates.asked_per_s.filter(|_| run.scenario == "saturate") {
+    match step.rates.asked_per_s.filter(|_| run.scenario.facts().sweeps) {
         Some(per_s) => format!("{} to {}", rate(per_s, "messages"), clients(step.clients)),
         None => clients(step.clients),
-    }
-}
-
-/// How long it took until everybody was back from a storm, or how many were not.
-fn returns(step: &Step) -> Option<String> {
-    let recovery = &step.figures.recovery;
-    let (lost, back) = (recovery.count(), step.back());
-    let watched = duration(recovery.max_ns());
-    match back {
-        _ if lost == 0 => None,
-        0 => Some(format!("none of {} back after {watched}", count(lost))),
-        _ if back == lost => Some(format!("all back within {watched}")),
-        // Those who were not are the longest samples.
-        _ => {
-            let last_ns = recovery.quantile_ns(back as f64 / lost as f64);
-            let (of, rest) = (format!("{} of {}", count(back), count(lost)), count(lost - back));
-            Some(format!("{of} back within {}; {rest} not back after {watched}", duration(last_ns)))
-        }
     }
 }

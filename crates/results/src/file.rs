@@ -6,14 +6,13 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::run::Run;
 
+mod counts;
 mod figure;
 mod judgement;
 mod mirror;
@@ -21,8 +20,7 @@ mod resources;
 mod run;
 mod step;
 
-/// The schema this version writes, and the newest it reads.
-pub const SCHEMA: u64 = 1;
+pub use run::{SCHEMA, run_id, started};
 
 /// Why a text is not a results file.
 #[derive(Debug, Error)]
@@ -30,8 +28,8 @@ pub enum FileError {
     /// Not JSON, not of the schema's shape, or with a damaged histogram.
     #[error("this is not a results file: {0}")]
     Shape(serde_json::Error),
-    /// Cut short, by whoever copied it or by a disk that was full.
-    #[error("this results file ends too early, at line {line}: what is missing cannot be made up for")]
+    /// Cut short, by an incomplete copy or a full disk.
+    #[error("this results file ends too early, at line {line}; the rest is missing")]
     Cut {
         /// The last line there is.
         line: usize,
@@ -85,8 +83,8 @@ pub fn read(text: &str) -> Result<Run, FileError> {
     Ok(parse::<run::FileRun>(text)?.into())
 }
 
-/// A file's text without the control characters in its strings, but for tabs and line feeds: names, versions and examples of errors
-/// go to terminals, and a file may come from anybody.
+/// A file's text without the control characters in its strings, except tabs and line feeds: names, versions and
+/// examples of errors go to terminals, and a file may come from anybody.
 fn printable(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
     let has_escapes = ["\\u00", "\\b", "\\f", "\\r"].iter().any(|escape| text.contains(escape));
@@ -117,22 +115,6 @@ fn printable(text: &str) -> Cow<'_, str> {
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
     serde_json::from_str(text).map_err(|error| FileError::of(text, error))
-}
-
-/// A run's id: its start to the second, and six random hexadecimal digits. Sorts by time.
-pub fn run_id(started_unix_ns: u64, random: u64) -> String {
-    let started = timestamp(started_unix_ns).to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
-    format!("{started}-{:06x}", random & 0xff_ffff)
-}
-
-/// When a run started, for people: `2026-11-20 18:30:00`, UTC.
-pub fn started(unix_ns: u64) -> String {
-    timestamp(unix_ns).to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// The time since 1970 as a UTC timestamp; 64 bits of nanoseconds last until 2554.
-fn timestamp(unix_ns: u64) -> Timestamp {
-    Timestamp::from_nanosecond(i128::from(unix_ns)).expect("64 bits of nanoseconds are within jiff's range")
 }
 
 #[cfg(test)]

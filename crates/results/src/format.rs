@@ -35,12 +35,12 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// So many of something: `1 sample`, `4,000 samples`.
+/// A number of something: `1 sample`, `4,000 samples`.
 pub fn counted(value: u64, what: &str) -> String {
     format!("{} {what}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// So many clients: `1 client`, `4,000 clients`.
+/// A number of clients: `1 client`, `4,000 clients`.
 pub fn clients(value: u64) -> String {
     counted(value, "client")
 }

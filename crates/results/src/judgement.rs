@@ -62,13 +62,13 @@ pub struct Finding {
 /// A limit held against one step or run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitOutcome {
-    /// The limit as it was written.
+    /// The limit as the user wrote it.
     pub limit: String,
     /// Whether it held.
     pub passed: bool,
     /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
     pub actual: Option<f64>,
-    /// Whether the figure is `actual` or more, and how much more nobody waited to see: that breaks the limit, too.
+    /// Whether `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
     pub at_least: bool,
     /// The unit of `actual`.
     pub unit: Unit,

@@ -3,6 +3,7 @@
 //! The types here are the ones in memory: histograms rather than figures, nanoseconds rather than milliseconds,
 //! `Option` for what does not apply. [`mod@file`] holds their form on disk.
 
+pub mod columns;
 pub mod compare;
 pub mod conclusion;
 pub mod file;
@@ -12,6 +13,7 @@ pub mod levels;
 pub mod limit;
 mod resources;
 mod run;
+pub mod scenario;
 pub mod standing;
 mod step;
 pub mod units;
@@ -22,4 +24,5 @@ pub use levels::Level;
 pub use limit::Limit;
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
-pub use step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
+pub use scenario::Scenario;
+pub use step::{CPU_WINDOW_NS_MIN, FleetAgent, Rates, Second, Step, Warmup};

@@ -9,16 +9,15 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::judgement::{LimitOutcome, Unit};
+use crate::scenario::Scenario;
 use crate::step::Step;
 use crate::units::{self, UnitError};
 
 mod figure;
 
-pub(crate) use figure::Figure;
-use figure::Gauge;
-pub use figure::main_figure;
+pub(crate) use figure::{Counted, Figure, Gauge, Rate, Statistic};
 
-/// One limit, as it was asked for.
+/// One limit, as the user asked for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     text: String,
@@ -40,10 +39,10 @@ impl StepFigure {
     ///
     /// # Errors
     /// The scenario has no such figure.
-    pub fn parse(name: &str, scenario: &str) -> Result<Self, LimitError> {
+    pub fn parse(name: &str, scenario: Scenario) -> Result<Self, LimitError> {
         let figure = Figure::parse(name, scenario).ok_or_else(|| LimitError::Figure {
             figure: name.into(),
-            scenario: scenario.into(),
+            scenario,
             known: Figure::known(scenario),
         })?;
         Ok(Self { figure })
@@ -61,7 +60,7 @@ impl StepFigure {
 
     /// Whether more of it is better: that is so for rates alone.
     pub fn more_is_better(&self) -> bool {
-        matches!(self.figure, Figure::Rate(_))
+        self.figure.more_is_better()
     }
 }
 
@@ -77,7 +76,7 @@ pub enum LimitError {
         /// What was asked for.
         figure: String,
         /// The scenario.
-        scenario: String,
+        scenario: Scenario,
         /// What there is.
         known: String,
     },
@@ -122,11 +121,11 @@ impl Comparison {
 }
 
 impl Limit {
-    /// Reads a limit on a figure of `scenario` (`echo`, `broadcast`, `idle`, `storm`, `saturate`, `http`).
+    /// Reads a limit on a figure of `scenario`.
     ///
     /// # Errors
     /// No comparison, a figure that the scenario does not have, or a value in the wrong unit.
-    pub fn parse(text: &str, scenario: &str) -> Result<Self, LimitError> {
+    pub fn parse(text: &str, scenario: Scenario) -> Result<Self, LimitError> {
         let text = text.trim();
         let (name, comparison, value) = split(text).ok_or_else(|| LimitError::Shape(text.into()))?;
         let StepFigure { figure } = StepFigure::parse(name, scenario)?;

@@ -6,6 +6,7 @@ use stats::knee::Knee;
 
 use crate::judgement::{Finding, LimitOutcome};
 use crate::levels::Level;
+use crate::scenario::Scenario;
 use crate::step::Step;
 
 /// One execution of a scenario against one target.
@@ -17,10 +18,10 @@ pub struct Run {
     pub started_unix_ns: u64,
     /// The version of throng that ran.
     pub throng: String,
-    /// The command line as it was given.
+    /// The command line as the user gave it.
     pub command: Vec<String>,
-    /// The workload: `echo`, `broadcast`, `idle`, `storm`, `saturate`, `http`.
-    pub scenario: String,
+    /// What was done to the server.
+    pub scenario: Scenario,
     /// The application protocol: `json`, `phoenix`, ….
     pub dialect: String,
     /// The seed of every random choice.

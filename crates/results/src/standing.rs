@@ -1,41 +1,53 @@
 //! The limits that hold without being asked for (METHODOLOGY "Standing limits").
 //!
-//! A server *holds* a load when everything was delivered, every answer was right, nobody was lost and the rate was kept.
+//! A server *holds* a load when everything was delivered, every answer was right, no client was lost and the rate was kept.
 //! A limit of the user's on the same figure takes the place of a standing one, and `--allow-loss` loosens them all.
 
-use crate::limit::Limit;
+use stats::Count;
+
+use crate::limit::{Counted, Figure, Limit, Rate};
+use crate::scenario::Scenario;
 use crate::{LimitOutcome, Step, Unit};
 
 /// The share of the asked rate that must be kept.
 const RATE_PERCENT_MIN: f64 = 99.0;
 
-/// A figure of which there may be none, and the scenarios that have it.
-struct Standing {
-    figure: &'static str,
-    scenarios: &'static [&'static str],
-}
-
-/// In the order in which they are said: who was not there, who was lost, what was lost, what was wrong.
-const NONE_OF: [Standing; 5] = [
-    Standing { figure: "unusable", scenarios: &["echo", "broadcast", "saturate", "http", "idle", "storm"] },
-    // Who is thrown out in a storm has to come back.
-    Standing { figure: "disconnects", scenarios: &["echo", "broadcast", "saturate", "http", "idle"] },
-    Standing { figure: "not_back", scenarios: &["storm"] },
-    Standing { figure: "missing", scenarios: &["echo", "broadcast", "saturate", "http", "storm"] },
-    Standing { figure: "wrong", scenarios: &["echo", "broadcast", "saturate", "http", "storm"] },
+/// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost,
+/// what was lost, what was wrong, and how much was too much.
+pub(crate) const FIGURES: [Figure; 6] = [
+    Figure::Counted(Counted::Unusable),
+    Figure::Counted(Counted::Count(Count::Disconnects)),
+    Figure::Counted(Counted::Count(Count::NotBack)),
+    Figure::Counted(Counted::Count(Count::Missing)),
+    Figure::Counted(Counted::Wrong),
+    RATE,
 ];
-/// In a storm, what is due to be sent by those who are away is not sent.
-const PACED: [&str; 4] = ["echo", "broadcast", "saturate", "http"];
+/// The one that must be kept; of the others there may be none.
+pub(crate) const RATE: Figure = Figure::Rate(Rate::Achieved);
+/// A limit that no figure of a step is about.
+const UNFINISHED: &str = "unfinished==0";
+
+/// Whether a figure that the scenario has must be as good as it can be.
+fn stands(figure: Figure, scenario: Scenario) -> bool {
+    let facts = scenario.facts();
+    match figure {
+        RATE => facts.has_rate,
+        // A client that is thrown out in a storm has to come back.
+        Figure::Counted(Counted::Count(Count::Disconnects)) => !facts.comes_back,
+        _ => true,
+    }
+}
 
 /// The standing limits of a scenario beside those that were asked for; of everything that must not be, `allowed_percent`
 /// may.
-pub fn limits(scenario: &str, asked: &[Limit], allowed_percent: f64) -> Vec<Limit> {
-    let none = NONE_OF.iter().filter(|standing| standing.scenarios.contains(&scenario)).map(|standing| {
-        let figure = standing.figure;
-        if allowed_percent > 0.0 { format!("{figure}<={allowed_percent}%") } else { format!("{figure}==0") }
+pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<Limit> {
+    let figures = FIGURES.into_iter().filter(|figure| figure.is_of(scenario) && stands(*figure, scenario));
+    let texts = figures.map(|figure| match (figure, figure.name()) {
+        (RATE, name) => format!("{name}>={}%", RATE_PERCENT_MIN - allowed_percent),
+        (_, name) if allowed_percent > 0.0 => format!("{name}<={allowed_percent}%"),
+        (_, name) => format!("{name}==0"),
     });
-    let rate = PACED.contains(&scenario).then(|| format!("rate>={}%", RATE_PERCENT_MIN - allowed_percent));
-    let all = none.chain(rate).filter_map(|text| Limit::parse(&text, scenario).ok());
+    let all = texts.filter_map(|text| Limit::parse(&text, scenario).ok());
     all.filter(|limit| !asked.iter().any(|asked| asked.is_about_the_same(limit))).collect()
 }
 
@@ -45,10 +57,15 @@ pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
     outcomes.filter(|outcome| outcome.actual.is_some()).collect()
 }
 
+/// Whether it is that of a step that the generator did not get to the end of.
+pub(crate) fn is_unfinished(limit: &LimitOutcome) -> bool {
+    limit.limit == UNFINISHED
+}
+
 /// Of a step that the generator did not get to the end of: whatever was kept of it, the load was not held.
 pub fn unfinished() -> LimitOutcome {
     LimitOutcome {
-        limit: "unfinished==0".into(),
+        limit: UNFINISHED.into(),
         passed: false,
         actual: Some(1.0),
         at_least: false,
@@ -66,28 +83,31 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn asked(texts: &[&str]) -> Vec<Limit> {
-        texts.iter().map(|text| Limit::parse(text, "echo").unwrap()).collect()
+        texts.iter().map(|text| Limit::parse(text, Scenario::Echo).unwrap()).collect()
     }
 
-    fn texts(scenario: &str, asked: &[Limit], allowed: f64) -> Vec<String> {
+    fn texts(scenario: Scenario, asked: &[Limit], allowed: f64) -> Vec<String> {
         limits(scenario, asked, allowed).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn each_scenario_has_what_it_can_lose() {
         let all = ["unusable==0", "disconnects==0", "missing==0", "wrong==0", "rate>=99%"];
-        for scenario in ["echo", "broadcast", "saturate", "http"] {
+        for scenario in [Scenario::Echo, Scenario::Broadcast, Scenario::Saturate, Scenario::Http] {
             assert_eq!(texts(scenario, &[], 0.0), all, "{scenario}");
         }
-        assert_eq!(texts("idle", &[], 0.0), ["unusable==0", "disconnects==0"]);
-        assert_eq!(texts("storm", &[], 0.0), ["unusable==0", "not_back==0", "missing==0", "wrong==0"]);
+        assert_eq!(texts(Scenario::Idle, &[], 0.0), ["unusable==0", "disconnects==0"]);
+        assert_eq!(
+            texts(Scenario::Storm, &[], 0.0),
+            ["unusable==0", "not_back==0", "missing==0", "wrong==0"]
+        );
     }
 
     #[test]
     fn what_is_asked_takes_the_place_of_what_stands() {
-        let said = texts("echo", &asked(&["missing<5%", "rate>=100/s", "p99<1s"]), 0.0);
+        let said = texts(Scenario::Echo, &asked(&["missing<5%", "rate>=100/s", "p99<1s"]), 0.0);
         assert_eq!(said, ["unusable==0", "disconnects==0", "wrong==0"]);
-        let loosened = texts("echo", &[], 2.5);
+        let loosened = texts(Scenario::Echo, &[], 2.5);
         assert_eq!(loosened[2..], ["missing<=2.5%", "wrong<=2.5%", "rate>=96.5%"]);
     }
 
@@ -103,7 +123,7 @@ mod tests {
     }
 
     fn broken(step: &Step) -> Vec<String> {
-        let outcomes = check(&limits("echo", &[], 0.0), step);
+        let outcomes = check(&limits(Scenario::Echo, &[], 0.0), step);
         outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.limit).collect()
     }
 
@@ -175,7 +195,7 @@ mod tests {
         let mut step = open(1, 0);
         step.counts = Counts { received: 1_900, missing: 100, disconnects: 3, corrupt: 2, ..step.counts };
         assert_eq!(broken(&step), ["disconnects==0", "missing==0", "wrong==0", "rate>=99%"]);
-        let outcome = &check(&limits("echo", &[], 0.0), &step)[2];
+        let outcome = &check(&limits(Scenario::Echo, &[], 0.0), &step)[2];
         assert_eq!((outcome.actual, outcome.unit), (Some(100.0), Unit::Count));
     }
 

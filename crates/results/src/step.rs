@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Counts, Errors, Histogram, Interval};
+use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::judgement::{Finding, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
@@ -60,7 +60,33 @@ pub struct Step {
     pub marks: Vec<String>,
 }
 
+/// A load shorter than this is too short for CPU figures: the kernel counts a process's time in ticks of 10 ms, and the
+/// window in which all of it is read is no shorter.
+pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
+
 impl Step {
+    /// Whether its load was over before anybody's CPU time could be told.
+    pub fn is_brief(&self) -> bool {
+        (1..CPU_WINDOW_NS_MIN).contains(&self.duration_ns)
+    }
+
+    /// Drops shares of CPU, which are of a longer time than the load.
+    pub fn forget_cpu(&mut self) {
+        if let Some(server) = &mut self.server {
+            (server.cpu_percent_mean, server.cpu_percent_peak) = (None, None);
+            server.thread_use.clear();
+        }
+        if let Some(generator) = &mut self.generator {
+            (generator.cpu_percent_mean, generator.cpu_percent_peak) = (None, None);
+            generator.worker_cpu_percent_max = None;
+            (generator.waiting_percent, generator.worker_waiting_percent_max) = (None, None);
+        }
+        if let Some(machine) = &mut self.machine {
+            (machine.idle_percent_mean, machine.steal_percent) = (None, None);
+            machine.others.clear();
+        }
+    }
+
     /// The limits that broke, the one that ends the walk and those that hold without being asked for included.
     pub fn broken(&self) -> impl Iterator<Item = &LimitOutcome> {
         self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed)
@@ -86,29 +112,30 @@ impl Step {
         if comes_and_goes { failed.min(self.clients).max(absent) } else { absent }
     }
 
-    /// The usable connections that could be lost: those of earlier steps, too.
+    /// The usable connections that could be lost: including those of earlier steps.
     pub fn connections(&self) -> u64 {
         self.usable.unwrap_or(0).max(self.counts.connected)
     }
 
-    /// What came that was not what was due: corrupt, a second time, to the wrong client, or an answer of HTTP with
+    /// What came that was not what was due: corrupt, a second time, to the wrong client or room, or an answer of HTTP with
     /// another status or body than expected.
     pub fn wrong(&self) -> u64 {
-        let Counts { corrupt, unexpected, duplicate, .. } = self.counts;
+        let Counts { corrupt, unexpected, leaked, duplicate, .. } = self.counts;
         let answers = self.errors.iter().filter(|(kind, _)| kind.starts_with("http_"));
-        corrupt + unexpected + duplicate + answers.map(|(_, error)| error.count).sum::<u64>()
+        corrupt + unexpected + leaked + duplicate + answers.map(|(_, error)| error.count).sum::<u64>()
     }
 
     /// Everything that came, right or wrong.
     pub fn came(&self) -> u64 {
-        let Counts { received, corrupt, unexpected, duplicate, .. } = self.counts;
-        received + corrupt + unexpected + duplicate
+        let Counts { received, corrupt, unexpected, leaked, duplicate, .. } = self.counts;
+        received + corrupt + unexpected + leaked + duplicate
     }
 
-    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, and where agents were lost.
-    /// What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in time: as
-    /// many as come in one and a half times the latency of its first half, or one in a hundred. What is beyond that had
-    /// queued up. What was under way to clients that left on purpose is nobody's to answer (METHODOLOGY "Rates").
+    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, and where agents were
+    /// lost. What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in
+    /// time: as many as come in one and a half times the latency of its first half, or one in a hundred. What is beyond
+    /// that had queued up. What was under way to clients that left on purpose does not need an answer (METHODOLOGY
+    /// "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         const UNDER_WAY: f64 = 1.5;
         if self.is_short() {
@@ -133,7 +160,7 @@ impl Step {
     /// a schedule too short for halves the median, or a tenth of the schedule; the least of all, if that is more.
     fn early_latency_ns(&self) -> u64 {
         let Figures { rtt, service, delivery, .. } = &self.figures;
-        // Whoever gives up waiting may do so at once: the least is of those that were answered.
+        // A client may give up waiting at once: the least latency is that of answered messages.
         let (latency, answered) = if delivery.is_empty() { (rtt, service) } else { (delivery, delivery) };
         let end_ns = self.start_ns + self.duration_ns;
         let in_time = self.series.iter().filter(|second| second.t_ns <= end_ns);
@@ -152,19 +179,19 @@ impl Step {
     /// How many samples of a figure stand for what never came, and are "that or more": clients that were not back in
     /// `recovery`, messages without an answer in `rtt` (those with one are in `service`), and in `completion` at most
     /// as many broadcasts as there are copies missing.
-    pub fn open_samples(&self, figure: &str) -> u64 {
+    pub fn open_samples(&self, timed: Timed) -> u64 {
         let Figures { rtt, service, completion, recovery, .. } = &self.figures;
-        match figure {
-            "recovery" => self.counts.not_back.min(recovery.count()),
-            "rtt" => rtt.count().saturating_sub(service.count()),
-            "completion" => (self.counts.missing + self.counts.in_flight).min(completion.count()),
+        match timed {
+            Timed::Recovery => self.counts.not_back.min(recovery.count()),
+            Timed::Rtt => rtt.count().saturating_sub(service.count()),
+            Timed::Completion => (self.counts.missing + self.counts.in_flight).min(completion.count()),
             _ => 0,
         }
     }
 
     /// Whether the quantile `q` of a figure lies among its [open samples](Self::open_samples): it is then that or more.
-    pub fn is_open(&self, figure: &str, q: f64) -> bool {
-        let (count, open) = (self.figures.get(figure).count(), self.open_samples(figure));
+    pub fn is_open(&self, timed: Timed, q: f64) -> bool {
+        let (count, open) = (self.figures.get(timed).count(), self.open_samples(timed));
         open > 0 && stats::rank(count, q) > count - open
     }
 
@@ -174,7 +201,7 @@ impl Step {
         if rtt.is_empty() {
             !self.figures.handshake.is_empty()
         } else {
-            rtt.count() > self.open_samples("rtt")
+            rtt.count() > self.open_samples(Timed::Rtt)
         }
     }
 
@@ -236,92 +263,6 @@ pub struct Rates {
     pub received_per_s: Option<f64>,
     /// Connections that became usable, over the time connecting took.
     pub connects_per_s: Option<f64>,
-}
-
-/// Everything that was timed; an empty histogram is a figure that does not apply.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Start of the TCP connect → usable.
-    pub handshake: Histogram,
-    /// The parts of the handshake.
-    pub handshake_parts: HandshakeParts,
-    /// Intended send → answer (echo) or acknowledgement (broadcast).
-    pub rtt: Histogram,
-    /// Actual send → answer.
-    pub service: Histogram,
-    /// Intended send → each receiver.
-    pub delivery: Histogram,
-    /// Intended send → last receiver.
-    pub completion: Histogram,
-    /// Intended send → actual send.
-    pub send_lag: Histogram,
-    /// Connection lost in a storm → usable again.
-    pub recovery: Histogram,
-}
-
-/// The parts of the handshake, in their order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HandshakeParts {
-    /// The TCP connect.
-    pub tcp: Histogram,
-    /// The TLS handshake.
-    pub tls: Histogram,
-    /// The HTTP upgrade.
-    pub upgrade: Histogram,
-    /// The dialect's own readiness.
-    pub ready: Histogram,
-}
-
-impl Figures {
-    /// All figures with their names, in the order reports print them; empty ones too.
-    pub fn named(&self) -> [(&'static str, &Histogram); 11] {
-        [
-            ("handshake", &self.handshake),
-            ("tcp", &self.handshake_parts.tcp),
-            ("tls", &self.handshake_parts.tls),
-            ("upgrade", &self.handshake_parts.upgrade),
-            ("ready", &self.handshake_parts.ready),
-            ("rtt", &self.rtt),
-            ("service", &self.service),
-            ("delivery", &self.delivery),
-            ("completion", &self.completion),
-            ("send_lag", &self.send_lag),
-            ("recovery", &self.recovery),
-        ]
-    }
-
-    /// The figure of that name.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn get(&self, name: &str) -> &Histogram {
-        let found = self.named().into_iter().find(|(known, _)| *known == name);
-        found.unwrap_or_else(|| panic!("there is no figure {name}")).1
-    }
-
-    /// Adds another worker's or agent's samples.
-    pub fn merge(&mut self, other: &Figures) {
-        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag, recovery } =
-            other;
-        self.handshake.merge(handshake);
-        self.handshake_parts.merge(handshake_parts);
-        self.rtt.merge(rtt);
-        self.service.merge(service);
-        self.delivery.merge(delivery);
-        self.completion.merge(completion);
-        self.send_lag.merge(send_lag);
-        self.recovery.merge(recovery);
-    }
-}
-
-impl HandshakeParts {
-    fn merge(&mut self, other: &HandshakeParts) {
-        let HandshakeParts { tcp, tls, upgrade, ready } = other;
-        self.tcp.merge(tcp);
-        self.tls.merge(tls);
-        self.upgrade.merge(upgrade);
-        self.ready.merge(ready);
-    }
 }
 
 /// One second of a step; the last row may be shorter.

@@ -1,12 +1,11 @@
-//! Who held a step back: the server, the generator, the machine, the network, nobody, or nobody knows.
+//! What held a step back: the server, the generator, the machine, the network, nothing, or something unknown.
 //!
 //! One table of rules, read from the top; the first that holds decides (METHODOLOGY "Verdict"). What the generator ran
-//! out of comes first, for the server never saw that load. A server that is gone, or has no CPU left, comes before
+//! out of comes first, because the server never saw that load. A server that is gone, or has no CPU left, comes before
 //! whatever made the generator late meanwhile: it can do no more. A generator at its limit comes before the softer signs
 //! of a server's: in doubt, the figures are not the server's.
 
-use stats::Histogram;
-
+use crate::format::duration;
 use crate::judgement::{Bottleneck, Finding};
 use crate::step::Step;
 
@@ -18,6 +17,7 @@ mod lag;
 mod machine;
 mod marks;
 mod server;
+mod signs;
 #[cfg(test)]
 mod tests;
 
@@ -25,19 +25,7 @@ pub use conclude::{conclude, held_back, lightest_broken};
 pub use generator::lost_agents;
 pub use machine::others_percent;
 pub use marks::marks;
-
-/// CPU of the server, or of one of its threads, that counts as all of it.
-pub const SERVER_CPU_PERCENT_MAX: f64 = 95.0;
-/// CPU of a worker that counts as all of it.
-pub const WORKER_CPU_PERCENT_MAX: f64 = 90.0;
-/// Share of its periods in which a control group's quota was used up that counts as its end.
-pub const THROTTLED_PERCENT_MAX: f64 = 10.0;
-/// Share of the generator's calibrated ceiling that counts as all of it.
-pub const CEILING_PERCENT_MAX: f64 = 90.0;
-/// Share of an open loop's messages that had to wait for a connection, above which there are too few connections.
-pub const WAITED_SHARE_MAX: f64 = 0.01;
-/// CPU below which the generator or the server is idle.
-pub const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
+pub use signs::WORKER_CPU_PERCENT_MAX;
 
 type Rule = fn(&Step, Option<&Step>) -> Option<String>;
 
@@ -62,9 +50,9 @@ const RULES: [(Bottleneck, Rule); 17] = [
     (Bottleneck::Network, |step, _| server::is_far(step)),
 ];
 
-/// Judges a step by what was used during it; `previous` is the step before it: only a lighter
+/// Who held a step back, by what was used during it; `previous` is the step before it: only a lighter
 /// one says anything.
-pub fn judge(step: &Step, previous: Option<&Step>) -> Finding {
+pub fn bottleneck(step: &Step, previous: Option<&Step>) -> Finding {
     let found = RULES
         .into_iter()
         .find_map(|(bottleneck, rule)| Some(Finding { bottleneck, reason: rule(step, previous)? }));
@@ -73,6 +61,13 @@ pub fn judge(step: &Step, previous: Option<&Step>) -> Finding {
 
 /// Nothing gave out, as far as it can be seen.
 fn nobody(step: &Step) -> Finding {
+    if step.is_brief() {
+        let reason = format!(
+            "the load took {}, too short to see who was at a limit: send more (--sample-size), or for a time (--duration)",
+            duration(step.duration_ns)
+        );
+        return Finding { bottleneck: Bottleneck::Unknown, reason };
+    }
     let server = server::cpu_share(step).map(|(share, cores)| format!("server CPU {share:.0}% of {cores}"));
     let generator = step.generator.as_ref();
     let worker = generator.and_then(|generator| generator.worker_cpu_percent_max);
@@ -88,24 +83,4 @@ fn nobody(step: &Step) -> Finding {
             reason: format!("the server cannot be seen from here, and nothing here reached its limit{used}"),
         },
     }
-}
-
-/// The figure a step is judged by: the rtt, or the handshake where nothing is exchanged.
-fn main_figure(step: &Step) -> &Histogram {
-    if step.figures.rtt.is_empty() { &step.figures.handshake } else { &step.figures.rtt }
-}
-
-fn worker_cpu(step: &Step) -> Option<f64> {
-    step.generator.as_ref()?.worker_cpu_percent_max
-}
-
-/// Whether the generator had CPU to spare; not known counts as yes.
-fn generator_had_time(step: &Step) -> bool {
-    worker_cpu(step).is_none_or(|cpu| cpu < WORKER_CPU_PERCENT_MAX)
-}
-
-/// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
-/// 1,000 pass.
-fn is_missed(achieved: f64, asked: f64) -> bool {
-    1.0 - achieved / asked > 0.01 + 1e-9
 }

@@ -1,37 +1,63 @@
-//! Secrets on a command line. This is the one place that knows which flags take one.
+//! Secrets on a command line: those of the flags that are known here, and of those that the protocols declare.
 
 use crate::names::{is_secret, is_secret_in};
 use crate::place;
-use crate::{Reference, Secret};
+use crate::place::Reference;
+use crate::secret::Secret;
 
 /// Flags whose value is one.
-const SECRET_FLAGS: [&str; 3] = ["--token", "--auth", "--join-params"];
+const SECRET_FLAGS: [&str; 3] = ["token", "jwt-secret", "fleet-key"];
 /// Flags whose value is hidden where it names one.
-const TELLING_FLAGS: [&str; 4] = ["--channel-params", "--body", "-b", "--expect-body"];
+const TELLING_FLAGS: [&str; 2] = ["body", "expect-body"];
+const BODY: &str = "-b";
 const HEADER: &str = "--header";
 
-/// The secrets that stand on a command line.
-pub fn in_command(words: impl IntoIterator<Item = String>) -> Vec<Secret> {
-    let mut found = Vec::new();
-    let mut keep = |secret: &str| {
-        found.push(Secret::from(secret));
-        String::new()
-    };
-    hide(words, &mut keep);
-    found
+/// Flags besides those that every command line has, without their dashes.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// Whose value is a secret.
+    pub secret: Vec<&'static str>,
+    /// Whose value is hidden where it names one.
+    pub telling: Vec<&'static str>,
+}
+
+impl Flags {
+    /// The secrets that stand on a command line.
+    pub fn in_command(&self, words: impl IntoIterator<Item = String>) -> Vec<Secret> {
+        let mut found = Vec::new();
+        let mut keep = |secret: &str| {
+            found.push(Secret::from(secret));
+            String::new()
+        };
+        hide(self, words, &mut keep);
+        found
+    }
+
+    fn has_secret(&self, flag: &str) -> bool {
+        is_among(flag, &SECRET_FLAGS) || is_among(flag, &self.secret)
+    }
+
+    fn tells(&self, flag: &str) -> bool {
+        flag == BODY || is_among(flag, &TELLING_FLAGS) || is_among(flag, &self.telling)
+    }
+}
+
+fn is_among(flag: &str, names: &[&str]) -> bool {
+    flag.strip_prefix("--").is_some_and(|name| names.contains(&name))
 }
 
 /// The command line with each of them as `hide` shows it.
 pub(crate) fn hide(
+    flags: &Flags,
     words: impl IntoIterator<Item = String>,
     hide: &mut dyn FnMut(&str) -> String,
 ) -> Vec<String> {
     let mut before: Option<String> = None;
     let shown = |word: String| match before.take() {
-        Some(flag) => value(&flag, &word, hide),
+        Some(flag) => value(flags, &flag, &word, hide),
         None => {
-            let shown = flag_and_value(&word, hide);
-            before = Some(word).filter(|word| takes_next(word));
+            let shown = flag_and_value(flags, &word, hide);
+            before = Some(word).filter(|word| takes_next(flags, word));
             shown
         }
     };
@@ -39,17 +65,17 @@ pub(crate) fn hide(
 }
 
 /// Whether the next word is the value of this one, and may be a secret.
-fn takes_next(word: &str) -> bool {
+fn takes_next(flags: &Flags, word: &str) -> bool {
     word == HEADER
-        || SECRET_FLAGS.contains(&word)
-        || TELLING_FLAGS.contains(&word)
+        || flags.has_secret(word)
+        || flags.tells(word)
         || header_cluster(word).is_some_and(str::is_empty)
 }
 
 /// The value of a flag.
-fn value(flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
-    let is_telling = TELLING_FLAGS.contains(&flag) && is_secret_in(value);
-    let is_secret = SECRET_FLAGS.contains(&flag) && Reference::of(value).is_none();
+fn value(flags: &Flags, flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+    let is_telling = flags.tells(flag) && is_secret_in(value);
+    let is_secret = flags.has_secret(flag) && Reference::of(value).is_none();
     if is_secret || is_telling {
         hide(value)
     } else if flag == HEADER || header_cluster(flag).is_some() {
@@ -60,11 +86,11 @@ fn value(flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> String) -> Strin
 }
 
 /// A word with a flag and its value, or with neither.
-fn flag_and_value(word: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
+fn flag_and_value(flags: &Flags, word: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
     if let Some((flag, of_flag)) = word.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
-        return format!("{flag}={}", value(flag, of_flag, hide));
+        return format!("{flag}={}", value(flags, flag, of_flag, hide));
     }
-    if let Some(body) = word.strip_prefix("-b").filter(|body| is_secret_in(body)) {
+    if let Some(body) = word.strip_prefix(BODY).filter(|body| is_secret_in(body)) {
         return format!("-b{}", hide(body));
     }
     match header_cluster(word) {
@@ -96,6 +122,10 @@ fn header(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
 mod tests {
     use super::*;
 
+    fn flags() -> Flags {
+        Flags { secret: vec!["auth", "join-params"], telling: vec!["channel-params"] }
+    }
+
     #[test]
     fn no_secret_is_recorded() {
         for (given, recorded) in [
@@ -103,6 +133,7 @@ mod tests {
             ("--token=abc --token-in header:X-Token", "--token=*** --token-in header:X-Token"),
             ("--token env:JWT --auth=file:/a", "--token env:JWT --auth=file:/a"),
             ("--auth {\"user\":1}", "--auth ***"),
+            ("--jwt-secret abc --jwt-secret=env:KEY", "--jwt-secret *** --jwt-secret=env:KEY"),
             ("--join-params {} --topic key:1", "--join-params *** --topic key:1"),
             ("--channel-params {\"room\":1}", "--channel-params {\"room\":1}"),
             ("--channel-params {\"api_key\":1}", "--channel-params ***"),
@@ -114,17 +145,22 @@ mod tests {
             ("--also auth-1:9000 --limit p95<5ms", "--also auth-1:9000 --limit p95<5ms"),
             ("--otlp http://me:pw@host:4318", "--otlp http://***@host:4318"),
             ("--fleet=nats://me:pw@host", "--fleet=nats://***@host"),
+            ("--fleet-key SUAB --fleet-key=SUAB", "--fleet-key *** --fleet-key=***"),
+            (
+                "--fleet-key file:/run/fleet.seed --agent-key UAB",
+                "--fleet-key file:/run/fleet.seed --agent-key UAB",
+            ),
             ("--scrape=http://h/m?token=5", "--scrape=http://h/m?token=***"),
             ("-b password=5 -b room=5 -bpassword=5", "-b *** -b room=5 -b***"),
         ] {
             let words = given.split(' ').map(str::to_owned);
-            assert_eq!(hide(words, &mut |_| "***".into()).join(" "), recorded);
+            assert_eq!(hide(&flags(), words, &mut |_| "***".into()).join(" "), recorded);
         }
     }
 
     #[test]
     fn what_is_hidden_is_known() {
         let words = ["throng", "echo", "ws://me:pw@h/?token=1", "-H", "Cookie: a=b"].map(str::to_owned);
-        assert_eq!(in_command(words), ["me:pw", "1", "a=b"].map(Secret::from));
+        assert_eq!(flags().in_command(words), ["me:pw", "1", "a=b"].map(Secret::from));
     }
 }

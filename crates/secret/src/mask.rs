@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::{HIDDEN, command, place};
+use crate::{Flags, HIDDEN, command, place};
 
 /// Length of the key.
 pub const KEY_BYTES: usize = 16;
@@ -14,10 +14,12 @@ const TAG_BYTES: usize = 2;
 
 /// Shows secrets as `***` and four digits that tell two apart, as in `***3f2a`.
 ///
-/// The digits are of a keyed hash: who is shown them can try no guesses, for the key stays with the user who made it. Should
-/// that get out as well, what two bytes say of a weak password still leaves all others that have the same two.
+/// The digits are of a keyed hash: whoever sees them cannot try guesses, because the key stays with the user who made
+/// it. Should that get out as well, what two bytes say of a weak password still leaves all others that have the same
+/// two.
 pub struct Mask {
     key: [u8; KEY_BYTES],
+    flags: Flags,
 }
 
 impl fmt::Debug for Mask {
@@ -28,9 +30,9 @@ impl fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// With this key, which nobody else may have.
-    pub fn new(key: [u8; KEY_BYTES]) -> Self {
-        Self { key }
+    /// With this key, which must stay secret, and the flags of the command lines to come.
+    pub fn new(key: [u8; KEY_BYTES], flags: Flags) -> Self {
+        Self { key, flags }
     }
 
     /// What is shown of a secret.
@@ -43,7 +45,7 @@ impl Mask {
     /// A command line, fit to be recorded: what was asked for, without what lets a client in. `env:NAME` and `file:PATH`
     /// are no secrets.
     pub fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
-        command::hide(words, &mut |secret| self.of(secret))
+        command::hide(&self.flags, words, &mut |secret| self.of(secret))
     }
 
     /// A URL without user and password, and without the values of its query that are secrets. What has no scheme stays as
@@ -58,7 +60,7 @@ impl Mask {
     }
 }
 
-/// A mask without its digits: whoever compares two recorded command lines may have another key than who recorded them.
+/// A mask without its digits: two command lines that are compared may have been recorded with different keys.
 pub fn without_tags(text: &str) -> String {
     let mut pieces = text.split(HIDDEN);
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -75,12 +77,12 @@ mod tests {
 
     #[test]
     fn digits_tell_two_apart_and_depend_on_the_key() {
-        let mask = Mask::new([7; KEY_BYTES]);
+        let mask = Mask::new([7; KEY_BYTES], Flags::default());
         let shown = mask.of("open sesame");
         assert!(shown.starts_with(HIDDEN) && shown.len() == HIDDEN.len() + 2 * TAG_BYTES, "{shown}");
         assert_eq!(shown, mask.of("open sesame"));
         assert_ne!(shown, mask.of("close sesame"));
-        assert_ne!(shown, Mask::new([8; KEY_BYTES]).of("open sesame"));
+        assert_ne!(shown, Mask::new([8; KEY_BYTES], Flags::default()).of("open sesame"));
         assert_eq!(without_tags(&format!("a={shown}&b={shown}")), "a=***&b=***");
         assert_eq!(without_tags("*** and ***xyz1 and ***"), "*** and ***xyz1 and ***");
     }

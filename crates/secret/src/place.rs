@@ -1,7 +1,30 @@
 //! Secrets in URLs: user and password (RFC 3986 §3.2.1), and values of the query and the fragment.
 
 use crate::names::is_secret;
-use crate::{Reference, Secret};
+use crate::secret::Secret;
+
+/// Where a secret is, when it is not on the command line itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference<'a> {
+    /// `env:NAME`: in that variable of the environment.
+    Env(&'a str),
+    /// `file:PATH`: in that file.
+    File(&'a str),
+}
+
+impl<'a> Reference<'a> {
+    /// Reads `env:NAME` or `file:PATH`; `None`: the text stands for itself.
+    pub fn of(text: &'a str) -> Option<Self> {
+        let env = text.strip_prefix("env:").map(Self::Env);
+        env.or_else(|| text.strip_prefix("file:").map(Self::File))
+    }
+
+    /// The same of a header's value, which may have a scheme before it, as in `Bearer env:NAME`: that, and the reference.
+    pub fn of_header(value: &'a str) -> Option<(&'a str, Self)> {
+        let last = value.rfind(' ').map_or(0, |space| space + 1);
+        Some((&value[..last], Self::of(&value[last..])?))
+    }
+}
 
 /// What starts the first pair, and what ends each.
 const BETWEEN: [char; 3] = ['?', '#', '&'];
@@ -82,5 +105,15 @@ mod tests {
             assert_eq!(hide_in_url(given, &mut |_| "***".into()), shown);
         }
         assert_eq!(in_place("/ws?token=a%20b&room=1"), [Secret::from("a%20b")]);
+    }
+
+    #[test]
+    fn a_reference_says_where_the_secret_is() {
+        assert_eq!(Reference::of("env:TOKEN"), Some(Reference::Env("TOKEN")));
+        assert_eq!(Reference::of("file:/run/secrets/jwt"), Some(Reference::File("/run/secrets/jwt")));
+        assert_eq!(Reference::of("eyJhbGciOi"), None);
+        assert_eq!(Reference::of_header("Bearer env:A"), Some(("Bearer ", Reference::Env("A"))));
+        assert_eq!(Reference::of_header("env:A"), Some(("", Reference::Env("A"))));
+        assert_eq!(Reference::of_header("Bearer abc"), None);
     }
 }

@@ -1,18 +1,22 @@
 //! Text of others, in which secrets may be quoted: what a server answers, what a parser of command lines complains of.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::{HIDDEN, Secret};
+use crate::secret::{HIDDEN, Secret};
 
 /// Shorter ones are left where they are: no secret that is worth the name is shorter (NIST SP 800-63B §5.1.1.2 asks for
 /// eight characters), and `throng` for a password would take the program's name out of all it says.
 pub const SCRUBBED_BYTES_MIN: usize = 8;
 
-/// The text with `***` for each of the secrets in it.
+/// The text with `***` for each of the secrets in it, and for each JSON Web Token.
 pub fn scrub<'a>(text: &'a str, secrets: &[Secret]) -> Cow<'a, str> {
     let mut text = Cow::Borrowed(text);
+    while let Some(token) = jwt_in(text.as_bytes()) {
+        text.to_mut().replace_range(token, HIDDEN);
+    }
     for secret in longest_first(secrets) {
         if text.contains(secret) {
             text = text.replace(secret, HIDDEN).into();
@@ -24,6 +28,9 @@ pub fn scrub<'a>(text: &'a str, secrets: &[Secret]) -> Cow<'a, str> {
 /// The same of bytes as they came.
 pub fn scrub_bytes<'a>(bytes: &'a [u8], secrets: &[Secret]) -> Cow<'a, [u8]> {
     let mut bytes = Cow::Borrowed(bytes);
+    while let Some(token) = jwt_in(&bytes) {
+        bytes.to_mut().splice(token, HIDDEN.bytes());
+    }
     for secret in longest_first(secrets) {
         let found: Vec<usize> = memmem::find_iter(&bytes, secret).collect();
         if found.is_empty() {
@@ -39,6 +46,18 @@ pub fn scrub_bytes<'a>(bytes: &'a [u8], secrets: &[Secret]) -> Cow<'a, [u8]> {
         bytes = shown.into();
     }
     bytes
+}
+
+/// Where the first JSON Web Token stands (RFC 7519): each client may have one of its own, so that no list has them all. Half
+/// of one, as an answer that is cut short has it, is one as well.
+fn jwt_in(bytes: &[u8]) -> Option<Range<usize>> {
+    /// What the head of each starts with, for it is a JSON object: `{"`, in base64.
+    const START: &[u8] = b"eyJ";
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    memmem::find_iter(bytes, START).find_map(|start| {
+        let length = bytes[start..].iter().position(|byte| !is_part(byte)).unwrap_or(bytes.len() - start);
+        (length >= SCRUBBED_BYTES_MIN).then_some(start..start + length)
+    })
 }
 
 /// One may be part of another, which would then no longer be found.
@@ -61,6 +80,9 @@ mod tests {
         assert_eq!(scrub(said, &secrets), shown);
         assert_eq!(scrub_bytes(said.as_bytes(), &secrets), shown.as_bytes());
         assert!(matches!(scrub("nothing", &secrets), Cow::Borrowed(_)));
+        let said = "bad token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1In0.c2lnbmVk: expired; and eyJhbGciOiJI";
+        assert_eq!(scrub(said, &[]), "bad token ***: expired; and ***");
+        assert_eq!(scrub_bytes(b"\xffeyJhbGciOiJI.a\xff eyJ", &[]), &b"\xff***\xff eyJ"[..]);
         assert!(matches!(scrub_bytes(b"nothing", &secrets), Cow::Borrowed(_)));
     }
 }

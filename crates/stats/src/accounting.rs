@@ -7,51 +7,123 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What was sent, what was due, what came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Messages handed to the network by the generator.
-    pub sent: u64,
-    /// Messages of an open loop that waited because every connection they could go on was busy.
-    pub waited: u64,
-    /// Deliveries due: one per subscribed client for a broadcast, one per echo.
-    pub expected: u64,
-    /// Distinct expected deliveries seen, late ones included; second copies are not.
-    pub received: u64,
-    /// Expected deliveries not seen when the step had drained.
-    pub missing: u64,
-    /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
-    pub in_flight: u64,
-    /// Of the received, those that came after the step's window.
-    pub late: u64,
-    /// Second and further copies of a delivery.
-    pub duplicate: u64,
-    /// Of the received, those that came after a later message of the same sender at the same receiver.
-    pub reordered: u64,
-    /// Well-formed deliveries that were not due at the client that got them.
-    pub unexpected: u64,
-    /// Messages that are not what was sent.
-    pub corrupt: u64,
+use crate::table::table;
+
+/// What a count is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountOf {
+    /// Messages: there are none where none was exchanged.
+    Messages,
+    /// Connections, and the clients that have them.
+    Connections,
+}
+
+/// All that could have been counted, where a count is a share of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// The deliveries that were due.
+    Expected,
+    /// Those that came.
+    Received,
+    /// Everything that came, right or wrong.
+    Came,
     /// Connections begun.
-    pub connects: u64,
+    Connects,
+    /// Usable connections, those of earlier steps included.
+    Connections,
+    /// Clients that a storm threw out.
+    ThrownOut,
+}
+
+/// What is known of a count, beside its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountFacts {
+    /// What it is of.
+    pub of: CountOf,
+    /// Most steps have none, and then files leave it out.
+    pub is_rare: bool,
+    /// The crew works it out, because no worker can: workers leave it at 0.
+    pub is_of_crew: bool,
+    /// What a share of it is a share of, in a limit. `None`: there is no limit on it.
+    pub share_of: Option<Whole>,
+    /// Whether each is a delivery that did not come, or not as it should have.
+    pub is_trouble: bool,
+    /// How a sentence says that there were some: `3 missing`. `None`: it is what the sentence is about.
+    pub words: Option<&'static str>,
+}
+
+const MESSAGES: CountFacts = CountFacts {
+    of: CountOf::Messages,
+    is_rare: false,
+    is_of_crew: false,
+    share_of: None,
+    is_trouble: false,
+    words: None,
+};
+const CONNECTIONS: CountFacts = CountFacts { of: CountOf::Connections, ..MESSAGES };
+
+/// Of deliveries that did not come, or not as they should have.
+const fn trouble(words: &'static str, share_of: Whole) -> CountFacts {
+    CountFacts { words: Some(words), share_of: Some(share_of), is_trouble: true, ..MESSAGES }
+}
+
+/// Of connections that did not become or stay usable.
+const fn lost(words: &'static str, share_of: Whole) -> CountFacts {
+    CountFacts { words: Some(words), share_of: Some(share_of), ..CONNECTIONS }
+}
+
+table! {
+    /// What was sent, what was due, what came.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    struct Counts of u64;
+
+    /// Something counted.
+    enum Count with CountFacts;
+
+    /// Messages handed to the network by the generator.
+    sent: Sent = MESSAGES,
+    /// Deliveries due: one per subscribed client for a broadcast, one per echo.
+    expected: Expected = CountFacts { is_of_crew: true, ..MESSAGES },
+    /// Distinct expected deliveries seen, late ones included; second copies are not.
+    received: Received = MESSAGES,
+    /// Expected deliveries not seen when the step had drained.
+    missing: Missing = CountFacts { is_of_crew: true, ..trouble("missing", Whole::Expected) },
+    /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
+    in_flight: InFlight = CountFacts { words: Some("in flight"), ..MESSAGES },
+    /// Of the received, those that came after the step's window.
+    late: Late = CountFacts { words: Some("late"), share_of: Some(Whole::Received), ..MESSAGES },
+    /// Second and further copies of a delivery.
+    duplicate: Duplicate = trouble("duplicate", Whole::Came),
+    /// Of the received, those that came after a later message of the same sender at the same receiver.
+    reordered: Reordered = trouble("reordered", Whole::Received),
+    /// Well-formed deliveries that were not due at the client that got them.
+    unexpected: Unexpected = trouble("unexpected", Whole::Came),
+    /// Copies that came to somebody outside their room.
+    leaked: Leaked = CountFacts { is_rare: true, ..trouble("leaked into other rooms", Whole::Came) },
+    /// Messages that are not what was sent.
+    corrupt: Corrupt = trouble("corrupt", Whole::Came),
+    /// Messages of an open loop that waited because every connection they could go on was busy.
+    waited: Waited = CountFacts { is_rare: true, words: Some("had to wait for a connection"), ..MESSAGES },
+    /// Connections begun.
+    connects: Connects = CONNECTIONS,
     /// Of the begun, those that became usable.
-    pub connected: u64,
+    connected: Connected = CONNECTIONS,
     /// Of the begun, those not usable within the connect timeout.
-    pub connect_timeouts: u64,
+    connect_timeouts: ConnectTimeouts = lost("timed out", Whole::Connects),
     /// Of the begun, those that failed otherwise; `errors` says how.
-    pub connect_failures: u64,
+    connect_failures: ConnectFailures = lost("failed", Whole::Connects),
     /// Of the begun, those neither usable nor failed when the step stopped.
-    pub connecting: u64,
+    connecting: Connecting = CountFacts { words: Some("still connecting"), ..CONNECTIONS },
     /// Usable connections that the server or the network ended.
-    pub disconnects: u64,
+    disconnects: Disconnects = lost("lost", Whole::Connections),
     /// Usable connections that clients ended because others take their place (churn).
-    pub left: u64,
+    left: Left = CountFacts { is_rare: true, words: Some("left"), ..CONNECTIONS },
     /// Losses in a storm after which the client was not usable again by the end.
-    pub not_back: u64,
+    not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
     /// Clients that read slowly: they are load, and nothing is due to them.
-    pub slow: u64,
+    slow: Slow = CountFacts { is_rare: true, words: Some("slow"), ..CONNECTIONS },
     /// Deliveries seen by them, which are in no other count and no figure.
-    pub slow_received: u64,
+    slow_received: SlowReceived = CountFacts { is_rare: true, words: Some("copies read by these"), ..CONNECTIONS },
 }
 
 /// A broken identity: some message or connection was lost by the generator itself.
@@ -90,102 +162,19 @@ impl Counts {
     /// Whether the figures that workers count can be added up without a second thought. What only the crew can know a
     /// worker leaves at 0.
     pub fn is_plausible(&self) -> bool {
-        let Counts {
-            sent,
-            waited,
-            expected,
-            received,
-            missing,
-            in_flight,
-            late,
-            duplicate,
-            reordered,
-            unexpected,
-            corrupt,
-            connects,
-            connected,
-            connect_timeouts,
-            connect_failures,
-            connecting,
-            disconnects,
-            left,
-            not_back,
-            slow,
-            slow_received,
-        } = *self;
-        let of_messages = [
-            sent,
-            waited,
-            received,
-            in_flight,
-            late,
-            duplicate,
-            reordered,
-            unexpected,
-            corrupt,
-            slow_received,
-        ];
-        let of_connections = [
-            connects,
-            connected,
-            connect_timeouts,
-            connect_failures,
-            connecting,
-            disconnects,
-            left,
-            not_back,
-            slow,
-        ];
-        of_messages.iter().chain(&of_connections).all(|&n| n <= PLAUSIBLE_MAX)
-            && [expected, missing] == [0; 2]
+        self.iter().all(|(count, &n)| n <= if count.facts().is_of_crew { 0 } else { PLAUSIBLE_MAX })
     }
 
     /// Adds another worker's or agent's counts.
     pub fn merge(&mut self, other: &Counts) {
-        let Counts {
-            sent,
-            waited,
-            expected,
-            received,
-            missing,
-            in_flight,
-            late,
-            duplicate,
-            reordered,
-            unexpected,
-            corrupt,
-            connects,
-            connected,
-            connect_timeouts,
-            connect_failures,
-            connecting,
-            disconnects,
-            left,
-            not_back,
-            slow,
-            slow_received,
-        } = other;
-        self.sent += sent;
-        self.waited += waited;
-        self.expected += expected;
-        self.received += received;
-        self.missing += missing;
-        self.in_flight += in_flight;
-        self.late += late;
-        self.duplicate += duplicate;
-        self.reordered += reordered;
-        self.unexpected += unexpected;
-        self.corrupt += corrupt;
-        self.connects += connects;
-        self.connected += connected;
-        self.connect_timeouts += connect_timeouts;
-        self.connect_failures += connect_failures;
-        self.connecting += connecting;
-        self.disconnects += disconnects;
-        self.left += left;
-        self.not_back += not_back;
-        self.slow += slow;
-        self.slow_received += slow_received;
+        for (count, n) in other.iter() {
+            *self.get_mut(count) += n;
+        }
+    }
+
+    /// Whether messages were exchanged, or were to be: without them, counts of messages say nothing.
+    pub fn has_messages(&self) -> bool {
+        self.sent > 0 || self.expected > 0 || self.received > 0
     }
 
     /// Checks the identities.
@@ -236,29 +225,11 @@ mod tests {
     }
 
     fn ones() -> Counts {
-        Counts {
-            sent: 1,
-            waited: 1,
-            expected: 1,
-            received: 1,
-            missing: 1,
-            in_flight: 1,
-            late: 1,
-            duplicate: 1,
-            reordered: 1,
-            unexpected: 1,
-            corrupt: 1,
-            connects: 1,
-            connected: 1,
-            connect_timeouts: 1,
-            connect_failures: 1,
-            connecting: 1,
-            disconnects: 1,
-            left: 1,
-            not_back: 1,
-            slow: 1,
-            slow_received: 1,
+        let mut ones = Counts::default();
+        for count in Count::ALL {
+            *ones.get_mut(count) = 1;
         }
+        ones
     }
 
     #[test]
@@ -278,7 +249,7 @@ mod tests {
     fn merging_adds_every_field() {
         let mut sum = ones();
         sum.merge(&ones());
-        // As bytes, so that a field added later and forgotten in `merge` fails here.
-        assert_eq!(postcard::to_stdvec(&sum).unwrap(), [2; 21]);
+        // As bytes: `get` and `iter` would agree with `merge` on whatever all three forgot.
+        assert_eq!(postcard::to_stdvec(&sum).unwrap(), vec![2; Count::ALL.len()]);
     }
 }

@@ -11,68 +11,12 @@
 
 mod estimate;
 
+pub use estimate::{Capacity, Doubt, WIDTH_MAX};
+
+use estimate::Level;
+
 /// How often the ends of the gap may be moved outwards.
 pub const MOVES_MAX: u32 = 4;
-/// An interval whose upper bound is more than so many times its lower one is no answer.
-pub const WIDTH_MAX: u64 = 2;
-/// So many times the interval's bounds away, one measurement is enough to contradict it.
-const FAR: u64 = 2;
-/// As wide as this it always is: a server of a handful of clients.
-const CLIENTS_APART_MIN: u64 = 5;
-
-/// How many clients a server holds within its limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Capacity {
-    /// The level at which half of the measurements pass.
-    pub clients: u64,
-    /// Lower bound of the interval.
-    pub low: u64,
-    /// Upper bound of the interval.
-    pub high: u64,
-    /// The probability that the interval was built for: 0.95.
-    pub confidence: f64,
-    /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
-    pub at_least: bool,
-    /// A level outside the interval most of whose measurements say otherwise, or far outside (twice the bounds) any: above it they
-    /// passed, or below it they failed.
-    pub contradicted_by: Option<u64>,
-}
-
-/// Why a search that came to its end does not tell the capacity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// The upper bound of the interval is more than [`WIDTH_MAX`] times the lower one.
-    Wide,
-    /// Measurements at this level, outside the interval, say otherwise.
-    Contradicted(u64),
-}
-
-impl Capacity {
-    /// Why it cannot be told from these measurements; `None`: it can.
-    pub fn doubt(&self) -> Option<Doubt> {
-        let is_wide = self.high > WIDTH_MAX * self.low && self.high - self.low > CLIENTS_APART_MIN;
-        let wide = (is_wide && !self.at_least).then_some(Doubt::Wide);
-        wide.or(self.contradicted_by.map(Doubt::Contradicted))
-    }
-
-    /// Whether the search has told it.
-    pub fn is_decided(&self) -> bool {
-        self.doubt().is_none()
-    }
-
-    /// The level outside the interval that contradicts it, the highest first.
-    fn contradicted(self, levels: &[Level]) -> Self {
-        let contradicts = |&&Level { clients, passed, failed }: &&Level| {
-            let far_above = clients > self.high.saturating_mul(FAR) && passed > 0;
-            let far_below = clients.saturating_mul(FAR) < self.low && failed > 0;
-            let above = clients > self.high && passed > failed;
-            let below = clients < self.low && failed > passed;
-            below || far_below || (above || far_above) && !self.at_least
-        };
-        Capacity { contradicted_by: levels.iter().rev().find(contradicts).map(|level| level.clients), ..self }
-    }
-}
-
 /// What to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchConfig {
@@ -103,14 +47,6 @@ enum Phase {
     Bisect { below: u64, above: u64 },
     Repeat { below: u64, above: u64, moves: u32 },
     Done(Capacity),
-}
-
-/// All measurements of one level.
-#[derive(Clone, Copy, Debug)]
-struct Level {
-    clients: u64,
-    passed: u32,
-    failed: u32,
 }
 
 /// The search, asked and answered in turn.
@@ -163,7 +99,7 @@ impl Search {
             (Phase::Gallop { below, level, .. }, false) => self.narrow(below, level),
             (Phase::Bisect { above, .. }, true) => self.narrow(clients, above),
             (Phase::Bisect { below, .. }, false) => self.narrow(below, clients),
-            (Phase::Repeat { below, above, moves }, _) => self.settle(below, above, moves),
+            (Phase::Repeat { below, above, moves }, _) => self.repeat(below, above, moves),
             (Phase::Done(_), _) => unreachable!("a finished search asks for no level"),
         };
     }
@@ -189,12 +125,12 @@ impl Search {
         if gap > 1 && gap as f64 > self.config.tolerance * above as f64 {
             Phase::Bisect { below, above }
         } else {
-            self.settle(below, above, 0)
+            self.repeat(below, above, 0)
         }
     }
 
     /// Repeats until both ends have enough measurements and point the right way.
-    fn settle(&self, below: u64, above: u64, moves: u32) -> Phase {
+    fn repeat(&self, below: u64, above: u64, moves: u32) -> Phase {
         if self.lacking(below, above).is_some() {
             return Phase::Repeat { below, above, moves };
         }
@@ -207,11 +143,11 @@ impl Search {
             }
             if may_move {
                 let above = above.saturating_add(gap).min(self.config.max);
-                return self.settle(below, above, moves + 1);
+                return self.repeat(below, above, moves + 1);
             }
         }
         if may_move && most(below, |level| level.failed > level.passed) {
-            return self.settle(below.saturating_sub(gap), above, moves + 1);
+            return self.repeat(below.saturating_sub(gap), above, moves + 1);
         }
         Phase::Done(estimate::capacity(&self.levels, below, above, self.config.max))
     }

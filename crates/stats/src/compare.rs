@@ -1,8 +1,8 @@
 //! Is B really slower than A? (METHODOLOGY "Comparison")
 //!
-//! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from their logarithms:
-//! noise multiplies. The interval is a 99% one: with ten figures in a report, 95% would cry wolf every other time. There are
-//! three answers, and the third is that it cannot be told.
+//! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from their
+//! logarithms: noise multiplies. The interval is a 99% one: with ten figures in a report, 95% would cry wolf every
+//! other time. There are three answers, and the third is that it cannot be told.
 
 use crate::interval::{Interval, Sample, batch_means};
 use crate::student;
@@ -11,7 +11,7 @@ use crate::student;
 pub const COMPARISON_CONFIDENCE: f64 = 0.99;
 /// A difference that certainly is no larger than this share of A is none.
 pub const MARGIN: f64 = 0.03;
-/// One run of a server may give so many times what the next one of it does.
+/// By what factor one run of a server may differ from the next run of the same server.
 pub const RUN_TO_RUN: f64 = 2.0;
 /// With fewer repeats of a side nothing is known of how they vary.
 pub const REPEATS_MIN: u32 = 3;
@@ -20,7 +20,7 @@ pub const REPEATS_MAX: u32 = 100;
 
 /// The histogram's own precision: differences within it are no differences.
 const RESOLUTION: f64 = 0.001;
-/// So many standard errors beyond its bound an interval that decides is in 90 of 100 cases.
+/// How many standard errors beyond its bound an interval must be to decide in 90 of 100 cases.
 const POWER_DEVIATES: f64 = 1.2816;
 
 /// Which direction of a figure is the better one.

@@ -8,11 +8,8 @@ use std::fmt;
 
 use hdrhistogram::Histogram as Hdr;
 
-mod encoding;
-mod packed;
-
-pub use encoding::DecodeError;
-pub use packed::Packed;
+pub mod encoding;
+pub mod packed;
 
 /// The longest duration kept apart from longer ones: 10 minutes.
 pub const DURATION_NS_MAX: u64 = 600_000_000_000;

@@ -1,5 +1,7 @@
 //! The list of runs: a row of what is asked for most, without reading results.
 
+use results::Scenario;
+use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row, named_params};
 
 /// What is known of a run at a glance.
@@ -9,8 +11,8 @@ pub struct Entry {
     pub id: String,
     /// When it started, by the wall clock: nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
-    /// The workload.
-    pub scenario: String,
+    /// What was done to the server.
+    pub scenario: Scenario,
     /// The application protocol.
     pub dialect: String,
     /// The server: its name, or its URL.
@@ -21,9 +23,7 @@ pub struct Entry {
     pub steps: u64,
     /// The most clients that any step asked for.
     pub clients: u64,
-    /// The scenario's main figure, of which the percentiles below are.
-    pub figure: &'static str,
-    /// Its median at the last step, in ns.
+    /// The median of the scenario's main figure at the last step, in ns.
     pub p50_ns: Option<u64>,
     /// Its 99th percentile at the last step, in ns.
     pub p99_ns: Option<u64>,
@@ -39,6 +39,8 @@ pub struct Entry {
     pub broken_limits: u64,
     /// Whether nothing speaks against the figures.
     pub trusted: bool,
+    /// Whether it has not come to its end: it was cut short, or is still under way.
+    pub unfinished: bool,
     /// Its tags, sorted.
     pub tags: Vec<String>,
 }
@@ -49,15 +51,16 @@ pub struct Query {
     /// With this tag.
     pub tag: Option<String>,
     /// Of this scenario.
-    pub scenario: Option<String>,
+    pub scenario: Option<Scenario>,
     /// With this text in the target, the command, the dialect or the id.
     pub text: Option<String>,
-    /// At most so many, the newest.
+    /// At most this many, the newest.
     pub limit: Option<u64>,
 }
 
 const LIST: &str = "
     SELECT id, started_ns, scenario, dialect, target, command, bottleneck, capacity, broken_limits, trusted,
+        unfinished,
         (SELECT count(*) FROM steps WHERE run = id) AS steps,
         (SELECT max(clients) FROM steps WHERE run = id) AS clients,
         (SELECT sum(missing) FROM steps WHERE run = id) AS missing,
@@ -77,13 +80,13 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
     let limit = query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let mut statement = connection.prepare_cached(LIST)?;
     let rows = statement.query_map(
-        named_params! {":tag": query.tag, ":scenario": query.scenario, ":text": query.text, ":limit": limit},
+        named_params! {":tag": query.tag, ":scenario": query.scenario.map(Scenario::name), ":text": query.text, ":limit": limit},
         entry,
     )?;
     let mut entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let mut percentiles = connection.prepare_cached(PERCENTILES)?;
     for entry in &mut entries {
-        let mut rows = percentiles.query([entry.id.as_str(), entry.figure])?;
+        let mut rows = percentiles.query([entry.id.as_str(), entry.scenario.main_figure().name()])?;
         if let Some(row) = rows.next()? {
             (entry.p50_ns, entry.p99_ns) = (Some(unsigned(row, 0)?), Some(unsigned(row, 1)?));
         }
@@ -92,14 +95,13 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let scenario: String = row.get("scenario")?;
+    let scenario: Scenario = row.get_ref("scenario")?.as_str()?.parse().map_err(FromSqlError::other)?;
     let optional = |column: &str| row.get::<_, Option<i64>>(column).map(|n| n.map(|n| n.max(0) as u64));
     let count = |column: &str| optional(column).map(Option::unwrap_or_default);
     let tags: Option<String> = row.get("tags")?;
     Ok(Entry {
         id: row.get("id")?,
         started_unix_ns: count("started_ns")?,
-        figure: results::limit::main_figure(&scenario),
         scenario,
         dialect: row.get("dialect")?,
         target: row.get("target")?,
@@ -114,6 +116,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         capacity: optional("capacity")?,
         broken_limits: count("broken_limits")?,
         trusted: row.get("trusted")?,
+        unfinished: row.get("unfinished")?,
         tags: tags.map(|tags| tags.lines().map(String::from).collect()).unwrap_or_default(),
     })
 }

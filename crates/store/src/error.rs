@@ -19,7 +19,7 @@ pub enum StoreError {
     },
     /// The file is something else, or broken. It is left as it is.
     #[error(
-        "{} is no store of throng, or damaged ({why}); it is left as it is: move it away, or pass --store with another path",
+        "{} is not a store of throng, or is damaged ({why}); throng leaves it unchanged: move it away, or pass --store with another path",
         path.display()
     )]
     Damaged {
@@ -42,7 +42,7 @@ pub enum StoreError {
         known: u32,
     },
     /// There is no such store to read.
-    #[error("there is no store at {}; runs are kept there when one has ended", .0.display())]
+    #[error("there is no store at {} yet; the first run that is kept makes it", .0.display())]
     Absent(PathBuf),
     /// No run is meant.
     #[error("there is no run {reference:?}{}", suggestion(near))]
@@ -53,7 +53,7 @@ pub enum StoreError {
         near: Vec<String>,
     },
     /// Several runs are meant.
-    #[error("{reference:?} is the beginning of several runs: {}; give more of the one you mean", ids.join(", "))]
+    #[error("{reference:?} is the beginning of several run ids: {}; give more characters", ids.join(", "))]
     Ambiguous {
         /// What was asked for.
         reference: String,
@@ -83,4 +83,36 @@ fn suggestion(ids: &[String]) -> String {
         [] => "; throng runs list shows those there are".into(),
         ids => format!("; did you mean {}?", ids.join(" or ")),
     }
+}
+
+/// Why an event log cannot be written or read.
+#[derive(Debug, Error)]
+pub enum EventsError {
+    /// The system says so.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// Not Parquet, cut short, or damaged.
+    #[error(
+        "{} is not a complete Parquet file ({why}): the run that wrote it was killed, or the file was cut short later",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Parquet, but no event log that this version knows.
+    #[error("{} is not an event log that this version of throng can read: {why}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it lacks.
+        why: String,
+    },
 }

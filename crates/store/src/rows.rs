@@ -9,8 +9,8 @@ pub(crate) fn insert(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Resu
     insert_run(transaction, run)?;
     for (step, number) in run.steps.iter().zip(1..) {
         insert_step(transaction, &run.id, number, step)?;
-        for (figure, histogram) in step.figures.named() {
-            insert_histogram(transaction, &run.id, number, figure, histogram)?;
+        for (timed, histogram) in step.figures.iter() {
+            insert_histogram(transaction, &run.id, number, timed.name(), histogram)?;
         }
         for second in &step.series {
             insert_second(transaction, &run.id, number, second)?;
@@ -23,14 +23,14 @@ fn insert_run(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> 
     let verdict = &run.verdict;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
-         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results)",
+         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished)",
     )?;
     statement.execute(named_params! {
         ":id": run.id,
         ":started_ns": signed(run.started_unix_ns),
         ":throng": run.throng,
         ":command": run.command.join(" "),
-        ":scenario": run.scenario,
+        ":scenario": run.scenario.name(),
         ":dialect": run.dialect,
         ":target": run.target.name.as_ref().unwrap_or(&run.target.url),
         ":url": run.target.url,
@@ -41,6 +41,7 @@ fn insert_run(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> 
         ":broken_limits": verdict.limits.iter().filter(|outcome| !outcome.passed).count() as i64,
         ":trusted": verdict.is_trusted(),
         ":results": results::file::write(run),
+        ":unfinished": run.resume_after.is_some(),
     })?;
     Ok(())
 }

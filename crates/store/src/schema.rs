@@ -6,7 +6,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// One script for each schema: the first makes schema 1 of an empty file, the next schema 2 of schema 1, …
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// `thrg`: what `file(1)` could know a store by.
 pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
@@ -33,7 +33,7 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
     })
 }
 
-/// Brings the file to the newest schema. Whoever comes second finds that it has been done.
+/// Brings the file to the newest schema. A second process finds that it has been done.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = match look(&transaction)? {
@@ -50,6 +50,8 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use results::Scenario;
+
     use super::*;
     use crate::{Query, Store};
 
@@ -83,7 +85,7 @@ mod tests {
     }
 
     /// A store as each schema left it, with one run. A schema that users have is never edited: these would not open.
-    const KEPT: &[&str] = &[include_str!("schema/kept-1.sql")];
+    const KEPT: &[&str] = &[include_str!("schema/kept-1.sql"), include_str!("schema/kept-2.sql")];
 
     #[test]
     fn what_every_earlier_version_kept_is_still_there() {
@@ -99,8 +101,8 @@ mod tests {
             let store = Store::open(&path).unwrap();
             let [entry] = &store.list(&Query::default()).unwrap()[..] else { panic!("one run was kept") };
             assert_eq!(
-                (entry.scenario.as_str(), entry.clients, &entry.tags[..]),
-                ("echo", 2, &["first".to_owned()][..])
+                (entry.scenario, entry.clients, &entry.tags[..]),
+                (Scenario::Echo, 2, &["first".to_owned()][..])
             );
             assert!(entry.p50_ns.is_some_and(|p50_ns| p50_ns > 100_000), "{entry:?}");
             let run = store.load(&entry.id).unwrap();

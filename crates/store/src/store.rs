@@ -39,8 +39,8 @@ pub fn default_path() -> Option<PathBuf> {
     Some(data_dir()?.join("runs.db"))
 }
 
-/// The store, what SQLite keeps beside it, and where throng keeps it if nobody has named a place. Earlier versions made them
-/// for everybody to read.
+/// The store, what SQLite keeps beside it, and where throng keeps it if nobody has named a place. Earlier versions made
+/// them readable by all users.
 fn keep_to_the_user(path: &Path) {
     for beside in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
@@ -63,7 +63,7 @@ impl Store {
             private::make_dir(directory)
                 .map_err(|error| StoreError::Directory { path: directory.into(), error })?;
         }
-        // SQLite would make it for everybody to read. That it cannot be made, SQLite says better.
+        // SQLite would make it readable by all users. If it cannot be made, SQLite explains that better.
         let _ = private::make_file(path);
         Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }

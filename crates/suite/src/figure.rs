@@ -1,8 +1,8 @@
 //! The figures that a shootout compares: those that limits know, of one step, and those of a whole run.
 
-use results::Run;
-use results::Unit;
+use results::format::count;
 use results::limit::StepFigure;
+use results::{Run, Scenario, Unit};
 
 /// A figure, by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ const OF_RUNS: [(&str, Of); 3] =
 
 impl Figure {
     /// The figure of that name, in a verb's results; what there is otherwise.
-    pub(crate) fn parse(name: &str, verb: &str) -> Result<Figure, String> {
+    pub(crate) fn parse(name: &str, verb: Scenario) -> Result<Figure, String> {
         let of_run = OF_RUNS.into_iter().find(|(known, _)| *known == name).map(|(_, of)| of);
         let of = match of_run {
             Some(of) => of,
@@ -87,22 +87,9 @@ impl Figure {
         match self.unit() {
             Unit::Ms if value < 10.0 => format!("{value:.2}"),
             Unit::Ms if value < 100.0 => format!("{value:.1}"),
-            _ => grouped(value.round()),
+            _ => count(value.round() as u64),
         }
     }
-}
-
-/// `1234567` as `1,234,567`.
-pub(crate) fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::from(if value < 0.0 { "-" } else { "" });
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -111,11 +98,11 @@ mod tests {
 
     #[test]
     fn figures_are_shown_as_precisely_as_they_are_known() {
-        let rtt = Figure::parse("rtt.p95", "echo").unwrap();
+        let rtt = Figure::parse("rtt.p95", Scenario::Echo).unwrap();
         assert_eq!([0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
-        assert!(!rtt.more_is_better() && Figure::parse("rate", "http").unwrap().more_is_better());
-        assert_eq!(Figure::parse("capacity", "broadcast").unwrap().show(12_000.0), "12,000");
-        assert!(Figure::parse("rtt.p95", "idle").unwrap_err().contains("memory_per_client"));
+        assert!(!rtt.more_is_better() && Figure::parse("rate", Scenario::Http).unwrap().more_is_better());
+        assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().show(12_000.0), "12,000");
+        assert!(Figure::parse("rtt.p95", Scenario::Idle).unwrap_err().contains("memory_per_client"));
     }
 
     #[test]
@@ -124,14 +111,14 @@ mod tests {
             let line = stats::fit::Line { slope, intercept: 25e6, slope_se: 100.0, points: 80 };
             let mut run = Run::default();
             run.verdict.memory_per_client = Some(line);
-            Figure::parse("memory_per_client", "idle").unwrap().read(&run)
+            Figure::parse("memory_per_client", Scenario::Idle).unwrap().read(&run)
         };
         assert_eq!((of(0.0), of(150.0), of(3_000.0)), (None, None, Some(3_000.0)));
     }
 
     #[test]
     fn the_capacity_of_a_walk_is_its_last_step_within_the_limits() {
-        let limit = results::Limit::parse("connect_failures==0", "broadcast").unwrap();
+        let limit = results::Limit::parse("connect_failures==0", Scenario::Broadcast).unwrap();
         let step = |clients, failures| {
             let mut step = results::Step { clients, ..Default::default() };
             step.counts.connect_failures = failures;
@@ -139,15 +126,15 @@ mod tests {
             step
         };
         let run = Run { steps: vec![step(1_000, 0), step(2_000, 0), step(3_000, 1)], ..Run::default() };
-        assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&run), Some(2_000.0));
+        assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().read(&run), Some(2_000.0));
         let none = Run { steps: vec![step(1_000, 1)], ..Run::default() };
-        assert_eq!(Figure::parse("capacity", "broadcast").unwrap().read(&none), Some(0.0));
+        assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().read(&none), Some(0.0));
         let mut partly = results::Step { usable: Some(2_999), ..step(3_000, 0) };
-        let standing = results::standing::limits("broadcast", &[], 0.0);
+        let standing = results::standing::limits(Scenario::Broadcast, &[], 0.0);
         partly.standing = results::standing::check(&standing, &partly);
         let run = Run { steps: vec![step(2_000, 0), partly], ..Run::default() };
         assert_eq!(
-            Figure::parse("capacity", "broadcast").unwrap().read(&run),
+            Figure::parse("capacity", Scenario::Broadcast).unwrap().read(&run),
             Some(2_000.0),
             "not all were there"
         );
@@ -165,7 +152,7 @@ mod tests {
                 at_least: false,
                 contradicted_by: None,
             });
-            Figure::parse("capacity", "broadcast").unwrap().read(&run)
+            Figure::parse("capacity", Scenario::Broadcast).unwrap().read(&run)
         };
         assert_eq!((of(600, 700), of(35, 1_189)), (Some(637.0), None));
     }

@@ -7,8 +7,8 @@
 //!
 //! The guard's standard input is a pipe from throng. When it ends, because throng is done with the program, was
 //! interrupted or was killed, the guard asks the program to stop, kills what does not within the grace, and kills
-//! whatever descends from it, daemons included: those are handed to the guard when their parents end (PR_SET_CHILD_SUBREAPER,
-//! prctl(2)). It needs no privilege, unlike a control group.
+//! whatever descends from it, daemons included: those are handed to the guard when their parents end
+//! (PR_SET_CHILD_SUBREAPER, prctl(2)). It needs no privilege, unlike a control group.
 //!
 //! A guard that says nothing, for somebody has stopped it, is waited for no longer than it may take, and killed with all
 //! that it guards.
@@ -26,6 +26,7 @@ use net::proc;
 use net::signals::{self, StopSignal};
 use serde::{Deserialize, Serialize};
 
+use crate::enclosure::Enclosure;
 use crate::surroundings;
 
 /// What a program may write before the rest is dropped: a server that logs every message would fill the disk.
@@ -45,6 +46,8 @@ const LAST_WORD_MAX: Duration = Duration::from_secs(10);
 pub(crate) struct Brief {
     pub(crate) command: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
+    /// Where it is shut in, if it is.
+    pub(crate) enclosure: Option<Enclosure>,
     pub(crate) folder: PathBuf,
     /// The CPUs it may use; empty: all.
     pub(crate) cpus: Vec<usize>,
@@ -199,7 +202,7 @@ pub fn run() -> io::Result<()> {
     let events = watch(child, stdin);
     let (status, asked, killed) = attend(&events, pid, &brief);
     let left = end_the_rest()?;
-    // Nobody holds the other end any more.
+    // No process holds the other end any more.
     log.join().expect("copying does not panic");
     say(&Word::Ended(End { code: status.code(), signal: status.signal(), asked, killed, left }))
 }
@@ -223,8 +226,13 @@ fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
     let built = brief.folder.join(&brief.command[0]);
     let program = if built.is_file() { built } else { PathBuf::from(&brief.command[0]) };
     let mut command = Command::new(program);
-    surroundings::clean(&mut command).envs(brief.env.iter().cloned());
-    command.args(&brief.command[1..]).current_dir(&brief.folder);
+    surroundings::clean(&mut command);
+    if let Some(enclosure) = &brief.enclosure {
+        enclosure.furnish(&mut command);
+        // This confines the guard as well, because its child must be within; the guard has all that it still needs.
+        enclosure.enter()?;
+    }
+    command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
     let child = signals::end_with_parent(&mut command).spawn()?;
     Ok((child, thread::spawn(move || keep(output, file))))
@@ -284,7 +292,7 @@ fn attend(events: &mpsc::Receiver<Event>, pid: u32, brief: &Brief) -> (ExitStatu
     }
 }
 
-/// Waits for what is left of the program, for a moment, and kills it. How many processes that were.
+/// Waits a moment for what is left of the program, and kills it. Returns how many processes that were.
 fn end_the_rest() -> io::Result<usize> {
     let start = Instant::now();
     let mut left = proc::descendants()?.len();

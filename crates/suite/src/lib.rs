@@ -8,6 +8,7 @@
 //! ([`summary`]; several in short: [`recap`]).
 
 pub mod check;
+mod enclosure;
 mod figure;
 pub mod guard;
 pub mod manifest;

@@ -18,7 +18,7 @@ use crate::setup::{self, Stage, Tools, Trouble};
 const POLL: Duration = Duration::from_millis(50);
 /// How long a generator may take to end in order.
 const GRACE: Duration = Duration::from_secs(3);
-/// A generator whose first thread has not run for so long is stuck: one that lives looks around many times a second.
+/// A generator whose first thread has not run for this long is stuck: one that lives looks around many times a second.
 const STILL_MAX: Duration = Duration::from_secs(60);
 /// What it has said is here so soon after its end, unless it has left somebody who holds the pipe.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ const TRIES_MAX: u32 = 1_000;
 pub struct Place {
     /// Where the server listens.
     pub address: SocketAddr,
-    /// A second port, for what it tells about itself.
+    /// A second port, for the server's own metrics.
     pub admin_port: u16,
     /// A path for a unix socket, in a folder of its own.
     pub socket: PathBuf,
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// A port that nobody listens on, and that no outgoing connection will be given: those come from the ephemeral range,
+/// A port on which nothing listens, and that no outgoing connection will be given: those come from the ephemeral range,
 /// and a shootout opens them by the thousand.
 fn free_port(host: Ipv4Addr, besides: Option<u16>) -> io::Result<u16> {
     let first_ephemeral = net::limits::port_range().map_or(32_768, |(first, _)| first);

@@ -29,14 +29,20 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
     );
     for Finished { suite, record, sections } in finished {
         let _ = write!(text, "\n## {}\n\n", suite.title);
-        summary::facts(record).iter().for_each(|fact| text.push_str(&format!("- {fact}\n")));
+        for fact in summary::facts(record) {
+            let _ = writeln!(text, "- {fact}");
+        }
         let _ = writeln!(text, "- All figures: `{}`", record.folder().join("report.md").display());
         for section in sections {
             let _ = write!(text, "\n### {}: {}\n\n", suite.name, section.name);
-            summary::shortened(section).iter().for_each(|line| text.push_str(&format!("{line}\n\n")));
+            if let Some(line) = summary::shortened(section) {
+                let _ = writeln!(text, "{line}\n");
+            }
             text.push_str(&table(section).markdown());
         }
-        left_out(record).iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+        if let Some(line) = left_out(record) {
+            let _ = writeln!(text, "\n{line}");
+        }
     }
     text
 }
@@ -46,11 +52,15 @@ pub fn text(finished: &[Finished]) -> String {
     let mut text = String::new();
     for Finished { suite, record, sections } in finished {
         let _ = writeln!(text, "{}: {}", suite.name, suite.title);
-        summary::facts(record).iter().for_each(|fact| text.push_str(&format!("{fact}\n")));
+        for fact in summary::facts(record) {
+            let _ = writeln!(text, "{fact}");
+        }
         for section in sections {
             let _ = write!(text, "\n{}\n{}", section.name, table(section).text());
         }
-        left_out(record).iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+        if let Some(line) = left_out(record) {
+            let _ = writeln!(text, "\n{line}");
+        }
         text.push('\n');
     }
     text
@@ -82,7 +92,7 @@ fn table(section: &Section) -> Table {
     table
 }
 
-/// Who was not measured, in a line: why is in the record.
+/// The targets that were not measured, in a line: the record says why.
 fn left_out(record: &Record) -> Option<String> {
     let named = record.head.receipts.iter().filter_map(|receipt| {
         let trouble = receipt.trouble.as_ref()?;

@@ -33,7 +33,7 @@ pub struct Head {
     pub schema: u32,
     /// The suite's name.
     pub suite: String,
-    /// The suite's file, as it was.
+    /// The text of the suite's file.
     pub text: String,
     /// The folder of the suite's file, in which published figures are.
     pub suites_folder: PathBuf,
@@ -125,7 +125,7 @@ pub enum RecordError {
         error: io::Error,
     },
     /// Not what this program writes.
-    #[error("{path}: {error}: this is no folder of throng shootout")]
+    #[error("{path}: {error}: this is not a folder that throng shootout made")]
     Shape {
         /// The file.
         path: String,
@@ -141,7 +141,7 @@ pub enum RecordError {
         found: u32,
     },
     /// A shootout has been there already.
-    #[error("{0} has a shootout in it already: name another folder, or go on with it by --resume")]
+    #[error("{0} already holds a shootout: name another folder, or continue it with --resume")]
     Taken(String),
     /// A results file cannot be read.
     #[error("{path}: {error}")]

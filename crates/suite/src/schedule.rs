@@ -1,5 +1,5 @@
 //! Which measurement comes when: every target once in each round, in an order drawn anew each time, so that what drifts
-//! on the machine favours nobody.
+//! on the machine favours no target.
 
 use fastrand::Rng;
 use wire::DialectId;

@@ -1,7 +1,7 @@
-//! Folders for what lives as long as a server does: its unix socket, and its log where nobody wants it.
+//! Folders for what lives as long as a server does: its unix socket, and its log if it is not kept.
 //!
 //! Rules. A folder holds a file that its owner keeps locked as long as it lives: the kernel takes the lock back however
-//! the owner ends. Whoever makes a folder first removes those of the same user whose file nobody has locked: runs that
+//! the owner ends. Before it makes a folder, throng removes those of the same user whose file is not locked: runs that
 //! were killed have left them. The file gets its name when it is locked, so that a folder that is just being made is not
 //! taken for one that was left.
 
@@ -13,7 +13,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// How their names begin: short, for the path of a unix socket may have 107 bytes.
+/// How their names begin: briefly, because the path of a unix socket may have 107 bytes.
 const PREFIX: &str = "throng-";
 /// The file that is locked, and its name before it is.
 const OWNER: &str = "owner";
@@ -50,7 +50,7 @@ impl Scratch {
     }
 }
 
-/// Removes what killed runs of this user have left. What cannot be removed stays: it is in nobody's way.
+/// Removes what killed runs of this user have left. What cannot be removed stays: it does no harm.
 fn clear(root: &Path) {
     let (Ok(entries), Ok(own)) = (fs::read_dir(root), fs::metadata("/proc/self")) else { return };
     let ours = entries.flatten().filter(|entry| {

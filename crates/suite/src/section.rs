@@ -1,10 +1,11 @@
-//! The outcome of one scenario: who is ahead, by how much, and whether that can be believed.
+//! The outcome of one scenario: which target is ahead, by how much, and whether that can be believed.
 
 use std::collections::BTreeMap;
 
+use results::format::count;
 use results::{Bottleneck, Run, Step};
 
-use crate::figure::{Figure, grouped};
+use crate::figure::Figure;
 use crate::manifest::REFERENCE_NAME;
 use crate::msacc;
 use crate::published;
@@ -24,13 +25,13 @@ pub struct Section {
     pub shortened: Vec<Shortened>,
     /// The figure that servers are ranked by.
     pub figure: Figure,
-    /// Who is ahead.
+    /// Which target is ahead.
     pub standings: Vec<Standing>,
     /// What speaks against each of their figures, or why there is none.
     pub remarks: Vec<String>,
     /// The same, with everything else.
     pub table: Table,
-    /// What the threads of Erlang's virtual machine did, for each target that tells: of its last round.
+    /// What the threads of Erlang's virtual machine did in the last round, for each target that reports it.
     pub msacc: Vec<(String, Table)>,
     /// What was published of each target, in the figure's unit; empty when nothing was.
     pub then: BTreeMap<String, f64>,
@@ -159,7 +160,7 @@ pub(crate) fn share(standing: &Standing) -> String {
         None => String::new(),
         Some(share) if share < 0.1 => format!("{share:.4}"),
         Some(share) if share < 100.0 => format!("{share:.2}"),
-        Some(share) => grouped(share.round()),
+        Some(share) => count(share.round() as u64),
     }
 }
 
@@ -209,9 +210,9 @@ fn remarks(scenario: &Scenario, standing: &Standing, runs: &[Run], record: &Reco
     };
     let missing: u64 = steps().map(|step| step.counts.missing).sum();
     let errors: u64 = steps().map(|step| step.errors.total()).sum();
-    for (count, what) in [(missing, "missing"), (errors, "errors")] {
-        if count > 0 {
-            remarks.push(format!("{} {what}", grouped(count as f64)));
+    for (n, what) in [(missing, "missing"), (errors, "errors")] {
+        if n > 0 {
+            remarks.push(format!("{} {what}", count(n)));
         }
     }
     remarks.join("; ")

@@ -45,6 +45,7 @@ impl Server {
         let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
         let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
         let brief = Brief {
+            enclosure: None,
             command: target.start.command.iter().map(|word| place.fill(word)).collect(),
             env: target.start.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
             folder: target.folder.clone(),
@@ -151,7 +152,7 @@ fn death(end: &End, log: &Path) -> String {
     format!("the server {}{}", end.how(), said.unwrap_or_default())
 }
 
-/// Where a server writes that nobody has told where to.
+/// Where a server writes its log by default.
 fn own_log(target: &Target, socket_folder: &Path) -> PathBuf {
     let folder = if target.name == REFERENCE_NAME { socket_folder } else { &target.folder };
     folder.join("server.log")

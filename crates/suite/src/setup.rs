@@ -7,11 +7,12 @@ use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
 use net::signals::{self, StopSignal};
 
+use crate::enclosure::Enclosure;
 use crate::guard::{Brief, Guarded};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
@@ -37,6 +38,10 @@ pub const INSTALL_LOG: &str = "install.log";
 
 /// One at a time may use the distribution's package manager, which locks its database.
 static PACKAGES: Mutex<()> = Mutex::new(());
+
+/// What is said once where installers cannot be shut in.
+const NO_WALLS: &str = "this kernel has no Landlock: what targets fetch and build sees your home directory";
+static NO_WALLS_SAID: Once = Once::new();
 
 /// What was being done with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -112,7 +117,7 @@ impl Trouble {
         Self { stage, reason: reason.into() }
     }
 
-    /// Whether it cannot be had here, which is nobody's mistake.
+    /// Whether it is unavailable here, which is no one's mistake.
     pub fn is_unavailable(&self) -> bool {
         matches!(self.stage, Stage::Requires | Stage::Install)
     }
@@ -136,6 +141,8 @@ pub struct Tools<'a> {
     pub host: Ipv4Addr,
     /// Whether the user has asked for the end.
     pub is_interrupted: &'a (dyn Fn() -> bool + Sync),
+    /// Tells the user what is good to know.
+    pub say: &'a (dyn Fn(&str) + Sync),
 }
 
 impl Tools<'_> {
@@ -168,9 +175,8 @@ pub fn look_for_requirements(target: &Target) -> Result<(), Trouble> {
 pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     look_for_requirements(target)?;
     if let Some(step) = &target.install {
-        let uses_packages =
-            target.requires.iter().any(|requirement| requirement.command[0].starts_with("apt"));
-        let _turn = uses_packages.then(|| PACKAGES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let _turn =
+            uses_packages(target).then(|| PACKAGES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         run(target, step, Stage::Install, tools)?;
     }
     build(target, tools)
@@ -194,7 +200,7 @@ pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
 /// The version of what is installed already.
 ///
 /// # Errors
-/// It is not. Why its version could not be told is nobody's concern then.
+/// It is not installed. Why its version could not be told does not matter then.
 pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
     let remedy = "not installed; throng targets install does it";
     version(target, tools).map_err(|_| Trouble::new(Stage::Install, remedy))
@@ -221,6 +227,11 @@ pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
     }
 }
 
+/// Whether it installs packages of the distribution.
+fn uses_packages(target: &Target) -> bool {
+    target.requires.iter().any(|requirement| requirement.command[0].starts_with("apt"))
+}
+
 fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     target.build.as_ref().map_or(Ok(()), |step| run(target, step, Stage::Build, tools))
 }
@@ -228,9 +239,15 @@ fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 /// Runs a step to its end.
 fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
-    let place = Place::find(tools.host, &target.folder, &tools.throng)
-        .map_err(|error| Trouble::new(stage, error.to_string()))?;
+    if !net::walls::are_available() {
+        NO_WALLS_SAID.call_once(|| (tools.say)(NO_WALLS));
+    }
+    let trouble = |error: io::Error| Trouble::new(stage, error.to_string());
+    let place = Place::find(tools.host, &target.folder, &tools.throng).map_err(trouble)?;
+    let is_of_packages = stage == Stage::Install && uses_packages(target);
+    let enclosure = Enclosure::around(&target.folder, &[&tools.throng], is_of_packages).map_err(trouble)?;
     let brief = Brief {
+        enclosure: Some(enclosure),
         command: step.command.iter().map(|word| place.fill(word)).collect(),
         env: step.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
         folder: target.folder.clone(),
@@ -239,8 +256,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
         signal: StopSignal::Term.name().to_owned(),
         grace: Duration::from_secs(2),
     };
-    let mut program =
-        Guarded::start(tools.guard(), &brief).map_err(|error| Trouble::new(stage, error.to_string()))?;
+    let mut program = Guarded::start(tools.guard(), &brief).map_err(trouble)?;
     let start = Instant::now();
     loop {
         if let Some(end) = program.poll_end() {
@@ -273,7 +289,7 @@ struct Output {
 }
 
 /// Runs a short command to its end; a program in the folder comes before one on the PATH. What it leaves in the
-/// background is killed, and nobody waits for it: it may hold the command's output open.
+/// background is killed and not waited for: it may hold the command's output open.
 fn output(words: &[String], folder: &Path) -> io::Result<Output> {
     let built = folder.join(&words[0]);
     let program = if built.is_file() { built } else { PathBuf::from(&words[0]) };
@@ -286,7 +302,11 @@ fn output(words: &[String], folder: &Path) -> io::Result<Output> {
     let mut child = command.stdout(stdout_end).stderr(stderr_end).spawn()?;
     drop(command); // and with it our ends of the pipes
     let mut said = [(stdout, Vec::new()), (stderr, Vec::new())];
-    let mut read = || said.iter_mut().for_each(|(pipe, text)| take(pipe, text));
+    let mut read = || {
+        for (pipe, text) in &mut said {
+            take(pipe, text);
+        }
+    };
     let is_success = loop {
         let status = child.try_wait()?;
         read(); // after it has ended, all that it wrote is there
@@ -306,7 +326,7 @@ fn output(words: &[String], folder: &Path) -> io::Result<Output> {
 fn take(pipe: &mut impl Read, text: &mut Vec<u8>) {
     let mut bytes = [0; 4096];
     for _ in 0..READS_PER_LOOK {
-        // Nothing there, the end, or a broken pipe: there is no more to be had now.
+        // Nothing there, the end, or a broken pipe: there is no more to read now.
         let Ok(read @ 1..) = pipe.read(&mut bytes) else { return };
         let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
         text.extend_from_slice(&bytes[..read.min(room)]);

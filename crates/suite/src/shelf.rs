@@ -40,7 +40,7 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// The target of that name; or a folder's name, for all its variants.
+    /// The target of that name; or, given a folder's name, all its variants.
     pub fn find(&self, name: &str) -> Vec<&Target> {
         let named: Vec<&Target> = self.targets.iter().filter(|target| target.name == name).collect();
         if !named.is_empty() {

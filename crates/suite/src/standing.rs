@@ -1,4 +1,4 @@
-//! Who is ahead, and who cannot be told apart (METHODOLOGY "Ranking").
+//! Which targets are ahead, and which cannot be told apart (METHODOLOGY "Ranking").
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ pub struct Standing {
 }
 
 /// Orders targets by their means, best first; those without a figure come last. One is certainly ahead of another when its
-/// mean is better and their intervals have no value in common; without intervals nobody is. `values` are a target's
+/// mean is better and their intervals have no value in common; without intervals, none is. `values` are a target's
 /// repeats.
 pub fn standings(figure: &Figure, values: &[(String, Vec<f64>)], reference: &str) -> Vec<Standing> {
     let mean =
@@ -81,9 +81,11 @@ fn are_apart(a: &Standing, b: &Standing) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use results::Scenario;
+
     use super::*;
 
-    fn places(verb: &str, name: &str, values: &[(&str, &[f64])]) -> Vec<(String, String)> {
+    fn places(verb: Scenario, name: &str, values: &[(&str, &[f64])]) -> Vec<(String, String)> {
         let figure = Figure::parse(name, verb).unwrap();
         let values: Vec<_> =
             values.iter().map(|(target, values)| ((*target).to_owned(), values.to_vec())).collect();
@@ -94,7 +96,7 @@ mod tests {
     #[test]
     fn those_whose_intervals_overlap_share_places() {
         let found = places(
-            "echo",
+            Scenario::Echo,
             "rtt.p95",
             &[
                 ("slow", &[20.0, 20.1, 19.9]),
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn who_overlaps_two_that_are_apart_may_be_either() {
         let found = places(
-            "echo",
+            Scenario::Echo,
             "rtt.p95",
             &[("a", &[1.0, 1.1, 1.2]), ("b", &[1.1, 1.3, 1.5]), ("c", &[1.5, 1.6, 1.7])],
         );
@@ -120,20 +122,20 @@ mod tests {
 
     #[test]
     fn one_round_tells_nobody_apart() {
-        let found = places("echo", "rtt.p95", &[("a", &[1.0]), ("b", &[9.0]), ("c", &[20.0, 20.0])]);
+        let found = places(Scenario::Echo, "rtt.p95", &[("a", &[1.0]), ("b", &[9.0]), ("c", &[20.0, 20.0])]);
         assert!(found.iter().all(|(place, _)| place == "1–3"), "{found:?}");
-        assert_eq!(places("echo", "rtt.p95", &[("a", &[1.0])]), [("1".to_owned(), "a".to_owned())]);
+        assert_eq!(places(Scenario::Echo, "rtt.p95", &[("a", &[1.0])]), [("1".to_owned(), "a".to_owned())]);
     }
 
     #[test]
     fn more_is_better_for_rates() {
-        let found = places("http", "rate", &[("a", &[10.0, 10.0]), ("b", &[20.0, 20.0])]);
+        let found = places(Scenario::Http, "rate", &[("a", &[10.0, 10.0]), ("b", &[20.0, 20.0])]);
         assert_eq!(found, [("1".to_owned(), "b".to_owned()), ("2".to_owned(), "a".to_owned())]);
     }
 
     #[test]
     fn figures_are_shares_of_the_reference() {
-        let figure = Figure::parse("rate", "http").unwrap();
+        let figure = Figure::parse("rate", Scenario::Http).unwrap();
         let values = [("throng".to_owned(), vec![200.0]), ("a".to_owned(), vec![50.0])];
         let shares: Vec<_> = standings(&figure, &values, "throng").iter().map(|one| one.share).collect();
         assert_eq!(shares, [Some(1.0), Some(0.25)]);

@@ -3,135 +3,13 @@
 //! The form is described in docs/SUITES.md.
 
 mod file;
+mod scenario;
 mod shorten;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use wire::DialectId;
-
-use crate::figure::Figure;
-use crate::manifest::{Ability, Target};
-use crate::mistake::Mistake;
-
+pub use scenario::{CheckFlags, FlagMistake, Published, Scenario, Suite};
 pub use shorten::Shortened;
 
 /// The suite that runs when none is named.
 pub const QUICK: &str = include_str!("../../../suites/quick.toml");
-
-/// Scenarios that are run together.
-#[derive(Clone, Debug)]
-pub struct Suite {
-    /// The file's name, without its ending.
-    pub name: String,
-    /// What it is about, in a line.
-    pub title: String,
-    /// How often each target runs each scenario.
-    pub repeats: u32,
-    /// The pause after each measurement, for the machine to settle.
-    pub cooldown: Duration,
-    /// The only targets, where the suite is not for all that can do it.
-    pub targets: Option<Vec<String>>,
-    /// What is run.
-    pub scenarios: Vec<Scenario>,
-    /// The file as it was written.
-    pub text: String,
-}
-
-/// One verb with its flags.
-#[derive(Clone, Debug)]
-pub struct Scenario {
-    /// Its name in tables and files.
-    pub name: String,
-    /// The verb: `echo`, `broadcast`, ….
-    pub verb: String,
-    /// The dialects it is for, the one to prefer first; none for `http`.
-    pub dialects: Vec<DialectId>,
-    /// What a target must be able to do.
-    pub supports: Vec<Ability>,
-    /// Connect to the target's unix socket.
-    pub unix: bool,
-    /// The verb's long flags, without dashes; a flag without a value has an empty one.
-    pub flags: Vec<(String, String)>,
-    /// Which of them are not as the suite asks for them.
-    pub shortened: Vec<Shortened>,
-    /// What is shown, the figure that servers are ranked by first.
-    pub figures: Vec<Figure>,
-    /// What was published before.
-    pub published: Option<Published>,
-}
-
-/// A table of figures that somebody has published.
-#[derive(Clone, Debug)]
-pub struct Published {
-    /// The file, CSV with a head.
-    pub file: PathBuf,
-    /// Only rows with these values.
-    pub rows: Vec<(String, String)>,
-    /// The column of the figure; of several rows of a target the last counts, the published test's heaviest.
-    pub column: String,
-    /// Targets that have another name there.
-    pub names: Vec<(String, String)>,
-}
-
-/// Checks a verb and its flags as the command line would: what is wrong, and with which flag.
-pub type CheckFlags<'a> = &'a dyn Fn(&str, &[(String, String)]) -> Result<(), FlagMistake>;
-
-/// Why the command line would refuse a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlagMistake {
-    /// The flag at fault, without dashes; `None`: the verb.
-    pub flag: Option<String>,
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub help: Option<String>,
-}
-
-impl Suite {
-    /// Reads a suite from its file, every time and number of its `shortened` flags multiplied by `scale`.
-    ///
-    /// # Errors
-    /// The file cannot be read, or has a mistake.
-    pub fn read(path: &Path, scale: f64, check_flags: CheckFlags<'_>) -> Result<Suite, Mistake> {
-        let text = std::fs::read_to_string(path).map_err(|error| Mistake::unreadable(path, &error))?;
-        Suite::parse(path, &text, scale, check_flags)
-    }
-
-    /// The same, of a text that would be in that file.
-    ///
-    /// # Errors
-    /// The text has a mistake.
-    pub fn parse(path: &Path, text: &str, scale: f64, check_flags: CheckFlags<'_>) -> Result<Suite, Mistake> {
-        file::read(path, text, scale, check_flags)
-    }
-}
-
-impl Scenario {
-    /// The dialect in which a target would be measured: the first of the scenario's that it speaks. `None` if the target
-    /// cannot do it; `Some(None)` if it can, and there is nothing to choose.
-    pub fn dialect_for(&self, target: &Target) -> Option<Option<DialectId>> {
-        self.fit(target).ok()
-    }
-
-    /// The same, or why the target cannot do it.
-    ///
-    /// # Errors
-    /// What it lacks, as a clause whose subject is the target.
-    pub fn fit(&self, target: &Target) -> Result<Option<DialectId>, String> {
-        if let Some(lacking) = self.supports.iter().find(|ability| !target.can(**ability)) {
-            return Err(format!("does not support {}", lacking.name()));
-        }
-        if self.dialects.is_empty() {
-            return Ok(None);
-        }
-        let spoken = self.dialects.iter().find(|dialect| target.dialects.contains(dialect));
-        spoken.copied().map(Some).ok_or_else(|| {
-            let names =
-                |dialects: &[DialectId]| dialects.iter().map(|id| id.name()).collect::<Vec<_>>().join(", ");
-            format!("speaks {}, and the scenario {}", names(&target.dialects), names(&self.dialects))
-        })
-    }
-}

@@ -6,23 +6,31 @@ use crate::record::Record;
 use crate::section::Section;
 use crate::suite::Suite;
 
-/// Everything, for people: what was run where, a table for each scenario, and who was left out.
+/// Everything, for people: what was run where, a table for each scenario, and which targets were left out.
 pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
     let mut text = format!("{}: {}\n", suite.name, suite.title);
-    facts(record).iter().for_each(|fact| text.push_str(&format!("{fact}\n")));
+    for fact in facts(record) {
+        let _ = writeln!(text, "{fact}");
+    }
     for section in sections {
         let _ = writeln!(text, "\n{}: {}", section.name, section.command);
-        shortened(section).iter().for_each(|line| text.push_str(&format!("{line}\n")));
+        if let Some(line) = shortened(section) {
+            let _ = writeln!(text, "{line}");
+        }
         text.push_str(&section.table.text());
         for (target, table) in &section.msacc {
             let _ = write!(text, "\nmsacc of {target}\n{}", table.text());
         }
-        section.remark.iter().for_each(|remark| text.push_str(&format!("no published figures: {remark}\n")));
+        if let Some(remark) = &section.remark {
+            let _ = writeln!(text, "no published figures: {remark}");
+        }
     }
     let left_out = left_out(record);
     if !left_out.is_empty() {
         text.push_str("\nNot measured\n");
-        left_out.iter().for_each(|(name, why)| text.push_str(&format!("{name}: {why}\n")));
+        for (name, why) in &left_out {
+            let _ = writeln!(text, "{name}: {why}");
+        }
     }
     text
 }
@@ -30,10 +38,14 @@ pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
 /// The same in Markdown.
 pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String {
     let mut text = format!("# {}\n\n", suite.title);
-    facts(record).iter().for_each(|fact| text.push_str(&format!("- {fact}\n")));
+    for fact in facts(record) {
+        let _ = writeln!(text, "- {fact}");
+    }
     for section in sections {
         let _ = write!(text, "\n## {}\n\n`{}`\n\n", section.name, section.command);
-        shortened(section).iter().for_each(|line| text.push_str(&format!("{line}\n\n")));
+        if let Some(line) = shortened(section) {
+            let _ = writeln!(text, "{line}\n");
+        }
         text.push_str(&section.table.markdown());
         for (target, table) in &section.msacc {
             let _ = write!(
@@ -42,15 +54,16 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
                 table.markdown()
             );
         }
-        section
-            .remark
-            .iter()
-            .for_each(|remark| text.push_str(&format!("\nNo published figures: {remark}\n")));
+        if let Some(remark) = &section.remark {
+            let _ = writeln!(text, "\nNo published figures: {remark}");
+        }
     }
     let left_out = left_out(record);
     if !left_out.is_empty() {
         text.push_str("\n## Not measured\n\n");
-        left_out.iter().for_each(|(name, why)| text.push_str(&format!("- {name}: {why}\n")));
+        for (name, why) in &left_out {
+            let _ = writeln!(text, "- {name}: {why}");
+        }
     }
     text
 }

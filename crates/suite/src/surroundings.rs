@@ -3,6 +3,7 @@
 //! somebody's package script, and a server must not be another because of a variable that happens to be set.
 
 use std::env;
+use std::ffi::OsString;
 use std::process::Command;
 
 /// What any program needs: where things are, in which language it talks, and how to reach the network.
@@ -85,10 +86,40 @@ const FAMILIES: [&str; 26] = [
     "CABAL_",
 ];
 
-/// Takes from a command all variables that are not for it; those that it was given before are lost, too.
+/// Where tools keep what they have fetched or built.
+const CACHES: [&str; 16] = [
+    "CARGO_HOME",
+    "GOPATH",
+    "GOMODCACHE",
+    "GOCACHE",
+    "npm_config_cache",
+    "NPM_CONFIG_CACHE",
+    "PIP_CACHE_DIR",
+    "PYTHONPYCACHEPREFIX",
+    "UV_CACHE_DIR",
+    "GEM_HOME",
+    "BUNDLE_USER_HOME",
+    "MAVEN_USER_HOME",
+    "MIX_HOME",
+    "HEX_HOME",
+    "LEIN_HOME",
+    "CABAL_DIR",
+];
+
+/// Removes from a command's environment all variables that are not for it, including those set before.
 pub(crate) fn clean(command: &mut Command) -> &mut Command {
-    let kept = env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_all));
-    command.env_clear().envs(kept)
+    command.env_clear().envs(kept())
+}
+
+/// The variables that are for all.
+pub(crate) fn kept() -> impl Iterator<Item = (String, OsString)> {
+    let named = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    named.filter(|(name, _)| is_for_all(name))
+}
+
+/// Whether the variable says where a tool keeps things.
+pub(crate) fn is_cache(name: &str) -> bool {
+    CACHES.contains(&name)
 }
 
 /// Whether a variable may be seen by what a target runs. One that is a secret by its name may not, whatever family it is

@@ -1,9 +1,10 @@
-//! Whose a folder is. What a target's manifest says is run, and a suite can name commands too: a folder that was merely found
-//! must be as safe from others as the user's own programs are.
+//! Whose a folder is. What a target's manifest says is run, and a suite can name commands too: a folder that was merely
+//! found must be as safe from others as the user's own programs are.
 //!
-//! The rule is that of git's `safe.directory`, and of sshd for what it reads (StrictModes): the folder and all above it belong
-//! to the user or to root, and nobody else may write there. A user's private group is nobody else, and a folder above may
-//! be one like `/tmp`, in which nobody replaces another's files (sticky, chmod(1)).
+//! The rule is that of git's `safe.directory`, and of sshd for what it reads (StrictModes): the folder and all above it
+//! belong to the user or to root, and nobody else may write there. A user's private group does not count as someone
+//! else, and a folder above may be one like `/tmp`, in which nobody can replace another user's files (sticky,
+//! chmod(1)).
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -24,8 +25,9 @@ pub struct Objection {
     pub why: String,
 }
 
-/// What speaks against a folder that nobody has named: `None` if nothing does. It is looked at with all above it, and with
-/// what it holds, down to the files of its folders. The folder is as [`Path::canonicalize`] gives it.
+/// What speaks against a folder that was found rather than named: `None` if nothing does. It is looked at with all
+/// above it, and with what it holds, down to the files of its folders. The folder is as [`Path::canonicalize`] gives
+/// it.
 ///
 /// # Errors
 /// It cannot be looked at.
@@ -50,7 +52,7 @@ pub fn objection(folder: &Path) -> io::Result<Option<Objection>> {
     Ok(None)
 }
 
-/// Who may own what is run: the user and root; and for root under sudo whoever became it, as git has it.
+/// Who may own what is run: the user and root; and for root under sudo, the user who became root, as in git.
 fn owners(user: u32, sudo_user: Option<&str>) -> Vec<u32> {
     let sudo_user = sudo_user.filter(|_| user == ROOT).and_then(|id| id.parse().ok());
     [user, ROOT].into_iter().chain(sudo_user).collect()
@@ -78,7 +80,7 @@ fn danger(metadata: &Metadata, is_above: bool, owners: &[u32]) -> Option<String>
     if !owners.contains(&owner) {
         Some(format!("belongs to user {owner}"))
     } else if mode & WRITABLE_BY_OTHERS != 0 && !is_safe_from_others {
-        Some("can be written by everybody".to_owned())
+        Some("anyone can write to it".to_owned())
     } else if mode & WRITABLE_BY_GROUP != 0 && group != owner && !is_safe_from_others {
         Some(format!("can be written by group {group}"))
     } else {
@@ -121,7 +123,7 @@ mod tests {
             let before = fs::metadata(path).unwrap().mode();
             chmod(path, 0o777);
             let found = objection(&folder).unwrap().expect("everybody can write there");
-            assert_eq!((found.path.as_path(), found.why.as_str()), (path, "can be written by everybody"));
+            assert_eq!((found.path.as_path(), found.why.as_str()), (path, "anyone can write to it"));
             chmod(path, before);
         }
         chmod(dir.path(), 0o1777);

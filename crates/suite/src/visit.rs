@@ -4,15 +4,18 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use url::Url;
 use wire::{
-    Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Limits, Options, Payload, Stamp,
-    StreamId,
+    Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Limits, Options, Payload,
+    Settings, Stamp, StreamId,
 };
 
+/// How long one answer may take of a server that is checked.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// How often sockets are looked at that have nothing to say.
 const POLL: Duration = Duration::from_micros(500);
 /// Bytes of one read.
@@ -63,6 +66,8 @@ struct Lines {
     unsent: Vec<Vec<u8>>,
     wanted: Vec<StreamId>,
     closing: Vec<StreamId>,
+    /// Who it is.
+    client: u32,
 }
 
 impl Io for Lines {
@@ -76,6 +81,10 @@ impl Io for Lines {
 
     fn random_u64(&mut self) -> u64 {
         fastrand::u64(..)
+    }
+
+    fn client(&self) -> u32 {
+        self.client
     }
 
     fn open_stream(&mut self, stream: StreamId) {
@@ -93,8 +102,8 @@ impl Visitor {
         let url = Url::parse(route.url).map_err(|error| format!("{}: {error}", route.url))?;
         let mut visitor = Visitor {
             config: config(&url, route)?,
-            client: Client::numbered(number),
-            lines: Lines { wanted: vec![0], ..Lines::default() },
+            client: Client::new(),
+            lines: Lines { wanted: vec![0], client: number, ..Lines::default() },
             start: Instant::now(),
             events: Vec::new(),
         };
@@ -207,7 +216,7 @@ impl Visitor {
 /// Whether `GET` at this URL, or at this unix socket, is answered with 200.
 pub(crate) fn get(url: &str, socket: Option<&Path>, within: Duration) -> Result<(), String> {
     let http = HttpOptions { expect_status: vec![(200, 200)], ..HttpOptions::default() };
-    let options = DialectOptions { http, ..DialectOptions::default() };
+    let options = DialectOptions::from(Settings::from(http));
     let route =
         Route { url, socket, dialect: DialectId::Http, options: &options, payload: Payload::default() };
     let mut visitor = Visitor::arrive(&route, 0, within)?;
@@ -255,6 +264,7 @@ fn config(url: &Url, route: &Route<'_>) -> Result<Config, String> {
         limits: Limits::default(),
         payload: route.payload,
         of_dialect: route.options.clone(),
+        people: Arc::default(),
     };
     Config::new(options).map_err(|bad| format!("{bad:?}"))
 }

@@ -3,20 +3,12 @@
 //! A form becomes the words of a command line. Every word is either written here or has the shape of its field (a
 //! count, a time, a URL of a known scheme), and a value never stands alone, so that none can be taken for a flag.
 
+use results::Scenario::{self, Broadcast, Echo, Http, Idle, Saturate, Storm};
 use results::{Limit, units};
 use secret::Mask;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use url::Url;
 
-/// Verbs that put load on a server.
-pub(crate) const VERBS: [(&str, &str); 6] = [
-    ("echo", "every message comes back to its sender"),
-    ("broadcast", "every message goes to everybody, step by step"),
-    ("saturate", "the rate doubles until the server is overloaded"),
-    ("idle", "connections that do nothing: what do they cost?"),
-    ("storm", "everybody reconnects at once"),
-    ("http", "requests per second"),
-];
 const SCHEMES: [&str; 4] = ["ws", "wss", "http", "https"];
 
 /// A field of the form, which is a flag of the same name.
@@ -26,7 +18,8 @@ pub(crate) struct Field {
     label: &'static str,
     example: &'static str,
     /// The verbs that know the flag.
-    verbs: &'static [&'static str],
+    #[serde(serialize_with = "names")]
+    verbs: &'static [Scenario],
     #[serde(skip)]
     kind: Kind,
 }
@@ -45,40 +38,26 @@ const fn field(
     label: &'static str,
     example: &'static str,
     kind: Kind,
-    verbs: &'static [&'static str],
+    verbs: &'static [Scenario],
 ) -> Field {
     Field { name, label, example, verbs, kind }
 }
 
+fn names<S: Serializer>(verbs: &[Scenario], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(verbs.iter().map(|verb| verb.name()))
+}
+
 /// All fields beside verb, URL and dialect.
 pub(crate) const FIELDS: [Field; 9] = [
-    field("clients", "Clients", "1000", Kind::Count, &["echo", "idle", "storm", "http"]),
-    field("step-size", "Clients added at each step", "1000", Kind::Count, &["echo", "broadcast"]),
-    field("total-steps", "Steps", "5", Kind::Count, &["echo", "broadcast"]),
-    field("levels", "Levels of clients", "50,100,200", Kind::Counts, &["saturate"]),
-    field("concurrent", "Messages under way at once", "4", Kind::Count, &["echo", "broadcast"]),
-    field("rate", "Messages or requests per second", "500", Kind::Rate, &["echo", "broadcast", "http"]),
-    field(
-        "duration",
-        "Duration",
-        "10s",
-        Kind::Duration,
-        &["echo", "broadcast", "saturate", "idle", "storm", "http"],
-    ),
-    field(
-        "limit-rtt",
-        "End the steps above this round trip",
-        "500ms",
-        Kind::Duration,
-        &["echo", "broadcast"],
-    ),
-    field(
-        "limit",
-        "Limit",
-        "p99<250ms",
-        Kind::Limit,
-        &["echo", "broadcast", "saturate", "idle", "storm", "http"],
-    ),
+    field("clients", "Clients", "1000", Kind::Count, &[Echo, Idle, Storm, Http]),
+    field("step-size", "Clients added at each step", "1000", Kind::Count, &[Echo, Broadcast]),
+    field("total-steps", "Steps", "5", Kind::Count, &[Echo, Broadcast]),
+    field("levels", "Levels of clients", "50,100,200", Kind::Counts, &[Saturate]),
+    field("concurrent", "Messages under way at once", "4", Kind::Count, &[Echo, Broadcast]),
+    field("rate", "Messages or requests per second", "500", Kind::Rate, &[Echo, Broadcast, Http]),
+    field("duration", "Duration", "10s", Kind::Duration, &Scenario::ALL),
+    field("limit-rtt", "End the steps above this round trip", "500ms", Kind::Duration, &[Echo, Broadcast]),
+    field("limit", "Limit", "p99<250ms", Kind::Limit, &Scenario::ALL),
 ];
 
 /// The words after `throng`, or what is wrong with which field. Empty fields, and fields of other verbs, are left out.
@@ -87,13 +66,12 @@ pub(crate) fn command(pairs: &[(String, String)], dialects: &[&str]) -> Result<V
         let value = pairs.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.trim());
         (!value.is_empty()).then_some(value)
     };
-    let asked = given("verb").unwrap_or_default();
-    let Some((verb, _)) = VERBS.into_iter().find(|(verb, _)| *verb == asked) else {
+    let Some(verb) = given("verb").and_then(|verb| verb.parse::<Scenario>().ok()) else {
         return Err("choose what to measure".into());
     };
-    let mut words = vec![verb.to_owned()];
+    let mut words = vec![verb.to_string()];
     words.extend(given("url").map(checked_url).transpose()?);
-    if let Some(dialect) = given("dialect").filter(|_| verb != "http") {
+    if let Some(dialect) = given("dialect").filter(|_| verb.facts().has_dialects) {
         let known = dialects.iter().find(|known| **known == dialect);
         words.push(format!("--dialect={}", known.ok_or("Dialect: choose one of the list")?));
     }
@@ -115,7 +93,7 @@ fn checked_url(text: &str) -> Result<String, String> {
     Ok(url.into())
 }
 
-fn check(field: &Field, value: &str, verb: &str) -> Result<(), String> {
+fn check(field: &Field, value: &str, verb: Scenario) -> Result<(), String> {
     let checked = match field.kind {
         Kind::Count => units::count(value).map(drop),
         Kind::Counts => value.split(',').try_for_each(|level| units::count(level.trim()).map(drop)),
@@ -126,7 +104,7 @@ fn check(field: &Field, value: &str, verb: &str) -> Result<(), String> {
     checked.map_err(|error| error.to_string())
 }
 
-/// The command as it would be typed, but for its secrets.
+/// The command as it would be typed, except for its secrets.
 pub(crate) fn shown(words: &[String], mask: &Mask) -> String {
     format!("throng {}", results::command_line(&mask.command(words.iter().cloned())))
 }
@@ -152,7 +130,7 @@ mod tests {
         ];
         let words = words(&form).unwrap();
         assert_eq!(words, ["echo", "ws://h:1/ws", "--dialect=json", "--clients=1k", "--limit=p99<250ms"]);
-        let mask = Mask::new([0; secret::KEY_BYTES]);
+        let mask = Mask::new([0; secret::KEY_BYTES], secret::Flags::default());
         let command = "throng echo ws://h:1/ws --dialect=json --clients=1k '--limit=p99<250ms'";
         assert_eq!(shown(&words, &mask), command);
         assert!(!shown(&["ws://me:secret@h/".to_owned()], &mask).contains("me:secret"));

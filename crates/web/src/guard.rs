@@ -1,26 +1,28 @@
-//! Who may ask.
+//! Which requests are answered.
 //!
 //! Other users of this machine reach 127.0.0.1 as well as its owner does; a page on the web can make a browser send
 //! requests there, and a name that an attacker resolves to 127.0.0.1 (DNS rebinding) makes the answers readable to that
 //! page. Hence, in this order:
 //!
 //! 1. on the loopback interface, the Host must be where we listen, or localhost;
-//! 2. the token must be presented, in a cookie, or once as `?token=`, which sets the cookie;
-//! 3. a request that changes something must come from a page of ours: its Origin is its Host (Fetch Standard, "Origin").
+//! 2. the token must be presented, in a cookie, or once as `?token=`, which sets the cookie and leads on by a page of
+//!    our own: a browser that comes from elsewhere, as from the page of `--open`, would not send the cookie along a
+//!    redirect (SameSite, RFC 6265bis §5.2);
+//! 3. a request that changes something must come from a page of ours: its Origin is its Host (Fetch Standard,
+//!    "Origin").
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{
-    CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE,
-};
+use axum::http::header::{CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use url::form_urlencoded;
 
-use crate::{App, serving};
+use crate::app::App;
+use crate::serving;
 
 /// Scripts, styles and connections of this server only. A report has a stricter policy of its own in itself.
 const POLICY: &str = include_str!("policy.txt");
@@ -63,7 +65,7 @@ enum Admission {
     Refused,
 }
 
-/// Cookies are a host's, whatever the port: each `throng ui` has one of its own.
+/// Cookies belong to a host, whatever the port, so each `throng ui` has one with a name of its own.
 fn cookie_name(address: SocketAddr) -> String {
     format!("throng_token_{}", address.port())
 }
@@ -91,7 +93,11 @@ fn is_same(presented: &str, token: &str) -> bool {
 
 fn welcome(token: &str, cookie: &str, location: &str) -> Response {
     let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict");
-    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, location.to_owned())]).into_response()
+    let location = location.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let page = format!(
+        "<!doctype html>\n<meta http-equiv=\"refresh\" content=\"0; url={location}\">\n<title>throng</title>\n"
+    );
+    ([(SET_COOKIE, cookie)], Html(page)).into_response()
 }
 
 fn refuse(why: &str) -> Response {

@@ -4,12 +4,13 @@ use axum::extract::{Form, Path, Query, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use results::Run;
+use results::scenario::UnknownScenario;
+use results::{Run, Scenario};
 use serde::{Deserialize, Serialize};
 use store::Entry;
 use url::form_urlencoded;
 
-use crate::Shared;
+use crate::app::Shared;
 
 /// Runs on the page; more are found by searching.
 const LISTED_MAX: u64 = 200;
@@ -35,7 +36,7 @@ pub(crate) struct Search {
 struct HistoryView {
     title: &'static str,
     search: Search,
-    scenarios: Vec<&'static str>,
+    scenarios: [&'static str; Scenario::ALL.len()],
     runs: Vec<RunRow>,
     /// The number of the run under way.
     running: Option<usize>,
@@ -46,7 +47,7 @@ struct HistoryView {
 struct RunRow {
     id: String,
     started: String,
-    scenario: String,
+    scenario: &'static str,
     dialect: String,
     target: String,
     clients: String,
@@ -56,15 +57,23 @@ struct RunRow {
     errors: String,
     bottleneck: String,
     trusted: bool,
+    unfinished: bool,
     tags: Vec<String>,
 }
 
 /// `GET /`
 pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) -> Response {
     let given = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+    let scenario = match given(&search.scenario).map(|name| name.parse()).transpose() {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            let problem = UnknownScenario::to_string(&error);
+            return app.pages.message(StatusCode::BAD_REQUEST, "Nothing can be listed", &problem);
+        }
+    };
     let query = store::Query {
         tag: given(&search.tag),
-        scenario: given(&search.scenario),
+        scenario,
         text: given(&search.text),
         limit: Some(LISTED_MAX),
     };
@@ -77,7 +86,7 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
         HistoryView {
             title: "Runs",
             search,
-            scenarios: crate::form::VERBS.map(|(verb, _)| verb).to_vec(),
+            scenarios: Scenario::ALL.map(Scenario::name),
             runs: entries.into_iter().map(row).collect(),
             running: app.jobs.running().map(|job| job.number),
             compared_max: COMPARED_MAX,
@@ -90,14 +99,15 @@ fn row(entry: Entry) -> RunRow {
     RunRow {
         started: results::file::started(entry.started_unix_ns),
         clients: report::count(entry.clients),
-        figure: entry.figure,
+        figure: entry.scenario.main_figure().name(),
         p50: duration(entry.p50_ns),
         p99: duration(entry.p99_ns),
         errors: report::count(entry.errors + entry.missing),
         bottleneck: entry.bottleneck.unwrap_or_default(),
         trusted: entry.trusted,
+        unfinished: entry.unfinished,
         id: entry.id,
-        scenario: entry.scenario,
+        scenario: entry.scenario.name(),
         dialect: entry.dialect,
         target: entry.target,
         tags: entry.tags,
@@ -133,7 +143,7 @@ pub(crate) async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Re
 
 fn page(runs: &[Run]) -> Response {
     let page = report::html(&report::Page { runs, home: Some("/"), ..Default::default() });
-    // What a page in a file cannot say of itself: nobody shows it inside a page of theirs.
+    // A page in a file cannot say this about itself: no other page may show it in a frame.
     let policy = report::policy() + "; frame-ancestors 'none'";
     ([(CONTENT_SECURITY_POLICY, policy)], Html(page)).into_response()
 }

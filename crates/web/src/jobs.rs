@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use store::Store;
 use tokio::sync::watch;
 
-use crate::Options;
 use crate::form;
+use crate::options::Options;
 
 /// Lines of a run that are kept for who opens the page later: a row a second for a day.
 const LINES_MAX: usize = 86_400;
@@ -96,7 +96,7 @@ impl Drop for Jobs {
 
 impl Job {
     fn start(number: usize, options: &Options, words: &[String]) -> io::Result<Arc<Job>> {
-        let store = options.store.to_str().ok_or_else(|| io::Error::other("the store's path is no text"))?;
+        let store = options.store.to_str().ok_or_else(|| io::Error::other("the store's path is not text"))?;
         let of_page = ["--stream", "-", "--no-report", "--store", store].map(str::to_owned);
         let all: Vec<String> = words.iter().cloned().chain(of_page).collect();
         let mut process = Command::new(&options.program);
@@ -187,7 +187,9 @@ impl Log {
 /// Drops the rows of all runs but the last.
 fn forget_rows(jobs: &[Arc<Job>]) {
     let earlier = jobs.len().saturating_sub(JOBS_WHOLE_MAX);
-    jobs[..earlier].iter().for_each(|job| job.log().lines = Vec::new());
+    for job in &jobs[..earlier] {
+        job.log().lines = Vec::new();
+    }
 }
 
 /// The id that is in every line, if the store has that run.

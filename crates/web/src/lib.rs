@@ -1,65 +1,39 @@
 //! The pages of `throng ui`: what has been measured, run by run and side by side, and a run as it happens.
 //!
-//! One thread serves everything; it is for the person at this machine. Who may ask is `guard`'s business, what may be
-//! started is `form`'s: the pages start this very program with flags that have been checked one by one, and nothing
-//! else. A run under way belongs to the server and not to the page: reload it, or close it, and the run goes on.
+//! One thread serves everything; it is for the person at this machine. `guard` decides who may ask, and `form` what may
+//! be started: the pages start this very program with flags that have been checked one by one, and nothing else. A run
+//! under way belongs to the server and not to the page: reload it, or close it, and the run goes on.
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::middleware;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use secret::Mask;
+use axum::{Router, middleware};
 use tokio::net::TcpListener;
 
+mod app;
 mod form;
 mod guard;
 mod history;
 mod jobs;
 mod live;
-mod pages;
+mod options;
 mod serving;
 mod start;
 
+pub use options::Options;
+
+use app::{App, Pages, Shared};
 use jobs::Jobs;
-use pages::Pages;
 
 /// How often the server asks whether it should stop.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
-
-/// What the server needs to know.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where to listen; port 0 lets the system choose.
-    pub listen: SocketAddr,
-    /// What a visitor must present: other users of this machine reach the loopback interface, too.
-    pub token: String,
-    /// The store.
-    pub store: PathBuf,
-    /// The `throng` that runs are started with.
-    pub program: PathBuf,
-    /// Its hidden verb that reads a command line from standard input, as a line of JSON: lists of processes are for all.
-    pub words_verb: &'static str,
-    /// How secrets of a command line are shown.
-    pub mask: &'static Mask,
-    /// The dialects that a run may be started with.
-    pub dialects: Vec<&'static str>,
-}
-
-/// What all handlers share.
-struct App {
-    options: Options,
-    /// Where it listens indeed.
-    address: SocketAddr,
-    jobs: Jobs,
-    pages: Pages,
-}
-
-type Shared = axum::extract::State<Arc<App>>;
 
 /// Serves until `stop` says so, asked ten times a second. `ready` is told the address.
 ///
@@ -98,9 +72,21 @@ fn routes(app: &Arc<App>) -> Router {
         .route("/live/{number}", get(live::page))
         .route("/live/{number}/events", get(live::events))
         .route("/live/{number}/stop", post(live::stop))
-        .route("/page.js", get(pages::script))
-        .route("/page.css", get(pages::style))
-        .fallback(pages::not_found)
+        .route("/page.js", get(script))
+        .route("/page.css", get(style))
+        .fallback(not_found)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app.clone())
+}
+
+async fn script() -> Response {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], report::SCRIPT).into_response()
+}
+
+async fn style() -> Response {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], report::STYLE).into_response()
+}
+
+async fn not_found(State(app): Shared) -> Response {
+    app.pages.message(StatusCode::NOT_FOUND, "No such page", "The history has everything there is.")
 }

@@ -12,8 +12,8 @@ use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::app::{App, Shared};
 use crate::jobs::{End, Job};
-use crate::{App, Shared};
 
 /// A proxy, or a laptop that slept, notices a dead connection by this.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

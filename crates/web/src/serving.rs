@@ -16,7 +16,8 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; further ones wait to be accepted. A browser has six.
 const CONNECTIONS_MAX: usize = 256;
-/// From accept, or the answer before, to the end of the next head: who is idle is gone then, and connects again.
+/// From accept, or from the previous answer, to the end of the next head: an idle client is disconnected, and connects
+/// again.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 /// From there to the end of the body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(10);

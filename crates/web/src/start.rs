@@ -4,30 +4,35 @@ use axum::Json;
 use axum::extract::{Form, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use results::Scenario;
 use serde::Serialize;
 
-use crate::Shared;
-use crate::form::{self, FIELDS, Field, VERBS};
+use crate::app::Shared;
+use crate::form::{self, FIELDS, Field};
 
 type Pairs = Vec<(String, String)>;
 
 #[derive(Serialize)]
 struct NewView {
     title: &'static str,
-    verbs: [(&'static str, &'static str); VERBS.len()],
+    /// Each with what it does.
+    verbs: [(&'static str, &'static str); Scenario::ALL.len()],
     dialects: Vec<&'static str>,
+    verbs_with_dialects: Vec<&'static str>,
     fields: &'static [Field],
     running: Option<usize>,
 }
 
 /// `GET /new`
 pub(crate) async fn page(State(app): Shared) -> Response {
+    let with_dialects = Scenario::ALL.into_iter().filter(|verb| verb.facts().has_dialects);
     app.pages.render(
         "new.html",
         NewView {
             title: "New run",
-            verbs: VERBS,
+            verbs: Scenario::ALL.map(|verb| (verb.name(), verb.facts().about)),
             dialects: app.options.dialects.clone(),
+            verbs_with_dialects: with_dialects.map(Scenario::name).collect(),
             fields: &FIELDS,
             running: app.jobs.running().map(|job| job.number),
         },

@@ -1,4 +1,4 @@
-//! The client role: HTTP upgrade, WebSocket and dialect of one virtual user; or a dialect over plain requests.
+//! The client role: HTTP upgrade, WebSocket, protocol and app of one virtual user; or a protocol over plain requests.
 //!
 //! ```text
 //! idle --handle_open, if there is a question to ask first--> asking --200, whole--> as if idle without one
@@ -8,17 +8,21 @@
 //! asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
+use crate::apps::file::Script;
+use crate::apps::{App, Place};
 use crate::config::Config;
-use crate::dialects::contract::Link;
-use crate::dialects::over_http::HttpLink;
-use crate::dialects::registry::ClientState;
-use crate::dialects::requesting::HttpClientState;
+use crate::contract::{Carried, Hears, Letter};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
 use crate::opening::{Opening, Socket};
+use crate::pending::Pending;
+use crate::registry::clients::{ClientState, Through};
+use crate::registry::requesting::{HttpClientState, HttpThrough};
+use crate::request::Plain;
 use crate::stamp::Stamp;
+use crate::template::{Filling, Mark};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
 
@@ -26,8 +30,8 @@ use crate::ws::sender::Sender;
 #[derive(Debug, Default)]
 pub struct Client {
     state: State,
-    /// Which client of the run it is.
-    number: u32,
+    /// Its place in the app, where there is something to keep.
+    place: Option<Box<Place>>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +50,7 @@ enum State {
 struct Session {
     receiver: Receiver,
     sender: Sender,
-    dialect: ClientState,
+    protocol: ClientState,
 }
 
 impl Client {
@@ -55,21 +59,17 @@ impl Client {
         Client::default()
     }
 
-    /// The same, for dialects that tell clients apart: this is number `number` of the run, from 0.
-    pub fn numbered(number: u32) -> Client {
-        Client { number, ..Client::default() }
-    }
-
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
         match (&mut self.state, cfg.question()) {
-            (State::Requesting(dialect), _) => {
-                dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, stream);
+            (State::Requesting(protocol), _) => {
+                protocol.handle_open(&cfg.parts, over_http(cfg, None, now_ns, io), stream);
             }
             (State::Idle, Some(place)) => {
                 let mut exchange = Exchange::connecting(stream);
                 exchange.handle_open(io);
-                exchange.request(io, |out| cfg.write_plain(out, "GET", place, "", None));
+                let who = cfg.common.who(io, now_ns);
+                exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
                 self.state = State::Asking(Box::new(exchange));
             }
             _ => self.begin(cfg, now_ns, io),
@@ -78,15 +78,18 @@ impl Client {
 
     /// Stream 0 is connected, and there is nothing to ask: the first request of the transport itself.
     fn begin(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
-        self.state = match HttpClientState::new(cfg) {
-            Some(mut dialect) => {
-                dialect.handle_open(&mut HttpLink { cfg, now_ns, io }, 0);
-                State::Requesting(Box::new(dialect))
+        if matches!(self.state, State::Idle | State::Asking(_)) {
+            self.place = cfg.app.place();
+        }
+        self.state = match HttpClientState::new(&cfg.parts) {
+            Some(mut protocol) => {
+                protocol.handle_open(&cfg.parts, over_http(cfg, None, now_ns, io), 0);
+                State::Requesting(Box::new(protocol))
             }
             None => {
-                let options = cfg.options();
-                let key = cfg.write_upgrade(io, |io| options.dialect.write_path(options, now_ns, io));
-                State::Opening(Box::new(Opening::new(key)))
+                let write_place = |io: &mut _| cfg.parts.write_path(now_ns, io);
+                let asked = cfg.common.write_upgrade(io, now_ns, write_place);
+                State::Opening(Box::new(Opening::new(asked)))
             }
         };
     }
@@ -124,35 +127,39 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let mut input = bytes;
-        if let State::Asking(_) = self.state {
-            let result = self.handle_told(cfg, now_ns, input, io);
+        // First what nearly all input is for, whose place is then never changed through a reference.
+        if let State::Open(session) = &mut self.state {
+            let around = &mut Around { cfg, now_ns, place: &mut self.place };
+            let result = session.handle_input(around, bytes, io, on);
             return result.inspect_err(|_| self.state = State::Failed);
         }
-        if let State::Requesting(dialect) = &mut self.state {
-            let result = dialect.handle_input(&mut HttpLink { cfg, now_ns, io }, stream, bytes, on);
-            return self.settle(result);
+        if let State::Asking(..) = self.state {
+            let result = self.handle_told(cfg, now_ns, bytes, io);
+            return result.inspect_err(|_| self.state = State::Failed);
         }
-        if let State::Opening(opening) = &mut self.state {
-            match opening.handle_input(cfg, &mut input) {
-                Ok(None) => return Ok(()),
-                Ok(Some(socket)) => {
-                    let dialect = ClientState::new(cfg.options().dialect);
-                    self.state = State::Open(Session::on(socket, dialect));
-                    on(Event::Upgraded);
-                    if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) {
-                        dialect.handle_upgraded(&mut link, on);
-                    }
-                }
-                Err(failure) => {
-                    self.state = State::Failed;
-                    return Err(failure);
-                }
+        if let State::Requesting(protocol) = &mut self.state {
+            let (script, pending) = split(&mut self.place);
+            let hear = &mut Ear { cfg, script, on };
+            let through = over_http(cfg, pending, now_ns, io);
+            let result = protocol.handle_input(&cfg.parts, through, stream, bytes, hear);
+            return self.conclude(result, cfg, now_ns, io, on);
+        }
+        let State::Opening(opening) = &mut self.state else { return Ok(()) };
+        let mut input = bytes;
+        match opening.handle_input(&cfg.common, &mut input) {
+            Ok(None) => Ok(()),
+            Ok(Some(socket)) => {
+                on(Event::Upgraded);
+                let mut session = Session::on(socket, ClientState::new(&cfg.parts));
+                session.handle_upgraded(&mut Around { cfg, now_ns, place: &mut self.place }, io, on);
+                self.state = State::Open(session);
+                self.handle_input(cfg, now_ns, stream, input, io, on)
+            }
+            Err(failure) => {
+                self.state = State::Failed;
+                Err(failure)
             }
         }
-        let State::Open(session) = &mut self.state else { return Ok(()) };
-        let result = session.handle_input(cfg, now_ns, self.number, input, io, on);
-        result.inspect_err(|_| self.state = State::Failed)
     }
 
     /// The peer closed `stream`. Fine after a completed close and between requests, [`Failure::Eof`] elsewhere.
@@ -175,30 +182,56 @@ impl Client {
                 }
                 Err(failure) => Err(failure),
             },
-            State::Requesting(dialect) => {
-                let result = dialect.handle_eof(&mut HttpLink { cfg, now_ns, io }, stream, on);
-                self.settle(result)
+            State::Requesting(protocol) => {
+                let (script, pending) = split(&mut self.place);
+                let hear = &mut Ear { cfg, script, on };
+                let through = over_http(cfg, pending, now_ns, io);
+                let result = protocol.handle_eof(&cfg.parts, through, stream, hear);
+                self.conclude(result, cfg, now_ns, io, on)
             }
             _ => Err(Failure::Eof),
         }
     }
 
-    /// After a call of a dialect over requests: a WebSocket may have taken over.
-    fn settle(&mut self, result: Result<(), Failure>) -> Result<(), Failure> {
-        let State::Requesting(dialect) = &mut self.state else { return result };
-        match (result, dialect.take_over()) {
+    /// After a call of a protocol over requests: a WebSocket may have taken over, and the app may have something to say.
+    fn conclude(
+        &mut self,
+        result: Result<(), Failure>,
+        cfg: &Config,
+        now_ns: u64,
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        let State::Requesting(protocol) = &mut self.state else { return result };
+        match (result, protocol.take_over()) {
             (Err(_), _) => self.state = State::Failed,
-            (Ok(()), Some((socket, dialect))) => self.state = State::Open(Session::on(socket, dialect)),
+            (Ok(()), Some((socket, protocol))) => self.state = State::Open(Session::on(socket, protocol)),
             (Ok(()), None) => {}
         }
+        self.speak(cfg, now_ns, io, on);
         result
+    }
+
+    /// Says what the app's script has to say.
+    fn speak(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(Event)) {
+        let around = &mut Around { cfg, now_ns, place: &mut self.place };
+        match &mut self.state {
+            State::Open(session) => session.speak(around, io, on),
+            State::Requesting(protocol) => {
+                while let Some((letter, filling)) = around.poll(io, on) {
+                    let (_, pending) = split(around.place);
+                    protocol.send(&cfg.parts, over_http(cfg, pending, now_ns, io), letter, &filling);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The connection of `stream` is broken, and gone. True when the session goes on without it, or over another that
     /// it asks for; false when this is its end.
     pub fn handle_lost(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) -> bool {
-        let State::Requesting(dialect) = &mut self.state else { return false };
-        dialect.handle_lost(&mut HttpLink { cfg, now_ns, io }, stream)
+        let State::Requesting(protocol) = &mut self.state else { return false };
+        protocol.handle_lost(&cfg.parts, over_http(cfg, None, now_ns, io), stream)
     }
 
     /// The time named by [`poll_timeout`](Client::poll_timeout) has come.
@@ -209,47 +242,56 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        if let State::Requesting(dialect) = &mut self.state {
-            let result = dialect.handle_timeout(&mut HttpLink { cfg, now_ns, io }, on);
-            return result.inspect_err(|_| self.state = State::Failed);
-        }
-        let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) else { return Ok(()) };
-        let result = dialect.handle_timeout(&mut link, on);
-        if let Err(failure) = result {
-            link.sender.fail(link.io, failure);
-            self.state = State::Failed;
+        let result = match &mut self.state {
+            State::Requesting(protocol) => {
+                protocol.handle_timeout(&cfg.parts, over_http(cfg, None, now_ns, io))
+            }
+            State::Open(Session { sender, protocol, .. }) => {
+                let roll = &cfg.common.roll;
+                let through = Through { pending: None, roll, now_ns, sender, io };
+                let result = protocol.handle_timeout(&cfg.parts, through);
+                result.inspect_err(|&failure| sender.fail(io, failure))
+            }
+            _ => return Ok(()),
+        };
+        match result {
+            Ok(()) => self.speak(cfg, now_ns, io, on),
+            Err(_) => self.state = State::Failed,
         }
         result
     }
 
-    /// When the dialect wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
+    /// When the protocol or the app wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
     pub fn poll_timeout(&self) -> Option<u64> {
-        match &self.state {
-            State::Open(session) => session.dialect.poll_timeout(),
-            State::Requesting(dialect) => dialect.poll_timeout(),
-            _ => None,
-        }
+        let protocol = match &self.state {
+            State::Open(session) => session.protocol.poll_timeout(),
+            State::Requesting(protocol) => protocol.poll_timeout(),
+            _ => return None,
+        };
+        let app = self.place.as_ref().and_then(|place| place.script.poll_timeout());
+        protocol.into_iter().chain(app).min()
     }
 
-    /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the dialect's.
+    /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Open(_) | State::Requesting(_))
     }
 
     /// Whether messages may be sent.
     pub fn is_usable(&self) -> bool {
-        match &self.state {
-            State::Open(session) => !session.sender.is_closed() && session.dialect.is_usable(),
-            State::Requesting(dialect) => dialect.is_usable(),
+        let may_speak = match &self.state {
+            State::Open(session) => !session.sender.is_closed() && session.protocol.is_ready(),
+            State::Requesting(protocol) => protocol.is_ready(),
             _ => false,
-        }
+        };
+        may_speak && self.place.as_ref().is_none_or(|place| place.script.is_usable())
     }
 
     /// Sends one stamped message; nothing when the client is not usable. `unix_ns` is the wall clock, for
-    /// dialects whose messages show it.
+    /// messages that show it.
     ///
     /// # Panics
-    /// If the dialect has no such kind of message: see [`DialectId::can_broadcast`](crate::DialectId::can_broadcast).
+    /// If the app has no such kind of message: see [`DialectId::can_broadcast`](crate::DialectId::can_broadcast).
     #[inline]
     pub fn send(
         &mut self,
@@ -260,24 +302,34 @@ impl Client {
         stamp: Stamp,
         io: &mut impl Io,
     ) -> Sending {
-        if let Some((dialect, mut link)) = self.dialect(cfg, now_ns, io) {
-            if dialect.is_usable() {
-                dialect.send(&mut link, unix_ns, kind, stamp);
+        let (script, pending) = split(&mut self.place);
+        let seq = match script {
+            None => 0,
+            Some(script) if script.is_usable() => script.next(),
+            Some(_) => return Sending::Out,
+        };
+        match &mut self.state {
+            State::Open(Session { sender, protocol, .. }) if protocol.is_ready() => {
+                let filling = cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, io, now_ns);
+                let through = Through { pending, roll: &cfg.common.roll, now_ns, sender, io };
+                protocol.send(&cfg.parts, through, cfg.letter(kind), &filling);
+                Sending::Out
             }
-        } else if let State::Requesting(dialect) = &mut self.state
-            && dialect.is_usable()
-        {
-            return dialect.send(&mut HttpLink { cfg, now_ns, io }, unix_ns, kind, stamp);
+            State::Requesting(protocol) if protocol.is_ready() => {
+                let filling = cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, io, now_ns);
+                let through = over_http(cfg, pending, now_ns, io);
+                protocol.send(&cfg.parts, through, cfg.letter(kind), &filling)
+            }
+            _ => Sending::Out,
         }
-        Sending::Out
     }
 
-    /// Starts the close handshake (RFC 6455 §7.1.2), or says goodbye as the dialect does over requests. Does
+    /// Starts the close handshake (RFC 6455 §7.1.2), or says goodbye as the protocol does over requests. Does
     /// nothing before the upgrade or after another close.
-    pub fn close(&mut self, cfg: &Config, code: u16, io: &mut impl Io) {
+    pub fn close(&mut self, cfg: &Config, now_ns: u64, code: u16, io: &mut impl Io) {
         match &mut self.state {
             State::Open(session) => session.sender.close(io, code),
-            State::Requesting(dialect) => dialect.close(cfg, io),
+            State::Requesting(protocol) => protocol.close(&cfg.parts, over_http(cfg, None, now_ns, io)),
             _ => {}
         }
     }
@@ -286,50 +338,115 @@ impl Client {
     pub fn is_closed(&self) -> bool {
         match &self.state {
             State::Open(session) => session.receiver.is_closed(),
-            State::Requesting(dialect) => dialect.is_closed(),
+            State::Requesting(protocol) => protocol.is_closed(),
             _ => true,
         }
     }
+}
 
-    /// The dialect of an open session, and what it acts through.
-    #[inline]
-    fn dialect<'a, I: Io>(
-        &'a mut self,
-        cfg: &'a Config,
-        now_ns: u64,
-        io: &'a mut I,
-    ) -> Option<(&'a mut ClientState, Link<'a, I>)> {
-        match &mut self.state {
-            State::Open(Session { sender, dialect, .. }) => {
-                Some((dialect, Link { cfg, now_ns, client: self.number, sender, io }))
+/// What a session needs to know of its client, and of the moment.
+struct Around<'a> {
+    cfg: &'a Config,
+    now_ns: u64,
+    place: &'a mut Option<Box<Place>>,
+}
+
+impl<'a> Around<'a> {
+    /// What the app's script has to say next, and what stands in its holes.
+    fn poll(&mut self, io: &impl Io, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, Filling<'a>)> {
+        let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
+        let script = &mut place.script;
+        let letter = app.poll(script, self.now_ns, on)?;
+        Some((letter, self.cfg.filling(Mark::NONE, script.next(), io, self.now_ns)))
+    }
+}
+
+/// What a protocol over requests acts through.
+fn over_http<'a, I: Io>(
+    cfg: &'a Config,
+    pending: Option<&'a mut Pending>,
+    now_ns: u64,
+    io: &'a mut I,
+) -> HttpThrough<'a, I> {
+    HttpThrough { pending, common: &cfg.common, now_ns, io }
+}
+
+/// What the app keeps of a client, and what the protocol keeps of the app's messages.
+#[inline]
+fn split(place: &mut Option<Box<Place>>) -> (Option<&mut Script>, Option<&mut Pending>) {
+    match place {
+        None => (None, None),
+        Some(place) => (Some(&mut place.script), Some(&mut place.pending)),
+    }
+}
+
+/// Understands what the protocol tells as the app does.
+struct Ear<'a, F> {
+    cfg: &'a Config,
+    script: Option<&'a mut Script>,
+    on: &'a mut F,
+}
+
+impl<F: FnMut(Event)> Hears for Ear<'_, F> {
+    #[inline(always)]
+    fn hear(&mut self, carried: Carried<'_>) {
+        match carried {
+            Carried::Arrival(arrival) => {
+                if let Some(event) = self.cfg.app.judge(&arrival, self.script.as_deref_mut()) {
+                    (self.on)(event);
+                }
             }
-            _ => None,
+            Carried::Event(event) => (self.on)(event),
+            Carried::Ready => match &mut self.script {
+                None => (self.on)(Event::Usable),
+                Some(script) => script.handle_ready(),
+            },
         }
     }
 }
 
 impl Session {
-    fn on(Socket { receiver, sender }: Socket, dialect: ClientState) -> Session {
-        Session { receiver, sender, dialect }
+    fn on(Socket { receiver, sender }: Socket, protocol: ClientState) -> Session {
+        Session { receiver, sender, protocol }
+    }
+
+    fn handle_upgraded(&mut self, around: &mut Around<'_>, io: &mut impl Io, on: &mut impl FnMut(Event)) {
+        let Around { cfg, now_ns, .. } = *around;
+        let (script, pending) = split(around.place);
+        let hear = &mut Ear { cfg, script, on };
+        let through = Through { pending, roll: &cfg.common.roll, now_ns, sender: &mut self.sender, io };
+        self.protocol.handle_upgraded(&cfg.parts, through, hear);
+        self.speak(around, io, on);
+    }
+
+    /// Says what the app's script has to say.
+    fn speak(&mut self, around: &mut Around<'_>, io: &mut impl Io, on: &mut impl FnMut(Event)) {
+        let Around { cfg, now_ns, .. } = *around;
+        while let Some((letter, filling)) = around.poll(io, on) {
+            let (_, pending) = split(around.place);
+            let through = Through { pending, roll: &cfg.common.roll, now_ns, sender: &mut self.sender, io };
+            self.protocol.send(&cfg.parts, through, letter, &filling);
+        }
     }
 
     #[inline]
     fn handle_input(
         &mut self,
-        cfg: &Config,
-        now_ns: u64,
-        client: u32,
+        around: &mut Around<'_>,
         mut input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let Session { receiver, sender, dialect } = self;
+        let Around { cfg, now_ns, .. } = *around;
         loop {
+            let Session { receiver, sender, protocol } = self;
             let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Incoming::Message(message))) => {
-                    let mut link = Link { cfg, now_ns, client, sender, io };
-                    dialect.handle_message(&mut link, &message, on)
+                    let (script, pending) = split(around.place);
+                    let hear = &mut Ear { cfg, script, on };
+                    let through = Through { pending, roll: &cfg.common.roll, now_ns, sender, io };
+                    protocol.handle_message(&cfg.parts, through, &message, hear)
                 }
                 Ok(Some(Incoming::Control)) => Ok(()),
                 Ok(Some(Incoming::Closed { code })) => {
@@ -339,6 +456,9 @@ impl Session {
                 Err(failure) => Err(failure),
             };
             handled.inspect_err(|&failure| sender.fail(io, failure))?;
+            if around.place.is_some() {
+                self.speak(around, io, on);
+            }
         }
     }
 }

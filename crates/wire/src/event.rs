@@ -17,6 +17,11 @@ pub enum Kind {
     Broadcast,
 }
 
+impl Kind {
+    /// Each.
+    pub const ALL: [Kind; 2] = [Kind::Echo, Kind::Broadcast];
+}
+
 /// What a stamped message that came in is to its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {

@@ -12,6 +12,10 @@ pub trait Io {
     /// Randomness for masks, handshake keys and session ids. Masks guard intermediaries against chosen bytes
     /// (RFC 6455 §10.3), so a load generator may use a fast generator that is not cryptographic.
     fn random_u64(&mut self) -> u64;
+    /// The number of this client in the run: who it is, is a function of that, so that no session has to keep it.
+    fn client(&self) -> u32 {
+        0
+    }
     /// Connect another stream to the same host. Only fallback transports ask for it.
     fn open_stream(&mut self, stream: StreamId);
     /// Close `stream` once everything written to it has been sent.

@@ -1,41 +1,66 @@
-//! Bytes in, events out: HTTP/1.1, WebSocket and the dialects, in both roles.
+//! Bytes in, events out: HTTP/1.1, WebSocket and what is carried over them, in both roles.
 //!
 //! Nothing here does I/O or reads a clock. A driver hands received bytes to a session ([`Client`] or
 //! [`Server`]) through `handle_*`, together with the time, and implements [`Io`] for what the session wants
-//! to send. The layers, from the bottom up: [`http`] heads and bodies, [`ws`] frames and messages,
-//! [`dialects`] meaning, [`client`] and [`server`] one connection of each role. [`stamp`] is the mark by which
-//! a message is known again.
+//! to send. The layers, from the bottom up: [`http`] heads and bodies, [`ws`] frames and messages; a protocol carries
+//! (`protocols`), and an [app](app_file) speaks (`apps`); [`client`] and [`server`] one connection of each role.
+//! [`stamp`] is the mark by which a message is known again.
 
+// First, for its table, of which others are made.
+#[macro_use]
+mod protocols;
+
+mod absent;
+pub mod app_file;
+mod apps;
+pub mod backoff;
 pub mod client;
-pub mod config;
+mod config;
+mod contract;
 pub mod dialect_id;
-pub mod dialects;
 pub mod event;
+pub mod facts;
 pub mod failure;
+pub mod flag;
 pub mod http;
 pub mod io;
 mod json;
 pub mod limits;
 mod opening;
 pub mod options;
-mod prepare;
+mod pending;
+pub mod people;
+mod registry;
+mod request;
+mod roll;
 pub mod room;
 pub mod server;
+mod server_config;
 pub mod session;
+pub mod settings;
 pub mod stamp;
+pub mod template;
+mod token;
 pub mod ws;
 
+pub use apps::file::{BadCondition, POINTER_DEPTH_MAX, check as check_condition};
+pub use backoff::Backoff;
 pub use client::Client;
-pub use config::{Config, ServerConfig};
+pub use config::Config;
 pub use dialect_id::DialectId;
-pub use dialects::http::options::{HttpOptions, PIPELINING_MAX};
-pub use dialects::options::{DialectOptions, ServerDialectOptions, TokenPlace};
-pub use dialects::sessions::Session;
 pub use event::{Event, Kind, Rejection, Role, ServerEvent, Wrong};
+pub use facts::{AppRules, Body, Facts, TokenHome};
 pub use failure::{Failure, HttpReason, Reason};
+pub use flag::{Flag, FlagKind};
 pub use io::{Fate, Io, Sending, StreamId};
 pub use limits::{DeflateOptions, Limits};
 pub use options::{BadOption, Options, Payload};
+pub use people::People;
+pub use registry::HttpOptions;
+pub use registry::relayed::can_carry;
+pub use registry::sessions::{Answer, Session, SessionRequest, Word};
 pub use room::Room;
 pub use server::Server;
+pub use server_config::ServerConfig;
+pub use settings::{Ack, DialectOptions, Settings, TokenPlace, Value};
 pub use stamp::{Found, Stamp};

@@ -1,18 +1,18 @@
 //! The upgrade of one client's connection to a WebSocket, from its request on.
 
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::http::head::{Expect, HeadReader};
 use crate::http::response::Response;
+use crate::request::{Asked, Common};
 use crate::ws::End;
 use crate::ws::receiver::Receiver;
 use crate::ws::sender::Sender;
-use crate::ws::upgrade::{self, Key};
+use crate::ws::upgrade;
 
 /// Waiting for the answer to the upgrade request.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    key: Key,
+    asked: Asked,
     head: HeadReader,
 }
 
@@ -24,18 +24,18 @@ pub(crate) struct Socket {
 }
 
 impl Opening {
-    /// After a request with this key.
-    pub(crate) fn new(key: Key) -> Opening {
-        Opening { key, head: HeadReader::default() }
+    /// After a request for this.
+    pub(crate) fn new(asked: Asked) -> Opening {
+        Opening { asked, head: HeadReader::default() }
     }
 
     /// The WebSocket, once the server's answer is whole and good.
     pub(crate) fn handle_input(
         &mut self,
-        cfg: &Config,
+        common: &Common,
         input: &mut &[u8],
     ) -> Result<Option<Socket>, Failure> {
-        let options = cfg.options();
+        let options = common.options();
         loop {
             let Some((head, lines)) = self.head.read(Expect::Response, &options.limits, input)? else {
                 return Ok(None);
@@ -45,8 +45,9 @@ impl Opening {
             if matches!(response.status, 100 | 102..=199) {
                 continue;
             }
-            let agreed =
-                upgrade::verify(&response, &self.key, &options.subprotocols, options.deflate.is_some())?;
+            let Asked { key, offered } = &self.asked;
+            let offered = offered.as_ref().unwrap_or(&options.subprotocols);
+            let agreed = upgrade::verify(&response, key, offered, options.deflate.is_some())?;
             let level = options.deflate.map_or(0, |deflate| deflate.level);
             let (inflater, deflater) = agreed.map(|a| a.codecs(End::Client, level)).unzip();
             return Ok(Some(Socket {

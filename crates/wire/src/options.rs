@@ -1,16 +1,22 @@
 //! What the clients of a run have in common, as it is asked for.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use secret::Secret;
 
 use crate::dialect_id::DialectId;
-use crate::dialects::options::DialectOptions;
+use crate::flag::Flag;
 use crate::http::query;
 use crate::limits::{DeflateOptions, Limits};
+use crate::people::People;
+use crate::settings::DialectOptions;
+use crate::template::{BadTemplate, Quoting, Template};
 
-/// What the clients of a run have in common, as the user asked for it.
+/// What the clients of a run have in common, as the user asked for it. In path, headers, subprotocols and what a client
+/// joins with, people's names in braces stand for what is each client's own.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The dialect spoken.
@@ -33,8 +39,10 @@ pub struct Options {
     pub limits: Limits,
     /// What messages carry.
     pub payload: Payload,
-    /// What concerns single dialects.
+    /// What was chosen about the dialect.
     pub of_dialect: DialectOptions,
+    /// Who the clients are.
+    pub people: Arc<People>,
 }
 
 /// The size and form of the messages sent.
@@ -57,6 +65,15 @@ pub enum BadOption {
     Header,
     /// A subprotocol is not a token, or is there twice.
     Subprotocol,
+    /// A placeholder of people's that is not there.
+    Placeholder,
+    /// A row of people's data cannot stand where it is asked for.
+    Row {
+        /// Its number, from 1.
+        row: u32,
+        /// What its cells must be.
+        expected: &'static str,
+    },
     /// The payload is too small for its stamp, or above the message limit.
     PayloadSize {
         /// Fewest bytes.
@@ -64,40 +81,52 @@ pub enum BadOption {
         /// Most bytes.
         max: u32,
     },
-    /// A choice of [`DialectOptions`] that the dialect cannot carry out.
+    /// A choice that the dialect cannot carry out.
     OfDialect {
-        /// The field's name.
+        /// The name of the flag with which it was made.
         option: &'static str,
         /// What it must be.
         expected: &'static str,
     },
 }
 
+impl BadOption {
+    /// What was chosen with a flag cannot be carried out.
+    pub(crate) fn of(flag: &Flag, expected: &'static str) -> BadOption {
+        BadOption::OfDialect { option: flag.name, expected }
+    }
+}
+
 impl Options {
     /// The path, and the query with its question mark, if there is one.
-    pub(crate) fn split_path(&self) -> (&str, &str) {
+    pub(crate) fn target(&self) -> Result<[Template; 2], BadOption> {
         let path = self.path.reveal();
-        path.split_at(path.find('?').unwrap_or(path.len()))
+        let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+        let template = |text| Template::target(text, &self.people.names).map_err(unknown);
+        Ok([template(path)?, template(query)?])
+    }
+
+    /// A text that goes into a request or a join, in which people's names stand for what is each client's own.
+    pub(crate) fn template(&self, text: &str, quoting: Quoting) -> Result<Template, BadOption> {
+        Template::opening(text, &self.people.names, quoting).map_err(unknown)
     }
 
     /// The field lines that all requests share, besides `Host`.
-    pub(crate) fn encode_fields(&self) -> Vec<u8> {
-        let mut fields = Vec::new();
-        let mut field = |name: &str, value: &str| {
-            for part in [name, ": ", value, "\r\n"] {
-                fields.extend_from_slice(part.as_bytes());
-            }
+    pub(crate) fn encode_fields(&self) -> Result<Template, BadOption> {
+        let mut fields = Template::default();
+        let mut field = |name: &str, value: Template| {
+            fields = std::mem::take(&mut fields).text(name).text(": ").then(&value).text("\r\n");
         };
         if let Some(origin) = &self.origin {
-            field("Origin", origin);
+            field("Origin", Template::literal(origin));
         }
         if let Some((user, password)) = &self.basic_auth {
-            field("Authorization", &format!("Basic {}", credentials(user, password)));
+            field("Authorization", Template::literal(format!("Basic {}", credentials(user, password))));
         }
         for (name, value) in &self.headers {
-            field(name, value.reveal());
+            field(name, self.template(value.reveal(), Quoting::Plain)?);
         }
-        fields
+        Ok(fields)
     }
 
     /// All that lets the client in, in every form in which it goes over the wire: a server may quote it.
@@ -111,16 +140,20 @@ impl Options {
             let credentials = value.reveal().rsplit(' ').next().unwrap_or_default();
             secrets.extend([value.clone(), credentials.into()]);
         }
-        let DialectOptions { token, auth, join_params, .. } = &self.of_dialect;
+        let DialectOptions { token, settings, .. } = &self.of_dialect;
         if let Some(token) = token {
             secrets.extend([token.clone(), query::escaped(token.reveal()).into()]);
         }
-        for object in auth.iter().chain(join_params) {
+        for object in settings.secrets() {
             secrets.push(object.clone());
             secrets.extend(strings_of(object.reveal()));
         }
         secrets
     }
+}
+
+fn unknown(_: BadTemplate) -> BadOption {
+    BadOption::Placeholder
 }
 
 /// What basic authentication sends (RFC 7617 §2).

@@ -5,27 +5,23 @@
 //! head --request of a session--> body --its end--> asked --handle_answered--> head
 //! body --not all of it is in, and its session has to know--> asked --handle_answered with a word--> body
 //! head --upgrade granted--> open --close frames both ways--> done
+//! head --upgrade that a session has a say in--> asked --handle_answered with a word--> open
 //! head, body --connection: close, or any failure--> done
 //! open --any failure--> done
 //! done: input is discarded
 //! ```
 
 mod http;
+mod socket;
 
-use self::http::Http;
-use crate::config::ServerConfig;
-use crate::dialect_id::DialectId;
-use crate::dialects::contract::ServerLink;
-use crate::dialects::registry::ServerState;
+use self::http::{Http, Next};
+use self::socket::{Session, Upgrade};
+use crate::contract::ServerLink;
 use crate::event::ServerEvent;
 use crate::failure::Failure;
-use crate::http::request::Request;
 use crate::io::{Io, StreamId};
-use crate::session::{SessionRequest, Word};
-use crate::ws::receiver::{Incoming, Receiver};
-use crate::ws::sender::Sender;
-use crate::ws::upgrade::{self, Terms};
-use crate::ws::{End, frame};
+use crate::registry::sessions::{SessionRequest, Word};
+use crate::server_config::ServerConfig;
 
 /// One accepted connection.
 #[derive(Debug, Default)]
@@ -46,14 +42,6 @@ impl Default for State {
     }
 }
 
-/// After an upgrade.
-#[derive(Debug)]
-struct Session {
-    receiver: Receiver,
-    sender: Sender,
-    dialect: ServerState,
-}
-
 impl Server {
     /// A connection that was just accepted.
     pub fn new() -> Server {
@@ -72,17 +60,23 @@ impl Server {
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         debug_assert_eq!(stream, 0, "a server's connection is one stream");
-        let mut input = bytes;
-        let result = loop {
-            match &mut self.state {
-                State::Http(http) => match http.handle_input(cfg, now_ns, &mut input, io, on) {
-                    Ok(Some(next)) => self.state = next,
-                    Ok(None) => break Ok(()),
-                    Err(failure) => break Err(failure),
-                },
-                State::Open(session) => break session.handle_input(cfg, now_ns, input, io, on),
-                State::Done => break Ok(()),
+        let result = match &mut self.state {
+            State::Open(session) => session.handle_input(cfg, now_ns, bytes, io, on),
+            State::Http(http) => {
+                let mut input = bytes;
+                match http.handle_input(cfg, now_ns, &mut input, io, on) {
+                    Ok(Some(next)) => {
+                        self.state = match next {
+                            Next::Open(session) => State::Open(session),
+                            Next::Done => State::Done,
+                        };
+                        return self.handle_input(cfg, now_ns, stream, input, io, on);
+                    }
+                    Ok(None) => Ok(()),
+                    Err(failure) => Err(failure),
+                }
             }
+            State::Done => Ok(()),
         };
         let over = match &self.state {
             State::Open(session) => session.receiver.is_closed(),
@@ -169,6 +163,10 @@ impl Server {
             }
             State::Done => return Ok(()),
         };
+        if let Some((upgrade, waiting)) = http.take_upgrade() {
+            self.handle_entered(cfg, now_ns, *upgrade, word, io, on)?;
+            return self.handle_input(cfg, now_ns, 0, &waiting, io, on);
+        }
         if word.is_some() {
             let waiting = http.admit().unwrap_or_default();
             return self.handle_input(cfg, now_ns, 0, &waiting, io, on);
@@ -181,6 +179,28 @@ impl Server {
         self.handle_input(cfg, now_ns, 0, &waiting, io, on)
     }
 
+    /// A session has said whether there is to be a WebSocket. If it is not, the request is answered.
+    fn handle_entered(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        upgrade: Upgrade,
+        word: Option<Word>,
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        if word.is_none() {
+            self.state = State::Done;
+            io.close_stream(0);
+            return Err(Failure::Refused(400));
+        }
+        let mut session = upgrade.open(cfg, now_ns, io, on);
+        let link = &mut ServerLink { cfg, now_ns, sender: &mut session.sender, io };
+        let result = session.dialect.handle_answered(link, word, on);
+        self.state = State::Open(session);
+        self.settle(result, io)
+    }
+
     /// Starts the close handshake. Does nothing before the upgrade or after another close.
     pub fn close(&mut self, cfg: &ServerConfig, now_ns: u64, code: u16, io: &mut impl Io) {
         if let State::Open(session) = &mut self.state {
@@ -190,85 +210,5 @@ impl Server {
             }
             sender.close(io, code);
         }
-    }
-}
-
-impl Session {
-    /// Writes the 101 and what the dialect says first; or gives the HTTP status to refuse the request with.
-    fn open(
-        request: &Request<'_>,
-        cfg: &ServerConfig,
-        now_ns: u64,
-        io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<Session, u16> {
-        let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
-        let terms =
-            Terms { origins: &cfg.origins, origin_refusal: id.origin_refusal(), deflate: cfg.deflate };
-        let granted = upgrade::judge(request, terms, |offered| subprotocol(cfg, id, offered))?;
-        let dialect = ServerState::open(id, request, granted.subprotocol)?;
-        granted.write(io.out(0));
-        let level = cfg.deflate.map_or(0, |deflate| deflate.level);
-        let (inflater, deflater) = granted.deflate.map(|agreed| agreed.codecs(End::Server, level)).unzip();
-        let mut session = Session {
-            receiver: Receiver::new(End::Server, inflater),
-            sender: Sender::new(End::Server, deflater),
-            dialect,
-        };
-        on(ServerEvent::Upgraded);
-        session.dialect.handle_upgraded(&mut ServerLink { cfg, now_ns, sender: &mut session.sender, io }, on);
-        Ok(session)
-    }
-
-    #[inline]
-    fn handle_input(
-        &mut self,
-        cfg: &ServerConfig,
-        now_ns: u64,
-        mut input: &[u8],
-        io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        let Session { receiver, sender, dialect } = self;
-        loop {
-            let handled = match receiver.next(&cfg.limits, sender, io, &mut input) {
-                Ok(None) => return Ok(()),
-                // Our close is out: whatever else the client says is judged, but nothing may be answered.
-                Ok(Some(Incoming::Message(message))) if sender.is_closed() => {
-                    let out = io.out(0);
-                    let start = out.len();
-                    let judged = message.append_to(out);
-                    out.truncate(start);
-                    judged
-                }
-                Ok(Some(Incoming::Message(message))) => {
-                    let out = io.out(0);
-                    let start = frame::open(out, End::Server);
-                    let mut link = ServerLink { cfg, now_ns, sender, io };
-                    match message.append_to(link.io.out(0)) {
-                        Ok(()) => dialect.handle_message(&mut link, message.text, start, on),
-                        Err(failure) => {
-                            link.io.out(0).truncate(start);
-                            Err(failure)
-                        }
-                    }
-                }
-                Ok(Some(Incoming::Control)) => Ok(()),
-                Ok(Some(Incoming::Closed { code })) => {
-                    on(ServerEvent::Closed { code });
-                    Ok(())
-                }
-                Err(failure) => Err(failure),
-            };
-            handled.inspect_err(|&failure| sender.fail(io, failure))?;
-        }
-    }
-}
-
-/// The subprotocol of that name, if it is spoken where this dialect is.
-fn subprotocol<'a>(cfg: &'a ServerConfig, dialect: DialectId, name: &[u8]) -> Option<&'a str> {
-    match cfg.subprotocols.as_slice() {
-        [] => dialect.spoken_subprotocols().iter().copied().find(|spoken| spoken.as_bytes() == name),
-        spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == name),
     }
 }

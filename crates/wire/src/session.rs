@@ -9,152 +9,125 @@
 //! HELD      the connection whose request was kept open; close_stream(HELD): its answer is whole now
 //! ```
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fmt;
 
-use crate::config::ServerConfig;
-use crate::dialects::socketio::request as socketio;
-use crate::dialects::sockjs::request as sockjs;
 use crate::event::ServerEvent;
-use crate::http::answer::AnswerHead;
+use crate::http::date::DateField;
 use crate::io::{Io, StreamId};
+use crate::settings::Settings;
 
 /// The connection whose request is in hand.
 pub const REQUEST: StreamId = 0;
 /// The connection whose request was kept open.
 pub const HELD: StreamId = 1;
 
-/// A whole request that concerns a session.
+/// What became of a request; `W` is what a session tells a connection.
 #[derive(Debug)]
-pub struct SessionRequest {
-    /// Names the session among those of all dialects.
-    pub(crate) name: String,
-    /// A session that is not there is made, not missed.
-    pub(crate) opens: bool,
-    /// The connection lives on after the answer.
-    pub(crate) keep_alive: bool,
-    pub(crate) body: Vec<u8>,
-    pub(crate) of: RequestOf,
-}
-
-/// What a dialect has read out of the head of a request.
-#[derive(Debug)]
-pub(crate) enum RequestOf {
-    Sockjs(sockjs::Request),
-    Socketio(socketio::Request),
-    /// Of no session: whoever drives the server knows what it does.
-    Metrics(AnswerHead),
-}
-
-/// What a plain request gets.
-#[derive(Debug)]
-pub(crate) enum PlainAnswer {
-    /// An empty answer.
-    Status(u16),
-    /// This, already written.
-    Whole(Vec<u8>),
-    /// Whatever its session says.
-    OfSession(Box<SessionRequest>),
-}
-
-/// What became of a request.
-#[derive(Debug)]
-pub enum Answer {
+pub enum Answer<W> {
     /// It is answered.
     Whole,
     /// It is kept open, in the place of whichever was before.
     Held,
     /// It is answered, and there is a word for [`Server::handle_answered`](crate::Server::handle_answered).
-    Told(Word),
+    Told(W),
+    /// The same, and from now on the session lasts as long as the connection: when that is gone, it is to be told.
+    Taken(W),
 }
 
-/// What a session has for the connection that asked, besides what it wrote: a WebSocket may take it over.
-#[derive(Debug)]
-pub struct Word(pub(crate) socketio::Told);
-
-impl SessionRequest {
-    /// Names the session among those of all dialects.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether a session that is not there is to be made.
-    pub fn opens(&self) -> bool {
-        self.opens
-    }
-
-    /// Which of `of` equals keeps the session, from 0: the same for every request that names it.
-    pub fn keeper(&self, of: usize) -> usize {
-        let mut hasher = DefaultHasher::new();
-        self.name.hash(&mut hasher);
-        (hasher.finish() % of as u64) as usize
-    }
-
-    /// What tells its session that its body is on its way, where one that comes beside another has to be refused.
-    pub(crate) fn beginning(&self) -> Option<SessionRequest> {
-        let RequestOf::Socketio(request) = &self.of else { return None };
-        let of = RequestOf::Socketio(request.beginning()?);
-        let (name, body) = (self.name.clone(), Vec::new());
-        Some(SessionRequest { name, opens: false, keep_alive: false, body, of })
-    }
-
-    /// Its session knows that its body was on its way.
-    pub(crate) fn set_begun(&mut self) {
-        if let RequestOf::Socketio(request) = &mut self.of {
-            request.verb = socketio::Verb::Push { begun: true };
+impl<W> Answer<W> {
+    /// The same, with the word in another form.
+    pub(crate) fn map<V>(self, form: impl FnOnce(W) -> V) -> Answer<V> {
+        match self {
+            Answer::Whole => Answer::Whole,
+            Answer::Held => Answer::Held,
+            Answer::Told(word) => Answer::Told(form(word)),
+            Answer::Taken(word) => Answer::Taken(form(word)),
         }
+    }
+}
+
+/// A request that concerns a session; `Q` is what its head says.
+#[derive(Debug)]
+pub(crate) struct Asked<Q> {
+    /// Names the session among those of all protocols.
+    pub(crate) name: String,
+    /// A session that is not there is made, not missed.
+    pub(crate) opens: bool,
+    /// The connection lives on after the answer.
+    pub(crate) keep_alive: bool,
+    pub(crate) question: Q,
+}
+
+/// What a plain request gets; `S` is a request for a session.
+#[derive(Debug)]
+pub(crate) enum PlainAnswer<S> {
+    /// An empty answer.
+    Status(u16),
+    /// This, already written.
+    Whole(Vec<u8>),
+    /// Whatever its session says.
+    OfSession(Box<S>),
+}
+
+impl<S> PlainAnswer<S> {
+    /// The same, with the request for a session in another form.
+    pub(crate) fn map<T>(self, form: impl FnOnce(S) -> T) -> PlainAnswer<T> {
+        match self {
+            PlainAnswer::Status(status) => PlainAnswer::Status(status),
+            PlainAnswer::Whole(answer) => PlainAnswer::Whole(answer),
+            PlainAnswer::OfSession(request) => PlainAnswer::OfSession(Box::new(form(*request))),
+        }
+    }
+}
+
+/// What a protocol reads out of the head of a request for a session.
+pub(crate) trait Question: fmt::Debug + Sized {
+    /// What tells its session that its body is on its way, where one that comes beside another has to be refused.
+    fn beginning(&self) -> Option<Self> {
+        None
     }
 
     /// Whether it only announces the body of another request.
-    pub fn is_beginning(&self) -> bool {
-        matches!(&self.of, RequestOf::Socketio(request) if request.verb == socketio::Verb::Begin)
+    fn is_beginning(&self) -> bool {
+        false
     }
 
-    /// Whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
-    pub fn is_for_metrics(&self) -> bool {
-        matches!(self.of, RequestOf::Metrics(_))
-    }
+    /// Its session knows that its body was on its way.
+    fn set_begun(&mut self) {}
 
-    /// Writes the answer to such a request: metrics in the text format of Prometheus.
-    ///
-    /// # Panics
-    /// If it is none.
-    pub fn answer_metrics(&self, metrics: &str, out: &mut Vec<u8>) {
-        let RequestOf::Metrics(head) = &self.of else { panic!("a request of a session") };
-        head.write_whole(out, 200, Some("text/plain; version=0.0.4"), metrics.as_bytes());
-    }
+    /// When an answer was made that is no session's: by whoever has no clock.
+    fn set_date(&mut self, _date: DateField) {}
 
-    /// Answers that there is no such session.
-    pub fn refuse(self, io: &mut impl Io) {
-        match self.of {
-            RequestOf::Sockjs(request) => request.refuse(&self.body, REQUEST, io),
-            RequestOf::Socketio(request) => request.refuse(REQUEST, io),
-            RequestOf::Metrics(head) => head.write_whole(io.out(REQUEST), 404, None, b""),
-        }
-    }
+    /// Answers on [`REQUEST`] that there is no such session.
+    fn refuse(self, body: &[u8], io: &mut impl Io);
 }
 
-/// What a dialect's session acts through.
+/// What a protocol's session acts through.
 pub(crate) struct SessionLink<'a, I> {
-    pub(crate) cfg: &'a ServerConfig,
     pub(crate) now_ns: u64,
     pub(crate) io: &'a mut I,
 }
 
-/// A dialect's session.
-pub(crate) trait ServerSession {
+/// A protocol's session.
+pub(crate) trait ServerSession: fmt::Debug {
     /// What a request is, once its head is read.
-    type Request;
+    type Question: Question;
+    /// What it has for a connection that asked, besides what it wrote: a WebSocket may take it over.
+    type Word: fmt::Debug;
+
+    /// The session that a request opens, which it is then to be given.
+    fn new(question: &Self::Question, settings: &Settings) -> Self;
 
     /// A request came in; the first is the one that the session was made for.
     fn handle_request<I: Io>(
         &mut self,
         link: &mut SessionLink<'_, I>,
-        request: Self::Request,
+        question: Self::Question,
         body: &[u8],
         on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Answer;
+    ) -> Answer<Self::Word>;
 
-    /// The connection that was held is gone.
+    /// The connection that was held, or has taken the session, is gone.
     fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
 
     /// Messages for everyone in a room, end to end as they were given to [`ServerEvent::Broadcast`].

@@ -88,63 +88,72 @@ impl Stamp {
     /// The binary form.
     pub fn to_binary(self) -> [u8; BINARY_BYTES] {
         let mut bytes = [0; BINARY_BYTES];
-        bytes[..4].copy_from_slice(&BINARY_MAGIC);
-        for (chunk, word) in bytes[4..].chunks_exact_mut(8).zip(self.to_words()) {
+        self.write_binary(&mut bytes);
+        bytes
+    }
+
+    /// Puts the binary form where it goes: bytes that are copied as soon as they are written are waited for.
+    #[inline(always)]
+    pub(crate) fn write_binary(&self, bytes: &mut [u8; BINARY_BYTES]) {
+        let (magic, fields) = bytes.split_at_mut(BINARY_MAGIC.len());
+        magic.copy_from_slice(&BINARY_MAGIC);
+        for (chunk, word) in fields.chunks_exact_mut(8).zip(self.words()) {
             chunk.copy_from_slice(&word.to_be_bytes());
         }
-        bytes
     }
 
     /// The text form.
     pub fn to_text(self) -> [u8; TEXT_BYTES] {
         let mut text = [0; TEXT_BYTES];
-        text[..TEXT_MAGIC.len()].copy_from_slice(&TEXT_MAGIC);
-        text[TEXT_MAGIC.len()..].copy_from_slice(&self.to_hex());
+        self.write_text(&mut text);
         text
     }
 
-    fn to_hex(self) -> [u8; HEX_BYTES] {
-        let mut hex = [0; HEX_BYTES];
-        for (chunk, word) in hex.chunks_exact_mut(16).zip(self.to_words()) {
+    /// The same, of the text form.
+    #[inline(always)]
+    pub(crate) fn write_text(&self, text: &mut [u8; TEXT_BYTES]) {
+        let (magic, hex) = text.split_at_mut(TEXT_MAGIC.len());
+        magic.copy_from_slice(&TEXT_MAGIC);
+        for (chunk, word) in hex.chunks_exact_mut(16).zip(self.words()) {
             chunk[..8].copy_from_slice(&hex_digits((word >> 32) as u32).to_be_bytes());
             chunk[8..].copy_from_slice(&hex_digits(word as u32).to_be_bytes());
         }
-        hex
     }
 
-    fn to_words(self) -> [u64; 3] {
-        [self.sender_word(), self.intended_ns, u64::from(self.seq) << 32 | u64::from(self.check())]
-    }
-
-    fn sender_word(self) -> u64 {
-        u64::from(self.lag.0) << (u64::BITS - LAG_BITS)
+    #[inline(always)]
+    fn words(&self) -> [u64; 3] {
+        let sender = u64::from(self.lag.0) << (u64::BITS - LAG_BITS)
             | u64::from(self.worker) << CLIENT_BITS
-            | u64::from(self.client)
+            | u64::from(self.client);
+        let check = check(sender, self.intended_ns, self.seq);
+        [sender, self.intended_ns, u64::from(self.seq) << 32 | u64::from(check)]
     }
 
     /// The fields, and whether the check among them holds.
-    #[inline]
+    #[inline(always)]
     fn from_words([sender, intended_ns, tail]: [u64; 3]) -> (Stamp, bool) {
+        let seq = (tail >> 32) as u32;
         let stamp = Stamp {
             lag: Lag((sender >> (u64::BITS - LAG_BITS)) as u32),
             worker: (sender >> CLIENT_BITS) as u16,
             client: sender as u32 & ((1 << CLIENT_BITS) - 1),
-            seq: (tail >> 32) as u32,
+            seq,
             intended_ns,
         };
-        (stamp, stamp.check() == tail as u32)
+        (stamp, check(sender, intended_ns, seq) == tail as u32)
     }
+}
 
-    /// 32 bits of a mix in which every step is a bijection of the bits so far: no single damaged field goes
-    /// unnoticed before the truncation, and one in 2^32 after it.
-    fn check(self) -> u32 {
-        let mix = |x: u64| {
-            let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-            x ^ (x >> 29)
-        };
-        let mixed = mix(mix(self.intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ self.sender_word());
-        (mix(mixed ^ u64::from(self.seq)) >> 32) as u32
-    }
+/// 32 bits of a mix in which every step is a bijection of the bits so far: no single damaged field goes
+/// unnoticed before the truncation, and one in 2^32 after it.
+#[inline]
+fn check(sender: u64, intended_ns: u64, seq: u32) -> u32 {
+    let mix = |x: u64| {
+        let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        x ^ (x >> 29)
+    };
+    let mixed = mix(mix(intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ sender);
+    (mix(mixed ^ u64::from(seq)) >> 32) as u32
 }
 
 impl Lag {
@@ -172,7 +181,7 @@ impl Lag {
 }
 
 /// Looks for a stamp in text form anywhere in `bytes`.
-#[inline]
+#[inline(always)]
 pub fn find(bytes: &[u8]) -> Found {
     static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
     let mut damaged = false;
@@ -188,14 +197,31 @@ pub fn find(bytes: &[u8]) -> Found {
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
 }
 
+/// The same, where the stamp is usually followed by so many bytes: there first.
+#[inline(always)]
+pub fn find_before(bytes: &[u8], behind: usize) -> Found {
+    if let Some(offset) = bytes.len().checked_sub(behind + TEXT_BYTES)
+        && let Some(stamp) = read_text(&bytes[offset..])
+    {
+        return Found::At { stamp, offset };
+    }
+    find(bytes)
+}
+
+/// How long the stamp is that these bytes start with, by the letter in which the magics of its forms differ.
+#[inline(always)]
+pub(crate) fn bytes_at(stamp: &[u8]) -> usize {
+    if stamp[2] == TEXT_MAGIC[2] { TEXT_BYTES } else { BINARY_BYTES }
+}
+
 /// Reads a sound stamp in text form at the very start of `bytes`.
-#[inline]
+#[inline(always)]
 pub fn read_text(bytes: &[u8]) -> Option<Stamp> {
     bytes.strip_prefix(&TEXT_MAGIC)?.first_chunk().and_then(read_hex)
 }
 
 /// Reads a stamp in binary form at the very start of `bytes`.
-#[inline]
+#[inline(always)]
 pub fn read_binary(bytes: &[u8]) -> Found {
     let Some(bytes) = bytes.first_chunk::<BINARY_BYTES>() else { return Found::None };
     let has_magic = bytes.first_chunk() == Some(&BINARY_MAGIC);
@@ -208,20 +234,24 @@ pub fn read_binary(bytes: &[u8]) -> Found {
 }
 
 /// The stamp whose fields these digits are, if they are digits and the check holds.
-#[inline]
+#[inline(always)]
 fn read_hex(hex: &[u8; HEX_BYTES]) -> Option<Stamp> {
     let mut words = [0; 3];
     for (word, digits) in words.iter_mut().zip(hex.as_chunks::<16>().0) {
-        let [high, low] = [&digits[..8], &digits[8..]].map(|half| {
-            let digits = u64::from_be_bytes(half.try_into().expect("8 bytes"));
-            let value = hex_value(digits);
-            // What is no digit has some value too, but not these digits.
-            (hex_digits(value) == digits).then_some(u64::from(value))
-        });
-        *word = high? << 32 | low?;
+        let (high, low) = digits.split_at(8);
+        *word = u64::from(read_half(high)?) << 32 | u64::from(read_half(low)?);
     }
     let (stamp, sound) = Stamp::from_words(words);
     sound.then_some(stamp)
+}
+
+/// The value of eight digits, if they are that.
+#[inline(always)]
+fn read_half(digits: &[u8]) -> Option<u32> {
+    let digits = u64::from_be_bytes(digits.try_into().expect("8 bytes"));
+    let value = hex_value(digits);
+    // What is no digit has some value too, but not these digits.
+    (hex_digits(value) == digits).then_some(value)
 }
 
 /// Whether a sound body stands somewhere without its magic. Off the fast path: only for messages with no magic.

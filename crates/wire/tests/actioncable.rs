@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use wire::{
     BadOption, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection, Role,
-    Room, Server, ServerConfig, ServerDialectOptions, TokenPlace,
+    Room, Server, ServerConfig, Settings, TokenPlace,
 };
 
 const WELCOME: &str = r#"{"type":"welcome"}"#;
@@ -26,8 +26,7 @@ fn of(of_dialect: DialectOptions) -> Options {
 
 /// A client that subscribes as the recorded one does.
 fn recorded() -> Config {
-    let params = Some(r#"{"id":"1"}"#.to_owned());
-    Config::new(of(DialectOptions { channel_params: params, ..DialectOptions::default() })).unwrap()
+    Config::new(of(Settings::default().with("channel-params", r#"{"id":"1"}"#).into())).unwrap()
 }
 
 /// The payload that a message of ours with that number has.
@@ -129,13 +128,11 @@ fn refusals_have_kinds() {
 
 #[test]
 fn anycable_as_recorded() {
-    let of_dialect = DialectOptions {
-        channel: Some("$pubsub".into()),
-        channel_params: Some(r#" { "stream_name":"room/1" } "#.into()),
-        ..DialectOptions::default()
-    };
+    let settings = Settings::default()
+        .with("channel", "$pubsub")
+        .with("channel-params", r#" { "stream_name":"room/1" } "#);
     let subprotocols = vec!["actioncable-v1-ext-json".to_owned()];
-    let cfg = Config::new(Options { subprotocols, ..of(of_dialect) }).unwrap();
+    let cfg = Config::new(Options { subprotocols, ..of(settings.into()) }).unwrap();
     let identifier = r#""identifier":"{\"channel\":\"$pubsub\",\"stream_name\":\"room/1\"}""#;
     let outcome = receive_all(
         &cfg,
@@ -156,8 +153,7 @@ fn anycable_as_recorded() {
 
 #[test]
 fn several_subscriptions_of_which_the_first_counts() {
-    let of_dialect = DialectOptions { subscriptions: Some(3), ..DialectOptions::default() };
-    let cfg = Config::new(of(of_dialect)).unwrap();
+    let cfg = Config::new(of(Settings::default().with("subscriptions", 3).into())).unwrap();
     let identifier = |more| format!(r#""{{\"channel\":\"BenchmarkChannel\"{more}}}""#);
     let (first, second) = (identifier(""), identifier(r#",\"id\":2"#));
     let confirm =
@@ -187,8 +183,7 @@ fn several_subscriptions_of_which_the_first_counts() {
 
 #[test]
 fn what_others_have_subscribed_to_is_not_ours() {
-    let cfg =
-        Config::new(of(DialectOptions { subscriptions: Some(2), ..DialectOptions::default() })).unwrap();
+    let cfg = Config::new(of(Settings::default().with("subscriptions", 2).into())).unwrap();
     let confirm =
         |identifier: &str| format!(r#"{{"type":"confirm_subscription","identifier":"{identifier}"}}"#);
     let first = confirm(r#"{\"channel\":\"BenchmarkChannel\"}"#);
@@ -228,12 +223,15 @@ fn what_a_hostile_server_says_is_counted() {
 #[test]
 fn options_that_cannot_be_carried_out() {
     for params in ["", "[]", "1", "{", r#"{"a":1}}"#, "{'a':1}"] {
-        let of_dialect = DialectOptions { channel_params: Some(params.into()), ..DialectOptions::default() };
-        let bad = Config::new(of(of_dialect)).unwrap_err();
-        assert!(matches!(bad, BadOption::OfDialect { option: "channel_params", .. }), "{params}");
+        let settings = Settings::default().with("channel-params", params);
+        let bad = Config::new(of(settings.into())).unwrap_err();
+        assert!(matches!(bad, BadOption::OfDialect { option: "channel-params", .. }), "{params}");
     }
-    let of_dialect = DialectOptions { subscriptions: Some(0), ..DialectOptions::default() };
-    assert!(matches!(Config::new(of(of_dialect)), Err(BadOption::OfDialect { option: "subscriptions", .. })));
+    let settings = Settings::default().with("subscriptions", 0);
+    assert!(matches!(
+        Config::new(of(settings.into())),
+        Err(BadOption::OfDialect { option: "subscriptions", .. })
+    ));
     let mut options = of(DialectOptions::default());
     options.payload.padding = Some(1 << 30);
     assert!(matches!(Config::new(options), Err(BadOption::PayloadSize { .. })));
@@ -394,10 +392,8 @@ fn the_extended_protocol_has_session_ids_and_histories() {
 #[test]
 fn pings_at_intervals_and_last_words() {
     const SECOND: u64 = 1_000_000_000;
-    let of_dialect =
-        ServerDialectOptions { cable_ping_interval_ns: 3 * SECOND, ..ServerDialectOptions::default() };
-    let cfg =
-        ServerConfig { of_dialect, unix_minus_now_ns: 1_795_172_192 * SECOND, ..ServerConfig::default() };
+    let settings = Settings::default().with("cable-ping-interval", 3 * SECOND);
+    let cfg = ServerConfig { settings, unix_minus_now_ns: 1_795_172_192 * SECOND, ..ServerConfig::default() };
     let (mut server, mut io) = (Server::new(), Fake::default());
     let request = request("").replace("/chat", "/cable");
     server.handle_input(&cfg, 5 * SECOND, 0, request.as_bytes(), &mut io, &mut |_| {}).unwrap();

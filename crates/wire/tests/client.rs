@@ -3,9 +3,11 @@
 mod common;
 
 use common::*;
+use secret::Secret;
+use wire::ws::mask::{self, Key};
 use wire::{
     BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Io, Kind, Limits, Options, Payload,
-    Reason, Role, Stamp,
+    Reason, Role, Settings, Stamp,
 };
 
 /// A client's handshake against an answer with `from` replaced, whole and byte by byte.
@@ -73,8 +75,11 @@ fn options_that_cannot_be_sent_are_refused() {
     assert_eq!(bad(&|o| o.headers = vec![("upgrade".into(), "c".into())]), Some(BadOption::Header));
     assert_eq!(bad(&|o| o.origin = Some("a\nb".into())), Some(BadOption::Header));
     assert_eq!(bad(&|o| o.subprotocols = vec!["a,b".into()]), Some(BadOption::Subprotocol));
-    let foreign = BadOption::OfDialect { option: "transport", expected: "the dialect sockjs or socketio" };
-    assert_eq!(bad(&|o| o.of_dialect.transport = Some("polling".into())), Some(foreign));
+    let foreign = BadOption::OfDialect { option: "transport", expected: "a dialect that has several" };
+    assert_eq!(
+        bad(&|o| o.of_dialect.settings = Settings::default().with("transport", "polling")),
+        Some(foreign)
+    );
     let too_small = BadOption::PayloadSize { min: 28, max: 16 << 20 };
     assert_eq!(bad(&|o| o.payload.padding = Some(27)), Some(too_small));
     let too_small = BadOption::PayloadSize { min: 55, max: 16 << 20 };
@@ -135,7 +140,7 @@ fn an_end_before_the_close_is_a_failure_and_after_it_is_not() {
     assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
     client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
     assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
-    client.close(&cfg, 1000, &mut io);
+    client.close(&cfg, 0, 1000, &mut io);
     assert!(!client.is_usable());
     let close = std::mem::take(&mut io.out);
     assert_eq!((close[0], close[1], close.len()), (0x88, 0x82, 8));
@@ -145,7 +150,7 @@ fn an_end_before_the_close_is_a_failure_and_after_it_is_not() {
     assert!(io.out.is_empty(), "a close is answered once");
     assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Ok(()));
     client.send(&cfg, 0, 0, Kind::Echo, stamp(1), &mut io);
-    client.close(&cfg, 1000, &mut io);
+    client.close(&cfg, 0, 1000, &mut io);
     assert!(io.out.is_empty());
 }
 
@@ -210,7 +215,7 @@ fn message(cfg: &Config, kind: Kind, stamp: Stamp) -> Vec<u8> {
         _ => 6,
     };
     let key = out[header - 4..header].try_into().unwrap();
-    wire::ws::mask::apply(&mut out[header..], key, 0);
+    mask::apply(&mut out[header..], Key::new(key), 0);
     out.split_off(header)
 }
 
@@ -273,7 +278,7 @@ fn messages_may_differ_in_size_and_in_what_they_carry() {
         "a size not its own"
     );
     let refused = config(DialectId::Phoenix).with_sizes(&[40, 50]).unwrap_err();
-    assert!(matches!(refused, BadOption::OfDialect { option: "sizes", .. }));
+    assert!(matches!(refused, BadOption::OfDialect { option: "payload-padding", .. }));
 }
 
 #[test]
@@ -369,4 +374,25 @@ fn an_idle_client_is_small() {
     assert!(size_of::<Client>() <= 72, "{}", size_of::<Client>());
     assert!(size_of::<wire::Server>() <= 64, "{}", size_of::<wire::Server>());
     assert!(size_of::<Event>() <= 40, "{}", size_of::<Event>());
+}
+
+#[test]
+fn a_configuration_does_not_show_what_lets_its_clients_in() {
+    const MARK: &str = "correct-horse";
+    let shown = |dialect, change: &dyn Fn(&mut Options)| {
+        let mut options = options(dialect);
+        change(&mut options);
+        format!("{:?}", Config::new(options).unwrap())
+    };
+    let bytes = format!("{:?}", MARK.as_bytes());
+    let bytes = bytes.trim_matches(['[', ']']);
+    let secretly = |name| Settings::default().with(name, Secret::from(format!(r#"{{"t":"{MARK}"}}"#)));
+    for shown in [
+        shown(DialectId::Socketio, &|o| o.of_dialect.settings = secretly("auth")),
+        shown(DialectId::Phoenix, &|o| o.of_dialect.settings = secretly("join-params")),
+        shown(DialectId::Actioncable, &|o| o.of_dialect.token = Some(MARK.into())),
+        shown(DialectId::Http, &|o| o.headers.push(("Authorization".into(), MARK.into()))),
+    ] {
+        assert!(!shown.contains(MARK) && !shown.contains(bytes), "{shown}");
+    }
 }

@@ -61,7 +61,7 @@ impl World {
     fn new(http: HttpOptions) -> World {
         let mut options = options(DialectId::Http);
         options.path = "/a?b=c".into();
-        options.of_dialect.http = http;
+        options.of_dialect.settings = http.into();
         let cfg = Config::new(options).unwrap();
         let mut world = World {
             cfg,
@@ -383,7 +383,7 @@ fn nobody_asked_for_it() {
 fn choices_that_cannot_be_carried_out() {
     let bad = |http: HttpOptions, named: &str| {
         let mut options = options(DialectId::Http);
-        options.of_dialect.http = http;
+        options.of_dialect.settings = http.into();
         match Config::new(options) {
             Err(wire::BadOption::OfDialect { option, .. }) => assert_eq!(option, named),
             other => panic!("{other:?}"),
@@ -392,9 +392,9 @@ fn choices_that_cannot_be_carried_out() {
     let of = HttpOptions::default;
     bad(HttpOptions { method: "GE T".into(), ..of() }, "method");
     bad(HttpOptions { method: "CONNECT".into(), ..of() }, "method");
-    bad(HttpOptions { body: Some(vec![0; (16 << 20) + 1]), ..of() }, "body");
+    bad(HttpOptions { body: Some(vec![0; (16 << 20) + 1]), ..of() }, "body or --input");
     bad(HttpOptions { pipelining: 0, ..of() }, "pipelining");
-    bad(HttpOptions { pipelining: 2, keep_alive: false, ..of() }, "keep_alive");
-    bad(HttpOptions { expect_status: vec![(100, 199)], ..of() }, "expect_status");
-    bad(HttpOptions { expect_status: vec![(300, 200)], ..of() }, "expect_status");
+    bad(HttpOptions { pipelining: 2, keep_alive: false, ..of() }, "no-keep-alive");
+    bad(HttpOptions { expect_status: vec![(100, 199)], ..of() }, "expect-status");
+    bad(HttpOptions { expect_status: vec![(300, 200)], ..of() }, "expect-status");
 }

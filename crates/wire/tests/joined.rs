@@ -97,7 +97,7 @@ fn a_conversation_in_each_dialect() {
                         "{dialect:?} {event:?}"
                     );
                 }
-                joined.client.close(&cfg, 1000, &mut joined.to_server);
+                joined.client.close(&cfg, 0, 1000, &mut joined.to_server);
                 joined.settle(|| step);
                 assert_eq!(joined.events, [Event::Closed { code: 1000 }]);
                 assert_eq!(joined.happened.last(), Some(&Happened::Closed(1000)));

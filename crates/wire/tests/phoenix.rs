@@ -3,9 +3,10 @@
 mod common;
 
 use common::*;
+use secret::Secret;
 use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection,
-    Role, Room, Server, ServerConfig,
+    Role, Room, Server, ServerConfig, Settings, Value,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -22,7 +23,7 @@ fn of(of_dialect: DialectOptions) -> Options {
 }
 
 fn vsn(vsn: &str) -> Options {
-    of(DialectOptions { vsn: Some(vsn.into()), ..DialectOptions::default() })
+    of(Settings::default().with("vsn", vsn).into())
 }
 
 fn v2() -> Config {
@@ -101,26 +102,17 @@ fn the_version_is_in_the_query() {
         assert!(is_bad(vsn(bad), "vsn"), "{bad}");
     }
     assert!(is_bad(with_path("/s?vsn=1.0.0", vsn("2.0.0")), "vsn"));
-    let binary = DialectOptions { binary: true, ..DialectOptions::default() };
-    assert!(is_bad(with_path("/s?vsn=1.0.0", of(binary)), "binary"));
-    assert!(is_bad(
-        of(DialectOptions { join_params: Some("[]".into()), ..DialectOptions::default() }),
-        "join_params"
-    ));
-    assert!(is_bad(
-        of(DialectOptions { topic: Some("x".repeat(256)), ..DialectOptions::default() }),
-        "topic"
-    ));
+    let chosen = |name, value: Value| of(Settings::default().with(name, value).into());
+    assert!(is_bad(with_path("/s?vsn=1.0.0", chosen("binary", Value::On)), "binary"));
+    assert!(is_bad(chosen("join-params", Secret::from("[]").into()), "join-params"));
+    assert!(is_bad(chosen("topic", "x".repeat(256).into()), "topic"));
 }
 
 #[test]
 fn joins_carry_topic_and_params() {
-    let of_dialect = DialectOptions {
-        topic: Some("chat:\"1\"".into()),
-        join_params: Some(r#" {"n":1} "#.into()),
-        ..DialectOptions::default()
-    };
-    let (_, io) = joining(&Config::new(of(of_dialect)).unwrap());
+    let params = Secret::from(r#" {"n":1} "#);
+    let settings = Settings::default().with("topic", "chat:\"1\"").with("join-params", params);
+    let (_, io) = joining(&Config::new(of(settings.into())).unwrap());
     assert_eq!(said(&io.out), [r#"["1","1","chat:\"1\"","phx_join",{"n":1}]"#]);
 }
 
@@ -210,7 +202,8 @@ fn refusals_have_kinds() {
     ] {
         let topics = ["room:deny", "nope:1", "room:crash", "room:lobby"];
         let topic = topics.into_iter().find(|topic| message.contains(topic)).map(str::to_owned);
-        let cfg = Config::new(of(DialectOptions { topic, ..DialectOptions::default() })).unwrap();
+        let settings = topic.map_or(Settings::default(), |topic| Settings::default().with("topic", topic));
+        let cfg = Config::new(of(settings.into())).unwrap();
         let outcome = receive_all(&cfg, "", &texts(&[message]));
         assert_eq!(outcome.events, [Event::Rejected(rejection)], "{message}");
         assert_eq!(rejection.name(), name);
@@ -295,8 +288,7 @@ fn heartbeats_are_sent_and_must_be_answered() {
 
 #[test]
 fn binary_pushes() {
-    let of_dialect = DialectOptions { binary: true, ..DialectOptions::default() };
-    let mut options = of(of_dialect);
+    let mut options = of(Settings::default().with("binary", Value::On).into());
     options.payload = Payload { padding: Some(4), text: false };
     let cfg = Config::new(options).unwrap();
     let (mut client, mut io) = joining(&cfg);

@@ -3,9 +3,10 @@
 mod common;
 
 use common::*;
+use secret::Secret;
 use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection,
-    Role, TokenPlace,
+    Ack, BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload,
+    Rejection, Role, Settings, TokenPlace, Value,
 };
 
 /// Recorded, but for the times, which are a real server's.
@@ -81,7 +82,8 @@ fn the_request_names_version_and_transport() {
         ("/socket.io/?user=1", Some(3), "GET /socket.io/?user=1&EIO=3&transport=websocket HTTP/1.1\r\n"),
         ("/x?transport=websocket&EIO=3", None, "GET /x?transport=websocket&EIO=3 HTTP/1.1\r\n"),
     ] {
-        let of_dialect = DialectOptions { eio, ..DialectOptions::default() };
+        let settings = eio.map_or(Settings::default(), |eio| Settings::default().with("eio", eio));
+        let of_dialect = settings.into();
         let cfg =
             Config::new(Options { path: path.into(), of_dialect, ..options(DialectId::Socketio) }).unwrap();
         let (mut client, mut io) = (Client::new(), Fake::default());
@@ -92,7 +94,7 @@ fn the_request_names_version_and_transport() {
 
 #[test]
 fn the_client_speaks_as_the_recorded_one() {
-    let cfg = of(DialectOptions { auth: Some(r#" {"token":"123"} "#.into()), ..DialectOptions::default() });
+    let cfg = of(Settings::default().with("auth", Secret::from(r#" {"token":"123"} "#)).into());
     let mut opened = Opened::new(&cfg);
     assert_eq!(opened.hear(0, &[OPEN]), [r#"40{"token":"123"}"#]);
     assert_eq!(opened.events, []);
@@ -159,7 +161,7 @@ fn answers_are_known_by_event_and_by_acknowledgement() {
 #[test]
 fn acknowledgements_when_they_are_asked_for() {
     let cfg =
-        of(DialectOptions { acks: true, namespace: Some("/admin".into()), ..DialectOptions::default() });
+        of(DialectOptions { ack: Ack::Callback, ..Settings::default().with("namespace", "/admin").into() });
     let mut opened = Opened::new(&cfg);
     assert_eq!(opened.hear(0, &[OPEN]), ["40/admin,"]);
     opened.hear(0, &[r#"40/admin,{"sid":"x"}"#]);
@@ -186,7 +188,7 @@ fn acknowledgements_when_they_are_asked_for() {
 #[test]
 fn payloads_as_attachments() {
     for (eio, before) in [(4, ""), (3, "04")] {
-        let of_dialect = DialectOptions { binary: true, eio: Some(eio), ..DialectOptions::default() };
+        let of_dialect = Settings::default().with("binary", Value::On).with("eio", eio).into();
         let payload = Payload { padding: Some(3), text: false };
         let cfg = Config::new(Options { of_dialect, payload, ..options(DialectId::Socketio) }).unwrap();
         let mut opened = Opened::new(&cfg);
@@ -252,7 +254,7 @@ fn version_4_expects_pings_in_time() {
 
 #[test]
 fn version_3_pings_and_connects_unasked() {
-    let cfg = of(DialectOptions { eio: Some(3), ..DialectOptions::default() });
+    let cfg = of(Settings::default().with("eio", 3).into());
     let mut opened = Opened::new(&cfg);
     assert_eq!(opened.hear(0, &[OPEN_V3]), [""; 0]);
     assert_eq!(opened.hear(0, &["40"]), [""; 0]);
@@ -263,8 +265,7 @@ fn version_3_pings_and_connects_unasked() {
     assert_eq!(opened.wake(51 * S), Ok(vec!["2".to_owned()]));
     assert_eq!(opened.wake(56 * S), Err(Failure::HeartbeatTimeout));
 
-    let namespace = Some("/chat?user=1".to_owned());
-    let cfg = of(DialectOptions { eio: Some(3), namespace, ..DialectOptions::default() });
+    let cfg = of(Settings::default().with("eio", 3).with("namespace", "/chat?user=1").into());
     let mut opened = Opened::new(&cfg);
     assert_eq!(opened.hear(0, &[OPEN_V3, "40"]), ["40/chat?user=1,"]);
     assert_eq!(opened.events, []);
@@ -322,25 +323,26 @@ fn options_that_cannot_be() {
     let bad = |option, expected| Some(BadOption::OfDialect { option, expected });
     let both = "a token or an auth payload, not both";
     let ns = "a name that starts with / and has no comma";
-    let text = |text: &str| Some(text.to_owned());
-    let secret = |text: &str| Some(text.into());
+    let chosen = |name, value: Value| DialectOptions::from(Settings::default().with(name, value));
+    let auth = |text: &str| chosen("auth", Secret::from(text).into());
+    let token = |text: &str| Some(text.into());
     let default = DialectOptions::default;
     for (of_dialect, expected) in [
-        (DialectOptions { eio: Some(2), ..default() }, bad("eio", "3 or 4")),
-        (DialectOptions { namespace: text("chat"), ..default() }, bad("namespace", ns)),
-        (DialectOptions { namespace: text("/a,b"), ..default() }, bad("namespace", ns)),
-        (DialectOptions { auth: secret("[1]"), ..default() }, bad("auth", "a JSON object")),
-        (DialectOptions { auth: secret("{}"), token: secret("t"), ..default() }, bad("token", both)),
-        (DialectOptions { token: secret("a\"b"), ..default() }, None),
+        (chosen("eio", 2.into()), bad("eio", "3 or 4")),
+        (chosen("namespace", "chat".into()), bad("namespace", ns)),
+        (chosen("namespace", "/a,b".into()), bad("namespace", ns)),
+        (auth("[1]"), bad("auth", "a JSON object")),
+        (DialectOptions { token: token("t"), ..auth("{}") }, bad("token", both)),
+        (DialectOptions { token: token("a\"b"), ..default() }, None),
     ] {
         let got = Config::new(Options { of_dialect: of_dialect.clone(), ..options(DialectId::Socketio) });
         assert_eq!(got.err(), expected, "{of_dialect:?}");
     }
-    let token = DialectOptions { token: secret("a\"b"), ..default() };
+    let token = DialectOptions { token: token("a\"b"), ..default() };
     let cfg = of(token.clone());
     assert_eq!(Opened::new(&cfg).hear(0, &[OPEN]), [r#"40{"token":"a\"b"}"#]);
     let cfg = of(DialectOptions { token_in: Some(TokenPlace::Query("t".into())), ..token });
     let path = cfg.options().path.reveal();
-    assert!(path.contains("?t=a%22b&EIO=4"), "{path}");
+    assert!(path.ends_with("&t=a%22b"), "{path}");
     assert_eq!(Opened::new(&cfg).hear(0, &[OPEN]), ["40"]);
 }

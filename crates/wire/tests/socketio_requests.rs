@@ -5,7 +5,8 @@ mod common;
 
 use common::user::User;
 use common::*;
-use wire::{BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Options, Role};
+use secret::Secret;
+use wire::{BadOption, Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
 
 /// Recorded.
 const OPEN: &str = r#"0{"sid":"fQwFo4cmJLgyY9UtAAC-","upgrades":["websocket"],"pingInterval":300,"pingTimeout":200,"maxPayload":1000000}"#;
@@ -18,12 +19,9 @@ const SENDING: u8 = 1;
 const POLLING: u8 = 2;
 
 fn options_of(transport: &str) -> Options {
-    let of_dialect = DialectOptions {
-        transport: Some(transport.into()),
-        auth: Some(r#"{"token":"123"}"#.into()),
-        ..DialectOptions::default()
-    };
-    Options { path: "/socket.io/".into(), of_dialect, ..options(DialectId::Socketio) }
+    let auth = Secret::from(r#"{"token":"123"}"#);
+    let settings = Settings::default().with("transport", transport).with("auth", auth);
+    Options { path: "/socket.io/".into(), of_dialect: settings.into(), ..options(DialectId::Socketio) }
 }
 
 fn user(options: Options) -> User {
@@ -138,8 +136,8 @@ fn a_body_carries_what_the_server_takes() {
 fn attachments_go_in_base64() {
     for (eio, polled) in [(4, ""), (3, "b64=1&")] {
         let mut options = options_of("polling");
-        options.of_dialect =
-            DialectOptions { auth: None, eio: Some(eio), binary: true, ..options.of_dialect };
+        let settings = Settings::default().with("transport", "polling").with("eio", eio);
+        options.of_dialect = settings.with("binary", Value::On).into();
         let mut user = user(options);
         let query = polled.trim_end_matches('&');
         let query = if query.is_empty() { String::new() } else { format!("&{query}") };
@@ -313,7 +311,7 @@ fn websockets_that_do_not_take_over() {
 #[test]
 fn goodbyes_and_endings() {
     let mut user = User::polling();
-    user.client.close(&user.cfg, 1000, &mut user.io);
+    user.client.close(&user.cfg, 0, 1000, &mut user.io);
     assert_eq!(user.asked(SENDING).1, "1");
     assert!(user.client.is_closed() && user.io.closed == [MAIN]);
     let mut user = User::polling();
@@ -325,7 +323,7 @@ fn goodbyes_and_endings() {
     let failed = user.client.handle_timeout(&user.cfg, due_ns, &mut user.io, &mut |_| {});
     assert_eq!(failed, Err(Failure::HeartbeatTimeout));
     let mut of_3 = options_of("polling");
-    of_3.of_dialect = DialectOptions { auth: None, eio: Some(3), ..of_3.of_dialect };
+    of_3.of_dialect = Settings::default().with("transport", "polling").with("eio", 3).into();
     let mut user = user_of_3(of_3);
     let due_ns = user.client.poll_timeout().unwrap();
     user.client.handle_timeout(&user.cfg, due_ns, &mut user.io, &mut |_| {}).unwrap();
@@ -345,7 +343,11 @@ fn the_transport_is_named_once() {
     let of = |path: &str, transport: Option<&str>| {
         let mut options = options_of("websocket");
         options.path = path.into();
-        options.of_dialect.transport = transport.map(str::to_owned);
+        let settings = Settings::default().with("auth", Secret::from(r#"{"token":"123"}"#));
+        options.of_dialect.settings = match transport {
+            Some(transport) => settings.with("transport", transport),
+            None => settings,
+        };
         Config::new(options)
     };
     for (path, transport, expected) in [

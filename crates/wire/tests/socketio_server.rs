@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use wire::{DialectId, Failure, Room, Server, ServerConfig, ServerDialectOptions};
+use wire::{DialectId, Failure, Room, Server, ServerConfig, Settings};
 
 const PATH: &str = "/socket.io/?EIO=4&transport=websocket";
 const S: u64 = 1_000_000_000;
@@ -12,13 +12,11 @@ const MS: u64 = 1_000_000;
 
 /// The times of the protocol's test suite.
 fn config() -> ServerConfig {
-    let of_dialect = ServerDialectOptions {
-        socketio_ping_interval_ns: 300 * MS,
-        socketio_ping_timeout_ns: 200 * MS,
-        socketio_connect_timeout_ns: S,
-        ..ServerDialectOptions::default()
-    };
-    ServerConfig { of_dialect, ..ServerConfig::default() }
+    let settings = Settings::default()
+        .with("socketio-ping-interval", 300 * MS)
+        .with("socketio-ping-timeout", 200 * MS)
+        .with("socketio-connect-timeout", S);
+    ServerConfig { settings, ..ServerConfig::default() }
 }
 
 /// What came of frames, and of one more message, before which the server greets whom it has not; ids, which are

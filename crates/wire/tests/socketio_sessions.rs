@@ -5,21 +5,20 @@ mod common;
 
 use common::world::World;
 use common::*;
-use wire::ServerDialectOptions;
+use wire::Settings;
 
 const PATH: &str = "/socket.io/?EIO=4&transport=polling";
 /// By then the event that follows a connect is there.
 const GREETED_MS: u64 = 10;
+const BAD_REQUEST: &str = r#"{"code":3,"message":"Bad request"}"#;
 const OPENED: &str = r#""upgrades":["websocket"],"pingInterval":"#;
 
 fn world() -> World {
     let mut world = World::new();
-    world.cfg.of_dialect = ServerDialectOptions {
-        socketio_ping_interval_ns: 300_000_000,
-        socketio_ping_timeout_ns: 200_000_000,
-        socketio_connect_timeout_ns: 1_000_000_000,
-        ..ServerDialectOptions::default()
-    };
+    world.cfg.settings = Settings::default()
+        .with("socketio-ping-interval", 300_000_000)
+        .with("socketio-ping-timeout", 200_000_000)
+        .with("socketio-connect-timeout", 1_000_000_000);
     world
 }
 
@@ -107,6 +106,19 @@ impl<'a> Session<'a> {
         let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
         assert!(answer.starts_with(b"HTTP/1.1 101 "));
         (at, answer[end..].to_vec())
+    }
+
+    /// What is said to a request for a WebSocket that is not granted.
+    fn refused(&mut self) -> String {
+        let at = self.world.connect();
+        let path = self.path.replace("polling", "websocket");
+        let refusal = self.world.send(at, request("").replace("/chat", &path).as_bytes());
+        assert_eq!(refusal, Ok(()), "its session was asked first");
+        let answer = self.world.read(at);
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a whole head");
+        assert!(head.starts_with("HTTP/1.1 400 ") && self.world.is_closed(at), "{answer}");
+        assert!(head.contains("\r\nConnection: close\r\nContent-Type: text/html\r\n"), "{answer}");
+        body.to_owned()
     }
 
     /// What is said on a WebSocket to some messages.
@@ -269,13 +281,18 @@ fn a_websocket_takes_a_session_over() {
         session.tell(socket, &["5", r#"42["message","after"]"#]),
         [r#"42["message-back","while probing"]"#, r#"42["message-back","after"]"#]
     );
-    assert_eq!(session.poll().0, 400, "the session is the WebSocket's");
+    assert_eq!(session.poll(), (400, BAD_REQUEST.into()), "the session is the WebSocket's");
+    assert_eq!(session.push("40"), (400, BAD_REQUEST.into()));
+    let (late, first) = session.websocket();
+    assert!(first == plain(0x88, b"") && session.world.is_closed(late), "the session has one");
     assert_eq!(session.tell(socket, &[r#"42["echo",1]"#]), [r#"42["echo",1]"#]);
     session.world.pass_ms(300);
     assert_eq!(said(&session.world.take(socket)), ["2"], "heartbeats go on");
     assert_eq!(session.tell(socket, &["3", "41", "40"]).len(), 1);
-    let (late, first) = session.websocket();
-    assert!(first == plain(0x88, b"") && session.world.is_closed(late), "there is no such session any more");
+    session.world.abort(socket);
+    session.polls = session.world.connect();
+    assert!(session.is_gone());
+    assert_eq!(session.refused(), "Session ID unknown");
     assert_eq!(world.sessions(), 0);
 }
 
@@ -316,11 +333,14 @@ fn websockets_that_do_not_take_over() {
     let (second, close) = session.websocket();
     assert!(close == plain(0x88, b"") && session.world.is_closed(second), "one at a time");
     assert_eq!(session.tell(first, &["2probe"]), ["3probe"]);
+    let path = session.path.clone();
+    session.path = path.replace("EIO=4", "EIO=3");
+    assert_eq!(session.poll(), (400, BAD_REQUEST.into()), "another version");
+    assert_eq!(session.refused(), "Bad request");
     session.path = PATH.replace("polling", "polling&sid=nobody");
-    let (socket, close) = session.websocket();
-    assert!(close == plain(0x88, b"") && session.world.is_closed(socket));
+    assert_eq!(session.refused(), "Session ID unknown");
     // One that does nothing is cut off, and polling goes on.
-    world.cfg.of_dialect = ServerDialectOptions::default();
+    world.cfg.settings = Settings::default();
     let mut session = Session::open(&mut world, "/engine.io/?EIO=4&transport=polling");
     let (socket, _) = session.websocket();
     assert_eq!(session.tell(socket, &["2probe"]), ["3probe"]);

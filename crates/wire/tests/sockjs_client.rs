@@ -4,7 +4,7 @@ mod common;
 
 use common::user::{Streams, User};
 use common::{config, options, plain, stamp};
-use wire::{Client, Config, DialectId, Event, Failure, Options, Role};
+use wire::{Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nCache-Control: no-store, no-cache, no-transform, must-revalidate, max-age=0\r\n\
     Access-Control-Allow-Origin: *\r\nVary: Origin\r\nContent-Type: application/javascript; charset=UTF-8\r\n\
@@ -180,7 +180,7 @@ fn ends_and_losses_are_events() {
     }
     let mut user = User::of("xhr-streaming");
     user.hear(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
-    user.client.close(&user.cfg, 1000, &mut user.io);
+    user.client.close(&user.cfg, 0, 1000, &mut user.io);
     assert_eq!(user.io.closed, [0]);
     assert!(user.client.is_closed());
 }
@@ -225,7 +225,7 @@ fn servers_that_talk_nonsense_are_given_up_with_the_reason() {
     // A frame without end is bounded.
     let mut options = options(DialectId::Sockjs);
     options.limits.message_bytes_max = 1000;
-    options.of_dialect.transport = Some("xhr-streaming".into());
+    options.of_dialect.settings = Settings::default().with("transport", "xhr-streaming");
     let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-streaming") };
     user.client = Client::new();
     user.open(0);
@@ -322,7 +322,9 @@ fn own_messages_are_known_however_the_server_writes_them() {
 fn a_websocket_goes_to_a_session_of_its_own_or_without_frames_to_the_service() {
     let request = |transport: Option<&str>| {
         let mut options = Options { path: "/sockjs?a=b".into(), ..options(DialectId::Sockjs) };
-        options.of_dialect.transport = transport.map(str::to_owned);
+        if let Some(transport) = transport {
+            options.of_dialect.settings = Settings::default().with("transport", transport);
+        }
         let cfg = Config::new(options).unwrap();
         let mut io = Streams::default();
         Client::new().handle_open(&cfg, 0, 0, &mut io);
@@ -336,7 +338,7 @@ fn a_websocket_goes_to_a_session_of_its_own_or_without_frames_to_the_service() {
     assert!(session.len() == 16 && session.bytes().all(|b| b.is_ascii_hexdigit()), "{framed}");
     assert_eq!(request(Some("raw-websocket")), "GET /sockjs/websocket?a=b HTTP/1.1");
     let mut options = options(DialectId::Sockjs);
-    options.of_dialect.transport = Some("polling".into());
+    options.of_dialect.settings = Settings::default().with("transport", "polling");
     let refused = Config::new(options).err();
     assert!(matches!(refused, Some(wire::BadOption::OfDialect { option: "transport", .. })), "{refused:?}");
 }
@@ -351,8 +353,8 @@ fn info_is_asked_for_first_when_it_is_wanted() {
         for answer in [&kept, &closed, &by_eof] {
             let mut options = options(DialectId::Sockjs);
             options.path = "/echo".into();
-            options.of_dialect.transport = Some(transport.into());
-            options.of_dialect.info = true;
+            options.of_dialect.settings =
+                Settings::default().with("transport", transport).with("info", Value::On);
             let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-polling") };
             (user.client, user.io) = (Client::new(), Streams::default());
             user.open(0);
@@ -371,7 +373,7 @@ fn info_is_asked_for_first_when_it_is_wanted() {
         }
     }
     let mut options = options(DialectId::Sockjs);
-    options.of_dialect.info = true;
+    options.of_dialect.settings = Settings::default().with("info", Value::On);
     let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-polling") };
     user.client = Client::new();
     user.open(0);

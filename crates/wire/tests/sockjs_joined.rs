@@ -5,7 +5,7 @@ mod common;
 use common::user::User;
 use common::world::World;
 use common::{options, stamp};
-use wire::{Client, Config, DialectId, Event, Kind, Role, StreamId};
+use wire::{Client, Config, DialectId, Event, Kind, Role, Settings, StreamId};
 
 const TRANSPORTS: [&str; 7] =
     ["websocket", "raw-websocket", "xhr-streaming", "xhr-polling", "eventsource", "htmlfile", "jsonp"];
@@ -20,7 +20,7 @@ impl Joined {
     fn of(transport: &str, world: &mut World) -> Joined {
         let mut options = options(DialectId::Sockjs);
         options.path = "/sockjs".into();
-        options.of_dialect.transport = Some(transport.into());
+        options.of_dialect.settings = Settings::default().with("transport", transport);
         let cfg = Config::new(options).unwrap();
         let mut user = User { cfg, client: Client::new(), ..User::of("xhr-polling") };
         user.io = Default::default();
@@ -65,7 +65,7 @@ fn everyone_gets_every_broadcast_once_and_the_sender_its_result() {
     for step in [1, 3, 1000, 1 << 20] {
         let world = &mut World::new();
         // Answers end often, so that clients have to ask anew in between.
-        world.cfg.of_dialect.sockjs_response_bytes_max = 1000;
+        world.cfg.settings = Settings::default().with("sockjs-response-limit", 1000);
         let mut all: Vec<Joined> = TRANSPORTS.iter().map(|transport| Joined::of(transport, world)).collect();
         settle(world, &mut all, step);
         for joined in &mut all {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::world::World;
+use wire::Settings;
 
 fn post(world: &mut World, path: &str, body: &str) -> (usize, String) {
     request(world, &format!("POST {path}"), "", body)
@@ -180,7 +181,7 @@ fn xhr_streaming() {
 #[test]
 fn the_limit_of_other_services_is_configured() {
     let world = &mut World::new();
-    world.cfg.of_dialect.sockjs_response_bytes_max = 20;
+    world.cfg.settings = Settings::default().with("sockjs-response-limit", 20);
     let (stream, _) = post(world, "/sockjs/0/a/xhr_streaming", "");
     post(world, "/sockjs/0/a/xhr_send", r#"["x"]"#);
     assert_eq!(chunks(&world.read(stream)), (vec!["a[\"x\"]\n"], false));

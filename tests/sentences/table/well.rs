@@ -41,9 +41,11 @@ fn scenarios() -> Vec<Situation> {
             .never(&["limited by the generator", "missing"])
             .short(),
         situation("a closed loop", HONEST, "echo {ws} --clients 20 -c 10 -s 2000")
+            .never(&["server CPU 0%"])
             .how_much(&["20 clients, {number} messages/s"])
             .short(),
         situation("steps", HONEST, "echo {ws} -c 10 -s 500 --step-size 20 --total-steps 2")
+            .never(&["server CPU 0%"])
             .how_much(&["40 clients, {number} messages/s"])
             .short(),
         situation("a broadcast", HONEST, "broadcast {ws} --clients 20 -s 50")
@@ -52,7 +54,7 @@ fn scenarios() -> Vec<Situation> {
         situation(
             "a search up to its end",
             HONEST,
-            "broadcast {ws} --search --initial-clients 10 --max-clients 20 -s 20 --limit-rtt 20s",
+            "broadcast {ws} --search --initial-clients 10 --max-clients 20 --rate 200 -d 500ms --limit-rtt 20s",
         )
         .how_much(&["at least 20 clients, the most that was tried was held"])
         .by(ROOM),

@@ -9,7 +9,7 @@ use net::memory::Memory;
 use net::proc::ProcessTree;
 use net::{affinity, clock};
 
-use super::Cost;
+use super::cost::Cost;
 
 /// Readings of the clock that its cost is measured over.
 const CLOCK_READINGS: u64 = 20_000;

@@ -1,6 +1,8 @@
 //! Open files: a connection is one at each end.
 
-use super::{Ask, Facts, Mend, Place, Row, Verdict, limit, processes, server_processes};
+use super::ask::{Ask, Place, processes, server_processes};
+use super::facts::Facts;
+use super::row::{Mend, Row, Verdict, limit};
 use crate::processes::OTHER_FILES;
 use report::count;
 
@@ -46,7 +48,7 @@ fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
             Some(Row { check: CHECK, needed, ..throng(facts, ask) })
         }
         Place::HereNotYet => {
-            let found = "nobody listens there".to_owned();
+            let found = "nothing listens there".to_owned();
             Some(Row { found, ..Row::of(CHECK, None, needed, || unreachable!("nothing was found")) })
         }
         Place::Here => {
@@ -61,7 +63,7 @@ fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
     }
 }
 
-/// The commands that let the server's process open so many files.
+/// The commands that let the server's process open this many files.
 fn raise(facts: &Facts, files: u64) -> Mend {
     let server = facts.server.as_ref().expect("its limit was found too low");
     let files = files.div_ceil(server.processes);

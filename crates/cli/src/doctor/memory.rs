@@ -1,9 +1,12 @@
 //! Memory: what each connection costs, measured, times their number.
 
-use super::{Ask, Cost, Facts, Mend, Place, Row, Verdict, processes, server_processes};
+use super::ask::{Ask, Place, processes, server_processes};
+use super::cost::Cost;
+use super::facts::Facts;
+use super::row::{Mend, Row, Verdict};
 use report::bytes;
 
-/// What nobody should count on: estimates of free memory are estimates.
+/// The share of free memory not to rely on: estimates of free memory are estimates.
 const RESERVE_SHARE: f64 = 0.05;
 
 pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
@@ -16,7 +19,7 @@ pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
     rows
 }
 
-/// Memory that so many connections take on this machine, and the processes that hold them.
+/// Memory that this many connections take on this machine, and the processes that hold them.
 pub(super) fn needed_bytes(cost: &Cost, facts: &Facts, ask: &Ask) -> f64 {
     per_client(cost, ask) * ask.clients as f64 + of_processes(cost, facts, ask)
 }

@@ -1,6 +1,8 @@
 //! Ports, queues of handshakes, and the firewall's memory.
 
-use super::{Ask, Facts, Mend, Place, Row, Sources, Verdict};
+use super::ask::{Ask, Place, Sources};
+use super::facts::Facts;
+use super::row::{Mend, Row, Verdict};
 use crate::plan::CLIENTS_PER_ADDR;
 use report::count;
 
@@ -36,7 +38,7 @@ fn ports(facts: &Facts, ask: &Ask) -> Row {
     };
     let addresses = ask.addresses();
     let (capacity, needed, mend) = match ask.sources {
-        // So many on each address, whatever the number of clients.
+        // This many on each address, whatever the number of clients.
         Sources::Loopback => (ports, ask.clients.min(CLIENTS_PER_ADDR), widen()),
         Sources::Fixed { addresses, endpoints } => {
             let mend = if addresses * endpoints * widest >= ask.clients {

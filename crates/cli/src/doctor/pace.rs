@@ -1,6 +1,8 @@
 //! Threads, and whether CPU and clock keep an even pace.
 
-use super::{Ask, Facts, Mend, Row, Verdict, processes};
+use super::ask::{Ask, processes};
+use super::facts::Facts;
+use super::row::{Mend, Row, Verdict};
 use std::path::PathBuf;
 
 /// Threads of a throng process beside its workers: the one that listens to the parent, and the one that reports.

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Ask, Facts, Place, Row, Verdict, memory, processes};
+use super::ask::{Ask, Place, processes};
+use super::facts::Facts;
+use super::memory;
+use super::row::{Row, Verdict};
 use report::{bytes, count};
 
 /// A table, the commands below what they mend, and what it comes to.
@@ -24,7 +27,9 @@ fn conclusion(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
     let server = match ask.server {
         Place::BuiltIn => "throng's own server",
         Place::Here => "a server on this machine",
-        Place::HereNotYet => "a server on this machine, where nobody listens: start it and ask again",
+        Place::HereNotYet => {
+            "a server on this machine, but nothing listens there: start it and run this again"
+        }
         Place::Elsewhere => "a server on another machine: see to that one too, with throng doctor there",
     };
     let mut parts = vec![

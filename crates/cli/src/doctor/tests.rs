@@ -4,7 +4,9 @@ use net::cgroup::{Allowance, Cgroup};
 use net::limits::Conntrack;
 use net::memory::Memory;
 
+use super::ask::processes;
 use super::facts::ServerFacts;
+use super::row::Mend;
 use super::*;
 
 const KIB: f64 = 1_024.0;

@@ -38,7 +38,7 @@ impl Measures {
     pub(crate) fn new(run: &Run) -> Self {
         let labels = vec![
             ("run", run.id.clone()),
-            ("scenario", run.scenario.clone()),
+            ("scenario", run.scenario.to_string()),
             ("dialect", run.dialect.clone()),
             ("target", run.target.name.clone().unwrap_or_else(|| run.target.url.clone())),
         ];

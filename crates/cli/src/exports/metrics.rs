@@ -1,20 +1,23 @@
 //! `--metrics`: the figures of this moment as a page for Prometheus (text exposition format 0.0.4).
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use crew::http;
 
 use super::measures::{Measure, Measures};
 use crate::exit::Failure;
 use crate::stderr;
 
-/// Whoever asks has so long to ask, and to take the answer.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// The head of a request is no longer.
-const HEAD_BYTES_MAX: usize = 8 << 10;
+/// How long a client may take to send its request, and to read the answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Where the page is.
+const PATH: &str = "/metrics";
+/// What it is.
+const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A page that is served while the run is on.
 pub(crate) struct Metrics {
@@ -28,14 +31,18 @@ impl Metrics {
         let listener = TcpListener::bind(address).map_err(cannot)?;
         if address.port() == 0 {
             let chosen = listener.local_addr().map_err(cannot)?;
-            stderr::line(format_args!("throng: metrics at http://{chosen}/metrics"));
+            stderr::line(format_args!("throng: metrics at http://{chosen}{PATH}"));
         }
         let page = Arc::new(Mutex::new(String::new()));
         let shared = Arc::clone(&page);
         let serve = move || {
             for stream in listener.incoming().flatten() {
+                let page = |path: &str| match path {
+                    PATH => Ok(shared.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+                    _ => Err(format!("the metrics are at {PATH}\n")),
+                };
                 // One that asks badly, or goes away, is its own loss.
-                let _ = answer(stream, &shared);
+                let _ = http::serve(stream, PATIENCE, KIND, page);
             }
         };
         thread::Builder::new().name("metrics".into()).spawn(serve).map_err(cannot)?;
@@ -46,30 +53,6 @@ impl Metrics {
     pub(crate) fn show(&self, measures: &Measures) {
         *self.page.lock().unwrap_or_else(PoisonError::into_inner) = render(measures);
     }
-}
-
-fn answer(mut stream: TcpStream, page: &Mutex<String>) -> io::Result<()> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let mut head = Vec::new();
-    let mut chunk = [0; 1024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let received = stream.read(&mut chunk)?;
-        head.extend_from_slice(&chunk[..received]);
-        if received == 0 || head.len() > HEAD_BYTES_MAX {
-            return Ok(());
-        }
-    }
-    let (status, body) = match head.split(|&byte| byte == b' ').nth(1) {
-        Some(b"/metrics") => ("200 OK", page.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        _ => ("404 Not Found", "the metrics are at /metrics\n".to_owned()),
-    };
-    let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
 }
 
 fn render(measures: &Measures) -> String {
@@ -108,7 +91,7 @@ fn escape(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crew::Progress;
-    use results::{Run, Second, Target};
+    use results::{Run, Scenario, Second, Target};
 
     use super::*;
 
@@ -117,7 +100,7 @@ mod tests {
         let target = Target { url: "ws://a/\"b\"".into(), ..Target::default() };
         let run = Run {
             id: "r1".into(),
-            scenario: "echo".into(),
+            scenario: Scenario::Echo,
             dialect: "json".into(),
             target,
             ..Run::default()

@@ -1,11 +1,10 @@
 //! `--otlp`: the figures of each second, pushed to an OpenTelemetry collector as JSON over HTTP (OTLP 1.3, "OTLP/HTTP").
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crew::http::{Patience, Source};
 use net::clock;
 use results::Run;
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ use crate::stderr;
 const PATH: &str = "/v1/metrics";
 const PORT: u16 = 4318;
 /// A collector that takes longer misses a second.
-const TIMEOUT: Duration = Duration::from_secs(2);
+const PATIENCE: Patience = Patience { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
 /// Seconds that wait for a slow collector; further ones are left out.
 const QUEUE_SECONDS: usize = 8;
 const CUMULATIVE: u32 = 2;
@@ -37,16 +36,14 @@ impl Otlp {
     pub(crate) fn new(text: &str, run: &Run) -> Result<Self, Failure> {
         let wrong = |why: &str| Failure::usage("--otlp", format!("{:?}: {why}", secrets::url(text)));
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
-        if url.scheme() != "http" || url.host_str().is_none() {
-            return Err(wrong(
-                "expected something like http://127.0.0.1:4318; a collector beside throng can speak TLS",
-            ));
-        }
+        let collector = collector(&url).filter(|_| url.scheme() == "http").ok_or_else(|| {
+            wrong("expected something like http://127.0.0.1:4318; a collector beside throng can speak TLS")
+        })?;
         let (queue, bodies) = mpsc::sync_channel::<String>(QUEUE_SECONDS);
         let push = move || {
             let mut is_told = false;
             for body in bodies {
-                if let Err(error) = post(&url, &body)
+                if let Err(error) = post(&collector, &body)
                     && !std::mem::replace(&mut is_told, true)
                 {
                     let url = secrets::url(url.as_str());
@@ -73,26 +70,17 @@ impl Otlp {
     }
 }
 
-fn post(url: &Url, body: &str) -> io::Result<()> {
-    let host = url.host_str().unwrap_or_default();
-    let port = url.port().unwrap_or(PORT);
+/// Where a collector takes metrics.
+fn collector(url: &Url) -> Option<Source> {
+    let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
     let path = if url.path() == "/" { PATH } else { url.path() };
-    let mut addresses = (host.trim_matches(['[', ']']), port).to_socket_addrs()?;
-    let address = addresses.next().ok_or_else(|| io::Error::other("the name has no address"))?;
-    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let length = body.len();
-    write!(
-        stream,
-        "POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
-         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )?;
-    let mut status = String::new();
-    BufReader::new(stream.take(1 << 10)).read_line(&mut status)?;
-    match status.split(' ').nth(1) {
-        Some(code) if code.starts_with('2') => Ok(()),
-        _ => Err(io::Error::other(format!("the collector answered {:?}", status.trim_end()))),
+    Some(Source { host, port: url.port().unwrap_or(PORT), path: path.to_owned() })
+}
+
+fn post(collector: &Source, body: &str) -> Result<(), String> {
+    match collector.post("application/json", body.as_bytes(), PATIENCE)?.status {
+        200..300 => Ok(()),
+        status => Err(format!("the collector answered HTTP {status}")),
     }
 }
 

@@ -1,19 +1,32 @@
 //! `--stream`: a line of JSON for the start, each second, each step and the end of a run.
 
-use std::io::{self, Write};
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::time::Duration;
 
 use crew::Progress;
+use net::pipe;
 use results::{Run, Second};
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
+use crate::interrupts;
+use crate::outlet::Outlet;
+
+/// What is kept for a reader that is behind. One that is further behind has stopped reading.
+const BEHIND_BYTES_MAX: usize = 4 << 20;
+/// How long a named pipe waits for its reader to come, and a reader for which lines are left may take none.
+const READER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where lines go.
 pub(crate) struct Stream {
     run: String,
-    /// `None` once nobody takes them any more.
-    out: Option<Box<dyn Write>>,
+    /// `None` once its reader is gone or too slow.
+    out: Option<Outlet>,
 }
 
 /// Whether a path is the usual name of standard output.
@@ -24,11 +37,13 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 impl Stream {
     /// Opens the file, or standard output for `-`, and writes the first line.
     pub(crate) fn open(path: &Path, run: &Run) -> Result<Self, Failure> {
-        let out: Box<dyn Write> = if is_stdout(path) {
-            Box::new(io::stdout())
+        let cannot = |error| Failure::could_not(format!("write {}", path.display()), error);
+        let out = if is_stdout(path) {
+            Outlet::stdout().map_err(cannot)?
+        } else if fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo()) {
+            Outlet::new(open_pipe(path)?)
         } else {
-            let cannot = |error| Failure::could_not(format!("write {}", path.display()), error);
-            Box::new(net::private::create(path).map_err(cannot)?)
+            Outlet::new(net::private::create(path).map_err(cannot)?.into())
         };
         let mut stream = Self { run: run.id.clone(), out: Some(out) };
         let whole = as_json(run);
@@ -73,6 +88,15 @@ impl Stream {
     pub(crate) fn finish(mut self, run: &Run) {
         let verdict = as_json(run)["verdict"].take();
         self.line("end", json!({ "verdict": verdict }));
+        if let Some(out) = &mut self.out {
+            match out.finish_within(READER_WITHIN) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.give_up(&format_args!("nobody has read it for {} s", READER_WITHIN.as_secs()))
+                }
+                Err(error) => self.fail(&error),
+            }
+        }
     }
 
     /// A line is written whole, and at once. What does not apply is left out.
@@ -83,12 +107,39 @@ impl Stream {
             fields.insert("event".into(), event.into());
             fields.insert("run".into(), self.run.as_str().into());
         }
-        let line = format!("{fields}\n");
-        if let Err(error) = out.write_all(line.as_bytes()).and_then(|()| out.flush()) {
-            self.out = None;
-            if error.kind() != io::ErrorKind::BrokenPipe {
-                crate::stderr::line(format_args!("throng: --stream ends here: {error}; the run goes on"));
-            }
+        match out.write(format!("{fields}\n").as_bytes()) {
+            Ok(()) if out.bytes_behind() <= BEHIND_BYTES_MAX => {}
+            Ok(()) => self.give_up(&"its reader has stopped reading"),
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// That somebody has read enough is no news.
+    fn fail(&mut self, error: &io::Error) {
+        self.out = None;
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            self.give_up(error);
+        }
+    }
+
+    fn give_up(&mut self, why: &dyn Display) {
+        self.out = None;
+        crate::stderr::line(format_args!("throng: --stream ends here: {why}; the run goes on"));
+    }
+}
+
+/// Opens a named pipe once somebody reads it.
+fn open_pipe(path: &Path) -> Result<OwnedFd, Failure> {
+    let before = interrupts::count();
+    let is_over = || interrupts::count() > before;
+    let opened = pipe::open_named(path, READER_WITHIN, is_over);
+    let cannot = |why: &dyn Display| Failure::could_not(format!("write {}", path.display()), why);
+    match opened.map_err(|error| cannot(&error))? {
+        Some(pipe) => Ok(pipe),
+        None if is_over() => Err(Failure::interrupted()),
+        None => {
+            let waited_s = READER_WITHIN.as_secs();
+            Err(cannot(&format_args!("it is a pipe, and nobody has opened it for reading in {waited_s} s")))
         }
     }
 }

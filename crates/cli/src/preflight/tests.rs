@@ -58,7 +58,7 @@ fn another_dialect_is_known_by_its_welcome() {
         None
     );
     let mut own = plan_for("ws://127.0.0.1:1/", "json");
-    own.speech.dialect = "custom".into();
+    own.speech.dialect = DialectId::Custom;
     assert_eq!(obstacle(&own, false, &met(None, None, welcome)), None);
     let greeting = b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x05hello";
     assert_eq!(obstacle(&plan_for("ws://127.0.0.1:1/", "json"), false, &met(None, None, greeting)), None);
@@ -76,6 +76,7 @@ fn statuses_that_say_that_the_requests_are_wrong_end_a_run_unless_they_are_expec
     for status in [200, 204, 400, 429, 500, 503] {
         assert_eq!(judged(&plan, status), None, "of {status} the run tells");
     }
-    plan.speech.of_dialect.http.expect_status = vec![(200, 299), (404, 404)];
+    let expect_status = vec![(200, 299), (404, 404)];
+    plan.speech.of_dialect.settings = HttpOptions { expect_status, ..HttpOptions::default() }.into();
     assert_eq!(judged(&plan, 404), None);
 }

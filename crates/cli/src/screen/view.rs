@@ -164,13 +164,13 @@ mod tests {
     use insta::assert_snapshot;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use results::Target;
+    use results::{Scenario, Target};
 
     use super::*;
 
     fn view(has_colour: bool) -> View {
         let target = Target { url: "ws://127.0.0.1:9000/ws".into(), ..Target::default() };
-        let run = Run { scenario: "echo".into(), dialect: "json".into(), target, ..Run::default() };
+        let run = Run { scenario: Scenario::Echo, dialect: "json".into(), target, ..Run::default() };
         let mut view = View::new(&run, has_colour);
         for k in 1..=12 {
             let second = Second {

@@ -19,8 +19,13 @@ pub(crate) fn value(text: &str) -> Result<Secret, String> {
 pub(crate) fn url(text: &str) -> Result<String, String> {
     let Some(reference) = Reference::of(text) else { return Ok(text.to_owned()) };
     let url = read(reference)?;
-    super::know(secret::in_command([url.clone()]));
+    super::know(super::in_command([url.clone()]));
     Ok(url)
+}
+
+/// A URL that only one end may see, such as NATS': it may contain credentials.
+pub(crate) fn whole_url(text: &str) -> Result<Secret, String> {
+    url(text).map(Secret::from)
 }
 
 /// `Name: value`; what lets a client in may be somewhere else, after its scheme.
@@ -52,7 +57,7 @@ fn read(reference: Reference<'_>) -> Result<String, String> {
     let text = match reference {
         Reference::Env(name) => env::var(name).map_err(|error| match error {
             VarError::NotPresent => format!("the environment has no {name}"),
-            VarError::NotUnicode(_) => format!("{name} in the environment is no text"),
+            VarError::NotUnicode(_) => format!("{name} in the environment is not text"),
         })?,
         Reference::File(path) => {
             let cannot = |error| format!("could not read {path}: {error}");

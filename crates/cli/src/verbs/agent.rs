@@ -7,64 +7,70 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crew::fleet::{self, AgentOptions, HostHello, Means, Nats, Policy, Rule, host, label, name};
+use crew::fleet::{self, AgentKey, AgentOptions, HostHello, Means, Nats, Policy, Rule, host, label, name};
 use net::affinity;
 use net::machine::Machine;
+use secret::Secret;
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::NatsArgs;
+use crate::hidden;
 use crate::interrupts;
 use crate::processes;
 use crate::secrets::given;
 use crate::stderr;
-use crate::verbs::{child, targets};
+use crate::verbs::targets;
 use servers::Servers;
 
-/// Joins a fleet: waits at NATS for runs, and carries its part of their load, or runs their servers
+/// Join a fleet: wait at NATS for runs, and make a share of their load or run their servers
 ///
-/// On each machine: throng agent --nats nats://10.0.0.1:4222 --label zone=a --allow ws://10.0.0.0/8:*. Then, from any machine
-/// that reaches the same NATS: throng echo ws://10.0.0.7/ws --clients 1M --fleet nats://10.0.0.1:4222 --where zone=a. An agent
-/// works for one run at a time, and loads what --allow names and nothing else; without a word from its coordinator for 3 s
-/// it drops all connections and is free again.
+/// On each machine: throng agent --nats nats://10.0.0.1:4222 --label zone=a --allow ws://10.0.0.0/8:*. Then, from any
+/// machine that reaches the same NATS: throng echo ws://10.0.0.7/ws --clients 1M --fleet nats://10.0.0.1:4222 --where
+/// zone=a. An agent works for one run at a time, and loads only what --allow names. If it hears nothing from its
+/// coordinator for 3 s, it drops all connections and is free again.
 ///
-/// With --role target it installs, starts and stops the servers of its own folder of targets, for throng shootout
+/// With --role target, it installs, starts and stops the servers in its own folder of targets, for throng shootout
 /// --target-agent NAME on another machine.
 #[derive(Args)]
 pub(crate) struct Agent {
     /// NATS: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls://…
-    #[arg(long, value_name = "URL", value_parser = given::url)]
-    nats: String,
-    /// What it does for the fleet
+    #[arg(long, value_name = "URL", value_parser = given::whole_url)]
+    nats: Secret,
+    /// What the agent does for the fleet
     #[arg(long, value_enum, default_value_t = Role::Load)]
     role: Role,
-    /// Its name among the agents [default: host and process]
+    /// The agent's name [default: host and process]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
-    /// Something to choose it by, e.g. zone=a
+    /// A label to choose it by, e.g. zone=a
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    /// Role load: servers that it may load, e.g. ws://10.0.0.0/8:*, wss://chat.example.com, *:9000 or unix:/run/chat.sock
-    /// [default: none]
+    /// Role load: servers that the agent may load, e.g. ws://10.0.0.0/8:*, wss://chat.example.com, *:9000 or
+    /// unix:/run/chat.sock [default: none]
     #[arg(long, value_name = "SERVERS", value_delimiter = ',')]
     allow: Vec<Rule>,
+    /// Obey only orders signed by this key: the public part that throng fleet new-key prints [default: obey whoever NATS
+    /// admits]
+    #[arg(long, value_name = "KEY")]
+    agent_key: Option<AgentKey>,
     /// Worker threads [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Pin them to these CPUs, e.g. 1-3
+    /// Pin worker threads to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS")]
     pin: Option<String>,
-    /// Role target: where its servers listen and are reached [default: the address that NATS is reached from]
+    /// Role target: the address at which its servers listen [default: the one from which it reaches NATS]
     #[arg(long, value_name = "IP")]
     advertise: Option<Ipv4Addr>,
-    /// Role target: the folder with the targets [default: targets, here or above]
+    /// Role target: the folder with the targets [default: targets, here or further up]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
-    /// Role target: install what a shootout asks for [default: only what is installed is started]
+    /// Role target: install what a shootout asks for [default: start only what is installed]
     #[arg(long)]
     allow_install: bool,
     #[command(flatten)]
     access: NatsArgs,
-    /// Say nothing
+    /// Print nothing
     #[arg(short, long)]
     quiet: bool,
 }
@@ -72,7 +78,7 @@ pub(crate) struct Agent {
 /// What an agent does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
-    /// Loads servers
+    /// Makes load
     Load,
     /// Runs servers
     Target,
@@ -106,7 +112,7 @@ impl Agent {
             cpus: if self.pin.is_some() { cpus } else { Vec::new() },
             clients_per_process: u32::try_from(processes::clients_per_process()?).unwrap_or(u32::MAX),
             policy: Policy { allowed: self.allow.clone() },
-            child: &child::command,
+            child: &hidden::child,
         };
         let log = self.log();
         fleet::serve(&self.options(is_interrupted, &log), &means).map_err(could_not_join)?;
@@ -143,6 +149,7 @@ impl Agent {
             nats: self.access.at(&self.nats),
             name: self.name.clone().unwrap_or_else(default_name),
             labels: self.labels.iter().cloned().collect(),
+            key: self.agent_key.clone(),
             is_interrupted,
             log,
         }
@@ -162,7 +169,7 @@ fn could_not_join(error: fleet::Error) -> Failure {
     Failure::could_not("join the fleet", error)
 }
 
-/// The address of this machine from which NATS is reached, and so, most likely, everybody who reaches that.
+/// The address from which this machine reaches NATS; those that reach NATS most likely reach it as well.
 fn route_to(nats: &Nats) -> Result<Ipv4Addr, Failure> {
     let find = || {
         let (host, port) = nats.host_and_port().map_err(std::io::Error::other)?;
@@ -173,9 +180,10 @@ fn route_to(nats: &Nats) -> Result<Ipv4Addr, Failure> {
     };
     match find() {
         Ok(std::net::SocketAddr::V4(address)) => Ok(*address.ip()),
-        Ok(_) => {
-            Err(Failure::usage("--advertise", "NATS has no IPv4 address: name where servers are reached"))
-        }
+        Ok(_) => Err(Failure::usage(
+            "--advertise",
+            "NATS has no IPv4 address: name the address at which servers can be reached",
+        )),
         Err(error) => {
             Err(Failure::could_not("find the route to NATS; name an address by --advertise", error))
         }

@@ -1,11 +1,12 @@
-//! `throng broadcast`: every message goes to every client.
+//! `throng broadcast`: every message goes to every client, or to those of its sender's room.
 
 use clap::Args;
 use crew::Course;
-use load::{Slow, Workload};
+use load::{Plan, Slow, Workload};
+use results::Scenario;
 
 use crate::args::RunArgs;
-use crate::crowd;
+use crate::crowd::{self, RoomArgs};
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::processes;
@@ -15,23 +16,25 @@ use crate::verbs::steps::{self, StepArgs};
 use crate::{plan, target};
 
 const DURATION_NS: u64 = 10_000_000_000;
-/// websocket-bench's, but for its 20 samples: the 95th percentile, which is what is limited, needs 200 (METHODOLOGY
+/// websocket-bench's defaults, except its 20 samples: the 95th percentile, which is what is limited, needs 200 (METHODOLOGY
 /// "Quantiles").
 const SEED: steps::Defaults = steps::Defaults { concurrent: 4, sample_size: 200 };
 
 /// Each message goes to every client: how many clients within a limit?
 ///
-/// As in websocket-bench: --concurrent broadcasts under way at once, --sample-size in a step, steps of --step-size
-/// clients until the --limit-percentile of the round-trip time passes --limit-rtt. Beside the round trip (the
-/// acknowledgement to the sender), throng times the delivery at every receiver, and accounts for every copy.
-/// With --search, the number of clients at which the limits break, with its confidence interval.
+/// As in websocket-bench: --concurrent broadcasts are under way at once, --sample-size of them in a step, and each step
+/// adds --step-size clients until the --limit-percentile of the round-trip time exceeds --limit-rtt. In addition to the
+/// round trip (the acknowledgement to the sender), throng times the delivery at every receiver, and accounts for every
+/// copy. --search finds the number of clients at which the limits break, with its confidence interval.
 #[derive(Args)]
 pub(crate) struct Broadcast {
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
     steps: StepArgs,
-    /// A share of the clients reads no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
+    #[command(flatten)]
+    rooms: RoomArgs,
+    /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
 }
@@ -39,7 +42,7 @@ pub(crate) struct Broadcast {
 impl Broadcast {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, steps, slow } = &self;
+        let Self { run: args, steps, rooms, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let stepping = self.stepping()?;
@@ -47,11 +50,12 @@ impl Broadcast {
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
-        (plan.churn, plan.slow) = (steps.churn, *slow);
+        (plan.churn, plan.slow, plan.rooms) = (steps.churn, *slow, rooms.rooms());
         check_slow(*slow, clients_max)?;
+        check_acknowledged(&plan)?;
         run::run(Request {
             args,
-            scenario: "broadcast",
+            scenario: Scenario::Broadcast,
             plan,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: self.course()?,
@@ -78,7 +82,7 @@ impl Broadcast {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let outlook = Outlook::new(self.course()?, Workload::Broadcast);
+        let outlook = Outlook::new(self.course()?, Workload::Broadcast).in_rooms(self.rooms.rooms());
         Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 
@@ -93,8 +97,22 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
     if slow.share * clients as f64 >= 1.0 {
         return Ok(());
     }
-    let problem = format!("{}% of {clients} clients is nobody; ask for a larger share", 100.0 * slow.share);
+    let problem = format!(
+        "{}% of {clients} clients is less than one client; ask for a larger share",
+        100.0 * slow.share
+    );
     Err(Failure::usage("--slow", problem))
+}
+
+/// Whether a sender that gets no copy of its own message hears of it otherwise.
+pub(crate) fn check_acknowledged(plan: &Plan) -> Result<(), Failure> {
+    let has_ack = plan.speech.wire_config().is_ok_and(|config| config.has_ack());
+    if plan.workload == Workload::Echo || plan.rooms.hears_itself() || has_ack {
+        return Ok(());
+    }
+    let problem = "nothing would answer the sender: its server must acknowledge messages (--ack, or `ack` in the app's \
+                   file)";
+    Err(Failure::usage("--to others", problem))
 }
 
 /// Whether a dialect has broadcasts; one that does not exist is told apart later.
@@ -102,7 +120,6 @@ pub(crate) fn check(dialect: &str) -> Result<(), Failure> {
     if wire::DialectId::from_name(dialect).is_none_or(wire::DialectId::can_broadcast) {
         return Ok(());
     }
-    let able: Vec<&str> =
-        wire::DialectId::ALL.iter().filter(|d| d.can_broadcast()).map(|d| d.name()).collect();
+    let able: Vec<&str> = wire::DialectId::named().filter(|d| d.can_broadcast()).map(|d| d.name()).collect();
     Err(Failure::usage("--dialect", format!("{dialect} has no broadcast; {} have", able.join(", "))))
 }

@@ -16,7 +16,7 @@ use crate::processes;
 use crate::trial::{Trial, measure};
 use crate::verbs::steps;
 
-/// The best of so many: whatever else the machine does only makes a run slower.
+/// The best of this many runs counts: whatever else the machine does can only make a run slower.
 const REPEATS: u32 = 3;
 /// Connections for each second of the duration: about as many as it takes.
 const CONNECTS_PER_S: u64 = 10_000;
@@ -33,12 +33,11 @@ const REQUEST_CLIENTS: u32 = 64;
 const BROADCAST_CLIENTS: u32 = 1_000;
 const BROADCASTS: u32 = 4;
 
-/// How much can the generator itself do on this machine? Runs quote their results as a share of it
+/// How much can the generator itself do on this machine? Runs then give their results as a share of it
 ///
-/// Against throng's own server, generator and server each on half of the CPUs: clients connected per second, echoes
-/// per second (raw messages of 33 bytes), copies of broadcasts received and HTTP requests per second. The best of
-/// three short runs each is kept in $XDG_DATA_HOME/throng/calibration.json, for this machine and this version of
-/// throng.
+/// Runs against throng's own server, with half of the CPUs for each, and measures per second: clients connected, echoes
+/// (raw messages of 33 bytes), copies of broadcasts received, and HTTP requests. The best of three short runs of each is
+/// kept in $XDG_DATA_HOME/throng/calibration.json, for this machine and this version of throng.
 #[derive(Args)]
 pub(crate) struct Calibrate {
     /// How long to send in each run

@@ -11,28 +11,29 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::stderr;
 
-/// Is B really slower than A? Every figure of both, the difference, its interval, and what that says
+/// Is B really slower than A? Every figure of both, the difference, its interval, and what that means
 ///
-/// A and B are runs: results files, directories of them (--out DIR leaves such files), or runs of the store by their id,
-/// the beginning of it, @N or last. Several runs of a side, with commas between them, are repeats: take three or more, in
-/// turns. One run against one, of 20 seconds or more a step, tells only what is beyond twice or half. "Cannot tell" is an
-/// answer: the interval then holds both no difference and one that matters. METHODOLOGY.md, "Comparison", says how.
+/// A and B are runs: results files, directories of results files (as --out DIR writes them), or runs in the store, by id,
+/// the beginning of the id, @N or last. Several runs of a side, separated by commas, are repeats: take three or more, in
+/// turns. One run of each, with 20 seconds or more per step, can only tell differences of about a factor of two.
+/// "Cannot tell" is a valid answer: the interval then includes both no difference and one that matters. METHODOLOGY.md,
+/// "Comparison", has the details.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
-    /// What B is held against; several runs: A1,A2,A3
+    /// The run to compare with; several runs: A1,A2,A3
     #[arg(value_name = "A", required_unless_present = "a")]
     first: Option<String>,
-    /// What is held against A
+    /// The run to compare with A
     #[arg(value_name = "B", required_unless_present = "b")]
     second: Option<String>,
-    /// The same as A
+    /// The runs of A
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "first", requires = "b")]
     a: Vec<String>,
-    /// The same as B
+    /// The runs of B
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "second", requires = "a")]
     b: Vec<String>,
-    /// Exit with 3 if this is so and with 5 if it cannot be told, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
+    /// Exit with 3 if this is true and with 5 if it cannot be told, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
     #[arg(long, value_name = "RULE")]
     fail_if: Vec<String>,
     /// What to print
@@ -59,8 +60,8 @@ impl Compare {
             Ok(runs.concat())
         };
         let (a, b) = (read(&self.first, &self.a)?, read(&self.second, &self.b)?);
-        let scenario = &a[0].scenario;
-        if let Some(other) = a.iter().chain(&b).find(|run| run.scenario != *scenario) {
+        let scenario = a[0].scenario;
+        if let Some(other) = a.iter().chain(&b).find(|run| run.scenario != scenario) {
             let problem = format!(
                 "{} is of {scenario}, {} of {}: only runs of one scenario can be compared",
                 a[0].id, other.id, other.scenario
@@ -75,15 +76,15 @@ impl Compare {
         let found = compare::compare(&a, &b);
         let text = report::comparison(&found, &a, &b, self.format.into());
         output::print(&text)?;
-        judge(&rules, &found)
+        check(&rules, &found)
     }
 }
 
 /// Says on standard error what became of each rule. One that is broken decides, then one that cannot be told.
-fn judge(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
+fn check(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
     let mut exit = Exit::Fine;
     for rule in rules {
-        let ruled = rule.judge(found);
+        let ruled = rule.check(found);
         if ruled.is_empty() {
             let why = "its figure was not measured at any level that both sides have";
             return Err(Failure::could_not(format!("tell whether '{}'", rule.text()), why));

@@ -1,9 +1,8 @@
 //! Shell completions and the manual page.
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::Cli;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -27,16 +26,15 @@ pub(crate) struct Man {
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
+    pub(crate) fn run(self, mut command: Command) -> Result<Exit, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "throng", &mut script);
+        clap_complete::generate(self.shell, &mut command, "throng", &mut script);
         print(&script)
     }
 }
 
 impl Man {
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let mut command = Cli::command();
+    pub(crate) fn run(self, mut command: Command) -> Result<Exit, Failure> {
         command.build();
         for verb in &self.verbs {
             command = of_verb(&command, verb)?;

@@ -1,4 +1,4 @@
-//! `throng doctor`: will this machine hold so many clients?
+//! `throng doctor`: will this machine hold this many clients?
 
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -19,11 +19,11 @@ use crate::target::{self, Target};
 /// A listener on this machine answers at once, unless its queue is full.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// Will this machine hold so many clients, and what has to be changed?
+/// Will this machine hold this many clients, and if not, what must change?
 ///
-/// Limits on open files, ports, queues, memory, threads; CPU and clock. What a connection costs in the kernel, in
-/// throng and in its own server is measured, on some thousand connections. Each check that fails names the command that
-/// mends it; with --fix, throng does what it may. Exit code 1: something must be changed.
+/// Checks limits on open files, ports, queues, memory and threads, and the CPU and the clock. It measures on some thousand
+/// connections what a connection costs in the kernel, in throng and in throng's own server. Each check that fails names the
+/// command that fixes it; with --fix, throng changes what it may. Exit code 1 means that something must be changed.
 #[derive(Args)]
 pub(crate) struct Doctor {
     /// The server [default: throng's own]
@@ -37,7 +37,7 @@ pub(crate) struct Doctor {
     /// Handshakes under way at once, as for a run
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
     connect_parallel: u32,
-    /// Change what this user may change, until the machine starts anew
+    /// Change what this user may change, until the next boot
     #[arg(long)]
     fix: bool,
     /// What to print

@@ -3,7 +3,7 @@
 use clap::Args;
 use crew::Course;
 use load::{LoadRule, Workload};
-use results::units;
+use results::{Scenario, units};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
@@ -22,18 +22,18 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// websocket-bench's defaults for echo.
 const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_000 };
 
-/// Each client sends, the server sends it back: handshakes, latency, what is lost
+/// Each client sends messages and the server sends them back: handshakes, latency, losses
 ///
 /// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and latency
-/// counts from when a message was due. With -c, closed model (as in websocket-bench): so many messages under way at
-/// once, steps of --step-size clients until --limit-rtt is passed.
+/// counts from when a message was due. Closed model, with -c (as in websocket-bench): that many messages are under way at
+/// once, and each step adds --step-size clients until --limit-rtt is exceeded.
 #[derive(Args)]
 pub(crate) struct Echo {
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
     steps: StepArgs,
-    /// Each client sends once in this time [default: 1s]
+    /// Each client sends one message in this time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Echo {
         plan.churn = steps.churn;
         run::run(Request {
             args,
-            scenario: "echo",
+            scenario: Scenario::Echo,
             plan,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course: self.course()?,

@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 
 /// Print an event log (--events) as CSV or JSON lines
 ///
-/// docs/EVENTS.md says what the columns are, and how DuckDB, pandas and R read the file as it is.
+/// docs/EVENTS.md explains the columns, and how to read the file directly in DuckDB, pandas and R.
 #[derive(Args)]
 pub(crate) struct Events {
     /// The log, a Parquet file
@@ -35,7 +35,7 @@ pub(crate) struct Events {
 enum To {
     /// Comma-separated values, with a header
     Csv,
-    /// An object a line; what does not apply is left out
+    /// One object per line; what does not apply is left out
     Json,
 }
 

@@ -1,15 +1,20 @@
-//! `throng fleet`: who is there, and what starts more of them.
+//! `throng fleet`: which agents are there, and how to start more.
 
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use crew::fleet::{self, Hello, Rule};
+use crew::fleet::{self, FleetKey, Hello, Rule};
+use secret::Secret;
 
 use crate::exit::{Exit, Failure};
-use crate::fleet_args::NatsArgs;
+use crate::fleet_args::{KeyArgs, NatsArgs};
 use crate::secrets::given;
 
-/// The agents of a fleet: who is there, end what they do, or a manifest that starts them on Kubernetes
+/// The agents of a fleet: list them, end their runs, make a key, or print a Kubernetes manifest
 #[derive(Args)]
 pub(crate) struct Fleet {
     #[command(subcommand)]
@@ -18,25 +23,34 @@ pub(crate) struct Fleet {
 
 #[derive(Subcommand)]
 enum Job {
-    /// Who is there, and what each does
+    /// List the agents, and what each is doing
     List {
         #[command(flatten)]
         at: At,
     },
-    /// Make all agents leave their runs, which are then over
+    /// End all runs: make every agent leave its run
     Stop {
         #[command(flatten)]
         at: At,
+        #[command(flatten)]
+        key: KeyArgs,
     },
-    /// Print what starts agents on Kubernetes: throng fleet manifest --agents 50 --allow wss://chat.svc | kubectl apply -f -
+    /// Make a key that signs orders: the seed goes into FILE, for --fleet-key; the printed part is for throng agent
+    /// --agent-key
+    NewKey {
+        /// The file for the seed; it must not exist yet
+        file: PathBuf,
+    },
+    /// Print a manifest that starts agents on Kubernetes: throng fleet manifest --agents 50 --allow wss://chat.svc |
+    /// kubectl apply -f -
     Manifest {
-        /// How many
+        /// How many agents
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
         agents: u16,
-        /// Where they run
+        /// Their namespace
         #[arg(long, value_name = "NAME", default_value = "throng")]
         namespace: String,
-        /// What they run
+        /// Their image
         #[arg(long, value_name = "IMAGE", default_value = concat!("throng:", env!("CARGO_PKG_VERSION")))]
         image: String,
         /// Servers that they may load, e.g. ws://chat.default.svc [default: none]
@@ -48,13 +62,13 @@ enum Job {
 #[derive(Args)]
 struct At {
     /// NATS, e.g. nats://10.0.0.1:4222
-    #[arg(long, value_name = "URL", value_parser = given::url)]
-    nats: String,
+    #[arg(long, value_name = "URL", value_parser = given::whole_url)]
+    nats: Secret,
     #[command(flatten)]
     access: NatsArgs,
 }
 
-/// What `kubectl apply -k deploy/kubernetes` starts as well, but for the example of a run.
+/// The same as `kubectl apply -k deploy/kubernetes` starts, except the example of a run.
 const MANIFESTS: [&str; 4] = [
     include_str!("../../../../deploy/kubernetes/namespace.yaml"),
     include_str!("../../../../deploy/kubernetes/network.yaml"),
@@ -68,11 +82,10 @@ impl Fleet {
         let asked = |error| Failure::could_not("ask the fleet", error);
         let text = match self.job {
             Job::List { at } => list(&fleet::agents(&at.access.at(&at.nats)).map_err(asked)?),
-            Job::Stop { at } => {
-                let agents = fleet::stop(&at.access.at(&at.nats)).map_err(asked)?;
-                let left = agents.iter().filter(|agent| agent.run.is_none()).count();
-                format!("{left} of {} agents are free\n", agents.len())
+            Job::Stop { at, key } => {
+                stopped(&fleet::stop(&at.access.at(&at.nats), key.key()).map_err(asked)?)
             }
+            Job::NewKey { file } => new_key(&file)?,
             Job::Manifest { agents, namespace, image, allow } => {
                 manifest(agents, &namespace, &image, &allow)?
             }
@@ -81,6 +94,26 @@ impl Fleet {
         printed.map_err(|error| Failure::could_not("write to standard output", error))?;
         Ok(Exit::Fine)
     }
+}
+
+/// What came of the end of all runs.
+fn stopped(agents: &[Hello]) -> String {
+    let (busy, free): (Vec<&Hello>, Vec<&Hello>) = agents.iter().partition(|agent| agent.run.is_some());
+    let mut text = format!("{} of {} agents are free\n", free.len(), agents.len());
+    let locked = busy.iter().filter_map(|agent| Some((&agent.name, &agent.lock.as_ref()?.key)));
+    for (name, key) in locked {
+        let _ = writeln!(text, "  {name} wants orders signed by the key {key}; give --fleet-key");
+    }
+    text
+}
+
+/// Makes a pair of keys; the public one is the answer.
+fn new_key(file: &Path) -> Result<String, Failure> {
+    let key = FleetKey::generate();
+    let cannot = |error| Failure::could_not(format!("write {}", file.display()), error);
+    let mut seed = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(cannot)?;
+    writeln!(seed, "{}", key.seed().reveal()).map_err(cannot)?;
+    Ok(format!("{}\n", key.public()))
 }
 
 fn list(agents: &[Hello]) -> String {
@@ -95,7 +128,8 @@ fn list(agents: &[Hello]) -> String {
             Some(host) => format!("servers at {}", host.address),
             None => format!("{} threads", agent.threads),
         };
-        format!("{:width$}  throng {}  {role}  {does}{labels}\n", agent.name, agent.version)
+        let lock: String = agent.lock.iter().map(|lock| format!("  obeys {}", lock.key)).collect();
+        format!("{:width$}  throng {}  {role}  {does}{labels}{lock}\n", agent.name, agent.version)
     };
     agents.iter().map(line).collect()
 }
@@ -131,6 +165,8 @@ fn manifest(agents: u16, namespace: &str, image: &str, allow: &[String]) -> Resu
 
 #[cfg(test)]
 mod tests {
+    use crew::fleet::Lock;
+
     use super::*;
 
     #[test]
@@ -160,7 +196,10 @@ mod tests {
             clients_per_process: 9,
             run: Some("77".into()),
             host: None,
+            lock: None,
         };
-        assert_eq!(list(&[agent]), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");
+        assert_eq!(list(std::slice::from_ref(&agent)), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");
+        let lock = Some(Lock { key: "UAB".into(), word: "w".into() });
+        assert!(list(&[Hello { lock, ..agent }]).ends_with("  run 77  zone=b  obeys UAB\n"));
     }
 }

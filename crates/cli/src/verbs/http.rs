@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use crew::{Course, Warmup};
 use load::{Load, LoadRule, Plan, Until, Workload};
-use results::units;
-use wire::HttpOptions;
+use results::{Scenario, units};
+use wire::{DialectId, HttpOptions};
 
 use crate::args::RunArgs;
 use crate::dialect_args;
@@ -22,6 +22,9 @@ use crate::secrets;
 use crate::target::{self, Target};
 use crate::verbs::steps;
 
+/// What its clients speak.
+const DIALECT: DialectId = DialectId::Http;
+
 /// autocannon's.
 const CONNECTIONS: u64 = 10;
 const DURATION_NS: u64 = 10_000_000_000;
@@ -29,9 +32,9 @@ const PERCENTILE: f64 = 99.0;
 
 /// Requests per second and latency of an HTTP server
 ///
-/// Closed loop (as wrk and autocannon): each connection asks again as soon as it is answered. With --rate, open loop
-/// (as wrk2): requests are due on a schedule, and latency counts from when a request was due, on whichever connection
-/// it had to wait. The flags are autocannon's; a bare number for --duration means seconds.
+/// Closed loop (as in wrk and autocannon): each connection sends its next request as soon as it has an answer. Open loop,
+/// with --rate (as in wrk2): requests are due on a schedule, and latency counts from when a request was due, even if it had
+/// to wait for a connection. The flags are those of autocannon; a bare number for --duration means seconds.
 #[derive(Args)]
 #[command(mut_args(for_http))]
 pub(crate) struct Http {
@@ -40,7 +43,7 @@ pub(crate) struct Http {
     /// Connections
     #[arg(short, long, visible_alias = "clients", value_name = "N", default_value_t = CONNECTIONS, value_parser = units::count, help_heading = "Load")]
     connections: u64,
-    /// How long to ask; a bare number is seconds [default: 10s]
+    /// How long to send requests; a bare number means seconds [default: 10s]
     #[arg(short, long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
     duration: Option<u64>,
     /// Stop after this many requests
@@ -64,26 +67,26 @@ pub(crate) struct Http {
     /// A file with the body
     #[arg(short, long, value_name = "FILE", conflicts_with = "body", help_heading = "Requests")]
     input: Option<PathBuf>,
-    /// A connection for each request
+    /// Use a new connection for each request
     #[arg(long, help_heading = "Requests")]
     no_keep_alive: bool,
-    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error, and of a first request that tries (but
-    /// with --no-preflight) the end, if it is 3xx, 401, 403, 404, 405 or 407
+    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error. If the trial request gets a bad 3xx, 401,
+    /// 403, 404, 405 or 407, there is no run (unless --no-preflight leaves it out)
     #[arg(long, value_name = "CODES", default_value = "2xx", value_delimiter = ',', value_parser = statuses, help_heading = "Requests")]
     expect_status: Vec<(u16, u16)>,
-    /// The one good body; any other is an error
+    /// The expected body; any other is an error
     #[arg(long, visible_alias = "expectBody", value_name = "TEXT", help_heading = "Requests")]
     expect_body: Option<String>,
 }
 
 /// Flags of every run that mean nothing here. They are refused with a word on why, where they are given.
-const FOREIGN: [&str; 7] =
-    ["dialect", "payload_padding", "data", "text", "compress", "max_message", "subprotocols"];
+const FOREIGN: [&str; 8] =
+    ["dialect", "app", "payload_padding", "data", "text", "compress", "max_message", "subprotocols"];
 
 /// What the help says of the flags of every run where they concern requests.
 fn for_http(arg: clap::Arg) -> clap::Arg {
     let id = arg.get_id().as_str();
-    let is_of_dialects = dialect_args::dialects_of(&id.replace('_', "-")).is_some();
+    let is_of_dialects = dialect_args::dialects_of(id).is_some();
     match id {
         "url" => {
             arg.help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own, started for this run]")
@@ -108,7 +111,7 @@ impl Http {
         let server_pid = request::server_pid(args, &target)?;
         run::run(Request {
             args,
-            scenario: "http",
+            scenario: Scenario::Http,
             plan: self.plan(&target, host)?,
             shape: processes::shape(args, Some(self.connections), server_pid.is_some())?,
             course,
@@ -120,9 +123,9 @@ impl Http {
     }
 
     fn plan(&self, target: &Target, host: Option<String>) -> Result<Plan, Failure> {
-        let mut plan = plan::plan(&self.run, target, Workload::Echo, "http", Some(self.connections))?;
+        let mut plan = plan::plan(&self.run, target, Workload::Echo, DIALECT.name(), Some(self.connections))?;
         plan.speech.host = host.unwrap_or(plan.speech.host);
-        plan.speech.of_dialect.http = HttpOptions {
+        let http = HttpOptions {
             method: self.method.clone(),
             body: self.body()?,
             keep_alive: !self.no_keep_alive,
@@ -130,6 +133,7 @@ impl Http {
             expect_status: self.expect_status.clone(),
             expect_body: self.expect_body.as_ref().map(|body| body.clone().into_bytes()),
         };
+        plan.speech.of_dialect.settings = http.into();
         plan::check(&plan.speech)?;
         Ok(plan)
     }
@@ -212,9 +216,10 @@ impl Http {
     }
 
     fn refuse_what_http_lacks(&self) -> Result<(), Failure> {
-        let RunArgs { dialect, payload_padding, data, text, compress, subprotocols, .. } = &self.run;
+        let RunArgs { dialect, app, payload_padding, data, text, compress, subprotocols, .. } = &self.run;
         let foreign = [
-            (dialect.as_ref().is_some_and(|name| name != "http"), "--dialect"),
+            (dialect.as_ref().is_some_and(|name| name != DIALECT.name()), "--dialect"),
+            (app.is_some(), "--app"),
             (payload_padding.is_some(), "--payload-padding"),
             (data.is_some(), "--data"),
             (*text, "--text"),

@@ -3,7 +3,7 @@
 use clap::Args;
 use crew::Course;
 use load::{Load, LoadRule, Workload};
-use results::units;
+use results::{Scenario, units};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
@@ -19,13 +19,13 @@ const CLIENTS: &str = "20000";
 const CONNECT_RATE_PER_S: f64 = 200.0;
 const PERCENTILE: f64 = 95.0;
 
-/// Clients connect at a rate and do nothing: what does each cost the server in memory, and who is lost?
+/// Clients connect at a rate and do nothing: how much memory does each cost the server, and are any lost?
 ///
-/// A million of them on one machine: throng idle --clients 1M --connect-rate 50k --echo --duration 60s
+/// A million clients on one machine: throng idle --clients 1M --connect-rate 50k --echo --duration 60s
 ///
-/// The server's memory is sampled while the clients connect; the cost of a connection is the slope of a line through
-/// the samples, with its standard error. For a server on this machine, and a fresh one: one that has had as many
-/// connections before uses their memory again, and then nothing is said.
+/// throng samples the server's memory while the clients connect; the cost of a connection is the slope of a line through
+/// the samples, with its standard error. The server must run on this machine and be freshly started: one that has had as
+/// many connections before reuses their memory, and then no figure is given.
 #[derive(Args)]
 #[command(mut_arg("connect_rate", |arg| arg.help("New connections per second [default: 200]")))]
 pub(crate) struct Idle {
@@ -37,7 +37,7 @@ pub(crate) struct Idle {
     /// How long to hold the connections
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Load")]
     duration: u64,
-    /// Each client sends one message in that time, and should have it back
+    /// Each client sends one message in that time, and should get it back
     #[arg(long, help_heading = "Load")]
     echo: bool,
 }
@@ -54,7 +54,7 @@ impl Idle {
         let server_pid = request::server_pid(args, &target)?;
         run::run(Request {
             args,
-            scenario: "idle",
+            scenario: Scenario::Idle,
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course,

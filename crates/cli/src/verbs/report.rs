@@ -13,15 +13,15 @@ use crate::output;
 use crate::pages;
 use crate::stderr;
 
-/// Finished runs as a page with charts, a table or data
+/// Show finished runs as a page with charts, as a table or as data
 ///
-/// A RUN is a results file, a directory of them (--out DIR leaves such files), or a run that is kept: its id or the
-/// beginning of it, @N for the N-th newest, or `last`. Without a format, prints what the run ended with.
+/// A RUN is a results file, a directory of results files (as --out DIR writes them), or a run in the store: its id, the
+/// beginning of its id, @N for the N-th newest, or `last`. Without a format, prints what the run printed at its end.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   throng report last --html report.html   the newest run, for a browser
-  throng report @2 @1 --html both.html    the two newest beside each other
+  throng report @2 @1 --html both.html    the two newest, side by side
   throng report out/ --md                 all runs in a directory")]
 pub(crate) struct Report {
     /// The runs
@@ -36,19 +36,19 @@ pub(crate) struct Report {
 #[derive(Args)]
 #[group(multiple = false)]
 struct ReportFormat {
-    /// Write one HTML file with charts, which needs nothing else
+    /// Write one self-contained HTML file with charts
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print Markdown
     #[arg(long)]
     md: bool,
-    /// Print a row for each step
+    /// Print one row per step
     #[arg(long)]
     csv: bool,
-    /// Print the results file; of several runs, a list
+    /// Print the results file; for several runs, a list
     #[arg(long)]
     json: bool,
-    /// Print JUnit's XML, of one run
+    /// Print JUnit XML, for one run
     #[arg(long)]
     junit: bool,
 }

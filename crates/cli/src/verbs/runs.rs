@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use net::files::{self, Readers};
 use report::{Cell, Column, Style, Table};
+use results::Scenario;
 use store::{Entry, Query, Store};
 
 use crate::archive::{self, StoreArg};
@@ -14,9 +15,9 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
 
-/// The runs that are kept: list, show, tag, delete, export, import
+/// The runs in the store: list, show, tag, delete, export, import
 ///
-/// A run is meant by its id or the beginning of it, by @N for the N-th newest, or as `last`.
+/// Name a run by its id, by the beginning of its id, by @N for the N-th newest, or by `last`.
 #[derive(Args)]
 pub(crate) struct Runs {
     #[command(subcommand)]
@@ -27,9 +28,9 @@ pub(crate) struct Runs {
 
 #[derive(Subcommand)]
 enum Action {
-    /// One line for each run, the newest first
+    /// List runs, one per line, the newest first
     List(List),
-    /// A run as it was printed when it ended
+    /// Print a run as it was printed when it ended
     Show(Show),
     /// Tag a run, or show its tags
     Tag(Tag),
@@ -43,15 +44,15 @@ enum Action {
 
 #[derive(Args)]
 struct List {
-    /// Only with this text in the id, target, command or dialect
+    /// Only runs with this text in the id, target, command or dialect
     text: Option<String>,
-    /// Only with this tag
+    /// Only runs with this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Only of this scenario: echo, broadcast, …
+    /// Only runs of this scenario: echo, broadcast, …
     #[arg(long)]
-    scenario: Option<String>,
-    /// At most so many; 0: all
+    scenario: Option<Scenario>,
+    /// The most runs to list; 0 lists all
     #[arg(short = 'n', long, default_value_t = 20)]
     limit: u64,
     /// What to print
@@ -73,9 +74,9 @@ struct Show {
 struct Tag {
     /// The run
     run: String,
-    /// Tags to add; none: show those there are
+    /// Tags to add; without any, print the run's tags
     tags: Vec<String>,
-    /// Take these tags away instead
+    /// Remove these tags instead
     #[arg(long)]
     remove: bool,
 }
@@ -125,7 +126,9 @@ impl List {
         let query = Query { tag: self.tag, scenario: self.scenario, text: self.text, limit };
         let entries = store.list(&query).map_err(archive::failure)?;
         let mut table = Table::new(COLUMNS);
-        entries.into_iter().for_each(|entry| table.add(row(entry)));
+        for entry in entries {
+            table.add(row(entry));
+        }
         output::print(&table.render(self.format.into()))
     }
 }
@@ -144,7 +147,7 @@ impl Tag {
             if tag.is_empty() || tag.contains(char::is_control) {
                 return Err(Failure::usage(
                     "TAGS",
-                    format!("{tag:?}: a tag is a word or a few, on one line"),
+                    format!("{tag:?}: a tag is one or a few words on one line"),
                 ));
             }
             let changed = if self.remove { store.untag(&id, tag).map(drop) } else { store.tag(&id, tag) };
@@ -172,7 +175,7 @@ impl Export {
         let ids = find_all(store, &self.runs)?;
         let Some(dir) = self.out else {
             let [id] = ids.as_slice() else {
-                return Err(Failure::usage("--out", "several runs need a directory to go to"));
+                return Err(Failure::usage("--out", "to export several runs, name a directory"));
             };
             return output::print(&store.results(id).map_err(archive::failure)?);
         };
@@ -219,6 +222,7 @@ const COLUMNS: &[Column] = &[
     Column::right("errors", "errors"),
     Column::left("bottleneck", "bottleneck"),
     Column::left("trusted", "trusted"),
+    Column::left("ended", "ended"),
     Column::left("tags", "tags"),
 ];
 
@@ -228,18 +232,20 @@ fn row(entry: Entry) -> Vec<Cell> {
     vec![
         Cell::Text(entry.id),
         Cell::Text(results::file::started(entry.started_unix_ns)),
-        Cell::Text(entry.scenario),
+        Cell::Text(entry.scenario.to_string()),
         Cell::Text(entry.dialect),
         Cell::Text(entry.target),
         count(entry.steps),
         count(entry.clients),
-        Cell::Text(entry.figure.into()),
+        Cell::Text(entry.scenario.main_figure().to_string()),
         duration(entry.p50_ns),
         duration(entry.p99_ns),
         count(entry.missing),
         count(entry.errors),
         Cell::text(entry.bottleneck),
         Cell::Flag(entry.trusted, if entry.trusted { "yes" } else { "no" }),
+        // By a kill or an interrupt; or it is still under way.
+        Cell::Flag(!entry.unfinished, if entry.unfinished { "cut short" } else { "yes" }),
         Cell::Words(entry.tags),
     ]
 }
@@ -256,12 +262,11 @@ mod tests {
         let entry = Entry {
             id: "20261120-183000-abcdef".into(),
             started_unix_ns: 1_795_199_400_000_000_000,
-            scenario: "broadcast".into(),
+            scenario: Scenario::Broadcast,
             dialect: "json".into(),
             target: "node-ws".into(),
             steps: 2,
             clients: 2_000,
-            figure: "rtt",
             p50_ns: Some(20_100_000),
             p99_ns: Some(47_300_000),
             missing: 12,
@@ -271,18 +276,18 @@ mod tests {
             tags: vec!["before".into(), "v2".into()],
             ..Entry::default()
         };
-        let bare = Entry { scenario: "idle".into(), figure: "handshake", ..Entry::default() };
+        let bare = Entry { scenario: Scenario::Idle, unfinished: true, ..Entry::default() };
         let mut table = Table::new(COLUMNS);
         [entry, bare].into_iter().for_each(|entry| table.add(row(entry)));
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  trusted  tags
-        20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      yes      before v2
-                                1970-01-01 00:00:00  idle                             0        0  handshake       –       –        0       0  –           no
+        id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  trusted  ended      tags
+        20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      yes      yes        before v2
+                                1970-01-01 00:00:00  idle                             0        0  handshake       –       –        0       0  –           no       cut short
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
-        id,started,scenario,dialect,target,steps,clients,figure,p50_ms,p99_ms,missing,errors,bottleneck,trusted,tags
-        20261120-183000-abcdef,2026-11-20 18:30:00,broadcast,json,node-ws,2,2000,rtt,20.1,47.3,12,0,server,true,before v2
-        ,1970-01-01 00:00:00,idle,,,0,0,handshake,,,0,0,,false,
+        id,started,scenario,dialect,target,steps,clients,figure,p50_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags
+        20261120-183000-abcdef,2026-11-20 18:30:00,broadcast,json,node-ws,2,2000,rtt,20.1,47.3,12,0,server,true,true,before v2
+        ,1970-01-01 00:00:00,idle,,,0,0,handshake,,,0,0,,false,false,
         "#);
     }
 }

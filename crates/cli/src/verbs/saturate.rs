@@ -3,9 +3,10 @@
 use clap::Args;
 use crew::{Course, Sweep};
 use load::Workload;
-use results::units;
+use results::{Scenario, units};
 
 use crate::args::RunArgs;
+use crate::crowd::RoomArgs;
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::processes;
@@ -22,10 +23,10 @@ const PERCENTILE: f64 = 95.0;
 
 /// Raise the rate at each number of clients until the server is overloaded: which load is safe?
 ///
-/// As in the SockJS and Socket.IO tests of 2011: every message goes to every client; the rate doubles until a message
-/// takes over 5 s, a connection is dropped, or the mean round trip passes 1.5 s; then the gap is narrowed. For each
-/// number of clients: the highest safe rate, the deliveries per second it stands for, where the mean passed 200 ms
-/// ("fatal"), and the knee of the curve. --limit adds conditions of your own.
+/// As in the SockJS and Socket.IO tests of 2011, every message goes to every client. The rate doubles until a message
+/// takes over 5 s, a connection is dropped, or the mean round trip exceeds 1.5 s; then the gap is narrowed. For each
+/// number of clients, throng gives the highest safe rate, the deliveries per second that it stands for, the rate at which
+/// the mean reached 200 ms ("fatal"), and the knee of the curve. --limit adds conditions of your own.
 #[derive(Args)]
 pub(crate) struct Saturate {
     #[command(flatten)]
@@ -36,18 +37,20 @@ pub(crate) struct Saturate {
     /// The first rate at each level, in messages per second over all clients
     #[arg(long, value_name = "RATE", default_value = "10", value_parser = units::rate_per_s, help_heading = "Load")]
     first_rate: f64,
-    /// The highest
+    /// The highest rate
     #[arg(long, value_name = "RATE", default_value = "1M", value_parser = units::rate_per_s, help_heading = "Load")]
     max_rate: f64,
-    /// Steps between the highest safe and the lowest overloading rate
+    /// Steps between the highest safe rate and the lowest that overloads
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=20), help_heading = "Load")]
     refine: u32,
     /// How long to send at each rate
     #[arg(short, long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns, help_heading = "Load")]
     duration: u64,
-    /// Messages come back to their sender alone
-    #[arg(long, help_heading = "Load")]
+    /// Send echoes, which come back only to their sender, instead of broadcasts
+    #[arg(long, conflicts_with_all = ["rooms", "to"], help_heading = "Load")]
     echo: bool,
+    #[command(flatten)]
+    rooms: RoomArgs,
 }
 
 impl Saturate {
@@ -63,10 +66,13 @@ impl Saturate {
         }
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
+        let mut plan = plan::plan(args, &target, workload, dialect, clients_max)?;
+        plan.rooms = self.rooms.rooms();
+        broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,
-            scenario: "saturate",
-            plan: plan::plan(args, &target, workload, dialect, clients_max)?,
+            scenario: Scenario::Saturate,
+            plan,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course,
             stop: OVERLOAD.map(str::to_owned).to_vec(),
@@ -95,7 +101,8 @@ impl Saturate {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        Ok(Outlook::new(self.course()?, self.workload()).connecting(self.run.connect_rate))
+        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(self.rooms.rooms());
+        Ok(outlook.connecting(self.run.connect_rate))
     }
 
     fn workload(&self) -> Workload {

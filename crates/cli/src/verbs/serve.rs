@@ -15,6 +15,7 @@ use net::tls::ServerTls;
 use refserver::faults::Faults;
 use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
 use results::units;
+use secret::Secret;
 
 use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
@@ -23,31 +24,31 @@ use crate::fleet_args::NatsArgs;
 use crate::secrets::{self, given};
 use crate::stderr;
 
-/// A server to measure against: every dialect over WebSocket and over requests, and HTTP
+/// A server to measure against: every dialect, over WebSocket and over requests, and HTTP
 ///
-/// At /ws, and wherever nothing else is, any message comes back to its sender; {"type":"broadcast",…} (or its binary form)
-/// goes to everybody, and the sender gets a broadcastResult. /cable is Action Cable, /socket/websocket Phoenix, /sockjs
-/// SockJS, /socket.io/ Socket.IO. GET / answers 200 with an empty body, POST /upload takes any body, GET /metrics is for
-/// Prometheus. Stops on Ctrl-C or SIGTERM.
+/// At /ws, and at any path that has no other use, every message comes back to its sender; {"type":"broadcast",…} (or its
+/// binary form) goes to all clients, and its sender gets a broadcastResult. /cable is Action Cable, /socket/websocket
+/// Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. GET / answers 200 with an empty body, POST /upload takes any body, GET
+/// /metrics is for Prometheus. The server stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {
     /// Where to listen [default: 127.0.0.1:9000]; port 0 lets the system choose
     #[arg(short, long, value_name = "ADDR")]
     listen: Vec<SocketAddr>,
-    /// The port, on --host
+    /// The port at --host
     #[arg(short, long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
     /// The address for --port
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     host: IpAddr,
-    /// Listen on a unix socket, too
+    /// Also listen on a unix socket
     #[arg(short = 'S', long, value_name = "PATH")]
     socket: Vec<PathBuf>,
-    /// Threads in each process [default: the CPUs among the processes, one at least]
+    /// Threads in each process [default: the CPUs divided among the processes, at least one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Processes, which share ports and broadcasts: for more clients than one may have open files
+    /// Processes, which share ports and broadcasts: for more clients than one process may have open files
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     processes: u16,
     /// Pin the threads to these CPUs, e.g. 0-1
@@ -68,19 +69,19 @@ pub(crate) struct Serve {
     /// The largest message accepted
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes)]
     max_message: u64,
-    /// Bytes of broadcasts that wait for a client which reads too slowly, behind what is on its way to it
+    /// Bytes of broadcasts that may wait for a client that reads too slowly, beyond what is being sent to it
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = units::bytes)]
     max_backlog: u64,
-    /// Bytes kept for all such clients together, in each process
+    /// Bytes that may wait for all such clients together, in each process
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::bytes)]
     max_backlog_total: u64,
-    /// What happens to a client beyond either
+    /// What happens to a client that exceeds either limit
     #[arg(long, value_enum, default_value_t = Slow::Drop)]
     slow: Slow,
-    /// A client that has not finished its handshake by then is cut off
+    /// Cut off a client that has not finished its handshake after this time
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns)]
     handshake_timeout: u64,
-    /// A connection that makes no other request by then is closed; not a WebSocket
+    /// Close a connection that makes no further request for this long, unless it is a WebSocket
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::duration_ns)]
     idle_timeout: u64,
     /// Ping every client this often [default: never]
@@ -88,18 +89,18 @@ pub(crate) struct Serve {
     ping_interval: Option<u64>,
     #[command(flatten)]
     dialects: ServeDialectArgs,
-    /// Do this wrong on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
+    /// Misbehave in these ways on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
     #[arg(long, value_name = "FAULTS", value_parser = fault::parse)]
     fault: Option<Faults>,
-    /// Share broadcasts with all servers at this NATS that do, e.g. nats://10.0.0.1:4222: docs/FLEET.md
-    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Fleet")]
-    cluster: Option<String>,
-    /// Those servers alone that are given the same name
+    /// Share broadcasts with the other servers that do so over this NATS, e.g. nats://10.0.0.1:4222 (docs/FLEET.md)
+    #[arg(long, value_name = "URL", value_parser = given::whole_url, help_heading = "Fleet")]
+    cluster: Option<Secret>,
+    /// Share only with servers that have the same name
     #[arg(long, value_name = "NAME", default_value = "default", requires = "cluster", value_parser = crew::fleet::name, help_heading = "Fleet")]
     cluster_name: String,
     #[command(flatten)]
     access: NatsArgs,
-    /// Say nothing
+    /// Print nothing
     #[arg(short, long)]
     quiet: bool,
 }
@@ -109,7 +110,7 @@ pub(crate) struct Serve {
 enum Slow {
     /// Its connection is dropped
     Drop,
-    /// It misses messages
+    /// It misses those messages
     Skip,
 }
 
@@ -134,7 +135,9 @@ impl Serve {
             family.run(&stop).map_err(going_on)?
         } else {
             let mut server = Server::bind(options).map_err(|error| self.cannot_listen(error))?;
-            outside.into_iter().for_each(|peer| server.share_broadcasts(peer));
+            for peer in outside {
+                server.share_broadcasts(peer);
+            }
             self.announce(server.local_addrs());
             server.run(&stop).map_err(going_on)?
         };
@@ -161,7 +164,9 @@ impl Serve {
 
     fn announce(&self, addrs: &[Addr]) {
         if !self.quiet {
-            addrs.iter().for_each(|addr| say(format_args!("throng serves on {}", self.describe(addr))));
+            for addr in addrs {
+                say(format_args!("throng serves on {}", self.describe(addr)));
+            }
         }
     }
 
@@ -183,7 +188,7 @@ impl Serve {
                 limits,
                 deflate: self.compress.then(wire::DeflateOptions::default),
                 origins: self.origins.clone(),
-                of_dialect: self.dialects.options(),
+                settings: self.dialects.settings(),
                 ..wire::ServerConfig::default()
             },
             backlog_bytes_max: size("--max-backlog", self.max_backlog)?,
@@ -228,7 +233,7 @@ impl Serve {
 fn again() -> Command {
     let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let mut command = Command::new(program);
-    // They serve, and have no part in the cluster: who is let in there is not theirs to know.
+    // The children serve and take no part in the cluster: its credentials are not for them.
     command.args(secrets::own_command().into_iter().skip(1));
     command
 }

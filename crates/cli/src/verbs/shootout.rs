@@ -5,6 +5,7 @@ mod flags;
 mod forecast;
 mod gate;
 mod host;
+mod kept;
 mod page;
 mod recap;
 mod round;
@@ -17,7 +18,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use net::affinity;
 use net::machine::Machine;
-use serde_json::json;
 use suite::record::{Head, SCHEMA};
 use suite::section::{self, Section};
 use suite::suite::QUICK;
@@ -27,23 +27,26 @@ use suite::{Record, Suite, Target, Tools};
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::FleetArgs;
 use crate::interrupts;
+use crate::output;
 use crate::stderr;
 use crate::verbs::shootout::host::Host;
-use crate::verbs::targets::{self, Format, print, trust};
+use crate::verbs::shootout::kept::{as_json, could_not_keep, could_not_read, kept_suite, read_suite};
+use crate::verbs::targets::rows::Format;
+use crate::verbs::targets::{self, trust};
 
 /// Where shootouts go when nothing is said.
 const FOLDER: &str = "shootouts";
 
-/// Measure and rank servers: install, check, start, load and stop each, round by round
+/// Measure and rank servers: install, check, start, load and stop each one, round by round
 ///
-/// A suite is a TOML file with scenarios: a verb of throng, its flags, and what a target must be able to do. Every target
-/// is checked before it is timed. Rounds are interleaved in random order, each measurement has a fresh server and a fresh
-/// generator, and throng's own server runs along as the yardstick. Of servers whose 95% intervals overlap
-/// it cannot be told who is ahead: they share places, as in 1–3.
+/// A suite is a TOML file with scenarios: each has a verb of throng, its flags, and what a target must be able to do. Every
+/// target is checked before it is timed. Rounds are interleaved in random order, each measurement has a fresh server and a
+/// fresh generator, and throng's own server takes part as the yardstick. If the 95% intervals of servers overlap, it cannot
+/// be told which is ahead, and they share places, such as 1–3.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Shootout {
-    /// A suite of the folder suites, or a file [default: quick, in two minutes]
+    /// A suite in the folder suites, or a file [default: quick, which takes two minutes]
     suite: Option<String>,
     /// Shorten everything in proportion, e.g. 0.1
     #[arg(long, value_name = "FACTOR", value_parser = scale)]
@@ -60,22 +63,22 @@ pub(crate) struct Shootout {
     /// Pin every server to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS")]
     server_pin: Option<String>,
-    /// Makes the order and all other random choices repeatable
+    /// Make the order and all other random choices repeatable
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Leave out what is not installed
+    /// Leave out targets that are not installed
     #[arg(long)]
     no_install: bool,
     /// Keep everything in this directory [default: shootouts/SUITE-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted shootout, as it was asked for
+    /// Continue an interrupted shootout, with its original options
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
     resume: Option<PathBuf>,
-    /// Measure nothing: print the newest shootout of each suite in this directory again, in short
+    /// Measure nothing; print a summary of the newest shootout of each suite in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
     recap: Option<PathBuf>,
-    /// The folder with the targets [default: targets, here or above]
+    /// The folder with the targets [default: targets, here or further up]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -104,7 +107,7 @@ impl Shootout {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         if let Some(folder) = &self.recap {
-            print(&recap::tables(folder, self.format)?)?;
+            output::print(&recap::tables(folder, self.format)?)?;
             return Ok(Exit::Fine);
         }
         let interrupts = interrupts::install()?;
@@ -122,7 +125,7 @@ impl Shootout {
         let sections = section::sections(&suite, &record).map_err(could_not_read)?;
         let report =
             record.write_report(&summary::markdown(&suite, &record, &sections)).map_err(could_not_keep)?;
-        print(&match self.format {
+        output::print(&match self.format {
             Format::Text => summary::text(&suite, &record, &sections),
             Format::Md => summary::markdown(&suite, &record, &sections),
             Format::Json => {
@@ -163,7 +166,7 @@ impl Shootout {
             }
         }
         if self.pin.is_some() && self.fleet.fleet.is_some() {
-            return Err(Failure::usage("--pin", "a fleet is pinned where it is: throng agent --pin"));
+            return Err(Failure::usage("--pin", "pin a fleet at its agents: throng agent --pin"));
         }
         for (flag, cpus) in [("--pin", &self.pin), ("--server-pin", &self.server_pin)] {
             cpus.iter().try_for_each(|cpus| {
@@ -219,7 +222,7 @@ impl Shootout {
     ) -> Result<(Suite, Record, Vec<Target>), Failure> {
         let (record, damaged) = Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
         for what in damaged {
-            stderr::line(format_args!("throng: done again, for it is damaged: {what}"));
+            stderr::line(format_args!("throng: measured again, because it is damaged: {what}"));
         }
         let head = &record.head;
         if head.target_agent != self.fleet.target_agent {
@@ -260,7 +263,7 @@ impl Shootout {
         } else {
             let folder = suite::find_folder("suites", &here).ok_or_else(|| {
                 let problem = format!(
-                    "there is no folder \"suites\" here or above in which {name} could be; name a file"
+                    "there is no folder \"suites\" here or further up that could hold {name}; name a file"
                 );
                 Failure::usage("SUITE", problem)
             })?;
@@ -279,24 +282,6 @@ impl Shootout {
     }
 }
 
-fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, Failure> {
-    Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))
-}
-
-/// The suite of a shootout, as far as it could be had of servers where they ran.
-fn kept_suite(head: &Head) -> Result<Suite, Failure> {
-    let mut suite = read_suite(&suite_path(head), &head.text, head.scale)?;
-    if head.target_agent.is_some() {
-        chosen::leave_out_unix(&mut suite);
-    }
-    Ok(suite)
-}
-
-/// Where the suite of a shootout was.
-fn suite_path(head: &Head) -> PathBuf {
-    head.suites_folder.join(format!("{}.toml", head.suite))
-}
-
 /// Whether everything asked for has a figure; what has none is told.
 fn outcome(record: &Record, sections: &[Section]) -> Exit {
     let has_figure = |name: &String| {
@@ -304,7 +289,9 @@ fn outcome(record: &Record, sections: &[Section]) -> Exit {
         standings.filter(|standing| standing.target == *name).any(|standing| standing.mean.is_some())
     };
     let without: Vec<&String> = record.head.named.iter().filter(|name| !has_figure(name)).collect();
-    without.iter().for_each(|name| stderr::line(format_args!("throng: there is no figure of {name}")));
+    for name in &without {
+        stderr::line(format_args!("throng: there is no figure for {name}"));
+    }
     let failed = record.entries.iter().filter(|entry| entry.trouble.is_some()).count();
     if failed > 0 {
         stderr::line(format_args!("throng: {failed} of {} measurements failed", record.entries.len()));
@@ -327,35 +314,4 @@ fn machine() -> Vec<(String, String)> {
     facts.extend(machine.clocksource.map(|source| ("clock".to_owned(), source)));
     facts.extend(net::limits::somaxconn().map(|value| ("somaxconn".to_owned(), value.to_string())));
     facts
-}
-
-fn as_json(record: &Record, sections: &[Section]) -> serde_json::Value {
-    let sections = sections.iter().map(|section| {
-        let standings = section.standings.iter().map(|standing| {
-            json!({
-                "target": standing.target,
-                "place": standing.place.map(|place| place.best),
-                "place_worst": standing.place.map(|place| place.worst),
-                "mean": standing.mean,
-                "low": standing.interval.map(|interval| interval.low),
-                "high": standing.interval.map(|interval| interval.high),
-                "share": standing.share,
-            })
-        });
-        json!({
-            "scenario": section.name,
-            "figure": section.figure.name,
-            "unit": section.figure.unit().name(),
-            "standings": standings.collect::<Vec<_>>(),
-        })
-    });
-    json!({ "shootout": record.head, "cells": record.entries, "scenarios": sections.collect::<Vec<_>>() })
-}
-
-fn could_not_keep(error: suite::record::RecordError) -> Failure {
-    Failure::could_not("keep the results", error)
-}
-
-fn could_not_read(error: suite::record::RecordError) -> Failure {
-    Failure::could_not("read the results", error)
 }

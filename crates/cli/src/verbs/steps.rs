@@ -30,15 +30,15 @@ pub(crate) struct StepArgs {
     /// echo with -c or -s, go up in steps]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
-    /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size is through]
+    /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages are answered]
     #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
-    /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, 500/10s,2k/5s
-    /// one rate after another
+    /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, and
+    /// 500/10s,2k/5s is one rate after another
     #[arg(long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
-    /// Messages under way at once: an answer makes room for the next (closed model) [default in a closed model: echo 50,
-    /// broadcast 4]
+    /// Messages under way at once; each answer makes room for the next message (closed model) [default in a closed model:
+    /// echo 50, broadcast 4]
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
     /// Messages in each step of a closed model [default: echo 10,000, broadcast 200]
@@ -48,11 +48,11 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     pub(crate) warmup: Option<u64>,
 
-    /// A share of the clients leaves, and as many others come, e.g. 1%/s
+    /// Let this share of the clients leave and as many others come, e.g. 1%/s
     #[arg(long, value_name = "SHARE/s", value_parser = crowd::churn, help_heading = "Load")]
     pub(crate) churn: Option<Churn>,
 
-    /// Clients added at each step [default: 5,000; with --search 1,000]
+    /// Clients to add at each step [default: 5,000; with --search 1,000]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
     pub(crate) step_size: Option<u64>,
     /// Clients of the first step [default: the step size]
@@ -64,13 +64,13 @@ pub(crate) struct StepArgs {
     /// The percentile of the round-trip time that ends the steps [default: 95]
     #[arg(long, value_name = "P", value_parser = percentile, help_heading = "Steps")]
     limit_percentile: Option<f64>,
-    /// End the steps when it is above this [default: 500ms]
+    /// End the steps when that percentile exceeds this [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Steps")]
     limit_rtt: Option<u64>,
     /// Find the number of clients at which the limits break
     #[arg(long, help_heading = "Steps")]
     pub(crate) search: bool,
-    /// Search no further than this [default: what the open-files limit allows one process]
+    /// Search no further than this [default: what the limit on open files allows one process]
     #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
     pub(crate) max_clients: Option<u64>,
 }
@@ -173,7 +173,7 @@ impl Steps {
     }
 }
 
-/// What ends steps says nothing of a single one, and whoever gave it believes that there is a limit.
+/// What ends a walk of steps has no effect on a single one, and a user who gave it believes that there is a limit.
 fn refuse_step_limits(args: &StepArgs) -> Result<(), Failure> {
     let given =
         [("--limit-rtt", args.limit_rtt.is_some()), ("--limit-percentile", args.limit_percentile.is_some())];
@@ -189,7 +189,7 @@ fn first_and_by(args: &StepArgs) -> (u64, u64) {
     (args.initial_clients.unwrap_or(by), by)
 }
 
-/// As far as one process goes, unless told.
+/// By default, as far as one process goes.
 fn search_max(args: &StepArgs) -> Result<u64, Failure> {
     args.max_clients.map_or_else(processes::clients_per_process, Ok)
 }

@@ -1,9 +1,10 @@
-//! `throng storm`: everybody reconnects at once.
+//! `throng storm`: clients lose their connections and all come back.
 
 use clap::Args;
 use crew::Course;
 use load::{Load, LoadRule, Workload};
-use results::units;
+use results::{Scenario, units};
+use wire::{Backoff, DialectId};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
@@ -15,20 +16,20 @@ use crate::run;
 use crate::verbs::steps;
 use crate::{plan, target};
 
-/// "Everybody is back" means that 99% are.
+/// A storm counts as over when 99% are back.
 const PERCENTILE: f64 = 99.0;
 /// How long to watch at least, unless told otherwise.
 const DURATION_NS: u64 = 10_000_000_000;
-/// So many times the longest first wait is watched: an attempt may fail, and the next one takes its time.
+/// The storm is watched for this many times the longest first wait: an attempt may fail, and the next one takes its time.
 const WAITS: u64 = 2;
 
-/// Clients lose their connections and come back: how long until they are, and how do those fare who stayed?
+/// Clients lose their connections and come back: how long does it take, and what do the others notice?
 ///
-/// A share of the clients drops its connection at one moment and comes back at once, within --window, or as its
+/// A share of the clients drop their connections at one moment and come back at once, within --window, or as their
 /// protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery counts from the
-/// loss until usable again, failed attempts included; its 99th percentile is the time until 99% were back. Those who
-/// stay send once every --interval. With --restart-command throng drops nobody: servers are restarted, and clients come
-/// back when they can.
+/// loss until the client is usable again, including failed attempts; its 99th percentile is the time until 99% were back.
+/// The clients that stay send once every --interval. With --restart-command, throng drops no connections: the command
+/// restarts servers, and clients come back when they can.
 #[derive(Args)]
 pub(crate) struct Storm {
     #[command(flatten)]
@@ -42,17 +43,17 @@ pub(crate) struct Storm {
     /// Instead of dropping connections, run this in a shell; several run one after another (a rolling restart)
     #[arg(long = "restart-command", value_name = "COMMAND", conflicts_with = "share", help_heading = "Load")]
     restart_commands: Vec<String>,
-    /// They come back spread over this time [default: as their protocol's back-off says]
+    /// Spread the clients' return over this time [default: as their protocol's back-off says]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     window: Option<u64>,
     /// Time before the storm
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Load")]
     lead: u64,
-    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest that the dialect's
-    /// own client waits before it comes back, where that is longer: 24s for actioncable]
+    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest time that the dialect's
+    /// own client waits before it comes back, if that is longer: 24s for actioncable]
     #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
     duration: Option<u64>,
-    /// Those who stay send once in this time
+    /// The clients that stay send one message in this time
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::duration_ns, help_heading = "Load")]
     interval: u64,
 }
@@ -69,7 +70,7 @@ impl Storm {
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let request = Request {
             args,
-            scenario: "storm",
+            scenario: Scenario::Storm,
             plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
             shape: processes::shape(args, clients_max, server_pid.is_some())?,
             course,
@@ -85,9 +86,14 @@ impl Storm {
         self.run.dialect.as_deref().unwrap_or("raw")
     }
 
-    /// So long that everybody may be back.
+    /// How the dialect's clients come back.
+    fn backoff(&self) -> Backoff {
+        DialectId::from_name(self.dialect()).map_or(Backoff::USUAL, |dialect| dialect.facts().backoff)
+    }
+
+    /// Long enough for all clients to come back.
     fn duration_ns(&self) -> u64 {
-        let wait_ns = self.window.unwrap_or_else(|| load::first_backoff_ns_max(self.dialect()));
+        let wait_ns = self.window.unwrap_or_else(|| self.backoff().first_wait_ns_max());
         self.duration.unwrap_or_else(|| DURATION_NS.max(wait_ns.saturating_mul(WAITS)))
     }
 
@@ -101,8 +107,10 @@ impl Storm {
         let clients = plan::clients("--clients", self.clients)?;
         let share = if self.restart_commands.is_empty() { self.share } else { 0.0 };
         if self.restart_commands.is_empty() && share * f64::from(clients) < 1.0 {
-            let problem =
-                format!("{}% of {clients} clients is nobody; ask for a larger share", 100.0 * share);
+            let problem = format!(
+                "{}% of {clients} clients is less than one client; ask for a larger share",
+                100.0 * share
+            );
             return Err(Failure::usage("--share", problem));
         }
         let stay = (f64::from(clients) * (1.0 - share)).max(1.0);

@@ -4,53 +4,54 @@ pub(crate) mod rows;
 pub(crate) mod trust;
 
 use std::env;
-use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use suite::{Server, Shelf, Target, Tools};
 
 use crate::dialect_args;
 use crate::exit::{Exit, Failure};
+use crate::hidden;
 use crate::interrupts;
+use crate::output;
 use crate::stderr;
-use crate::verbs::{guard, words};
+use crate::verbs::targets::rows::Format;
 
 /// How often a server that was started for the user is looked at.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Servers that throng installs, checks and starts: list them, check that they answer rightly, try one
+/// Servers that throng installs, checks and starts: list them, check their answers, try one
 ///
-/// A target is a folder with a target.toml; docs/TARGET-MANIFEST.md describes it. What is installed stays in its folder,
-/// or comes from the distribution's packages where its README says so.
+/// A target is a folder with a target.toml; docs/TARGET-MANIFEST.md describes it. Installed files stay in that folder, or
+/// come from the distribution's packages if the target's README says so.
 #[derive(Args)]
 pub(crate) struct Targets {
     #[command(subcommand)]
     job: Job,
-    /// The folder with the targets [default: targets, here or above]
+    /// The folder with the targets [default: targets, here or further up]
     #[arg(long, value_name = "DIR", global = true)]
     targets_dir: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 enum Job {
-    /// What there is, what is installed, and what is missing for it
+    /// List targets, whether they are installed, and what they lack
     List(Selection),
-    /// Fetch and build
+    /// Install and build targets
     Install(Selection),
-    /// Start each, check every answer, stop it, and see that nothing is left; installs what is not
+    /// Start each target, check every answer, stop it, and check that nothing is left; installs it if needed
     Check(Selection),
-    /// Start one and leave it running until Ctrl-C
+    /// Start a target and leave it running until Ctrl-C
     Start {
         /// The target
         name: String,
     },
-    /// Use a folder of targets that is not yours alone, from now on, when it is found
+    /// From now on, use this folder of targets when it is found, although others can change it
     Trust {
-        /// The folder [default: targets, here or above]
+        /// The folder [default: targets, here or further up]
         dir: Option<PathBuf>,
     },
 }
@@ -59,23 +60,12 @@ enum Job {
 struct Selection {
     /// Targets; a folder's name stands for all its variants
     names: Vec<String>,
-    /// All of them
+    /// All targets
     #[arg(long, conflicts_with = "names")]
     all: bool,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-/// What is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table for people
-    Text,
-    /// The same in Markdown
-    Md,
-    /// An array of objects
-    Json,
 }
 
 impl Targets {
@@ -116,7 +106,10 @@ impl Selection {
             return Ok(shelf.targets.iter().collect());
         }
         if self.names.is_empty() {
-            return Err(Failure::usage("NAME", "name targets, or say --all; throng targets list shows them"));
+            return Err(Failure::usage(
+                "NAME",
+                "name targets, or pass --all; throng targets list shows them",
+            ));
         }
         let found: Result<Vec<_>, Failure> = self.names.iter().map(|name| find(shelf, name)).collect();
         Ok(found?.concat())
@@ -147,8 +140,9 @@ pub(crate) fn this_program() -> Result<PathBuf, Failure> {
 
 /// This program, and when it is to end.
 pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result<Tools<'a>, Failure> {
-    let (guard_verb, words_verb) = (guard::NAME, words::NAME);
-    Ok(Tools { throng: this_program()?, guard_verb, words_verb, host: Ipv4Addr::LOCALHOST, is_interrupted })
+    let (guard_verb, words_verb) = (hidden::GUARD, hidden::WORDS);
+    let (throng, host) = (this_program()?, Ipv4Addr::LOCALHOST);
+    Ok(Tools { throng, guard_verb, words_verb, host, is_interrupted, say: &stderr::note })
 }
 
 /// All targets of the folder that was named, or of the nearest `targets`, which has to be the user's own.
@@ -170,7 +164,7 @@ fn here() -> Result<PathBuf, Failure> {
 /// The nearest `targets`.
 fn found(here: &Path) -> Result<PathBuf, Failure> {
     suite::find_folder("targets", here).ok_or_else(|| {
-        let problem = "there is no folder \"targets\" here or above: run throng in a clone of its repository, or name \
+        let problem = "there is no folder \"targets\" here or further up: run throng in a clone of its repository, or name \
                        the folder";
         Failure::usage("--targets-dir", problem)
     })
@@ -190,9 +184,11 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
         .iter()
         .map(|dialect| format!("{}: {}", dialect.name(), server.place().url(target, *dialect)));
     let mut text = format!("{} ({version}), process {}\n", target.name, server.pid());
-    urls.for_each(|line| text.push_str(&format!("  {line}\n")));
+    for line in urls {
+        text.push_str(&format!("  {line}\n"));
+    }
     text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", server.log().display()));
-    print(&text)?;
+    output::print(&text)?;
     while !(tools.is_interrupted)() {
         if let Some(death) = server.poll_death() {
             return Err(Failure::could_not(format!("keep {} running", target.name), death));
@@ -201,15 +197,4 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
     }
     server.stop();
     Ok(Exit::Interrupted)
-}
-
-/// Prints to standard output; nobody reading it any more is no failure.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::could_not("write to standard output", error))
-        }
-        _ => Ok(()),
-    }
 }

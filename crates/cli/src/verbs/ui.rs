@@ -2,26 +2,27 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use tempfile::NamedTempFile;
 use wire::DialectId;
 
 use crate::archive::StoreArg;
 use crate::exit::{Exit, Failure};
+use crate::hidden;
 use crate::interrupts;
 use crate::output;
 use crate::secrets;
 use crate::stderr;
-use crate::verbs::words;
 
 /// Look at runs in the browser: history, reports, comparisons, and a run as it happens
 ///
-/// Serves pages to this machine only, until Ctrl-C. The address that is printed has a token in it, without which nobody is
-/// let in: other users of this machine are kept out, too. With --listen on another address there is no TLS, so put a
-/// proxy before it.
+/// Serves pages to this machine only, until Ctrl-C. The printed address contains a token, without which nobody gets in, not
+/// even other users of this machine. With --listen on another address there is no TLS, so put a proxy in front of it.
 #[derive(Args)]
 pub(crate) struct Ui {
     /// Where to listen; port 0 lets the system choose
@@ -47,39 +48,61 @@ impl Ui {
             token: token.clone(),
             store,
             program,
-            words_verb: words::NAME,
+            words_verb: hidden::WORDS,
             mask: secrets::mask(),
-            dialects: DialectId::ALL
-                .iter()
-                .map(|dialect| dialect.name())
-                .filter(|name| *name != "http")
+            dialects: DialectId::named()
+                .filter(|dialect| !dialect.facts().is_plain_http)
+                .map(DialectId::name)
                 .collect(),
         };
+        let mut signpost = None;
         let ready = |address: SocketAddr| {
             let url = format!("http://{address}/?token={token}");
-            // That nobody reads it ends nothing: the address may be known.
+            // Even if nobody reads it, the server goes on: the address may be known.
             let _ = output::print(&format!("throng ui: {url}\n"));
             if self.open {
-                open(&url);
+                signpost = open(&url);
             }
         };
         let served = web::serve(options, ready, || interrupts.count() > 0);
+        drop(signpost);
         served.map_err(|error| Failure::could_not(format!("serve on {}", self.listen), error))?;
         Ok(Exit::Fine)
     }
 }
 
-/// 128 bits that nobody can guess.
+/// 128 unguessable bits.
 fn random_token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-/// The desktop knows which browser. Where there is none, the address has been printed.
-fn open(url: &str) {
-    let opened = Command::new("xdg-open").arg(url).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    if let Err(error) = opened {
-        stderr::line(format_args!("throng: --open: xdg-open: {error}; open the address above"));
-    }
+/// Opens the address by way of a page that only this user can read: lists of processes are for all, and the address has
+/// the token in it. The page is gone when what is returned is dropped. Where there is no browser, the address has been
+/// printed.
+fn open(url: &str) -> Option<NamedTempFile> {
+    let opened = signpost(url).and_then(|page| {
+        // The desktop knows which browser.
+        let mut browser = Command::new("xdg-open");
+        browser.arg(page.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        browser.spawn().map(|_| page)
+    });
+    let failed =
+        |error| stderr::line(format_args!("throng: --open: xdg-open: {error}; open the address above"));
+    opened.map_err(failed).ok()
+}
+
+/// A page that leads to the address.
+fn signpost(url: &str) -> io::Result<NamedTempFile> {
+    let folder = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+    let folder = folder.unwrap_or_else(env::temp_dir);
+    let mut page = tempfile::Builder::new().prefix("throng-ui-").suffix(".html").tempfile_in(folder)?;
+    write!(
+        page,
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n<title>throng ui</title>\n"
+    )?;
+    page.flush()?;
+    Ok(page)
 }

@@ -4,10 +4,11 @@
 //! server ⇄ socket ⇄ Cluster ⇄ throng.cluster.NAME ⇄ Cluster ⇄ socket ⇄ server
 //! ```
 //!
-//! A server says and hears messages on a socket: four bytes of length, little-endian, and so many bytes, whatever they mean.
-//! Rules. Nobody waits: a server that does not read, and a NATS that does not take what it is given, lose messages, which are
-//! counted. While NATS is away there is nobody to tell; it is found again by itself. No message comes back to the cluster's
-//! end that published it, or comes twice: NATS does not echo, and delivers at most once.
+//! A server says and hears messages on a socket: a length of four bytes, little-endian, and that many bytes, whatever
+//! they mean. Rules. Neither side waits: a server that does not read, and a NATS that does not take what it is given,
+//! lose messages, which are counted. While NATS is away there is nobody to tell; it is found again by itself. No
+//! message comes back to the cluster's end that published it, or comes twice: NATS does not echo, and delivers at most
+//! once.
 
 mod parts;
 
@@ -57,8 +58,8 @@ pub struct Lost {
 }
 
 impl Cluster {
-    /// Joins the cluster of that name with so many servers, which are to be given the sockets. `say` is told what happens to
-    /// the connection.
+    /// Joins the cluster of that name with this many servers, which are to be given the sockets. `say` is told what
+    /// happens to the connection.
     ///
     /// # Errors
     /// NATS cannot be reached at first; the name is none; no sockets or threads.

@@ -1,8 +1,8 @@
 //! Messages of any size over a bus that takes small ones, may lose them, and keeps each sender's order.
 //!
-//! A part is: the form's number (u8), the sender (u64), the part's number at its sender (u64), which ends of its message it is
-//! (u8), all little-endian, and its bytes. Rules: parts are numbered without a gap; a gap is a loss, which ends the message
-//! that it tears; what has been lost does not come again, for a broadcast that is late is of no use.
+//! A part is: the form's number (u8), the sender (u64), the part's number at its sender (u64), which ends of its
+//! message it is (u8), all little-endian, and its bytes. Rules: parts are numbered without a gap; a gap is a loss,
+//! which ends the message that it tears; lost parts are not sent again, because a late broadcast is of no use.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ impl Splitter {
         Self { sender, next: 0 }
     }
 
-    /// The parts of a message, which must not be empty, for a bus that takes so many bytes at once.
+    /// The parts of a message, which must not be empty, for a bus that takes this many bytes at once.
     pub(super) fn split(&mut self, message: &[u8], payload_bytes_max: usize) -> Vec<Vec<u8>> {
         let chunks = message.chunks(payload_bytes_max.saturating_sub(HEAD_BYTES).max(1));
         let last = chunks.len() - 1;

@@ -1,13 +1,15 @@
 //! Where a NATS is, and who we are there.
 //!
-//! Rules. User and password, or a token, may stand in the URL; the client library would leave them there unread, so they are
-//! taken out before it sees the URL. What they are appears in no message: neither a URL nor a file is quoted, only named.
+//! Rules. User and password, or a token, may stand in the URL; the client library would leave them there unread, so
+//! they are taken out before it sees the URL. What they are appears in no message: neither a URL nor a file is quoted,
+//! only named.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use async_nats::ConnectOptions;
 use percent_encoding::percent_decode_str;
+use secret::Secret;
 use url::Url;
 
 /// The port of a URL that names none.
@@ -20,7 +22,7 @@ const EXPECTED: &str =
 #[derive(Clone, Default)]
 pub struct Nats {
     /// `nats://host:port`, or `tls://…`; user and password or a token may stand in it.
-    pub url: String,
+    pub url: Secret,
     /// A credentials file, as `nsc` writes it.
     pub creds: Option<PathBuf>,
     /// A file with an nkey's seed, as `nk` writes it.
@@ -47,7 +49,7 @@ enum Login {
 }
 
 impl Nats {
-    /// Its URL, as far as everybody may see it.
+    /// Its URL without secrets.
     pub(crate) fn address(&self) -> String {
         self.read().map_or_else(|_| "the NATS that was named".to_owned(), |(url, _)| url.to_string())
     }
@@ -93,7 +95,7 @@ impl Nats {
 
     /// The URL without who we are, and that.
     fn read(&self) -> Result<(Url, Login), String> {
-        let mut url = Url::parse(&self.url).map_err(|_| EXPECTED.to_owned())?;
+        let mut url = Url::parse(self.url.reveal()).map_err(|_| EXPECTED.to_owned())?;
         if !matches!(url.scheme(), "nats" | "tls") || url.host_str().is_none_or(str::is_empty) {
             return Err(EXPECTED.to_owned());
         }

@@ -1,8 +1,9 @@
 //! An agent, whatever it does: waits for a coordinator, and works for one at a time.
 //!
-//! Rules. Free: answers calls, takes the first claim of its own version. Claimed: refuses other claims, does what it is asked
-//! in order, and says what came of it. It is free again when it is released, when it is told to stop, when its coordinator has
-//! been silent for the lease, or when that talks nonsense; whichever it is, its [`Work`] has ended by then.
+//! Rules. Free: answers calls, takes the first claim of its own version. Claimed: refuses other claims, does what it is
+//! asked in order, and says what came of it. It is free again when it is released, when it is told to stop, when its
+//! coordinator has been silent for the lease, or when that talks nonsense; whichever it is, its [`Work`] has ended by
+//! then.
 
 use std::io;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use super::bus::{self, Bus, Content};
 use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
 use super::link::{Incoming, Link};
 use super::reception::{Doors, Reception};
+use super::seal::AgentKey;
 use crate::look::Look;
 
 /// How often an agent looks around.
@@ -36,6 +38,8 @@ pub struct AgentOptions<'a> {
     pub name: String,
     /// What else is known of it.
     pub labels: Labels,
+    /// The key that it obeys alone.
+    pub key: Option<AgentKey>,
     /// Whether to leave.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// Is told what happens, a line each.
@@ -91,8 +95,8 @@ pub(super) trait Work {
     }
 }
 
-/// Serves until it is interrupted: one who has `threads` for so many clients each, or is a `host`, and begins its work
-/// with a run and a link.
+/// Serves until it is interrupted: an agent that has `threads` for a number of clients each, or is a `host`, and begins
+/// its work with a run and a link.
 ///
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
@@ -112,8 +116,9 @@ pub(super) fn serve<W: Work>(
             clients_per_process,
             run: None,
             host,
+            lock: None,
         };
-        let (reception, doors) = Reception::open(&options.nats, hello).await?;
+        let (reception, doors) = Reception::open(&options.nats, hello, options.key.clone()).await?;
         (options.log)(&format!("agent {} waits for a {}", options.name, W::WHOLE));
         Agent { options, reception, begin, work: None }.run(doors).await;
         Ok(())
@@ -149,7 +154,12 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
     async fn handle_call(&mut self, message: &Message) {
         match Reception::read_call(message) {
             Some(Call::Who) => {}
-            Some(Call::Stop) => self.leave("`throng fleet stop`").await,
+            Some(call) => {
+                let run = self.work.as_ref().map(W::run);
+                if run.is_some_and(|run| self.reception.is_ended(run, &call)) {
+                    self.leave("`throng fleet stop`").await;
+                }
+            }
             None => return,
         }
         self.reception.answer_call(message, self.work.as_ref().map(W::run)).await;

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::Error;
 use super::access::Nats;
 use super::courier::Part;
+use super::seal::SEAL_BYTES;
 
 /// Time to connect, and to be answered.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,8 +23,8 @@ const NOT_LET_IN: &str =
     "it does not let us in: nats://USER:PASSWORD@HOST, nats://TOKEN@HOST, --creds or --nkey says who we are";
 /// A bus that does not take a packet in this time has lost it.
 const PUBLISH_TIMEOUT: Duration = Duration::from_millis(100);
-/// What a packet needs besides its part's bytes: five numbers of ten bytes, and to spare.
-pub(crate) const PACKET_OVERHEAD: usize = 64;
+/// What a packet needs besides its part's bytes: five numbers of ten bytes, and to spare, and a signature.
+pub(crate) const PACKET_OVERHEAD: usize = 64 + SEAL_BYTES;
 
 /// A runtime for one connection.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
@@ -60,6 +61,11 @@ impl From<Part> for Content {
 }
 
 impl Packet {
+    /// As it goes over the bus.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("our packets can be encoded")
+    }
+
     /// Reads a packet of this session; anything else is none.
     pub(crate) fn read(bytes: &[u8], session: u64) -> Option<Packet> {
         postcard::from_bytes(bytes).ok().filter(|packet: &Packet| packet.session == session)
@@ -115,7 +121,7 @@ impl Bus {
         self.client.connection_state() == State::Connected
     }
 
-    /// Publishes, if the bus takes it soon, and says whether it did: whoever has to be sure has a courier.
+    /// Publishes, if the bus takes it soon, and says whether it did: those that have to be sure use a courier.
     pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) -> bool {
         if !self.is_connected() {
             return false;
@@ -124,13 +130,7 @@ impl Bus {
         taken.is_ok_and(|published| published.is_ok())
     }
 
-    /// Publishes a packet.
-    pub(crate) async fn send(&self, subject: &str, packet: &Packet) {
-        let bytes = postcard::to_stdvec(packet).expect("our packets can be encoded");
-        self.publish(subject, bytes).await;
-    }
-
-    /// Asks everybody who listens there, and takes what they answer: until `enough` of it, or until `within` is over.
+    /// Asks all who listen there, and takes their answers: until `enough` of it, or until `within` is over.
     pub(crate) async fn ask(
         &self,
         subject: &str,
@@ -170,7 +170,7 @@ mod tests {
     fn packets_of_other_sessions_and_noise_are_none() {
         let content = Content::Part { number: u32::MAX, last: true, bytes: vec![1; 900] };
         let packet = Packet { session: u64::MAX, ack: u32::MAX, content };
-        let bytes = postcard::to_stdvec(&packet).unwrap();
+        let bytes = packet.write();
         assert!(bytes.len() <= 900 + PACKET_OVERHEAD);
         assert_eq!(Packet::read(&bytes, u64::MAX).map(|packet| packet.content), Some(packet.content));
         assert!(Packet::read(&bytes, 7).is_none());

@@ -143,7 +143,7 @@ mod tests {
         (Courier::new(74, 64), Courier::new(74, 64))
     }
 
-    /// Carries everything from one to the other, but for the parts that `lose` names, until both have said all.
+    /// Carries everything from one to the other, except the parts that `lose` names, until both have said all.
     fn carry(from: &mut Courier, to: &mut Courier, mut lose: impl FnMut(u32) -> bool) -> Vec<String> {
         let (mut now_ns, mut messages) = (0, Vec::new());
         while !from.is_idle() {

@@ -1,6 +1,6 @@
 //! Who works for a run: finds the agents, refuses those of another version, and claims as many as are asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,8 @@ use super::Error;
 use super::access::Nats;
 use super::bus::{Bus, runtime};
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
+use super::link::Link;
+use super::seal::{FleetKey, Seal};
 
 /// Agents that are there answer within this.
 const CALL_TIME: Duration = Duration::from_millis(700);
@@ -31,25 +33,52 @@ pub struct Gathering {
     pub threads: Option<u16>,
     /// The most clients that a step will have, if that is known.
     pub clients_max: Option<u64>,
+    /// What signs orders, for agents that require it.
+    pub key: Option<FleetKey>,
 }
 
-/// Everybody who is there, by name.
+/// An agent that is claimed: the mark of that, and what signs what follows, if it wants that.
+pub(super) struct Claimed {
+    session: u64,
+    seal: Option<Seal>,
+}
+
+impl Claimed {
+    /// The link to the agent that is claimed.
+    pub(super) fn link(self, bus: &Bus, agent: &Hello, now_ns: u64) -> Link {
+        Link::new(bus, intro::down_subject(&agent.id), self.session, now_ns).signing(self.seal)
+    }
+}
+
+/// All agents that are there, by name.
 ///
 /// # Errors
 /// NATS cannot be reached.
 pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
-    runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Who).await })
+    runtime()?.block_on(async { call(&Bus::connect(nats).await?, &Call::Who).await })
 }
 
-/// Makes all agents leave the runs that they work for; these are then over. Gives everybody who is there.
+/// Makes all agents leave the runs that they work for, which are then over; those that obey a key alone, if it is this
+/// one. Gives all agents that are there.
 ///
 /// # Errors
 /// NATS cannot be reached.
-pub fn stop(nats: &Nats) -> Result<Vec<Hello>, Error> {
-    runtime()?.block_on(async { call(&Bus::connect(nats).await?, Call::Stop).await })
+pub fn stop(nats: &Nats, key: Option<&FleetKey>) -> Result<Vec<Hello>, Error> {
+    runtime()?.block_on(async {
+        let bus = Bus::connect(nats).await?;
+        let mut found = call(&bus, &Call::Stop).await?;
+        if let Some(key) = key {
+            let runs: BTreeSet<String> = found.iter().filter_map(|hello| hello.run.clone()).collect();
+            for run in runs {
+                let signature = key.sign_end(&run);
+                found = call(&bus, &Call::End { run, signature }).await?;
+            }
+        }
+        Ok(found)
+    })
 }
 
-async fn call(bus: &Bus, call: Call) -> Result<Vec<Hello>, Error> {
+async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
     let mut found = BTreeMap::new();
     let add = |answer: &[u8]| {
         if let Some(hello) = intro::read_hello(answer) {
@@ -57,7 +86,7 @@ async fn call(bus: &Bus, call: Call) -> Result<Vec<Hello>, Error> {
         }
         false
     };
-    bus.ask(CALL, intro::write(&call), CALL_TIME, add).await?;
+    bus.ask(CALL, intro::write(call), CALL_TIME, add).await?;
     let mut found: Vec<Hello> = found.into_values().collect();
     found.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
     Ok(found)
@@ -67,7 +96,7 @@ async fn call(bus: &Bus, call: Call) -> Result<Vec<Hello>, Error> {
 pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Error> {
     let until = Instant::now() + wanted.wait;
     loop {
-        let found = call(bus, Call::Who).await?;
+        let found = call(bus, &Call::Who).await?;
         let mut free: Vec<Hello> =
             found.iter().filter(|hello| why_not(hello, wanted).is_none()).cloned().collect();
         if free.len() >= wanted.agents.unwrap_or(1) {
@@ -90,7 +119,7 @@ pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Er
 pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
     let until = Instant::now() + wait;
     let why = loop {
-        let found = call(bus, Call::Who).await?;
+        let found = call(bus, &Call::Who).await?;
         let mut named = found.iter().filter(|hello| hello.name == agent);
         let why = match (named.next(), named.next()) {
             (Some(_), Some(_)) => {
@@ -148,10 +177,22 @@ fn why_not(hello: &Hello, wanted: &Gathering) -> Option<String> {
     if !hello.has(&wanted.labels) {
         return Some("does not have the labels of --where".into());
     }
-    hello
-        .run
-        .as_ref()
-        .map(|run| format!("works for run {run}: wait for its end, or end it with throng fleet stop"))
+    why_locked(hello, wanted.key.as_ref()).or_else(|| {
+        hello
+            .run
+            .as_ref()
+            .map(|run| format!("works for run {run}: wait for its end, or end it with throng fleet stop"))
+    })
+}
+
+/// Why an agent that obeys one key alone does not obey this one.
+pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<String> {
+    let wanted = &hello.lock.as_ref()?.key;
+    match key.map(FleetKey::public) {
+        Some(own) if own == *wanted => None,
+        Some(own) => Some(format!("{}, and --fleet-key is of {own}", intro::wants_key(wanted))),
+        None => Some(format!("{}; give --fleet-key", intro::wants_key(wanted))),
+    }
 }
 
 fn too_few(found: &[Hello], free: usize, wanted: &Gathering) -> String {
@@ -166,13 +207,20 @@ fn too_few(found: &[Hello], free: usize, wanted: &Gathering) -> String {
     text
 }
 
-/// Claims all of them: the answer is each one's session. Whoever refuses makes that an error; those that did not are
-/// given back with it, to be released.
-pub(super) async fn claim(bus: &Bus, run: &str, agents: &[Hello]) -> (Vec<Option<u64>>, Option<Error>) {
+/// Claims all of them. A refusal is an error; the agents that accepted are returned with it, to be released.
+pub(super) async fn claim(
+    bus: &Bus,
+    run: &str,
+    agents: &[Hello],
+    key: Option<&FleetKey>,
+) -> (Vec<Option<Claimed>>, Option<Error>) {
     let mut asked = JoinSet::new();
     for (index, hello) in agents.iter().enumerate() {
         let (bus, session, subject) = (bus.clone(), fastrand::u64(..), intro::claim_subject(&hello.id));
-        let claim = Claim { version: VERSION.into(), run: run.to_owned(), index: index as u16, session };
+        let (version, index_there) = (VERSION.into(), index as u16);
+        let mut claim = Claim { version, run: run.to_owned(), index: index_there, session, signature: None };
+        let lock = hello.lock.as_ref().zip(key);
+        let seal = lock.map(|(lock, key)| key.sign_claim(&mut claim, &hello.id, &lock.word));
         asked.spawn(async move {
             let mut answer = None;
             let heard = |bytes: &[u8]| {
@@ -180,15 +228,16 @@ pub(super) async fn claim(bus: &Bus, run: &str, agents: &[Hello]) -> (Vec<Option
                 answer.is_some()
             };
             let asked = bus.ask(&subject, intro::write(&claim), CLAIM_TIME, heard).await;
-            (index, session, asked.map(|()| answer))
+            (index, Claimed { session, seal }, asked.map(|()| answer))
         });
     }
-    let (mut sessions, mut failure) = (vec![None; agents.len()], None);
+    let mut all: Vec<Option<Claimed>> = agents.iter().map(|_| None).collect();
+    let mut failure = None;
     while let Some(answer) = asked.join_next().await {
-        let (index, session, answer) = answer.expect("asking does not panic");
+        let (index, claimed, answer) = answer.expect("asking does not panic");
         let why = match answer {
             Ok(Some(ClaimAnswer { refused: None })) => {
-                sessions[index] = Some(session);
+                all[index] = Some(claimed);
                 continue;
             }
             Ok(Some(ClaimAnswer { refused: Some(why) })) => format!("it refused: {why}"),
@@ -197,7 +246,7 @@ pub(super) async fn claim(bus: &Bus, run: &str, agents: &[Hello]) -> (Vec<Option
         };
         failure = Some(Error::Agent { agent: agents[index].name.clone(), why });
     }
-    (sessions, failure)
+    (all, failure)
 }
 
 #[cfg(test)]
@@ -214,6 +263,7 @@ mod tests {
             clients_per_process: 1,
             run: None,
             host: None,
+            lock: None,
         }
     }
 

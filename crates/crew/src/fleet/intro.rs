@@ -1,6 +1,6 @@
-//! How agents and a coordinator meet: who is there, and who works for whom.
+//! How agents and a coordinator meet: which agents are there, and which coordinator each works for.
 //!
-//! In JSON, for the two may be of different versions, and must be able to find that out. Everything else goes over
+//! In JSON, because the two may be of different versions and must be able to find that out. Everything else goes over
 //! [couriers](super::courier), in a form that both sides share.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// What must be the same at both ends: the program's version, and that of the messages.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 /// Where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";
@@ -53,13 +53,15 @@ pub fn name(text: &str) -> Result<String, String> {
 }
 
 /// To all agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Call {
     /// Who is there?
     Who,
     /// Leave the run that you work for.
     Stop,
+    /// Leave this run: signed, for agents that obey one key alone.
+    End { run: String, signature: Vec<u8> },
 }
 
 /// What an agent says of itself.
@@ -84,6 +86,18 @@ pub struct Hello {
     /// What it is as a target agent; `None`: it loads servers.
     #[serde(default)]
     pub host: Option<HostHello>,
+    /// The key that it obeys; `None`: it obeys any coordinator that reaches it.
+    #[serde(default)]
+    pub lock: Option<Lock>,
+}
+
+/// What opens an agent to a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lock {
+    /// The key that has to sign it.
+    pub key: String,
+    /// What has to be signed with it: good for one claim.
+    pub word: String,
 }
 
 /// What a target agent says of its machine.
@@ -98,7 +112,8 @@ pub struct HostHello {
 impl Hello {
     /// Whether what it says can be true: it came over a network.
     fn is_sound(&self) -> bool {
-        let words = [&self.id, &self.name].into_iter().chain(&self.run);
+        let of_lock = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
+        let words = [&self.id, &self.name].into_iter().chain(&self.run).chain(of_lock);
         let labels = self.labels.iter().flat_map(|(key, value)| [key, value]);
         self.labels.len() <= LABELS_MAX
             && words.chain(labels).all(|word| name(word).is_ok())
@@ -127,6 +142,9 @@ pub(crate) struct Claim {
     pub(crate) index: u16,
     /// Marks what belongs to this claim.
     pub(crate) session: u64,
+    /// By the key that the agent obeys, if it obeys one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signature: Option<Vec<u8>>,
 }
 
 /// Its answer.
@@ -135,6 +153,11 @@ pub(crate) struct ClaimAnswer {
     /// Why not; absent: it does.
     #[serde(default)]
     pub(crate) refused: Option<String>,
+}
+
+/// Whom an agent obeys, as a coordinator is told it.
+pub(crate) fn wants_key(key: &str) -> String {
+    format!("wants orders signed by the key {key}")
 }
 
 /// An introduction as bytes.
@@ -172,7 +195,7 @@ pub(crate) fn up_subject(run: &str, index: u16) -> String {
     format!("throng.run.{run}.{index}")
 }
 
-/// A name that nobody else has.
+/// A unique name.
 pub(crate) fn unique() -> String {
     format!("{:016x}", fastrand::u64(..))
 }
@@ -191,6 +214,7 @@ mod tests {
             clients_per_process: 19_936,
             run: None,
             host: Some(HostHello { address: Ipv4Addr::LOCALHOST, machine: "2 cores".into() }),
+            lock: Some(Lock { key: "U".repeat(56), word: unique() }),
         }
     }
 
@@ -228,6 +252,8 @@ mod tests {
             bad(|hello| hello.host.as_mut().unwrap().machine = "\u{1b}[2J".into()),
             bad(|hello| hello.host.as_mut().unwrap().machine = "x".repeat(999)),
             bad(|hello| hello.clients_per_process = 0),
+            bad(|hello| hello.lock.as_mut().unwrap().key = "\u{1b}[2J".into()),
+            bad(|hello| hello.lock.as_mut().unwrap().word = "x".repeat(999)),
             bad(|hello| hello.version = "9".repeat(1 << 15)),
             bad(|hello| hello.version = "\u{1b}]0;9\u{7}".into()),
             b"[".repeat(9_999),

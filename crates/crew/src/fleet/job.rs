@@ -6,6 +6,7 @@ use std::process::Command as Process;
 use std::thread;
 
 use engine::{Delta, Report};
+use load::Segment;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
@@ -13,14 +14,15 @@ use super::backlog::Backlog;
 use super::bus::Bus;
 use super::link::Link;
 use super::policy::Policy;
-use super::{Brief, Down, Error, Up};
+use super::talk::{Brief, Down, Up};
+use super::{Error, sense};
 use crate::local::Local;
 
 /// Deltas are held back this long, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
 /// What a row of a step's course is of.
 const ROW_NS: u64 = 1_000_000_000;
-/// Reports that wait for the agent's loop. When so many do, or the link is full, workers put by what they have.
+/// Reports that wait for the agent's loop. When this many do, or the link is full, workers accumulate what they have.
 const REPORTS_WAITING_MAX: usize = 64;
 
 /// What an agent that loads has to work with.
@@ -58,6 +60,9 @@ struct Job<'a> {
     reports: Receiver<Report>,
     sender: Sender<Report>,
     local: Option<Local>,
+    /// Its workers' parts of the run, and the clients that they may have together.
+    segments: Vec<Segment>,
+    clients_max: u32,
     /// By worker.
     deltas: BTreeMap<u16, Delta>,
     bundled_ns: u64,
@@ -69,11 +74,28 @@ impl<'a> Job<'a> {
     fn new(means: &'a Means<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS_WAITING_MAX);
         let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
-        Self { means, log, run, link, reports, sender, local: None, deltas, bundled_ns: 0, backlog }
+        let (local, segments, clients_max) = (None, Vec::new(), 0);
+        Self {
+            means,
+            log,
+            run,
+            link,
+            reports,
+            sender,
+            local,
+            segments,
+            clients_max,
+            deltas,
+            bundled_ns: 0,
+            backlog,
+        }
     }
 
     fn handle_brief(&mut self, brief: &Brief) -> Result<(), &'static str> {
-        let first = brief.segments.first().filter(|_| is_sound(brief)).ok_or(NONSENSE)?;
+        let first = brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(NONSENSE)?;
+        if self.local.is_some() {
+            return Err(NONSENSE);
+        }
         let begun = match self.means.policy.refusal(&brief.plan) {
             Some(why) => {
                 (self.log)(&format!("run {}: refused: {why}", self.run));
@@ -102,6 +124,8 @@ impl<'a> Job<'a> {
             .name("reports".into())
             .spawn(move || outbox.iter().try_for_each(|report| sender.blocking_send(report)))?;
         self.local = Some(local);
+        self.clients_max = self.means.clients_per_process.saturating_mul((*processes).into());
+        self.segments.clone_from(segments);
         Ok(())
     }
 
@@ -129,6 +153,9 @@ impl Work for Job<'_> {
         match order {
             Down::Brief(brief) => self.handle_brief(&brief),
             Down::Command(command) => {
+                if !sense::is_command(&command, &self.segments, self.clients_max) {
+                    return Err(NONSENSE);
+                }
                 if let Some(local) = &mut self.local {
                     local.send(&command);
                 }
@@ -204,7 +231,7 @@ impl Work for Job<'_> {
 }
 
 impl Drop for Job<'_> {
-    /// Nobody waits for reports any more, so that workers and their processes can end. The clock was its coordinator's.
+    /// Reports are no longer waited for, so that workers and their processes can end. The clock was its coordinator's.
     fn drop(&mut self) {
         self.reports.close();
         while self.reports.try_recv().is_ok() {}
@@ -216,17 +243,6 @@ impl Drop for Job<'_> {
 /// Whether two deltas of a worker can go out as one: of one step, and together no longer than the second that a row is of.
 fn belong_together(earlier: &Delta, delta: &Delta) -> bool {
     earlier.step == delta.step && earlier.usage.wall_ns + delta.usage.wall_ns <= ROW_NS
-}
-
-/// Whether a brief can be meant: it came over a network.
-fn is_sound(brief: &Brief) -> bool {
-    let workers = brief.segments.first().map_or(0, |segment| segment.workers);
-    let sound = |segment: &load::Segment| segment.workers == workers && segment.worker < workers;
-    (1..=1_024).contains(&brief.segments.len())
-        && brief.segments.iter().all(sound)
-        && (1..=4_096).contains(&brief.processes)
-        && !brief.plan.endpoints.is_empty()
-        && brief.plan.connecting.rate_per_s.is_none_or(|rate| rate.is_finite() && rate > 0.0)
 }
 
 #[cfg(test)]

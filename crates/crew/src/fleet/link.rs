@@ -3,11 +3,12 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::LEASE_NS;
 use super::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
 use super::courier::{Courier, Nonsense, Part};
+use super::seal::Seal;
+use super::talk::LEASE_NS;
 
-/// So many parts are acknowledged at once, without waiting for the next beat: whoever sends much is not to wait for it.
+/// After this many parts they are acknowledged at once, so that an end that sends much need not wait for the next beat.
 const ACK_PARTS: u32 = 8;
 
 /// One end of a link.
@@ -19,6 +20,10 @@ pub(crate) struct Link {
     /// The part that the other end was last told to be expected.
     told: u32,
     heard_ns: u64,
+    /// Signs what goes out.
+    signs: Option<Seal>,
+    /// Has to have signed what comes in.
+    obeys: Option<Seal>,
 }
 
 /// What has come.
@@ -35,7 +40,17 @@ impl Link {
     /// A link whose other end has just been heard.
     pub(crate) fn new(bus: &Bus, subject: String, session: u64, now_ns: u64) -> Self {
         let courier = Courier::new(bus.payload_bytes_max(), PACKET_OVERHEAD);
-        Self { subject, session, courier, told: 0, heard_ns: now_ns }
+        Self { subject, session, courier, told: 0, heard_ns: now_ns, signs: None, obeys: None }
+    }
+
+    /// The same, with what goes out signed, if there is something to sign it with.
+    pub(super) fn signing(self, seal: Option<Seal>) -> Self {
+        Self { signs: seal, ..self }
+    }
+
+    /// The same, deaf to what is not signed, if it is known by whom it has to be.
+    pub(super) fn obeying(self, seal: Option<Seal>) -> Self {
+        Self { obeys: seal, ..self }
     }
 
     /// A message for the other end: goes out with the next [`pump`](Self::pump).
@@ -56,8 +71,9 @@ impl Link {
     /// Sends this at once, and with it what has arrived here.
     pub(crate) async fn put(&mut self, bus: &Bus, content: Content) {
         self.told = self.courier.expected();
-        let packet = Packet { session: self.session, ack: self.told, content };
-        bus.send(&self.subject, &packet).await;
+        let packet = Packet { session: self.session, ack: self.told, content }.write();
+        let packet = self.signs.as_mut().map(|seal| seal.close(&packet)).unwrap_or(packet);
+        bus.publish(&self.subject, packet).await;
     }
 
     /// Takes in what the bus brought.
@@ -76,7 +92,9 @@ impl Link {
         bytes: &[u8],
         now_ns: u64,
     ) -> Result<Incoming<T>, Nonsense> {
-        let Some(packet) = Packet::read(bytes, self.session) else { return Ok(Incoming::Nothing) };
+        let opened = self.obeys.as_mut().map_or(Some(bytes), |seal| seal.open(bytes));
+        let packet = opened.and_then(|bytes| Packet::read(bytes, self.session));
+        let Some(packet) = packet else { return Ok(Incoming::Nothing) };
         self.heard_ns = now_ns;
         self.courier.handle_ack(packet.ack, now_ns);
         match packet.content {

@@ -8,11 +8,13 @@
 //! throng.agent.<id>.look      anyone → one target agent    what does your server use? (answered)
 //! ```
 //!
-//! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each link has
-//! a courier at both ends. A coordinator sends a beat twice a second, which an agent answers with
-//! the time on its clock: that keeps the lease, acknowledges, and measures how far apart the clocks are
-//! ([`Offset`]). Whoever hears nothing for three seconds acts on its own: an agent drops its clients and is free again, a
-//! coordinator goes on without the agent, or ends the run.
+//! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each link has a
+//! courier at both ends. A coordinator sends a beat twice a second, which an agent answers with the time on its clock:
+//! that keeps the lease, acknowledges, and measures how far apart the clocks are ([`Offset`]). An end that hears
+//! nothing for three seconds acts on its own: an agent drops its clients and is free again, a coordinator goes on
+//! without the agent, or ends the run.
+//!
+//! NATS' accounts say who may give an agent orders, and so does a key, if the agent obeys one key alone (`seal`).
 //!
 //! A target agent ([`host`]) is met, claimed and leased in the same way, but runs servers instead of loading them.
 //!
@@ -25,6 +27,7 @@ mod backlog;
 pub(crate) mod bus;
 mod coordinator;
 mod courier;
+mod error;
 mod gather;
 pub mod host;
 mod intro;
@@ -32,86 +35,24 @@ mod job;
 mod link;
 mod offset;
 mod policy;
+mod post;
 mod reception;
+mod relay;
+mod seal;
+mod sense;
 #[cfg(test)]
 pub(crate) mod simulation;
+mod talk;
 
 pub use access::Nats;
 pub use agent::AgentOptions;
-pub use coordinator::{AgentState, Fleet};
+pub use coordinator::Fleet;
+pub use error::Error;
 pub use gather::{Gathering, agents, stop};
 pub use host::FarEyes;
-pub use intro::{Hello, HostHello, Labels, label, name};
+pub use intro::{Hello, HostHello, Labels, Lock, label, name};
 pub use job::{Means, serve};
 pub use offset::Offset;
 pub use policy::{Policy, Rule};
-
-use engine::{Command, Report};
-use load::{Plan, Segment};
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
-/// How often a coordinator sends a beat.
-const BEAT_INTERVAL_NS: u64 = 500_000_000;
-/// Without a word for this long, the other end is gone.
-const LEASE_NS: u64 = 3_000_000_000;
-
-/// What an agent is told before it starts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Brief {
-    plan: Plan,
-    segments: Vec<Segment>,
-    /// Processes to spread them over.
-    processes: u16,
-    /// The run's clock minus the agent's.
-    offset_ns: i64,
-}
-
-/// What a coordinator tells an agent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Down {
-    Brief(Box<Brief>),
-    Command(Command),
-    /// The run is over.
-    Release,
-}
-
-/// What an agent tells its coordinator.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Up {
-    /// Its workers stand.
-    Ready,
-    Report(Report),
-    /// It leaves, and why.
-    Leaving(String),
-}
-
-/// Why nothing came of a fleet.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Error {
-    /// NATS cannot be reached, or does not let us in.
-    #[error("cannot connect to NATS at {url}: {why}")]
-    Connect {
-        /// Where, without passwords.
-        url: String,
-        /// What went wrong.
-        why: String,
-    },
-    /// The connection is lost.
-    #[error("lost the connection to NATS: {0}")]
-    Lost(String),
-    /// Not enough agents.
-    #[error("{0}")]
-    Agents(String),
-    /// An agent could not start.
-    #[error("agent {agent}: {why}")]
-    Agent {
-        /// Its name.
-        agent: String,
-        /// What it said.
-        why: String,
-    },
-    /// No thread or file could be had.
-    #[error("cannot start: {0}")]
-    Start(String),
-}
+pub use post::AgentState;
+pub use seal::{AgentKey, FleetKey};

@@ -1,7 +1,7 @@
 //! How far another machine's clock is from ours, and how sure that is (METHODOLOGY "Clocks of a fleet").
 //!
 //! We send at t0, the other end reads its clock at t1, the answer is here at t2. If both ways took equally long, its
-//! clock showed t1 at (t0 + t2) / 2; if not, that is wrong by half the round trip at the most (RFC 5905 §8). The best of
+//! clock showed t1 at (t0 + t2) / 2; if not, that is wrong by at most half the round trip (RFC 5905 §8). The best of
 //! the last [`SAMPLES`] exchanges counts: the one whose half round trip, and what the clocks may have drifted apart
 //! since, is shortest.
 
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Exchanges that are remembered.
 const SAMPLES: usize = 16;
-/// Two clocks of a quartz each drift apart by this much, at the most, while NTP keeps them in step.
+/// Two clocks of a quartz each drift apart by at most this much while NTP keeps them in step.
 const DRIFT_PER_NS: f64 = 50e-6;
 
 /// What is known of another clock: add `offset_ns` to its reading to get ours.

@@ -1,9 +1,10 @@
 //! What an agent lets its coordinators do: it loads what its own flags name, and nothing else.
 //!
-//! Whoever may publish to its subjects at NATS can be its coordinator. Rules. A plan is carried out when every endpoint of it is
-//! named; what is not named is refused, with the flag that would name it. Names of hosts are looked up when a plan comes,
-//! by the agent itself, and the plan's addresses are held against what was found. No path of a plan is opened: unix sockets
-//! must be named one by one, and what a file of the coordinator's holds travels in the plan.
+//! Anyone who may publish to an agent's subjects at NATS can be its coordinator. Rules. A plan is carried out when
+//! every endpoint of it is named; what is not named is refused, with the flag that would name it. Names of hosts are
+//! looked up when a plan comes, by the agent itself, and the plan's addresses are held against what was found. No path
+//! of a plan is opened: unix sockets must be named one by one, and what a file of the coordinator's holds travels in
+//! the plan.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use load::{Endpoint, Plan};
 
-/// Names are looked up within this, or not at all: well within the lease, for nobody is heard meanwhile.
+/// Names are looked up within this, or not at all: well within the lease, because nothing is heard meanwhile.
 const LOOKUP_TIME_MAX: Duration = Duration::from_secs(2);
 /// Ports without a name.
 const ANY_PORT: RangeInclusive<u16> = 1..=u16::MAX;
@@ -38,7 +39,7 @@ pub struct Rule {
 enum Place {
     /// Any host.
     Any,
-    /// Addresses that have so many first bits.
+    /// Addresses that share this many leading bits.
     Network(IpAddr, u32),
     /// The addresses of that host.
     Named(String),
@@ -205,9 +206,7 @@ impl Policy {
 
 /// How the plan's URL begins: what is asked in plain requests is another thing than what follows an upgrade.
 fn scheme_of(plan: &Plan) -> &'static str {
-    let transport = plan.speech.of_dialect.transport.as_deref();
-    let is_plain =
-        plan.speech.dialect == "http" || transport.is_some_and(|name| !name.ends_with("websocket"));
+    let is_plain = plan.speech.dialect.is_over_requests(&plan.speech.of_dialect.settings);
     match (is_plain, plan.tls.is_some()) {
         (false, false) => "ws",
         (false, true) => "wss",

@@ -6,13 +6,16 @@ use net::clock;
 use super::Error;
 use super::access::Nats;
 use super::bus::Bus;
-use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, VERSION};
+use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Lock, VERSION};
 use super::link::Link;
+use super::seal::{AgentKey, Seal};
 
 /// An agent's presence at NATS.
 pub(super) struct Reception {
     pub(super) bus: Bus,
     hello: Hello,
+    /// The key that it obeys alone.
+    key: Option<AgentKey>,
 }
 
 /// What an agent hears.
@@ -25,7 +28,11 @@ pub(super) struct Doors {
 
 impl Reception {
     /// Connects, and listens from then on.
-    pub(super) async fn open(nats: &Nats, hello: Hello) -> Result<(Self, Doors), Error> {
+    pub(super) async fn open(
+        nats: &Nats,
+        hello: Hello,
+        key: Option<AgentKey>,
+    ) -> Result<(Self, Doors), Error> {
         let bus = Bus::connect(nats).await?;
         let doors = Doors {
             calls: bus.subscribe(CALL.to_owned()).await?,
@@ -33,7 +40,15 @@ impl Reception {
             downs: bus.subscribe(intro::down_subject(&hello.id)).await?,
             looks: bus.subscribe(intro::look_subject(&hello.id)).await?,
         };
-        Ok((Self { bus, hello }, doors))
+        let mut reception = Self { bus, hello, key };
+        reception.lock();
+        Ok((reception, doors))
+    }
+
+    /// Wants the next claim to be signed with a word that cannot be known before it is said.
+    fn lock(&mut self) {
+        let word = || format!("{:032x}", u128::from_le_bytes(net::private::random_bytes()));
+        self.hello.lock = self.key.as_ref().map(|key| Lock { key: key.to_string(), word: word() });
     }
 
     /// What is called for; `None`: nothing that is understood.
@@ -41,29 +56,57 @@ impl Reception {
         intro::read(&message.payload)
     }
 
-    /// Says who is there, and for which run.
+    /// Whether the call ends the run that the agent works for.
+    pub(super) fn is_ended(&self, run: &str, call: &Call) -> bool {
+        match (&self.key, call) {
+            (None, Call::Stop) => true,
+            (Some(key), Call::End { run: named, signature }) => named == run && key.is_end(run, signature),
+            _ => false,
+        }
+    }
+
+    /// Introduces this agent, and the run that it works for.
     pub(super) async fn answer_call(&self, message: &Message, run: Option<&str>) {
         let hello = Hello { run: run.map(str::to_owned), ..self.hello.clone() };
         self.bus.answer(message, intro::write(&hello)).await;
     }
 
     /// Takes a claim, unless the agent works for another run: the run, and the link to its coordinator.
-    pub(super) async fn handle_claim(&self, message: &Message, run: Option<&str>) -> Option<(String, Link)> {
+    pub(super) async fn handle_claim(
+        &mut self,
+        message: &Message,
+        run: Option<&str>,
+    ) -> Option<(String, Link)> {
         let claim: Claim = intro::read(&message.payload)?;
-        let refused = match run {
-            _ if claim.version != VERSION => Some(format!("it is throng {VERSION}")),
-            _ if intro::name(&claim.run).is_err() || claim.run.contains('.') => {
-                Some("bad name of a run".into())
-            }
-            Some(run) => Some(format!("it works for run {run}")),
-            None => None,
-        };
-        let taken = refused.is_none().then(|| {
+        let judged = self.judge(&claim, run);
+        let refused = judged.as_ref().err().cloned();
+        let taken = judged.ok().map(|seal| {
             let up = intro::up_subject(&claim.run, claim.index);
             let link = Link::new(&self.bus, up, claim.session, clock::own_monotonic_ns());
-            (claim.run, link)
+            self.lock();
+            (claim.run, link.obeying(seal))
         });
         self.bus.answer(message, intro::write(&ClaimAnswer { refused })).await;
         taken
+    }
+
+    /// What its packets are to be signed with, if the agent obeys one key alone; or why it is refused.
+    fn judge(&self, claim: &Claim, run: Option<&str>) -> Result<Option<Seal>, String> {
+        if claim.version != VERSION {
+            return Err(format!("it is throng {VERSION}"));
+        }
+        let lock = self.key.as_ref().zip(self.hello.lock.as_ref());
+        let opened = lock.map(|(key, lock)| {
+            let seal = key.check_claim(claim, &self.hello.id, &lock.word);
+            seal.ok_or_else(|| format!("it {}", intro::wants_key(&lock.key)))
+        });
+        let seal = opened.transpose()?;
+        match run {
+            _ if intro::name(&claim.run).is_err() || claim.run.contains('.') => {
+                Err("bad name of a run".into())
+            }
+            Some(run) => Err(format!("it works for run {run}")),
+            None => Ok(seal),
+        }
     }
 }

@@ -11,27 +11,31 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_nats::Subscriber;
-use engine::{Command, Delta, Figures, Report, Settled};
+use engine::{Command, Delta, Report, Settled};
 use futures_util::StreamExt;
 use load::{Connecting, Draining, Endpoint, Load, Plan, Schedule, Speech, StepOrder, Workload};
 use net::clock;
 use net::proc::ProcessTree;
-use stats::Counts;
+use stats::{Counts, Figures};
 use tokio::task::JoinSet;
 
 use super::bus::{Bus, Content};
 use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::{Incoming, Link};
-use super::{Down, Gathering, Nats, Up};
+use super::talk::{Down, Up};
+use super::{Gathering, Nats};
 use crate::crew::Crew;
+use crate::http::{Patience, Source};
 use crate::observer::{Observer, Progress};
-use crate::{OnLoss, ServerWatch, Source};
+use crate::{OnLoss, ServerWatch};
 
 /// Length of the simulated step.
 const STEP_NS: u64 = 10_000_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 /// Echoes that an agent reports each second: enough for every bucket that matters.
 const SAMPLES_PER_S: u64 = 1_000;
+/// How long NATS is waited for when it is asked for its figures.
+const PATIENCE: Patience = Patience { word: Duration::from_secs(1), answer: Duration::from_secs(2) };
 /// Processes that play the agents.
 const PROCESSES: usize = 4;
 /// What they are told: where NATS is, and which agents are theirs.
@@ -42,7 +46,7 @@ const FIRST: &str = "THRONG_SIMULATION_FIRST";
 /// What all agents of a process have in common.
 struct Stage {
     nats: Nats,
-    /// What each reports every second, but for who and when.
+    /// What each reports every second, except who and when.
     second: Delta,
 }
 
@@ -87,6 +91,7 @@ impl Simulated {
                         clients_per_process: 10_000,
                         run: None,
                         host: None,
+                        lock: None,
                     };
                     self.bus.answer(&call, intro::write(&hello)).await;
                 }
@@ -202,7 +207,7 @@ fn some_of_the_agents() {
     let (Ok(url), Some(first), Some(agents)) = (std::env::var(NATS), number(FIRST), number(AGENTS)) else {
         return;
     };
-    let nats = Nats { url, ..Nats::default() };
+    let nats = Nats { url: url.into(), ..Nats::default() };
     let stage = Arc::new(Stage { nats, second: second() });
     super::bus::runtime().unwrap().block_on(async {
         let mut played = JoinSet::new();
@@ -250,14 +255,14 @@ fn free_port() -> u16 {
 /// Bytes that NATS has taken in so far; `None` while it is not up.
 fn carried_bytes(told_at: u16) -> Option<u64> {
     let source = Source { host: "127.0.0.1".into(), port: told_at, path: "/varz".into() };
-    let told: serde_json::Value = serde_json::from_str(&source.fetch().ok()?).ok()?;
+    let told: serde_json::Value = serde_json::from_slice(&source.get(PATIENCE).ok()?.body).ok()?;
     told["in_bytes"].as_u64()
 }
 
 /// Never carried out.
 pub(crate) fn plan() -> Plan {
     let speech = Speech {
-        dialect: "raw".into(),
+        dialect: wire::DialectId::Raw,
         host: "server".into(),
         path: "/".into(),
         origin: None,
@@ -271,6 +276,7 @@ pub(crate) fn plan() -> Plan {
         text: false,
         message_bytes_max: 1 << 20,
         of_dialect: Default::default(),
+        people: Default::default(),
     };
     let connecting = Connecting { timeout_ns: 1, rate_per_s: None, parallel: 1, local_addrs: Vec::new() };
     Plan {
@@ -279,10 +285,12 @@ pub(crate) fn plan() -> Plan {
         speech,
         workload: Workload::Echo,
         slow: None,
+        rooms: load::Rooms::ONE,
         churn: None,
         connecting,
         draining: Draining { quiet_ns: Some(2_000_000_000), timeout_ns: 5_000_000_000 },
         records_events: false,
+        clients_max: None,
         epoch_ns: clock::monotonic_ns(),
         unix_epoch_ns: clock::realtime_ns(),
         seed: 1,
@@ -318,7 +326,7 @@ fn a_thousand_agents() {
     }
     let part = |k: usize| k * agents / PROCESSES;
     let _players: Vec<Part> = (0..PROCESSES).map(|k| Part::players(&url, part(k)..part(k + 1))).collect();
-    let nats = Nats { url, ..Nats::default() };
+    let nats = Nats { url: url.into(), ..Nats::default() };
     let wanted =
         Gathering { nats, agents: Some(agents), wait: Duration::from_secs(30), ..Gathering::default() };
     let began = Instant::now();

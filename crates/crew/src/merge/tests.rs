@@ -2,27 +2,31 @@ use super::*;
 use engine::{BroadcastTally, SentBroadcast, Usage};
 use load::{Load, Schedule, Until};
 
+fn cast(workload: Workload) -> Cast {
+    Cast { workload, rooms: Rooms::ONE, workers: 2 }
+}
+
 fn merge(settled: Vec<Settled>) -> Merge {
     let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(Workload::Broadcast, order, 0, 0);
+    let mut merge = Merge::new(cast(Workload::Broadcast), order, 0, 0);
     merge.start(0, 100);
-    settled.into_iter().for_each(|s| merge.settle(s));
+    settled.into_iter().for_each(|s| merge.close_books(s));
     merge
 }
 
 #[test]
 fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
     let tally = |worker, received| BroadcastTally { worker, number: 0, received, last_ns: 210 };
-    let sent = vec![SentBroadcast { intended_ns: 200, sent_ns: 200 }];
+    let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200 }];
     let tallies = vec![tally(0, 2), tally(1, 3)];
     let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };
-    let survivor = Settled { delta, sent, tallies, population: vec![(0, 3)], ..Settled::default() };
+    let survivor = Settled { delta, sent, tallies, ..Settled::default() };
     let mut merge = merge(Vec::new());
     let counts = Counts { sent: 1, received: 4, connects: 2, connected: 1, ..Counts::default() };
     merge.add(&Delta { worker: 1, at_ns: 205, counts, usable: 2, ..Delta::default() });
     merge.lose(1..2);
-    merge.settle(survivor);
+    merge.close_books(survivor);
     let step = merge.finish(1_000, false);
     assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (10, 9, 1));
     assert_eq!(step.counts.check(), Ok(()));
@@ -33,7 +37,7 @@ fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
 fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     const MS: u64 = 1_000_000;
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(Workload::Echo, order, 0, 0);
+    let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
     merge.start(0, 100 * MS);
     let mut at = |at_ms: u64, wall_ms: u64, cpu_ms: u64| {
         let last_arrival_ns = arrivals_ms.iter().rfind(|ms| **ms <= at_ms).map_or(0, |ms| ms * MS);
@@ -61,10 +65,10 @@ fn a_worker_that_waits_for_what_is_lost_was_no_less_busy() {
 
 #[test]
 fn what_an_interruption_left_open_is_not_lost() {
-    let sent = vec![SentBroadcast { intended_ns: 200, sent_ns: 200 }];
-    let books = || Settled { sent: sent.clone(), population: vec![(0, 4)], ..Settled::default() };
+    let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200 }];
+    let books = || Settled { sent: sent.clone(), ..Settled::default() };
     let step = merge(vec![books()]).finish(1_000, true);
-    assert_eq!((step.counts.missing, step.counts.in_flight), (0, 4));
+    assert_eq!((step.counts.missing, step.counts.in_flight), (0, 3));
     let step = merge(vec![books()]).finish(1_000, false);
-    assert_eq!((step.counts.missing, step.counts.in_flight), (4, 0));
+    assert_eq!((step.counts.missing, step.counts.in_flight), (3, 0));
 }

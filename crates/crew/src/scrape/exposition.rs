@@ -1,8 +1,11 @@
 //! Metrics in either form: Prometheus' text (version 0.0.4), or any JSON, whose numbers are named by their paths.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::Metrics;
+/// Metrics by name, with their labels as the endpoint writes them.
+pub type Metrics = BTreeMap<String, f64>;
 
 /// Reads the body of an answer.
 ///
@@ -61,10 +64,16 @@ fn labels_end(labels: &str) -> Option<usize> {
 fn flatten(value: &Value, path: String, metrics: &mut Metrics) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match value {
-        Value::Number(number) => _ = number.as_f64().map(|number| metrics.insert(path, number)),
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| flatten(value, below(name), metrics)),
+        Value::Number(number) => metrics.extend(number.as_f64().map(|number| (path, number))),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                flatten(value, below(name), metrics);
+            }
+        }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(n, value)| flatten(value, below(&n.to_string()), metrics));
+            for (n, value) in items.iter().enumerate() {
+                flatten(value, below(&n.to_string()), metrics);
+            }
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }

@@ -1,13 +1,11 @@
 //! What the machine that runs the coordinator had left in a window, and who else had it.
 
 use net::affinity;
-use net::cgroup::{CpuQuota, Throttling};
+use net::cgroup::quota::{CpuQuota, Throttling};
 use net::clock;
 use net::network::{Link, Segments};
 use net::proc::{MachineCpu, Programs, machine_cpu};
 use results::{MachineUse, ProgramUse};
-
-use super::Seen;
 
 /// Other programs that a result names: the busiest, if they used as much as this of a core.
 const OTHERS_MAX: usize = 3;
@@ -41,8 +39,9 @@ impl MachineWatch {
         }
     }
 
-    /// What was used since. `server`: the processes of a server of this machine.
-    pub(super) fn until_now(&self, server: &[u32], is_here: bool) -> Seen {
+    /// What was used since, and how often the generator's processes here ran into their CPU quota, if they have one. `server`:
+    /// the processes of a server of this machine.
+    pub(super) fn until_now(&self, server: &[u32], is_here: bool) -> (MachineUse, Option<f64>) {
         let now = self.quota.as_ref().and_then(CpuQuota::throttling);
         let cpu = self.cpu.zip(machine_cpu().ok());
         let share = |of: fn(&MachineCpu) -> u64| {
@@ -64,7 +63,7 @@ impl MachineWatch {
             ..MachineUse::default()
         };
         let throttled_percent = self.throttling.zip(now).and_then(|(was, is)| is.percent_since(was));
-        Seen { server: None, machine, throttled_percent }
+        (machine, throttled_percent)
     }
 
     fn busiest_link_percent(&self) -> Option<f64> {

@@ -1,5 +1,5 @@
-//! What control groups allow of the CPUs: so many microseconds of each period, and then everything in the group stands
-//! still until the next (Documentation/admin-guide/cgroup-v2.rst, `cpu.max`; scheduler/sched-bwc.rst).
+//! What control groups allow of the CPUs: a number of microseconds in each period, after which everything in the group
+//! stands still until the next (Documentation/admin-guide/cgroup-v2.rst, `cpu.max`; scheduler/sched-bwc.rst).
 
 use std::fs;
 use std::path::{Path, PathBuf};

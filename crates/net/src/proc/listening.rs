@@ -1,4 +1,4 @@
-//! Who listens there?
+//! Which processes listen at an address.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -8,10 +8,12 @@ use std::path::Path;
 
 use crate::socket::Addr;
 
+use super::processes;
+
 /// Where a listener is looked for first: a server opens it before it has clients.
 const FIRST_FDS: usize = 256;
 
-/// The pids of all processes that listen on `addr`, ascending. Empty if nobody does, or if they are another user's, whose
+/// The pids of all processes that listen on `addr`, ascending. Empty if none does, or if they belong to another user, whose
 /// descriptors are not ours to see.
 ///
 /// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it, unless
@@ -31,7 +33,7 @@ pub fn pids_listening_on(addr: &Addr) -> io::Result<Vec<u32>> {
     if inodes.is_empty() {
         return Ok(Vec::new());
     }
-    let mut pids = super::pids()?;
+    let mut pids = processes::pids()?;
     pids.sort_unstable();
     // Each descriptor costs a system call, and clients' may be hundreds of thousands.
     let holders = |fds_max| -> Vec<u32> {
@@ -44,7 +46,7 @@ pub fn pids_listening_on(addr: &Addr) -> io::Result<Vec<u32>> {
 /// The TCP addresses on which a process, or one that descends from it, listens.
 pub fn ports_of_tree(root: u32) -> io::Result<Vec<SocketAddr>> {
     let held: HashSet<u64> =
-        super::tree_of(root)?.into_iter().flat_map(|pid| sockets_of(pid, usize::MAX)).collect();
+        processes::tree_of(root)?.into_iter().flat_map(|pid| sockets_of(pid, usize::MAX)).collect();
     let its = tcp_listeners()?.into_iter().filter(|(_, inode)| held.contains(inode));
     Ok(its.map(|(address, _)| address).collect())
 }
@@ -57,7 +59,7 @@ fn tcp_listeners() -> io::Result<Vec<(SocketAddr, u64)>> {
     Ok(listeners)
 }
 
-/// The kernel lists who listens before who is connected (`tcp_seq_start`): with hundreds of thousands of connections,
+/// The kernel lists listening sockets before connected ones (`tcp_seq_start`): with hundreds of thousands of connections,
 /// the rest would take a second to read.
 fn listed(table: impl BufRead) -> Vec<(SocketAddr, u64)> {
     table.lines().skip(1).map_while(|line| listener(&line.ok()?)).collect()

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
-/// How often whoever descends from a process is looked for to be killed, and how long that may take to work.
+use super::processes;
+
+/// How often the descendants of a process are looked for and killed, and how long that may take to succeed.
 const KILL_ROUNDS_MAX: u32 = 1_000;
 const KILL_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -15,13 +17,13 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Every live process that descends from this one. Waits for those of its children that have ended; nobody else in
+/// Every live process that descends from this one. Waits for those of its children that have ended; nothing else in
 /// this process may be waiting for a child.
 pub fn descendants() -> io::Result<Vec<u32>> {
     // Fails when there is no child at all.
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
     let own = std::process::id();
-    Ok(super::tree_of(own)?.into_iter().filter(|pid| *pid != own).collect())
+    Ok(processes::tree_of(own)?.into_iter().filter(|pid| *pid != own).collect())
 }
 
 /// Kills every descendant, and their children as they are adopted, until none is left.
@@ -47,11 +49,13 @@ pub fn kill_tree(root: u32) -> io::Result<()> {
         Pid::from_raw(pid as i32).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
     };
     for _ in 0..KILL_ROUNDS_MAX {
-        let below: Vec<u32> = super::tree_of(root)?.into_iter().filter(|pid| *pid != root).collect();
+        let below: Vec<u32> = processes::tree_of(root)?.into_iter().filter(|pid| *pid != root).collect();
         if below.is_empty() {
             break;
         }
-        below.into_iter().for_each(|pid| _ = kill(pid));
+        for pid in below {
+            let _ = kill(pid);
+        }
         std::thread::sleep(KILL_INTERVAL);
     }
     // Last: those below are found through it.

@@ -1,11 +1,12 @@
 //! Which other programs have the CPUs of this machine: every process at two moments, and what it used in between.
 //!
 //! A process that ended since is in its parent's `cutime`, less what was seen of it before: `cargo` answers for its
-//! compilers. Threads of the kernel are not among them: what they do for the network, they do for whoever uses it.
+//! compilers. Kernel threads are not among them: what they do for the network, they do for the programs that use it.
 
 use std::collections::{HashMap, HashSet};
 
 use super::own::TICK_NS;
+use super::processes;
 use super::read::{Reader, Stat};
 
 /// Processes that are looked at: some microseconds each. The youngest of more are not seen.
@@ -45,7 +46,7 @@ impl Process {
 impl Programs {
     /// Reads them now.
     pub fn read() -> Programs {
-        let mut pids = super::pids().unwrap_or_default();
+        let mut pids = processes::pids().unwrap_or_default();
         pids.sort_unstable();
         let mut reader = Reader::new();
         let process = |pid| match reader.program(pid)? {

@@ -7,7 +7,7 @@
 //! 2. above each, as long as it is the same program: a head that need not listen itself (node's cluster, nginx, gunicorn);
 //! 3. the other processes of their process groups, which is what a shell or a supervisor started as one job; but not what
 //!    is above a listener (`foreman`, `npm`, a script), which only started it. A group with this program in it, or with one
-//!    that this descends from, is not a server's: it is whoever runs the measurement;
+//!    that this descends from, does not belong to a server: it runs the measurement;
 //! 4. whatever descends from these.
 
 use std::collections::{BTreeSet, HashMap};
@@ -15,10 +15,11 @@ use std::fs;
 use std::io;
 
 use super::listening::pids_listening_on;
+use super::processes;
 use super::read::{Reader, Stat};
 use crate::socket::Addr;
 
-/// The processes of a server; what descends from them is part of it, too.
+/// The processes of a server; their descendants are part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     head: u32,
@@ -31,7 +32,7 @@ impl Service {
         Service { head: pid, others: BTreeSet::new() }
     }
 
-    /// The server that listens at all these addresses; `None` if nobody does, or if it is another user's.
+    /// The server that listens at all these addresses; `None` if none does, or if it belongs to another user.
     pub fn listening_on(addrs: impl Iterator<Item = Addr>) -> io::Result<Option<Service>> {
         let mut listening = Vec::new();
         for addr in addrs {
@@ -41,7 +42,7 @@ impl Service {
             return Ok(None);
         }
         let mut reader = Reader::new();
-        let stats = super::pids()?.into_iter().filter_map(|pid| Some((pid, reader.stat(pid)?))).collect();
+        let stats = processes::pids()?.into_iter().filter_map(|pid| Some((pid, reader.stat(pid)?))).collect();
         Ok(Some(found(&Processes { stats, own: std::process::id() }, &listening, program)))
     }
 

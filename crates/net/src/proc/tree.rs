@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 
 use super::own::TICK_NS;
+use super::processes;
 use super::read::{Reader, Stat};
 
 /// What a process tree has used. Times and switches are totals that never go backwards, even as processes and
@@ -44,7 +45,7 @@ pub struct Usage {
 pub struct Past {
     /// The most resident memory that each process had, together, bytes.
     pub rss_bytes_peak: u64,
-    /// So many descriptors may have been open at once, and not many fewer than half; 0 where there were but a few.
+    /// At most this many descriptors were ever open at once, and at least about half as many; 0 if there were only a few.
     pub fds_peak: u64,
 }
 
@@ -62,7 +63,7 @@ pub struct BusiestThread {
     pub cpu_ns: u64,
 }
 
-/// One live thread's totals since it started: what it did with its life, but for the time asleep.
+/// One live thread's totals since it started: how it spent its life, except the time asleep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadTotals {
     /// The process it belongs to.
@@ -173,7 +174,7 @@ impl ProcessTree {
     fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
         let mut others = HashMap::new();
         let mut members = HashMap::new();
-        for pid in super::pids()? {
+        for pid in processes::pids()? {
             let Some(stat) = self.reader.stat(pid) else { continue };
             let followed = match self.processes.get(&pid) {
                 Some(known) => known.stat.start_ticks == stat.start_ticks,
@@ -240,7 +241,7 @@ impl ProcessTree {
                 stat.user_ticks.saturating_sub(last.user_ticks),
                 stat.system_ticks.saturating_sub(last.system_ticks),
             ),
-            // The children it has waited for come with it: nobody has counted them yet.
+            // The children that it has waited for are included: nothing has counted them yet.
             None => {
                 (stat.user_ticks + stat.children_user_ticks, stat.system_ticks + stat.children_system_ticks)
             }
@@ -266,7 +267,7 @@ impl ProcessTree {
         last: &HashMap<u32, Thread>,
         busiest: &mut (u64, u32, u32),
     ) -> HashMap<u32, Thread> {
-        let tids = super::ids(&format!("/proc/{pid}/task")).unwrap_or_default();
+        let tids = processes::ids(&format!("/proc/{pid}/task")).unwrap_or_default();
         self.totals.threads += tids.len() as u32;
         let mut threads = HashMap::with_capacity(tids.len());
         for tid in tids {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, bind, sockopt};
 
-use super::{Addr, Socket};
+use super::addr::Addr;
+use super::stream::Socket;
 
 /// A socket that accepts connections. Dropping a unix one removes its file.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub struct Reservation {
 }
 
 /// Keeps a free port without listening on it, so that processes of the same user can [`listen`] there with
-/// `reuseport`. `AddrInUse` if anybody listens already, sharing or not. The kernel gives the port to nobody who
+/// `reuseport`. `AddrInUse` if another socket listens already, sharing or not. The kernel gives the port to no socket that
 /// asks for just any; who asks for this very one before the others listen can still have it, and they then fail.
 pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
     // A port that others share could be joined unawares: only one that can be had alone is free.
@@ -88,7 +89,7 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether `path` is a socket that nobody listens on. Anything else in the way is left alone: connecting to a
+/// Whether `path` is a socket on which nothing listens. Anything else in the way is left alone: connecting to a
 /// plain file is refused as well.
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use net::socket::Socket;
 
 use super::frames::{self, Piece};
-use super::{Faults, How};
+use super::spec::{Faults, How};
 
 /// Bytes that may wait to be sent later. What comes beyond is lost, and counted.
 const LATER_BYTES_MAX: usize = 256 << 20;
@@ -41,11 +41,13 @@ pub(crate) struct ClientFaults {
     pub(crate) silent: bool,
 }
 
-/// What a worker has to do once nobody is being sent to.
+/// What a worker has to do once nothing is being sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Trick {
     /// Send these bytes, meant for the client of the token, to another.
     Stray(u64, Vec<u8>),
+    /// The same, to one of another room.
+    Leak(u64, Vec<u8>),
     /// End the connection of the token.
     End(u64, How),
 }
@@ -165,6 +167,10 @@ impl Line {
         if fate.stray {
             self.count("stray");
             self.tricks.push_back(Trick::Stray(token, bytes.clone()));
+        }
+        if fate.leak {
+            self.count("leak");
+            self.tricks.push_back(Trick::Leak(token, bytes.clone()));
         }
         if fate.corrupt {
             self.count("corrupt");

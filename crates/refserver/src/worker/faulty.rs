@@ -8,8 +8,8 @@ use net::clock::monotonic_ns;
 use net::socket::Socket;
 
 use super::Worker;
+use super::doors::GOING_AWAY;
 use super::input::Call;
-use super::stopping::GOING_AWAY;
 use crate::connection::{Connection, Phase};
 use crate::faults::{How, Line, Trick};
 
@@ -90,8 +90,16 @@ impl Worker {
     fn play(&mut self, trick: Trick) {
         match trick {
             Trick::Stray(token, bytes) => {
-                if let Some(stranger) = self.stranger_to(token) {
+                if let Some(stranger) = self.stranger_to(token, |_| true) {
                     self.send_output(stranger, &bytes);
+                }
+            }
+            Trick::Leak(token, bytes) => {
+                let groups = |key: usize| self.connections[key].memberships.iter().map(|place| place.group);
+                let is_in = |group: u32| groups(token as u32 as usize).any(|own| own == group);
+                let outsider = self.stranger_to(token, |key| !groups(key).any(is_in));
+                if let Some(outsider) = outsider {
+                    self.send_output(outsider, &bytes);
                 }
             }
             Trick::End(token, how) => {
@@ -117,11 +125,11 @@ impl Worker {
         }
     }
 
-    /// Another client of this worker: the next, or the first.
-    fn stranger_to(&self, token: u64) -> Option<usize> {
+    /// Another client of this worker of which this holds: the next, or the first.
+    fn stranger_to(&self, token: u64, holds: impl Fn(usize) -> bool) -> Option<usize> {
         let own = token as u32 as usize;
-        let others =
-            || self.connections.iter().map(|(key, _)| key).filter(|&key| key != own && self.hears(key));
+        let is_other = |&key: &usize| key != own && self.hears(key) && holds(key);
+        let others = || self.connections.iter().map(|(key, _)| key).filter(is_other);
         others().find(|&key| key > own).or_else(|| others().next())
     }
 

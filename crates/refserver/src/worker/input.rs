@@ -5,7 +5,7 @@ use std::io;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::session::Word;
+use wire::Word;
 use wire::{Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
 
 use super::{Buffers, READ_BYTES, Worker};
@@ -96,7 +96,7 @@ impl Worker {
         if event.writable && self.connections[key].link.unsent_bytes() > 0 {
             self.flush(key);
         }
-        // Who is to be read anyway is not read twice: a flood would have ever more reads in a turn.
+        // A connection that will be read anyway is not read twice: a flood would get ever more reads in a turn.
         if event.readable && self.connections.get(key).is_some_and(|connection| !connection.is_unfinished) {
             self.read(event.token, event.closed);
         }
@@ -218,7 +218,7 @@ impl Worker {
             ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
             ServerEvent::Left { room } => {
                 let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
-                // A server that stops has taken everybody out of all rooms.
+                // A server that stops has removed all clients from all rooms.
                 let place = at.map(|at| memberships.swap_remove(at));
                 moved.extend(place.and_then(|place| Some((groups.leave(place)?, place))));
             }
@@ -264,14 +264,14 @@ impl Worker {
             self.send_output(key, &output);
         }
         self.buffers.output = Buffers::reuse(output);
-        self.settle(key, verdict.ends);
+        self.handle_called(key, verdict.ends);
         if let (Some(request), true) = (request, self.connections.contains(key)) {
             self.asked.push_back((self.token_of(key), request));
         }
     }
 
     /// After a session has been called: the end, if it was that, and the next deadline.
-    fn settle(&mut self, key: usize, ends: bool) {
+    fn handle_called(&mut self, key: usize, ends: bool) {
         if !self.connections.contains(key) {
             return;
         }

@@ -6,10 +6,9 @@ use super::{Buffers, Worker, faulty, token};
 use crate::backlog::Batch;
 use crate::board::Notice;
 use crate::connection::Phase;
-use crate::group::Delivery;
+use crate::group::{Delivery, Parcel};
 use crate::link::Way;
 use crate::options::SlowPolicy;
-use crate::parcel::Parcel;
 
 /// A batch this large is sent in mid-turn, so that no turn's broadcasts grow without bound.
 const BATCH_BYTES_MAX: usize = 256 << 10;
@@ -28,7 +27,7 @@ const PING: [u8; 2] = [0x89, 0];
 pub(super) enum Slow {
     /// It is too far behind itself.
     Own,
-    /// It is behind, and all who are hold as much as they may together.
+    /// It is behind, and all that are hold together as much as they may.
     Crowd,
 }
 
@@ -50,7 +49,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
         let sent = connection.send_messages(output, way, &mut self.buffers.cipher);
-        self.settle_sent(key, sent);
+        self.handle_sent(key, sent);
     }
 
     /// Sends echoes: what the faults, if there are any, leave of them.
@@ -64,11 +63,11 @@ impl Worker {
                 connection.send_messages(left, way, cipher)
             }),
         };
-        self.settle_sent(key, sent);
+        self.handle_sent(key, sent);
     }
 
     /// After something was sent to a connection, or kept for it.
-    fn settle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
+    fn handle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
         match sent {
             Err(error) => self.fail(key, ErrorKind::of(&error)),
             Ok(()) if self.is_crowded_out(key) => self.drop_slow(key, Slow::Crowd),
@@ -76,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Whether a connection is behind while nobody may be kept more for.
+    /// Whether a connection is behind while the total allows no client more.
     fn is_crowded_out(&self, key: usize) -> bool {
         self.connections[key].link.unsent_bytes() > 0 && self.held.is_full()
     }
@@ -210,7 +209,7 @@ impl Worker {
         }
     }
 
-    /// Why a batch of so many bytes is not for a connection, if it is not.
+    /// Why a batch of this many bytes does not go to a connection, if it does not.
     pub(super) fn why_not(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
         let link = &self.connections[key].link;
         if link.unsent_bytes() == 0 {

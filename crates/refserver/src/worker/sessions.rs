@@ -4,7 +4,8 @@
 
 use net::errors::ErrorKind;
 use net::poll::Interest;
-use wire::session::{Answer, HELD, REQUEST, SessionRequest};
+use wire::session::{HELD, REQUEST};
+use wire::{Answer, SessionRequest};
 use wire::{Io, ServerEvent, StreamId};
 
 use super::input::Call;
@@ -90,7 +91,7 @@ impl Worker {
             Some(session) => session,
             None if request.opens() => {
                 let serial = self.new_serial();
-                self.sessions.open(&request, serial, &self.held)
+                self.sessions.open(&self.options.protocol, &request, serial, &self.held)
             }
             None => return self.refuse(key, request),
         };
@@ -124,7 +125,7 @@ impl Worker {
             return self.fail(key, ErrorKind::of(&error));
         }
         self.arm(key);
-        self.asked.push_back((token, request));
+        self.moved_in.push((token, request));
     }
 
     /// Shows what this process does.
@@ -169,25 +170,25 @@ impl Worker {
             | ServerEvent::Requested { .. }
             | ServerEvent::Closed { .. } => unreachable!("events of connections"),
         };
-        let (cfg, now_ns, session) = (&self.options.protocol, self.now_ns, &mut entry.session);
+        let (now_ns, session) = (self.now_ns, &mut entry.session);
         let answer = match call {
             SessionCall::Request(connection, request) => {
-                Some((connection, session.handle_request(cfg, now_ns, request, &mut io, &mut on)))
+                Some((connection, session.handle_request(now_ns, request, &mut io, &mut on)))
             }
             SessionCall::Lost => {
-                session.handle_lost(cfg, now_ns, &mut io, &mut on);
+                session.handle_lost(now_ns, &mut io, &mut on);
                 None
             }
             SessionCall::Broadcast(frames) => {
-                session.handle_broadcast(cfg, now_ns, frames, &mut io);
+                session.handle_broadcast(now_ns, frames, &mut io);
                 None
             }
             SessionCall::Timeout => {
-                session.handle_timeout(cfg, now_ns, &mut io, &mut on);
+                session.handle_timeout(now_ns, &mut io, &mut on);
                 None
             }
             SessionCall::GiveUp => {
-                session.give_up(cfg, now_ns, &mut io);
+                session.give_up(now_ns, &mut io);
                 None
             }
         };
@@ -202,22 +203,28 @@ impl Worker {
         }
         match answer {
             Some((connection, answer)) => {
-                if let Answer::Held = answer {
-                    self.hold(key, connection);
+                match answer {
+                    Answer::Held => self.hold(key, connection),
+                    Answer::Taken(_) => self.bind(key, connection),
+                    Answer::Whole | Answer::Told(_) => {}
                 }
                 self.answer(connection, to_request, answer);
             }
             None => self.buffers.output = Buffers::reuse(to_request),
         }
-        self.settle_session(key);
+        self.handle_session_called(key);
     }
 
     /// A session keeps a connection's request open.
     fn hold(&mut self, key: usize, connection: usize) {
-        let held = self.token_of(connection);
-        let entry = self.sessions.get(key);
-        entry.held = Some(held);
-        self.connections[connection].held_by = Some(TOKEN_SESSION | token(key, entry.serial));
+        self.sessions.get(key).held = Some(self.token_of(connection));
+        self.bind(key, connection);
+    }
+
+    /// A session is to be told when a connection is gone.
+    fn bind(&mut self, key: usize, connection: usize) {
+        let serial = self.sessions.get(key).serial;
+        self.connections[connection].held_by = Some(TOKEN_SESSION | token(key, serial));
     }
 
     /// Sends what a session has said to a connection, which goes on if its answer ends with that.
@@ -225,19 +232,20 @@ impl Worker {
         let token = self.token_of(key);
         self.send_output(key, &output);
         self.buffers.output = Buffers::reuse(output);
+        let is_bound = matches!(answer, Answer::Taken(_));
         let word = match answer {
             Answer::Held => return,
             Answer::Whole => None,
-            Answer::Told(word) => Some(word),
+            Answer::Told(word) | Answer::Taken(word) => Some(word),
         };
         if self.find(token).is_some() {
-            self.connections[key].held_by = None;
+            self.connections[key].held_by.take_if(|_| !is_bound);
             self.call(key, Call::Answered(word));
         }
     }
 
     /// After a session has been called: the end, if it was that, and the next deadline.
-    fn settle_session(&mut self, key: usize) {
+    fn handle_session_called(&mut self, key: usize) {
         let entry = self.sessions.get(key);
         if entry.session.is_over() {
             let entry = self.sessions.remove(key);
@@ -262,7 +270,7 @@ impl Worker {
         if entry.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.call_session(key, SessionCall::Timeout);
         } else {
-            self.settle_session(key);
+            self.handle_session_called(key);
         }
     }
 
@@ -302,8 +310,8 @@ impl Worker {
         self.stats.copies += messages;
     }
 
-    /// Why a batch of so many bytes is not for a connection that a session holds, if it is not: all that goes to it are
-    /// answers.
+    /// Why a batch of this many bytes does not go to a connection that a session holds, if it does not: all that goes
+    /// to it are answers.
     fn why_not_held(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
         let unsent_bytes = self.connections[key].link.unsent_bytes();
         let is_behind = unsent_bytes > 0 && unsent_bytes + batch_bytes > self.options.backlog_bytes_max;

@@ -11,7 +11,7 @@ use super::input::READS_PER_TURN;
 use super::*;
 use crate::mailbox::mailbox;
 
-/// As much as a connection may have read in so many turns.
+/// As much as a connection may have read in this many turns.
 const FLOOD_TURNS: usize = 32;
 
 /// A request for an upgrade, many pongs, which need no answer (RFC 6455 §5.5.3), and a text to echo; masked with zeros.

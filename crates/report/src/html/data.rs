@@ -8,9 +8,10 @@ use serde::Serialize;
 use stats::fit::Line;
 
 use super::curve::{FigureData, digits, ms};
+use super::page::{Page, Published};
 use super::repeats::{Repeats, RepeatsData};
 use super::series::{SeriesData, rows_per_step};
-use super::{Page, Published, shown, view};
+use super::{page, view};
 
 #[derive(Serialize)]
 struct PageData {
@@ -22,7 +23,7 @@ struct PageData {
 struct RunData {
     id: String,
     name: String,
-    scenario: String,
+    scenario: &'static str,
     dialect: String,
     /// The step that stands for the run: the heaviest that kept its limits.
     shown: usize,
@@ -120,7 +121,7 @@ pub(super) fn json(page: &Page<'_>) -> String {
 /// Of one run among several, the curves are those of the step that stands for it.
 fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
-    let shown = shown::shown(run);
+    let shown = page::shown(run);
     let step = |(number, step)| step_data(step, rows_max, !is_one_of_several || number == shown);
     let memory = |line: Line| MemoryData {
         slope: digits(line.slope),
@@ -130,7 +131,7 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
     RunData {
         id: run.id.clone(),
         name,
-        scenario: run.scenario.clone(),
+        scenario: run.scenario.name(),
         dialect: run.dialect.clone(),
         shown,
         steps: run.steps.iter().enumerate().map(step).collect(),
@@ -155,7 +156,7 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
 }
 
 fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
-    let figures = step.figures.named().into_iter();
+    let figures = step.figures.iter();
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,
@@ -165,7 +166,7 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
         sent: step.rates.sent_per_s.map(digits),
         received: step.rates.received_per_s.map(digits),
         figures: figures
-            .filter_map(|(name, figure)| Some((name, FigureData::of(figure, has_curves)?)))
+            .filter_map(|(timed, figure)| Some((timed.name(), FigureData::of(figure, has_curves)?)))
             .collect(),
         errors: errors(step),
         server: step.server.as_ref().map(|server| ServerData {
@@ -193,16 +194,9 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
 
 /// What went wrong, by kind: failures as they were counted, and the messages that did not come or came wrong.
 fn errors(step: &Step) -> BTreeMap<String, u64> {
-    let counts = &step.counts;
-    let messages = [
-        ("missing", counts.missing),
-        ("duplicate", counts.duplicate),
-        ("reordered", counts.reordered),
-        ("corrupt", counts.corrupt),
-        ("unexpected", counts.unexpected),
-    ];
     let kinds = step.errors.iter().map(|(kind, error)| (kind.to_owned(), error.count));
-    let messages = messages.into_iter().filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), n));
+    let messages = step.counts.iter().filter(|(count, n)| **n > 0 && count.facts().is_trouble);
+    let messages = messages.map(|(count, &n)| (count.name().to_owned(), n));
     kinds.chain(messages).collect()
 }
 

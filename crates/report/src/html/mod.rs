@@ -7,15 +7,13 @@
 
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
-use results::Run;
-use results::Unit;
 
 mod answers;
 mod curve;
 mod data;
+mod page;
 mod repeats;
 mod series;
-mod shown;
 mod view;
 
 /// The script, bundled with the chart library and its licences: `make page`. It draws whatever it finds in a page: a
@@ -27,46 +25,8 @@ const SCRIPT_SHA256: &str = include_str!("../../page/dist/report.sha256");
 pub const STYLE: &str = include_str!("../../page/style.css");
 const TEMPLATE: &str = include_str!("page.html");
 
+pub use page::{Page, Published};
 pub use repeats::middle_repeat;
-
-/// A figure that somebody published, beside what was measured of the same.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Published {
-    /// The scenario it is of.
-    pub scenario: String,
-    /// The server.
-    pub target: String,
-    /// The figure's name: `rtt.p99`, `capacity`.
-    pub figure: String,
-    /// What both are measured in.
-    pub unit: Unit,
-    /// As it was published.
-    pub then: f64,
-    /// As it was measured; `None` where that failed.
-    pub now: Option<f64>,
-}
-
-/// What a page is about.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Page<'a> {
-    /// At least one.
-    pub runs: &'a [Run],
-    /// The other repeats of each run, in the order of the runs; what is not there has none.
-    pub repeats: &'a [Vec<Run>],
-    /// What others have published of the same.
-    pub published: &'a [Published],
-    /// Where its readers came from, if there is a way back.
-    pub home: Option<&'a str>,
-}
-
-impl<'a> Page<'a> {
-    /// Each run with its other repeats.
-    fn with_repeats(&self) -> impl Iterator<Item = (&'a Run, &'a [Run])> {
-        let none: &[Run] = &[];
-        let repeats = self.repeats.iter().map(Vec::as_slice).chain(std::iter::repeat(none));
-        self.runs.iter().zip(repeats)
-    }
-}
 
 /// One page about some runs.
 ///

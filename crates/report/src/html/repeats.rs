@@ -1,12 +1,12 @@
 //! A run that was repeated: the one in the middle stands for all, and the others say how far it can be relied on.
 
+use results::format::duration;
 use results::{Run, Step};
 use serde::Serialize;
 use stats::Histogram;
 
 use super::curve::{FigureData, ms};
-use super::shown::{main_figure, shown};
-use results::format::duration;
+use super::page::{main_figure, shown};
 
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
 /// any.
@@ -40,7 +40,9 @@ impl<'a> Repeats<'a> {
     /// What charts show of them.
     pub(super) fn data(&self) -> Option<RepeatsData> {
         let mut all = Histogram::new();
-        self.0.iter().for_each(|one| all.merge(one));
+        for one in &self.0 {
+            all.merge(one);
+        }
         let medians = self.0.iter().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
         Some(RepeatsData { all: FigureData::of(&all, false)?, medians })
     }

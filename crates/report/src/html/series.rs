@@ -12,7 +12,7 @@ pub(super) const ROWS_PER_PAGE_MAX: usize = 3_000;
 /// However many steps there are, each keeps its course.
 const ROWS_PER_STEP_MIN: usize = 6;
 
-/// Columns of the rows; a column that nobody measured is empty.
+/// Columns of the rows; a column that was not measured is empty.
 #[derive(Default, Serialize)]
 pub(super) struct SeriesData {
     /// Seconds in a row; above 1 where rows were put together.
@@ -40,7 +40,7 @@ pub(super) struct SeriesData {
     generator_cpu: Vec<Option<f64>>,
 }
 
-/// The rows that each of so many steps may have.
+/// How many rows each step may have, given the number of steps.
 pub(super) fn rows_per_step(steps: usize) -> usize {
     (ROWS_PER_PAGE_MAX / steps.max(1)).max(ROWS_PER_STEP_MIN)
 }
@@ -50,7 +50,9 @@ impl SeriesData {
     pub(super) fn of(rows: &[Second], rows_max: usize) -> Self {
         let per_row = rows.len().div_ceil(rows_max).max(1);
         let mut data = SeriesData { per_row, ..SeriesData::default() };
-        rows.chunks(per_row).for_each(|rows| data.add(rows));
+        for rows in rows.chunks(per_row) {
+            data.add(rows);
+        }
         let nothing = |column: &[Option<f64>]| column.iter().all(Option::is_none);
         if data.density.iter().all(Vec::is_empty) {
             data.density.clear();

@@ -1,4 +1,4 @@
-use results::Second;
+use results::{Run, Second, Unit};
 
 use super::*;
 use crate::sample;

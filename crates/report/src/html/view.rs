@@ -7,10 +7,9 @@ use results::{LimitOutcome, Run, Step};
 use serde::Serialize;
 use stats::Histogram;
 
-use super::Page;
 use super::answers::{Answer, believable, how_much, where_it_breaks};
+use super::page::{Page, main_figure_name, shown};
 use super::repeats::Repeats;
-use super::shown::{main_figure_name, shown};
 use crate::reading;
 use crate::step_table::{StepTable, step_table};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells};
@@ -124,7 +123,7 @@ fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
 pub(super) fn names(runs: &[Run]) -> Vec<String> {
     let target = |run: &Run| run.target.name.clone().unwrap_or_else(|| run.target.url.clone());
     let same = |of: fn(&Run) -> &str| runs.iter().all(|run| of(run) == of(&runs[0]));
-    let (one_scenario, one_dialect) = (same(|run| &run.scenario), same(|run| &run.dialect));
+    let (one_scenario, one_dialect) = (same(|run| run.scenario.name()), same(|run| &run.dialect));
     let named = runs.iter().map(|run| {
         let mut name = target(run);
         if !one_scenario {
@@ -182,7 +181,7 @@ fn started(run: &Run) -> String {
     results::file::started(run.started_unix_ns) + " UTC"
 }
 
-/// The figures that everybody asks for, of the step that stands for the run.
+/// The figures that readers look for first, of the step that stands for the run.
 fn facts(run: &Run) -> Vec<Fact> {
     let Some(step) = run.steps.get(shown(run)) else { return Vec::new() };
     let at = match step.rates.asked_per_s.filter(|_| !run.verdict.levels.is_empty()) {

@@ -2,7 +2,7 @@
 
 use results::Step;
 use results::format::{count, rate, statuses};
-use stats::Histogram;
+use stats::{Histogram, Timed};
 
 use crate::reading;
 
@@ -15,7 +15,7 @@ pub(super) fn table(step: &Step) -> String {
     let names = COLUMNS.iter().map(|(name, _)| *name);
     let head = ["mean", "σ"].into_iter().chain(names).chain(["max"]);
     let mut table = format!("{:11}{}\n", "", head.map(|name| format!("{name:>9}")).collect::<String>());
-    for (name, figure) in [("latency", "rtt"), ("connecting", "handshake")] {
+    for (name, figure) in [("latency", Timed::Rtt), ("connecting", Timed::Handshake)] {
         if !step.figures.get(figure).is_empty() {
             table += &line(step, name, figure);
         }
@@ -31,7 +31,7 @@ fn answers(step: &Step) -> String {
     if step.statuses.is_empty() { String::new() } else { format!("statuses   {}\n", statuses(step)) }
 }
 
-fn line(step: &Step, name: &str, figure: &str) -> String {
+fn line(step: &Step, name: &str, figure: Timed) -> String {
     let moments = [Histogram::mean_ns, Histogram::sd_ns].map(|of| reading::moment(step, figure, of));
     let quantiles = COLUMNS.iter().map(|(_, q)| *q).chain([1.0]).map(|q| reading::quantile(step, figure, q));
     let cells = moments.into_iter().chain(quantiles);

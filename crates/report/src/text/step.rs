@@ -3,7 +3,8 @@
 
 use results::conclusion;
 use results::format::{bytes, count, duration, printable, rate};
-use results::{Bottleneck, GeneratorUse, ServerUse, Step};
+use results::{Bottleneck, GeneratorUse, Scenario, ServerUse, Step};
+use stats::{Count, CountOf, Counts, Timed};
 
 use crate::reading;
 use crate::style::{Colour, Style};
@@ -17,14 +18,11 @@ const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), (
 
 /// The lines of one step, each ending in a newline, for printing as soon as the step ends. A percentile with too
 /// few samples is followed by `?`.
-pub fn step_lines(scenario: &str, step: &Step, style: &Style) -> String {
+pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     let mut lines = vec![first_line(step, style)];
-    let timed = step
-        .figures
-        .named()
-        .into_iter()
-        .filter(|(name, figure)| shown(step).contains(name) && !figure.is_empty());
-    lines.extend(timed.map(|(name, _)| row(name, &percentiles(step, name), style)));
+    let timed =
+        step.figures.iter().filter(|(timed, figure)| shown(step).contains(timed) && !figure.is_empty());
+    lines.extend(timed.map(|(timed, _)| row(timed.name(), &percentiles(step, timed), style)));
     lines.extend(connections(step).map(|text| row("clients", &text, style)));
     lines.extend(messages(step).map(|text| row("messages", &text, style)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
@@ -47,15 +45,15 @@ pub fn step_lines(scenario: &str, step: &Step, style: &Style) -> String {
 }
 
 /// The figures worth a line: a fan-out is told by its deliveries, an echo by its service time, connecting by itself.
-fn shown(step: &Step) -> &'static [&'static str] {
+fn shown(step: &Step) -> &'static [Timed] {
     let figures = &step.figures;
     if !figures.recovery.is_empty() {
-        return &["recovery", "handshake", "rtt"];
+        return &[Timed::Recovery, Timed::Handshake, Timed::Rtt];
     }
     match (figures.rtt.is_empty(), figures.delivery.is_empty()) {
-        (true, true) => &["handshake"],
-        (false, true) => &["rtt", "service"],
-        (_, false) => &["rtt", "delivery", "completion"],
+        (true, true) => &[Timed::Handshake],
+        (false, true) => &[Timed::Rtt, Timed::Service],
+        (_, false) => &[Timed::Rtt, Timed::Delivery, Timed::Completion],
     }
 }
 
@@ -82,7 +80,7 @@ fn row(label: &str, text: &str, style: &Style) -> String {
     format!("  {label}{text}").trim_end().into()
 }
 
-fn percentiles(step: &Step, figure: &str) -> String {
+fn percentiles(step: &Step, figure: Timed) -> String {
     let cell = |name, q| format!("{name} {}", reading::marked_quantile(step, figure, q));
     let cells = COLUMNS.map(|(name, q)| format!("{:CELL_WIDTH$} ", cell(name, q)));
     cells.concat() + &cell("max", 1.0)
@@ -102,49 +100,41 @@ fn connections(step: &Step) -> Option<String> {
     if all && !step.figures.rtt.is_empty() {
         return None;
     }
-    let named = [
-        (counts.connect_timeouts, "timed out"),
-        (counts.connect_failures, "failed"),
-        (counts.connecting, "still connecting"),
-        (counts.disconnects, "lost"),
-        (counts.left, "left"),
-        (counts.not_back, "not back"),
-        (counts.slow, "slow"),
-        (counts.slow_received, "copies read by these"),
-    ];
     let again = (step.reached.is_some() && counts.connects > all_clients)
         .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
     let again = again.unwrap_or_default();
-    Some(format!("{} of {} usable{rate}{again}{}", count(usable), count(all_clients), nonzero(&named)))
+    Some(format!(
+        "{} of {} usable{rate}{again}{}",
+        count(usable),
+        count(all_clients),
+        others(counts, CountOf::Connections)
+    ))
 }
 
 fn messages(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    if counts.sent == 0 && counts.expected == 0 {
+    if !counts.has_messages() {
         return None;
     }
-    let named = [
-        (counts.waited, "had to wait for a connection"),
-        (counts.missing, "missing"),
-        (counts.in_flight, "in flight"),
-        (counts.late, "late"),
-        (counts.duplicate, "duplicate"),
-        (counts.reordered, "reordered"),
-        (counts.unexpected, "unexpected"),
-        (counts.corrupt, "corrupt"),
-    ];
     let rates = match (step.rates.asked_per_s, step.rates.achieved_per_s) {
         (Some(asked), Some(achieved)) => format!(" at {} of {}", rate(achieved, ""), rate(asked, "")),
         (None, Some(achieved)) => format!(" at {}", rate(achieved, "")),
         _ => String::new(),
     };
     let (sent, received, expected) = (count(counts.sent), count(counts.received), count(counts.expected));
-    Some(format!("{sent} sent{rates}, {received} of {expected} received{}", nonzero(&named)))
+    Some(format!(
+        "{sent} sent{rates}, {received} of {expected} received{}",
+        others(counts, CountOf::Messages)
+    ))
 }
 
-fn nonzero(named: &[(u64, &str)]) -> String {
-    let some = named.iter().filter(|(value, _)| *value > 0);
-    some.map(|(value, name)| format!(", {} {name}", count(*value))).collect()
+/// What the sentence is not about, as far as there was any.
+fn others(counts: &Counts, of: CountOf) -> String {
+    let said = |(counted, &n): (Count, &u64)| {
+        let words = counted.facts().words.filter(|_| n > 0 && counted.facts().of == of)?;
+        Some(format!(", {} {words}", count(n)))
+    };
+    counts.iter().filter_map(said).collect()
 }
 
 fn resources(step: &Step) -> Option<String> {
@@ -216,13 +206,13 @@ mod tests {
                 step.figures.rtt.record_n_ns(ms * 1_000_000, n);
                 step.figures.service.record_n_ns(ms * 1_000_000, n);
             }
-            assert_eq!(step_lines("broadcast", &step, &Style::PLAIN).lines().next(), Some(line));
+            assert_eq!(step_lines(Scenario::Broadcast, &step, &Style::PLAIN).lines().next(), Some(line));
         }
     }
 
     #[test]
     fn a_broadcast_step() {
-        assert_snapshot!(step_lines("broadcast", &sample::broadcast_step(), &Style::PLAIN), @"
+        assert_snapshot!(step_lines(Scenario::Broadcast, &sample::broadcast_step(), &Style::PLAIN), @"
         clients:  1000    95per-rtt:  63ms    min-rtt:   9ms    median-rtt:  38ms    max-rtt:  66ms
           rtt         p50 37.5ms     p95 63.2ms     p99 65.4ms     p99.9 66.0ms?  max 66.0ms
           delivery    p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
@@ -235,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_step_in_trouble() {
-        assert_snapshot!(step_lines("broadcast", &sample::troubled_step(), &Style::PLAIN), @"
+        assert_snapshot!(step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style::PLAIN), @"
         clients:  4000    95per-rtt: 6398ms    min-rtt:  20ms    median-rtt: 3344ms    max-rtt: 6734ms
           rtt         p50 3.34s      p95 6.40s?     p99 6.67s?     p99.9 6.73s?   max 6.73s
           delivery    p50 3.51s      p95 6.65s      p99 6.93s      p99.9 7.00s    max 7.00s
@@ -269,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_echo_step_shows_microseconds() {
-        assert_snapshot!(step_lines("echo", &sample::echo_step(), &Style::PLAIN), @"
+        assert_snapshot!(step_lines(Scenario::Echo, &sample::echo_step(), &Style::PLAIN), @"
         clients: 10000    95per-rtt:   2ms    min-rtt:   0ms    median-rtt:   1ms    max-rtt:   2ms
           rtt         p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
           service     p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
@@ -283,13 +273,13 @@ mod tests {
     fn the_server_s_cpu_is_of_all_its_cores() {
         let mut step = sample::broadcast_step();
         step.server.as_mut().unwrap().cores = Some(2.0);
-        let text = step_lines("echo", &step, &Style::PLAIN);
+        let text = step_lines(Scenario::Echo, &step, &Style::PLAIN);
         assert!(text.contains("  server      CPU 62% of 200%  RSS 87.0 MiB "), "{text}");
     }
 
     #[test]
     fn an_idle_step_has_no_rtt() {
-        assert_snapshot!(step_lines("idle", &sample::idle_step(), &Style::PLAIN), @"
+        assert_snapshot!(step_lines(Scenario::Idle, &sample::idle_step(), &Style::PLAIN), @"
         clients: 20000
           handshake   p50 2.15ms     p95 3.81ms     p99 3.96ms     p99.9 4.00ms   max 4.00ms
           clients     20,000 of 20,000 usable at 200/s
@@ -301,13 +291,14 @@ mod tests {
     fn a_server_cannot_write_to_the_terminal() {
         let mut step = sample::broadcast_step();
         step.errors.add("bad_status", 0, "HTTP/1.1 200 \x1b[2J\r\nnext");
-        let text = step_lines("broadcast", &step, &Style::PLAIN);
+        let text = step_lines(Scenario::Broadcast, &step, &Style::PLAIN);
         assert!(text.contains("bad_status 1, 0.0s to 0.0s: HTTP/1.1 200 ·[2J··next\n"), "{text}");
     }
 
     #[test]
     fn colours_only_change_colours() {
-        let ansi = step_lines("broadcast", &sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
+        let ansi =
+            step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
         let mut plain = String::new();
         for (i, part) in ansi.split('\x1b').enumerate() {
             plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
@@ -316,7 +307,7 @@ mod tests {
         let trimmed: Vec<_> = plain.lines().map(str::trim_end).collect();
         assert_eq!(
             trimmed.join("\n") + "\n",
-            step_lines("broadcast", &sample::troubled_step(), &Style::PLAIN)
+            step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style::PLAIN)
         );
     }
 }

@@ -2,24 +2,22 @@
 
 use results::conclusion::{self, Conclusion};
 use results::format::{bytes, count, duration, rate};
-use results::{Level, Run, Step, Verdict};
-use stats::Histogram;
+use results::{Level, Run, Scenario, Step, Verdict};
+use stats::{Histogram, Timed};
 
 use crate::reading;
 
 /// Doubts in the summary: a sweep has dozens of steps, each with its own.
 const TRUST_LINES_MAX: usize = 6;
 
-/// The block that ends a run, each line ending in a newline; without colour, for it is what gets quoted.
+/// The block that ends a run, each line ending in a newline; without colour, because this is what people quote.
 pub fn summary(run: &Run) -> String {
     let mut lines = Vec::new();
-    match run.scenario.as_str() {
-        "echo" => lines.extend(run.steps.last().map(wsdemo_table)),
-        "http" => lines.extend(run.steps.last().map(super::http::table)),
-        _ => {}
-    }
-    if run.scenario == "broadcast" {
-        lines.extend(missing_line(run));
+    match run.scenario {
+        Scenario::Echo => lines.extend(run.steps.last().map(wsdemo_table)),
+        Scenario::Http => lines.extend(run.steps.last().map(super::http::table)),
+        Scenario::Broadcast => lines.extend(missing_line(run)),
+        Scenario::Saturate | Scenario::Idle | Scenario::Storm => {}
     }
     let verdict = &run.verdict;
     let Conclusion { how_much, breaks, .. } = conclusion::conclude(run);
@@ -64,7 +62,7 @@ pub(crate) fn ceiling(run: &Run) -> Option<String> {
     let (step, percent) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let generator = step.generator.as_ref()?;
     let what = match (step.figures.rtt.is_empty(), step.figures.delivery.is_empty()) {
-        _ if run.scenario == "http" => "requests",
+        _ if run.scenario == Scenario::Http => run.scenario.facts().sends,
         (true, true) => "connects",
         (false, true) => "echoes",
         (_, false) => "copies",
@@ -132,7 +130,7 @@ fn beside_the_server(run: &Run) -> String {
 fn wsdemo_table(step: &Step) -> String {
     let mut table =
         format!("{:15}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "mean", "σ", "median", "95%", "99%", "99.9%");
-    for (name, figure) in [("handshake time", "handshake"), ("latency", "rtt")] {
+    for (name, figure) in [("handshake time", Timed::Handshake), ("latency", Timed::Rtt)] {
         let cells = wsdemo_cells(step, figure);
         if cells.iter().any(|cell| !cell.is_empty()) {
             table += &format!("{name:15}{}\n", cells.map(|cell| format!("{cell:>9}")).concat());
@@ -142,7 +140,7 @@ fn wsdemo_table(step: &Step) -> String {
 }
 
 /// Mean, σ, median, 95%, 99% and 99.9%: wsdemo's columns.
-fn wsdemo_cells(step: &Step, figure: &str) -> [String; 6] {
+fn wsdemo_cells(step: &Step, figure: Timed) -> [String; 6] {
     let moments = [Histogram::mean_ns, Histogram::sd_ns].map(|of| reading::moment(step, figure, of));
     let [p50, p95, p99, p999] = [0.5, 0.95, 0.99, 0.999].map(|q| reading::quantile(step, figure, q));
     let [mean, sd] = moments;

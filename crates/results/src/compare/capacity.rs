@@ -3,9 +3,12 @@
 use stats::compare::{self, Better, Change, Kind};
 use stats::{Capacity, Interval};
 
-use super::Row;
+use super::row::Row;
 use crate::judgement::Unit;
 use crate::run::Run;
+
+/// What the figure is called.
+pub(super) const NAME: &str = "capacity";
 
 /// Their row: by repeats where both sides have them, or else by the interval that each search gave. One that did not tell
 /// the capacity is not held against anything.
@@ -22,7 +25,7 @@ pub(super) fn row(a: &[Run], b: &[Run]) -> Option<Row> {
     Some(Row {
         clients: None,
         asked_per_s: None,
-        figure: "capacity".into(),
+        figure: NAME.into(),
         unit: Unit::Count,
         better: Better::Higher,
         a: mean(&of_a),

@@ -3,12 +3,15 @@
 use stats::compare::{Change, Ruling};
 use thiserror::Error;
 
-use super::{Comparison, Row};
-use crate::limit::{Figure, main_figure};
+use super::capacity;
+use super::row::{self, Comparison, Row};
+use crate::limit::Figure;
+use crate::scenario::Scenario;
 use crate::units;
 
-/// A rule, as it was asked for. It holds B against A: it is broken where the interval says that B has changed that way,
-/// and the change is at least as large; kept where the interval says that it is not; and otherwise it cannot be told.
+/// A rule, as the user asked for it. It compares B with A: it is broken where the interval says that B has changed that
+/// way, and the change is at least as large; kept where the interval says that it is not; and otherwise it cannot be
+/// told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     text: String,
@@ -42,7 +45,7 @@ pub enum RuleError {
         /// What was asked for.
         figure: String,
         /// The scenario.
-        scenario: String,
+        scenario: Scenario,
         /// What there is.
         known: String,
     },
@@ -53,7 +56,7 @@ impl Rule {
     ///
     /// # Errors
     /// Not of the form; a figure that is not compared.
-    pub fn parse(text: &str, scenario: &str) -> Result<Self, RuleError> {
+    pub fn parse(text: &str, scenario: Scenario) -> Result<Self, RuleError> {
         let shape = || RuleError::Shape(text.into());
         let words: Vec<&str> = text.split_whitespace().collect();
         let (name, change, share) = match words[..] {
@@ -66,14 +69,13 @@ impl Rule {
             "faster" | "better" => Change::Faster,
             _ => return Err(shape()),
         };
-        let of_main = format!("{}.{name}", main_figure(scenario));
-        let mut known: Vec<String> = super::figures(scenario).into_iter().map(|(name, _)| name).collect();
-        known.retain(|name| Figure::parse(name, scenario).is_some());
-        let figure =
-            [name, &of_main].into_iter().find(|name| *name == "capacity" || known.iter().any(|k| k == name));
+        let of_main = format!("{}.{name}", scenario.main_figure());
+        let known: Vec<_> = row::figures(scenario).into_iter().map(Figure::name).collect();
+        let is_known = |name: &&str| *name == capacity::NAME || known.iter().any(|known| known == name);
+        let figure = [name, &of_main].into_iter().find(is_known);
         let figure = figure.map(String::from).ok_or_else(|| RuleError::Figure {
             figure: name.into(),
-            scenario: scenario.into(),
+            scenario,
             known: known.join(", "),
         })?;
         Ok(Rule { text: text.trim().into(), figure, change, share })
@@ -95,7 +97,7 @@ impl Rule {
     }
 
     /// What becomes of it at each level. None of them: the figure was not measured at a level that both sides have.
-    pub fn judge<'a>(&self, comparison: &'a Comparison) -> Vec<Ruled<'a>> {
+    pub fn check<'a>(&self, comparison: &'a Comparison) -> Vec<Ruled<'a>> {
         let of_figure = comparison.rows.iter().filter(|row| row.figure == self.figure);
         of_figure
             .map(|row| {

@@ -1,11 +1,12 @@
 use stats::compare::Ruling;
-use stats::{Capacity, Counts, Histogram};
+use stats::{Capacity, Counts, Figures, Histogram};
 
 use super::*;
 use crate::run::{Environment, TrustNote};
-use crate::step::{Figures, Rates};
+use crate::scenario::Scenario;
+use crate::step::Rates;
 
-/// A run of echoes whose latency is about so many ms, for so many seconds.
+/// A run of echoes with a mean latency of about `ms`, for this many seconds.
 fn echo(ms: f64, seconds: u64, seed: u64) -> Run {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut rtt = Histogram::new();
@@ -34,7 +35,7 @@ fn echo(ms: f64, seconds: u64, seed: u64) -> Run {
         series,
         ..Step::default()
     };
-    Run { scenario: "echo".into(), steps: vec![step], ..Run::default() }
+    Run { scenario: Scenario::Echo, steps: vec![step], ..Run::default() }
 }
 
 fn found<'a>(comparison: &'a Comparison, figure: &str) -> &'a Row {
@@ -55,8 +56,8 @@ fn repeats(ms: f64, n: u64, seed: u64) -> Vec<Run> {
 }
 
 fn ruling(comparison: &Comparison, text: &str) -> Vec<Ruling> {
-    let rule = Rule::parse(text, "echo").unwrap();
-    rule.judge(comparison).iter().map(|ruled| ruled.ruling).collect()
+    let rule = Rule::parse(text, Scenario::Echo).unwrap();
+    rule.check(comparison).iter().map(|ruled| ruled.ruling).collect()
 }
 
 #[test]
@@ -104,8 +105,8 @@ fn a_rule_is_broken_kept_or_cannot_be_told() {
     assert_eq!(ruling("missing worse"), [Ruling::Kept], "nothing on both sides");
     assert_eq!(ruling("server.cpu worse"), [], "not measured");
     let two = compare(&repeats(5.0, 2, 1), &repeats(5.0, 2, 51));
-    let rule = Rule::parse("p99 slower by 5%", "echo").unwrap();
-    let ruled = rule.judge(&two)[0];
+    let rule = Rule::parse("p99 slower by 5%", Scenario::Echo).unwrap();
+    let ruled = rule.check(&two)[0];
     assert_eq!(ruled.ruling, Ruling::CannotTell);
     assert!(ruled.row.runs_to_tell(rule.share()).is_none_or(|runs| runs > 10), "{ruled:?}");
     assert!(ruled.row.runs_to_tell(0.5).is_some_and(|runs| runs >= 3), "{ruled:?}");
@@ -134,7 +135,7 @@ fn marks_on_both_sides_break_no_rule() {
 fn a_recovery_that_is_only_a_lower_bound_is_not_compared() {
     let storm = |ms: f64, not_back, seed| {
         let mut run = echo(ms, 5, seed);
-        run.scenario = "storm".into();
+        run.scenario = Scenario::Storm;
         let step = &mut run.steps[0];
         step.figures.recovery = step.figures.rtt.clone();
         step.counts.not_back = not_back;
@@ -145,16 +146,16 @@ fn a_recovery_that_is_only_a_lower_bound_is_not_compared() {
     assert_eq!(found(&comparison, "recovery.p50").change, Change::Slower, "those are all back");
     let p99 = found(&comparison, "recovery.p99");
     assert_eq!((p99.change, p99.found, p99.at_least), (Change::CannotTell, None, [false, true]));
-    let rule = Rule::parse("p99 slower by 5%", "storm").unwrap();
-    assert_eq!(rule.judge(&comparison)[0].ruling, Ruling::CannotTell);
+    let rule = Rule::parse("p99 slower by 5%", Scenario::Storm).unwrap();
+    assert_eq!(rule.check(&comparison)[0].ruling, Ruling::CannotTell);
     assert_eq!(found(&comparison, "not_back").change, Change::Slower);
 }
 
 #[test]
 fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
-    let of = |scenario: &str, is_broadcast, ms, seed| {
+    let of = |scenario, is_broadcast, ms, seed| {
         let mut run = echo(ms, 60, seed);
-        run.scenario = scenario.into();
+        run.scenario = scenario;
         if is_broadcast {
             run.steps[0].figures.delivery = run.steps[0].figures.rtt.clone();
         }
@@ -169,9 +170,9 @@ fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
         };
         (change("rtt.p95"), change("delivery.p95"))
     };
-    assert_eq!(changes("saturate", false), (Some(Change::Slower), None));
-    assert_eq!(changes("saturate", true), (None, Some(Change::Slower)));
-    assert_eq!(changes("broadcast", true), (None, Some(Change::Slower)));
+    assert_eq!(changes(Scenario::Saturate, false), (Some(Change::Slower), None));
+    assert_eq!(changes(Scenario::Saturate, true), (None, Some(Change::Slower)));
+    assert_eq!(changes(Scenario::Broadcast, true), (None, Some(Change::Slower)));
 }
 
 #[test]
@@ -232,9 +233,9 @@ fn a_capacity_that_is_a_lower_bound_is_better_than_what_ends_below_it() {
 fn what_is_no_rule_is_said() {
     for text in ["", "p99", "p99 slower by", "p99 slower by 5", "p99 bluer by 5%", "p99 slower by 5% please"]
     {
-        assert_eq!(Rule::parse(text, "echo"), Err(RuleError::Shape(text.into())), "{text}");
+        assert_eq!(Rule::parse(text, Scenario::Echo), Err(RuleError::Shape(text.into())), "{text}");
     }
-    let unknown = Rule::parse("tea slower", "idle").unwrap_err().to_string();
+    let unknown = Rule::parse("tea slower", Scenario::Idle).unwrap_err().to_string();
     assert!(
         unknown.contains("\"tea\"") && unknown.contains("handshake.p99") && !unknown.contains("rtt"),
         "{unknown}"

@@ -2,11 +2,13 @@
 
 use stats::capacity::Doubt;
 
-use super::{Claim, Tone, losses, returns};
-use crate::format::{clients, count, rate};
+use super::claim::{Claim, Tone};
+use super::losses;
+use crate::format::{clients, count, duration, rate};
 use crate::judgement::Bottleneck;
 use crate::levels::{self, Level};
 use crate::run::Run;
+use crate::scenario::Due;
 use crate::step::{Rates, Step};
 use crate::verdict;
 
@@ -58,7 +60,7 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
 /// The heaviest step that kept all limits; what was lost of it, if that was allowed, comes first.
 pub(super) fn kept(run: &Run) -> Option<Claim> {
     let step = heaviest_kept(run)?;
-    let lost = losses::all(&run.scenario, step);
+    let lost = losses::all(run.scenario, step);
     let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
     let detail: Vec<String> = lost.into_iter().chain(work(run, step)).collect();
     Some(Claim::new(tone, clients(step.clients), detail.join(", ")))
@@ -75,10 +77,29 @@ pub(super) fn short(run: &Run) -> Option<Claim> {
 /// What a step's clients did, and how fast.
 fn work(run: &Run, step: &Step) -> Vec<String> {
     let &Rates { achieved_per_s: achieved, received_per_s: received, .. } = &step.rates;
-    let what = if run.scenario == "http" { "requests" } else { "messages" };
-    let fanned_out = received.filter(|_| run.scenario == "broadcast");
-    let rates = [achieved.map(|per_s| rate(per_s, what)), fanned_out.map(|per_s| rate(per_s, "deliveries"))];
+    let facts = run.scenario.facts();
+    let fanned_out = received.filter(|_| facts.due == Due::Copies);
+    let rates =
+        [achieved.map(|per_s| rate(per_s, facts.sends)), fanned_out.map(|per_s| rate(per_s, "deliveries"))];
     returns(step).into_iter().chain(rates.into_iter().flatten()).collect()
+}
+
+/// How long it took until all clients were back from a storm, or how many were not.
+pub(super) fn returns(step: &Step) -> Option<String> {
+    let recovery = &step.figures.recovery;
+    let (lost, back) = (recovery.count(), step.back());
+    let watched = duration(recovery.max_ns());
+    match back {
+        _ if lost == 0 => None,
+        0 => Some(format!("none of {} back after {watched}", count(lost))),
+        _ if back == lost => Some(format!("all back within {watched}")),
+        // Those who were not are the longest samples.
+        _ => {
+            let last_ns = recovery.quantile_ns(back as f64 / lost as f64);
+            let (of, rest) = (format!("{} of {}", count(back), count(lost)), count(lost - back));
+            Some(format!("{of} back within {}; {rest} not back after {watched}", duration(last_ns)))
+        }
+    }
 }
 
 /// The step that stands for the run: of those that kept all limits, the one with the most clients; of a sweep of rates,

@@ -1,30 +1,39 @@
 //! What was lost, wrong or too slow, in words; each from the count that its limit is about.
 
+use stats::Count;
+
 use crate::format::{bytes, count, duration, rate};
 use crate::judgement::{LimitOutcome, Unit};
+use crate::limit::{Counted, Figure};
+use crate::scenario::{Due, Scenario};
+use crate::standing;
 use crate::step::Step;
-
-/// The figures of the standing limits, in the order in which they are said.
-const FIGURES: [&str; 6] = ["unusable", "disconnects", "not_back", "missing", "wrong", "rate"];
 
 /// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
 const QUEUED_RATE_MIN: f64 = 0.99;
 
 /// Why a step does not pass: standing limits in words, and the others as they were written.
-pub fn failings(scenario: &str, step: &Step) -> String {
-    // Whoever is not there does not keep the rate: that is said once.
-    let explains = |limit: &&LimitOutcome| !limit.passed && limit.figure() != "rate";
+pub fn failings(scenario: Scenario, step: &Step) -> String {
+    // Missing clients also miss the rate: one of the two is enough.
+    let is_of_rate = |limit: &LimitOutcome| Figure::of_limit(limit) == Some(standing::RATE);
+    let explains = |limit: &&LimitOutcome| !limit.passed && !is_of_rate(limit);
     let is_explained = step.standing.iter().any(|limit| explains(&limit));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
-    let standing = standing.filter(|limit| !is_explained || limit.figure() != "rate");
+    let standing = standing.filter(|limit| !is_explained || !is_of_rate(limit));
     let said = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
     said.map(|limit| failing(scenario, step, limit)).collect::<Vec<_>>().join(", ")
 }
 
 /// A broken limit: what was lost, or the limit and what came.
-pub fn failing(scenario: &str, step: &Step, limit: &LimitOutcome) -> String {
+pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> String {
     let is_standing = step.standing.iter().any(|standing| standing.limit == limit.limit);
-    let said = if is_standing { words(scenario, step, limit.figure()) } else { None };
+    let said = match Figure::of_limit(limit).filter(|_| is_standing) {
+        Some(figure) => words(scenario, step, figure),
+        None if is_standing && standing::is_unfinished(limit) => {
+            Some("cut short when the generator gave out".into())
+        }
+        None => None,
+    };
     said.unwrap_or_else(|| match actual(limit) {
         Some(actual) => format!("{} was {actual}", limit.limit),
         None => format!("{} was not measured", limit.limit),
@@ -32,10 +41,10 @@ pub fn failing(scenario: &str, step: &Step, limit: &LimitOutcome) -> String {
 }
 
 /// Everything that was lost or wrong in a step that passed all the same, because it was allowed.
-pub(super) fn all(scenario: &str, step: &Step) -> Vec<String> {
-    FIGURES
+pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<String> {
+    standing::FIGURES
         .into_iter()
-        .filter(|figure| *figure != "rate")
+        .filter(|figure| *figure != standing::RATE)
         .filter_map(|figure| words(scenario, step, figure))
         .collect()
 }
@@ -54,7 +63,7 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
 }
 
 /// `None` where there is nothing of it.
-fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
+fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
     let counts = &step.counts;
     let part = |part: u64, of: u64, what: &str| {
         (part > 0).then(|| {
@@ -62,32 +71,36 @@ fn words(scenario: &str, step: &Step, figure: &str) -> Option<String> {
         })
     };
     match figure {
-        "unfinished" => Some("cut short when the generator gave out".into()),
-        "unusable" => {
+        Figure::Counted(Counted::Unusable) => {
             let who = part(step.unusable(), step.clients, "clients")?;
             Some(format!("{who} did not become usable{}", most_frequent(step)))
         }
-        "disconnects" => {
+        Figure::Counted(Counted::Count(Count::Disconnects)) => {
             let who = part(counts.disconnects, step.connections(), "clients")?;
             let their = if counts.disconnects == 1 { "its" } else { "their" };
             Some(format!("{who} lost {their} connection{}", first_loss(step)))
         }
-        "not_back" => {
+        Figure::Counted(Counted::Count(Count::NotBack)) => {
             Some(part(counts.not_back, step.figures.recovery.count(), "clients")? + " were not back")
         }
-        "missing" => Some(part(counts.missing, counts.expected, due(scenario, step))? + " missing"),
-        "wrong" => Some(format!(
+        Figure::Counted(Counted::Count(Count::Missing)) => {
+            Some(part(counts.missing, counts.expected, due(scenario, step))? + " missing")
+        }
+        Figure::Counted(Counted::Wrong) => Some(format!(
             "{} wrong{}",
             part(step.wrong(), step.came(), due(scenario, step))?,
-            wrong_answers(step)
+            match counts.leaked {
+                0 => wrong_answers(step),
+                leaked => format!(", {} of them leaked into other rooms", count(leaked)),
+            }
         )),
-        "rate" => {
+        standing::RATE => {
             let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
             if achieved >= asked * QUEUED_RATE_MIN && counts.late > 0 {
                 return part(counts.late, counts.expected, due(scenario, step))
                     .map(|late| late + " queued up");
             }
-            Some(format!("{} answered of {}", rate(achieved, ""), rate(asked, what(scenario))))
+            Some(format!("{} answered of {}", rate(achieved, ""), rate(asked, scenario.facts().sends)))
         }
         _ => None,
     }
@@ -102,16 +115,12 @@ fn of_all(part: u64, of: u64, what: &str) -> String {
 }
 
 /// What is due for a message.
-fn due(scenario: &str, step: &Step) -> &'static str {
-    match scenario {
-        "broadcast" => "copies",
-        "saturate" if step.counts.expected > step.counts.sent => "copies",
-        _ => "answers",
+fn due(scenario: Scenario, step: &Step) -> &'static str {
+    match scenario.facts().due {
+        Due::Copies => "copies",
+        Due::Either if step.counts.expected > step.counts.sent => "copies",
+        Due::Either | Due::Answers => "answers",
     }
-}
-
-fn what(scenario: &str) -> &'static str {
-    if scenario == "http" { "requests" } else { "messages" }
 }
 
 /// Why clients did not become usable, mostly.

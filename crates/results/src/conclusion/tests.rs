@@ -1,7 +1,9 @@
 use stats::{Capacity, Counts};
 
+use super::held::returns;
 use super::*;
-use crate::verdict::{self, judge};
+use crate::scenario::Scenario;
+use crate::verdict::{self, bottleneck};
 use crate::{FleetAgent, GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, ServerUse, standing};
 
 mod reached;
@@ -31,18 +33,18 @@ fn step() -> Step {
     step
 }
 
-fn run_of(scenario: &str, steps: Vec<Step>) -> Run {
+fn run_of(scenario: Scenario, steps: Vec<Step>) -> Run {
     let judged = |mut step: Step| {
         step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
-        step.bottleneck = Some(judge(&step, None));
+        step.bottleneck = Some(bottleneck(&step, None));
         step
     };
     let steps: Vec<Step> = steps.into_iter().map(judged).collect();
-    Run { scenario: scenario.into(), verdict: verdict::conclude(&steps), steps, ..Run::default() }
+    Run { scenario, verdict: verdict::conclude(&steps), steps, ..Run::default() }
 }
 
 /// How much, where it breaks, and what it comes to, of one step.
-fn said(scenario: &str, change: impl FnOnce(&mut Step)) -> (String, String, Outcome) {
+fn said(scenario: Scenario, change: impl FnOnce(&mut Step)) -> (String, String, Outcome) {
     let mut step = step();
     change(&mut step);
     of(&run_of(scenario, vec![step]))
@@ -55,7 +57,7 @@ fn of(run: &Run) -> (String, String, Outcome) {
 
 #[test]
 fn what_was_held_is_said_with_what_was_tried() {
-    let (how_much, breaks, outcome) = said("echo", |_| {});
+    let (how_much, breaks, outcome) = said(Scenario::Echo, |_| {});
     assert_eq!(how_much, "300 clients, 300 messages/s");
     let tried = "not at 300 clients, the most that was tried; nothing reached its limit: server CPU 10% of 2 cores, \
                  busiest worker 10% of a core";
@@ -64,7 +66,7 @@ fn what_was_held_is_said_with_what_was_tried() {
 
 #[test]
 fn a_killed_server_holds_nothing() {
-    let (how_much, breaks, outcome) = said("echo", |step| {
+    let (how_much, breaks, outcome) = said(Scenario::Echo, |step| {
         step.counts = Counts { sent: 840, expected: 840, received: 840, disconnects: 300, ..step.counts };
         step.rates.achieved_per_s = Some(140.0);
         step.server.as_mut().unwrap().ended_ns = Some(3 * S);
@@ -80,7 +82,7 @@ fn a_killed_server_holds_nothing() {
 
 #[test]
 fn lost_copies_come_before_any_capacity() {
-    let (how_much, breaks, outcome) = said("broadcast", |step| {
+    let (how_much, breaks, outcome) = said(Scenario::Broadcast, |step| {
         step.rates.asked_per_s = None;
         step.counts = Counts { sent: 20, expected: 2_000, received: 20, missing: 1_980, ..step.counts };
     });
@@ -91,7 +93,7 @@ fn lost_copies_come_before_any_capacity() {
 
 #[test]
 fn wrong_answers_are_not_held() {
-    let (how_much, _, outcome) = said("http", |step| {
+    let (how_much, _, outcome) = said(Scenario::Http, |step| {
         (0..1_800).for_each(|_| step.errors.add("http_4xx", 0, "the server answered with HTTP 404"));
     });
     assert_eq!(how_much, "not 300 clients: all 1,800 answers wrong (the server answered with HTTP 404)");
@@ -100,7 +102,7 @@ fn wrong_answers_are_not_held() {
 
 #[test]
 fn an_overload_is_said_by_what_was_answered() {
-    let (how_much, breaks, _) = said("echo", |step| {
+    let (how_much, breaks, _) = said(Scenario::Echo, |step| {
         step.rates = Rates { asked_per_s: Some(800.0), achieved_per_s: Some(100.0), ..Rates::default() };
         step.counts = Counts { sent: 4_800, expected: 4_800, received: 4_800, late: 4_200, ..step.counts };
         step.figures.rtt.clear();
@@ -113,7 +115,7 @@ fn an_overload_is_said_by_what_was_answered() {
 
 #[test]
 fn what_queues_up_at_almost_the_rate_is_said_so() {
-    let (how_much, ..) = said("saturate", |step| {
+    let (how_much, ..) = said(Scenario::Saturate, |step| {
         step.rates = Rates { asked_per_s: Some(51.9), achieved_per_s: Some(52.0), ..Rates::default() };
         step.counts = Counts { sent: 312, expected: 312, received: 312, late: 21, ..step.counts };
         step.figures.rtt.clear();
@@ -124,7 +126,7 @@ fn what_queues_up_at_almost_the_rate_is_said_so() {
 
 #[test]
 fn a_step_that_was_cut_short_was_not_held() {
-    let mut run = run_of("echo", vec![step()]);
+    let mut run = run_of(Scenario::Echo, vec![step()]);
     run.steps[0].standing.push(standing::unfinished());
     let (how_much, _, outcome) = of(&run);
     assert_eq!(
@@ -135,7 +137,7 @@ fn a_step_that_was_cut_short_was_not_held() {
 
 #[test]
 fn who_is_not_there_explains_a_rate_that_is_missed() {
-    let (how_much, ..) = said("echo", |step| {
+    let (how_much, ..) = said(Scenario::Echo, |step| {
         step.counts = Counts { sent: 900, expected: 900, received: 900, connected: 150, ..step.counts };
         (step.counts.connect_failures, step.usable) = (150, Some(150));
         step.rates.achieved_per_s = Some(150.0);
@@ -146,7 +148,7 @@ fn who_is_not_there_explains_a_rate_that_is_missed() {
 
 #[test]
 fn the_generators_own_errors_are_not_the_servers() {
-    let (_, breaks, _) = said("echo", |step| {
+    let (_, breaks, _) = said(Scenario::Echo, |step| {
         (step.usable, step.clients) = (Some(10), 50);
         (0..40).for_each(|_| step.errors.add("address_not_available", 0, "no local port is free"));
         step.errors.set_local("address_not_available");
@@ -158,8 +160,8 @@ fn the_generators_own_errors_are_not_the_servers() {
 fn what_was_allowed_is_held_and_said() {
     let mut step = step();
     step.counts = Counts { received: 1_790, missing: 10, ..step.counts };
-    let mut run = run_of("echo", vec![step]);
-    run.steps[0].standing = standing::check(&standing::limits("echo", &[], 1.0), &run.steps[0]);
+    let mut run = run_of(Scenario::Echo, vec![step]);
+    run.steps[0].standing = standing::check(&standing::limits(Scenario::Echo, &[], 1.0), &run.steps[0]);
     let (how_much, _, outcome) = of(&run);
     assert_eq!(
         (&*how_much, outcome),
@@ -169,8 +171,8 @@ fn what_was_allowed_is_held_and_said() {
 
 #[test]
 fn a_limit_of_the_users_is_said_as_it_was_written() {
-    let mut run = run_of("echo", vec![step()]);
-    run.steps[0].limits = vec![Limit::parse("p99<1ms", "echo").unwrap().check(&run.steps[0])];
+    let mut run = run_of(Scenario::Echo, vec![step()]);
+    run.steps[0].limits = vec![Limit::parse("p99<1ms", Scenario::Echo).unwrap().check(&run.steps[0])];
     run.verdict = verdict::conclude(&run.steps);
     let (how_much, _, outcome) = of(&run);
     assert_eq!((&*how_much, outcome), ("not 300 clients: p99<1ms was 2.00ms", Outcome::Broken));
@@ -182,7 +184,7 @@ fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
     (fails.clients, fails.usable) = (400, Some(400));
     fails.counts.missing = 100;
     fails.counts.received -= 100;
-    let mut run = run_of("broadcast", vec![step(), fails.clone()]);
+    let mut run = run_of(Scenario::Broadcast, vec![step(), fails.clone()]);
     run.verdict.capacity = Some(Capacity {
         clients: 350,
         low: 320,
@@ -194,7 +196,7 @@ fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
     let (how_much, breaks, outcome) = of(&run);
     assert_eq!((&*how_much, outcome), ("350 clients, 95% CI 320 to 380", Outcome::Held));
     assert!(breaks.starts_with("at 400 clients: 100 of 1,800 copies missing"), "{breaks}");
-    let mut run = run_of("broadcast", vec![fails]);
+    let mut run = run_of(Scenario::Broadcast, vec![fails]);
     run.verdict.capacity = Some(Capacity {
         clients: 0,
         low: 0,
@@ -209,7 +211,7 @@ fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
 
 #[test]
 fn a_search_that_is_too_noisy_does_not_tell() {
-    let mut run = run_of("broadcast", vec![step()]);
+    let mut run = run_of(Scenario::Broadcast, vec![step()]);
     let wide = Capacity {
         clients: 637,
         low: 35,
@@ -234,7 +236,7 @@ fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
     let mut fails = step();
     (fails.clients, fails.usable) = (400, Some(400));
     fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
-    let mut run = run_of("broadcast", vec![step(), fails]);
+    let mut run = run_of(Scenario::Broadcast, vec![step(), fails]);
     run.steps[1].stop = Some(LimitOutcome { passed: false, ..run.steps[0].standing[0].clone() });
     run.verdict = verdict::conclude(&run.steps);
     run.verdict.capacity = Some(Capacity {
@@ -262,13 +264,13 @@ fn who_was_not_back_is_not_said_to_be() {
     assert_eq!(returns(&step).unwrap(), "1,000 of 1,038 back within 900ms; 38 not back after 9.00s");
     step.counts.not_back = 1_038;
     assert_eq!(returns(&step).unwrap(), "none of 1,038 back after 9.00s");
-    let limit = Limit::parse("p99<20s", "storm").unwrap().check(&step);
-    assert_eq!(failing("storm", &step, &limit), "p99<20s was at least 9.00s");
+    let limit = Limit::parse("p99<20s", Scenario::Storm).unwrap().check(&step);
+    assert_eq!(failing(Scenario::Storm, &step, &limit), "p99<20s was at least 9.00s");
 }
 
 #[test]
 fn one_of_anything_is_said_as_one() {
-    let (how_much, ..) = said("echo", |step| {
+    let (how_much, ..) = said(Scenario::Echo, |step| {
         (step.clients, step.usable) = (1, Some(1));
         step.counts =
             Counts { sent: 1, expected: 1, missing: 1, connects: 1, connected: 1, ..Counts::default() };
@@ -283,22 +285,24 @@ fn strictness_refuses_what_a_slow_generator_may_have_made() {
         let mut step = step();
         step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(95.0);
         step.rates.asked_per_s = is_open.then_some(300.0);
-        let mut run = run_of("echo", vec![step]);
-        run.steps[0].limits =
-            limit.into_iter().map(|text| Limit::parse(text, "echo").unwrap().check(&run.steps[0])).collect();
+        let mut run = run_of(Scenario::Echo, vec![step]);
+        run.steps[0].limits = limit
+            .into_iter()
+            .map(|text| Limit::parse(text, Scenario::Echo).unwrap().check(&run.steps[0]))
+            .collect();
         is_untrusted(&run)
     };
     assert!(busy(None, true), "the latency itself is what was asked for");
     assert!(!busy(Some("p99<5ms"), true), "it was kept all the same");
     assert!(busy(Some("p99<1ms"), true), "a faster generator may have kept it");
     assert!(busy(Some("p99<5ms"), false), "a slower loop asks less of the server");
-    assert!(!is_untrusted(&run_of("echo", vec![step()])));
+    assert!(!is_untrusted(&run_of(Scenario::Echo, vec![step()])));
 }
 
 #[test]
 fn a_schedule_that_was_kept_was_carried_whatever_was_late_by_it() {
     let late = |is_open: bool| {
-        let (_, breaks, _) = said("echo", |step| {
+        let (_, breaks, _) = said(Scenario::Echo, |step| {
             step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(95.0);
             step.rates.asked_per_s = is_open.then_some(300.0);
         });
@@ -316,7 +320,7 @@ fn a_lost_agents_share_is_not_the_servers_fault() {
         step.counts = Counts { sent: 1_200, expected: 1_150, received: 1_150, ..step.counts };
         step.rates.achieved_per_s = Some(190.0);
     };
-    let (how_much, breaks, outcome) = said("echo", agents);
+    let (how_much, breaks, outcome) = said(Scenario::Echo, agents);
     assert_eq!(how_much, "cannot tell: the generator lost 1 of 2 agents and its share of the load");
     assert_eq!(
         breaks,
@@ -327,7 +331,7 @@ fn a_lost_agents_share_is_not_the_servers_fault() {
     let mut short = step();
     (short.clients, short.usable) = (600, Some(600));
     agents(&mut short);
-    let run = run_of("echo", vec![step(), short]);
+    let run = run_of(Scenario::Echo, vec![step(), short]);
     let (how_much, breaks, _) = of(&run);
     assert_eq!(how_much, "300 clients, 300 messages/s");
     assert!(breaks.starts_with("not found: the generator gave out first: it lost 1 of 2 agents"), "{breaks}");

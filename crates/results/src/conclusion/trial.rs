@@ -1,7 +1,7 @@
 //! Whether the generator, or the machine it shares with others, may have made the result what it is: what `--strict`
 //! refuses.
 
-use super::heaviest_kept;
+use super::held::heaviest_kept;
 use crate::judgement::{Bottleneck, LimitOutcome, Unit};
 use crate::run::Run;
 use crate::step::Step;

@@ -1,8 +1,12 @@
-//! A timed figure in the file: the summary for people, the histogram for programs.
+//! A step's timed figures in the file, each a summary for people and a histogram for programs. Those of a step without
+//! samples are left out.
 
-use serde::de::Error;
+use std::fmt;
+
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stats::{Histogram, QUANTILES, Summary};
+use stats::{Figures, Histogram, QUANTILES, Summary, Timed};
 
 use super::mirror::{ms_from_ns, ns_from_ms};
 
@@ -57,4 +61,91 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     Histogram::from_base64(&figure.histogram)
         .and_then(|buckets| buckets.with_moments(figure.mean_ms * 1e6, figure.sd_ms * 1e6, min_ns, max_ns))
         .map_err(D::Error::custom)
+}
+
+/// All of a step's figures, among its other fields: each by its name, some of them in an object of their own.
+#[derive(Debug, Default)]
+pub(super) struct FileFigures(pub(super) Figures);
+
+/// Those of them that stand in one object.
+struct Group<'a> {
+    all: &'a Figures,
+    of_it: &'a [Timed],
+}
+
+#[derive(Serialize)]
+struct Written<'a>(#[serde(serialize_with = "serialize")] &'a Histogram);
+
+#[derive(Deserialize)]
+struct Read(#[serde(deserialize_with = "deserialize")] Histogram);
+
+impl Serialize for FileFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for of_it in Timed::ALL.chunk_by(|a, b| a.facts().within == b.facts().within) {
+            let group = Group { all: &self.0, of_it };
+            match of_it[0].facts().within {
+                None => group.write(&mut map)?,
+                Some(object) if group.samples().next().is_some() => map.serialize_entry(object, &group)?,
+                Some(_) => {}
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Group<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl Group<'_> {
+    fn samples(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
+        let all = self.of_it.iter().map(|timed| (timed.name(), self.all.get(*timed)));
+        all.filter(|(_, histogram)| !histogram.is_empty())
+    }
+
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        for (name, histogram) in self.samples() {
+            map.serialize_entry(name, &Written(histogram))?;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for FileFigures {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FiguresVisitor)
+    }
+}
+
+struct FiguresVisitor;
+
+impl<'de> Visitor<'de> for FiguresVisitor {
+    type Value = FileFigures;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with timed figures")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<FileFigures, M::Error> {
+        let mut figures = Figures::default();
+        while let Some(key) = map.next_key::<String>()? {
+            let is_within = |timed: &Timed| timed.facts().within == Some(key.as_str());
+            if let Some(timed) = Timed::named(&key) {
+                *figures.get_mut(timed) = map.next_value::<Read>()?.0;
+            } else if Timed::ALL.iter().any(is_within) {
+                let mut group = map.next_value::<FileFigures>()?.0;
+                for timed in Timed::ALL.into_iter().filter(is_within) {
+                    *figures.get_mut(timed) = std::mem::take(group.get_mut(timed));
+                }
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(FileFigures(figures))
+    }
 }

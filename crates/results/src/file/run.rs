@@ -1,7 +1,8 @@
-//! A run in the file.
+//! A run in the file, its id, and when it started.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
@@ -9,10 +10,13 @@ use stats::knee::Knee;
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, rounded};
 use super::step::FileStep;
-use super::{SCHEMA, timestamp};
 use crate::conclusion::{self, Conclusion};
 use crate::levels::Level;
 use crate::run::{Environment, Run, Target, TrustNote, Verdict};
+use crate::scenario::Scenario;
+
+/// The schema this version writes, and the newest it reads.
+pub const SCHEMA: u64 = 1;
 
 mirror!(FileTarget of Target {
     url: String,
@@ -79,7 +83,7 @@ struct FileLevel {
     knee: Option<FileKnee>,
 }
 
-/// What the run says, for readers of the file; whoever reads it back draws the sentences anew.
+/// What the run says, for readers of the file; throng composes the sentences anew when it reads the file back.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct FileSentences {
@@ -106,6 +110,18 @@ struct FileVerdict {
     trust: Vec<String>,
 }
 
+mod scenario {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(scenario: &Scenario, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(scenario.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Scenario, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// The whole file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileRun {
@@ -114,7 +130,8 @@ pub(super) struct FileRun {
     started: Timestamp,
     throng: String,
     command: Vec<String>,
-    scenario: String,
+    #[serde(with = "scenario")]
+    scenario: Scenario,
     dialect: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
@@ -134,7 +151,7 @@ impl From<&Run> for FileRun {
             started: timestamp(run.started_unix_ns),
             throng: run.throng.clone(),
             command: run.command.clone(),
-            scenario: run.scenario.clone(),
+            scenario: run.scenario,
             dialect: run.dialect.clone(),
             seed: run.seed,
             target: FileTarget::from(&run.target),
@@ -148,7 +165,7 @@ impl From<&Run> for FileRun {
 
 impl From<FileRun> for Run {
     fn from(file: FileRun) -> Self {
-        let steps = file.steps.into_iter().map(|step| step.into_memory(&file.scenario)).collect();
+        let steps = file.steps.into_iter().map(|step| step.into_memory(file.scenario)).collect();
         Run {
             id: file.id,
             started_unix_ns: u64::try_from(file.started.as_nanosecond()).unwrap_or(0),
@@ -267,4 +284,20 @@ impl From<FileLevel> for Level {
             knee: file.knee.map(Knee::from),
         }
     }
+}
+
+/// A run's id: its start to the second, and six random hexadecimal digits. Sorts by time.
+pub fn run_id(started_unix_ns: u64, random: u64) -> String {
+    let started = timestamp(started_unix_ns).to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
+    format!("{started}-{:06x}", random & 0xff_ffff)
+}
+
+/// When a run started, for people: `2026-11-20 18:30:00`, UTC.
+pub fn started(unix_ns: u64) -> String {
+    timestamp(unix_ns).to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The time since 1970 as a UTC timestamp; 64 bits of nanoseconds last until 2554.
+fn timestamp(unix_ns: u64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(unix_ns)).expect("64 bits of nanoseconds are within jiff's range")
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stats::errors::ErrorKind;
-use stats::{Counts, Errors, Histogram};
 
-use super::figure;
+use super::counts::FileCounts;
+use super::figure::FileFigures;
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, seconds};
 use super::resources::{FileGenerator, FileMachine, FileServer};
 use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+use crate::scenario::Scenario;
 use crate::standing;
-use crate::step::{Figures, FleetAgent, HandshakeParts, Rates, Second, Step, Warmup};
+use crate::step::{FleetAgent, Rates, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -68,7 +68,7 @@ mirror!(FileSecond of Second {
     generator_cpu_percent,
 });
 
-/// `24:3 25:17`: on one line, for there is one a second.
+/// `24:3 25:17`: on one line, because there is one per second.
 mod density {
     use super::*;
 
@@ -89,68 +89,6 @@ mod density {
         cells.ok_or_else(|| D::Error::custom("a density is cell:samples, with spaces between them"))
     }
 }
-
-/// Counts and errors. Those of messages are left out where none was exchanged.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct FileCounts {
-    #[serde(flatten)]
-    messages: Option<FileMessages>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    waited: u64,
-    connects: u64,
-    connected: u64,
-    connect_timeouts: u64,
-    connect_failures: u64,
-    connecting: u64,
-    disconnects: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    left: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    not_back: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    slow: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    slow_received: u64,
-    errors: BTreeMap<String, FileErrorKind>,
-}
-
-/// For counts of what most steps do not have.
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct FileMessages {
-    sent: u64,
-    expected: u64,
-    received: u64,
-    missing: u64,
-    in_flight: u64,
-    late: u64,
-    duplicate: u64,
-    reordered: u64,
-    unexpected: u64,
-    corrupt: u64,
-}
-
-mirror!(FileErrorKind of ErrorKind {
-    count: u64,
-    #[serde(rename = "first_s", with = "seconds")]
-    first_ns: u64,
-    #[serde(rename = "last_s", with = "seconds")]
-    last_ns: u64,
-    example: String,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    local: bool,
-});
-
-mirror!(FileParts of HandshakeParts {
-    ; figures
-    tcp,
-    tls,
-    upgrade,
-    ready,
-});
 
 /// The 95% intervals of the per-second percentiles, derived from the series: low and high.
 #[derive(Debug, Serialize, Deserialize)]
@@ -179,22 +117,8 @@ pub(super) struct FileStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     warmup: Option<FileWarmup>,
     rates: FileRates,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    handshake: Histogram,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    handshake_parts: Option<FileParts>,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    rtt: Histogram,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    service: Histogram,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    delivery: Histogram,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    completion: Histogram,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    send_lag: Histogram,
-    #[serde(default, with = "figure", skip_serializing_if = "Histogram::is_empty")]
-    recovery: Histogram,
+    #[serde(flatten)]
+    figures: FileFigures,
     counts: FileCounts,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: BTreeMap<u16, u64>,
@@ -221,8 +145,6 @@ pub(super) struct FileStep {
 
 impl From<&Step> for FileStep {
     fn from(step: &Step) -> Self {
-        let Figures { handshake, handshake_parts, rtt, service, delivery, completion, send_lag, recovery } =
-            step.figures.clone();
         FileStep {
             clients: step.clients,
             usable: step.usable,
@@ -234,15 +156,7 @@ impl From<&Step> for FileStep {
             duration_ns: step.duration_ns,
             warmup: step.warmup.as_ref().map(FileWarmup::from),
             rates: FileRates::from(&step.rates),
-            handshake,
-            handshake_parts: (handshake_parts != HandshakeParts::default())
-                .then(|| (&handshake_parts).into()),
-            rtt,
-            service,
-            delivery,
-            completion,
-            send_lag,
-            recovery,
+            figures: FileFigures(step.figures.clone()),
             counts: FileCounts::of(&step.counts, &step.errors),
             statuses: step.statuses.clone(),
             intervals: FileIntervals::of(step),
@@ -274,16 +188,7 @@ impl From<FileStep> for Step {
             duration_ns: file.duration_ns,
             warmup: file.warmup.map(Warmup::from),
             rates: Rates::from(file.rates),
-            figures: Figures {
-                handshake: file.handshake,
-                handshake_parts: file.handshake_parts.map(HandshakeParts::from).unwrap_or_default(),
-                rtt: file.rtt,
-                service: file.service,
-                delivery: file.delivery,
-                completion: file.completion,
-                send_lag: file.send_lag,
-                recovery: file.recovery,
-            },
+            figures: file.figures.0,
             counts,
             errors,
             statuses: file.statuses,
@@ -303,7 +208,7 @@ impl From<FileStep> for Step {
 
 impl FileStep {
     /// The step of a run of `scenario`.
-    pub(super) fn into_memory(self, scenario: &str) -> Step {
+    pub(super) fn into_memory(self, scenario: Scenario) -> Step {
         let has_standing = self.standing.is_some();
         let mut step = Step::from(self);
         if !has_standing {
@@ -326,76 +231,5 @@ impl FileIntervals {
             p95_ms: of(0.95, |second| second.p95_ns)?,
             p99_ms: of(0.99, |second| second.p99_ns)?,
         })
-    }
-}
-
-impl FileCounts {
-    fn of(counts: &Counts, errors: &Errors) -> Self {
-        let &Counts { sent, expected, received, missing, in_flight, late, duplicate, reordered, .. } = counts;
-        let &Counts { unexpected, corrupt, connects, connected, connect_timeouts, connect_failures, .. } =
-            counts;
-        let exchanged = sent > 0 || expected > 0 || received > 0;
-        let messages = exchanged.then_some(FileMessages {
-            sent,
-            expected,
-            received,
-            missing,
-            in_flight,
-            late,
-            duplicate,
-            reordered,
-            unexpected,
-            corrupt,
-        });
-        let errors = errors.iter().map(|(name, kind)| (name.into(), FileErrorKind::from(kind))).collect();
-        FileCounts {
-            messages,
-            waited: counts.waited,
-            connects,
-            connected,
-            connect_timeouts,
-            connect_failures,
-            connecting: counts.connecting,
-            disconnects: counts.disconnects,
-            left: counts.left,
-            not_back: counts.not_back,
-            slow: counts.slow,
-            slow_received: counts.slow_received,
-            errors,
-        }
-    }
-
-    fn into_memory(self) -> (Counts, Errors) {
-        let mut counts = Counts {
-            waited: self.waited,
-            connects: self.connects,
-            connected: self.connected,
-            connect_timeouts: self.connect_timeouts,
-            connect_failures: self.connect_failures,
-            connecting: self.connecting,
-            disconnects: self.disconnects,
-            left: self.left,
-            not_back: self.not_back,
-            slow: self.slow,
-            slow_received: self.slow_received,
-            ..Counts::default()
-        };
-        if let Some(messages) = self.messages {
-            counts.sent = messages.sent;
-            counts.expected = messages.expected;
-            counts.received = messages.received;
-            counts.missing = messages.missing;
-            counts.in_flight = messages.in_flight;
-            counts.late = messages.late;
-            counts.duplicate = messages.duplicate;
-            counts.reordered = messages.reordered;
-            counts.unexpected = messages.unexpected;
-            counts.corrupt = messages.corrupt;
-        }
-        let mut errors = Errors::default();
-        for (name, kind) in self.errors {
-            errors.add_kind(&name, kind.into());
-        }
-        (counts, errors)
     }
 }

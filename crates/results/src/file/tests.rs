@@ -1,4 +1,4 @@
-use stats::{Capacity, Counts, fit::Line, knee::Knee};
+use stats::{Capacity, Count, Counts, Figures, Timed, fit::Line, knee::Knee};
 
 use super::*;
 use crate::judgement::Unit;
@@ -50,12 +50,10 @@ fn full_step() -> Step {
         },
         figures: Figures {
             handshake: figure(12),
-            handshake_parts: HandshakeParts {
-                tcp: figure(1),
-                tls: figure(4),
-                upgrade: figure(2),
-                ready: figure(3),
-            },
+            tcp: figure(1),
+            tls: figure(4),
+            upgrade: figure(2),
+            ready: figure(3),
             rtt: figure(250),
             service: figure(240),
             delivery: figure(260),
@@ -193,7 +191,7 @@ fn full() -> Run {
         started_unix_ns: STARTED_UNIX_NS,
         throng: "0.1.0".into(),
         command: vec!["throng".into(), "broadcast".into(), "ws://127.0.0.1:3334/ws".into()],
-        scenario: "broadcast".into(),
+        scenario: Scenario::Broadcast,
         dialect: "json".into(),
         seed: Some(u64::MAX),
         target: Target {
@@ -238,7 +236,7 @@ fn what_is_written_is_read() {
                 (&read.server, &read.machine, read.rates, &read.stop),
                 (&step.server, &step.machine, step.rates, &step.stop)
             );
-            for ((name, ours), (_, theirs)) in step.figures.named().into_iter().zip(read.figures.named()) {
+            for ((name, ours), (_, theirs)) in step.figures.iter().zip(read.figures.iter()) {
                 assert_eq!(ours.count(), theirs.count(), "{name}");
                 assert!((ours.mean_ns() - theirs.mean_ns()).abs() < 1.0, "{name}: the mean survives");
                 assert_eq!(ours.quantile_ns(0.95), theirs.quantile_ns(0.95), "{name}");
@@ -354,6 +352,14 @@ fn written_results_are_valid_by_the_schema() {
         let errors: Vec<_> =
             validator.iter_errors(&results).map(|e| format!("{}: {e}", e.instance_path())).collect();
         assert!(errors.is_empty(), "{errors:#?}");
+    }
+    let counts = Count::ALL.map(|count| format!("/$defs/counts/properties/{count}"));
+    let timed = Timed::ALL.map(|timed| match timed.facts().within {
+        Some(object) => format!("/$defs/step/properties/{object}/properties/{timed}"),
+        None => format!("/$defs/step/properties/{timed}"),
+    });
+    for at in counts.iter().chain(&timed) {
+        assert!(schema.pointer(at).is_some(), "the schema does not describe {at}");
     }
     // It can also refuse: everything in it is looked at, and a field nobody described is found.
     let damage: [(&str, serde_json::Value); 7] = [

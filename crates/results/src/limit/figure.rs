@@ -1,8 +1,12 @@
 //! The figures a limit can name, and how each is read from a step.
 
-use stats::{Counts, Histogram, QUANTILES};
+use std::borrow::Cow;
+
+use stats::{Count, CountOf, Counts, Histogram, QUANTILES, Timed, Whole};
 
 use super::Unit;
+use crate::judgement::LimitOutcome;
+use crate::scenario::Scenario;
 use crate::step::Step;
 
 #[cfg(test)]
@@ -11,8 +15,8 @@ mod reached;
 /// A figure of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
-    /// A statistic of something timed, by its name in [`crate::Figures::named`].
-    Timed(&'static str, Statistic),
+    /// A statistic of something timed.
+    Timed(Timed, Statistic),
     Counted(Counted),
     Rate(Rate),
     Gauge(Gauge),
@@ -29,18 +33,13 @@ pub(crate) enum Statistic {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Counted {
+    /// Failures of all kinds.
     Errors,
-    Missing,
-    Late,
-    Duplicate,
-    Reordered,
-    Unexpected,
-    Corrupt,
-    ConnectTimeouts,
-    ConnectFailures,
-    Disconnects,
-    NotBack,
+    /// One of the counts that have a limit.
+    Count(Count),
+    /// What came that was not due.
     Wrong,
+    /// Clients that did not become usable.
     Unusable,
 }
 
@@ -60,33 +59,12 @@ pub(crate) enum Gauge {
     GeneratorRss,
 }
 
-const HANDSHAKE: [&str; 5] = ["handshake", "tcp", "tls", "upgrade", "ready"];
-const RECOVERY: [&str; 1] = ["recovery"];
-const EXCHANGE: [&str; 3] = ["rtt", "service", "send_lag"];
-const FAN_OUT: [&str; 2] = ["delivery", "completion"];
-
 const STATISTICS: [(&str, Statistic); 5] = [
     ("min", Statistic::Min),
     ("mean", Statistic::Mean),
     ("sd", Statistic::Sd),
     ("median", Statistic::Quantile(0.5)),
     ("max", Statistic::Max),
-];
-
-const COUNTED: [(&str, Counted); 13] = [
-    ("errors", Counted::Errors),
-    ("missing", Counted::Missing),
-    ("late", Counted::Late),
-    ("duplicate", Counted::Duplicate),
-    ("reordered", Counted::Reordered),
-    ("unexpected", Counted::Unexpected),
-    ("corrupt", Counted::Corrupt),
-    ("connect_timeouts", Counted::ConnectTimeouts),
-    ("connect_failures", Counted::ConnectFailures),
-    ("disconnects", Counted::Disconnects),
-    ("not_back", Counted::NotBack),
-    ("wrong", Counted::Wrong),
-    ("unusable", Counted::Unusable),
 ];
 
 const RATES: [(&str, Rate); 4] = [
@@ -103,81 +81,94 @@ const GAUGES: [(&str, Gauge); 4] = [
     ("generator.rss", Gauge::GeneratorRss),
 ];
 
-/// What is counted and how fast, where nothing is exchanged.
-const WITHOUT_MESSAGES: [&str; 6] =
-    ["errors", "connect_timeouts", "connect_failures", "disconnects", "unusable", "connect_rate"];
-
-/// Whether the scenario has a count or a rate of this name.
-fn has(scenario: &str, name: &str) -> bool {
-    match name {
-        "not_back" => scenario == "storm",
-        _ => scenario != "idle" || WITHOUT_MESSAGES.contains(&name),
-    }
-}
-
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
 }
 
-/// What the scenario times, its main figure first.
-fn timed(scenario: &str) -> Vec<&'static str> {
-    let parts: &[&[&'static str]] = match scenario {
-        "idle" => &[&HANDSHAKE],
-        "storm" => &[&RECOVERY, &EXCHANGE, &HANDSHAKE],
-        "echo" | "http" => &[&EXCHANGE, &HANDSHAKE],
-        _ => &[&EXCHANGE, &FAN_OUT, &HANDSHAKE],
-    };
-    parts.concat()
-}
-
-/// The figure that a bare percentile means in this scenario, by its name in [`crate::Figures::named`].
-pub fn main_figure(scenario: &str) -> &'static str {
-    timed(scenario)[0]
+fn name_in<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
+    table.iter().find(|(_, known)| *known == value).expect("each has its row").0
 }
 
 impl Figure {
-    pub(crate) fn parse(name: &str, scenario: &str) -> Option<Self> {
-        if let Some(counted) = find(&COUNTED, name).filter(|_| has(scenario, name)) {
-            return Some(Figure::Counted(counted));
+    pub(crate) fn parse(name: &str, scenario: Scenario) -> Option<Self> {
+        if let Some(figure) = Figure::untimed(name) {
+            return figure.is_of(scenario).then_some(figure);
         }
-        if let Some(rate) = find(&RATES, name).filter(|_| has(scenario, name)) {
-            return Some(Figure::Rate(rate));
-        }
-        if let Some(gauge) = find(&GAUGES, name) {
-            return Some(Figure::Gauge(gauge));
-        }
-        let timed = timed(scenario);
         if let Some(statistic) = Statistic::parse(name) {
-            return Some(Figure::Timed(timed[0], statistic));
+            return Some(Figure::Timed(scenario.main_figure(), statistic));
         }
-        let (figure, statistic) = name.split_once('.')?;
-        let figure = timed.into_iter().find(|known| *known == figure)?;
-        Some(Figure::Timed(figure, Statistic::parse(statistic)?))
+        let (timed, statistic) = name.split_once('.')?;
+        let timed = scenario.timed().find(|known| known.name() == timed)?;
+        Some(Figure::Timed(timed, Statistic::parse(statistic)?))
+    }
+
+    /// A figure whose name means the same in each scenario that has it.
+    fn untimed(name: &str) -> Option<Self> {
+        let counted = Counted::all().find(|known| known.name() == name).map(Figure::Counted);
+        let rate = || find(&RATES, name).map(Figure::Rate);
+        let gauge = || find(&GAUGES, name).map(Figure::Gauge);
+        counted.or_else(rate).or_else(gauge)
+    }
+
+    /// What a limit is about; `None` where it is about something timed.
+    pub(crate) fn of_limit(limit: &LimitOutcome) -> Option<Self> {
+        Figure::untimed(limit.figure())
+    }
+
+    /// Whether the scenario has it.
+    pub(crate) fn is_of(self, scenario: Scenario) -> bool {
+        let facts = scenario.facts();
+        match self {
+            Figure::Timed(timed, _) => scenario.timed().any(|known| known == timed),
+            Figure::Counted(Counted::Errors | Counted::Unusable) => true,
+            Figure::Counted(Counted::Wrong) => facts.has_messages,
+            Figure::Counted(Counted::Count(Count::NotBack)) => facts.comes_back,
+            Figure::Counted(Counted::Count(count)) => match count.facts().of {
+                CountOf::Messages => facts.has_messages,
+                CountOf::Connections => true,
+            },
+            Figure::Rate(Rate::Connects) => true,
+            Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received) => facts.has_messages,
+            Figure::Gauge(_) => true,
+        }
+    }
+
+    /// Its name in limits.
+    pub(crate) fn name(self) -> Cow<'static, str> {
+        match self {
+            Figure::Timed(timed, statistic) => format!("{timed}.{}", statistic.name()).into(),
+            Figure::Counted(counted) => counted.name().into(),
+            Figure::Rate(rate) => name_in(&RATES, rate).into(),
+            Figure::Gauge(gauge) => name_in(&GAUGES, gauge).into(),
+        }
     }
 
     /// All names of the scenario's figures, for an error message.
-    pub(crate) fn known(scenario: &str) -> String {
-        let names = |table: &mut dyn Iterator<Item = &str>| table.collect::<Vec<_>>().join(", ");
-        let timed = timed(scenario);
+    pub(crate) fn known(scenario: Scenario) -> String {
+        let names = |figures: &mut dyn Iterator<Item = Figure>| {
+            let names: Vec<_> = figures.filter(|figure| figure.is_of(scenario)).map(Figure::name).collect();
+            names.join(", ")
+        };
+        let timed: Vec<&str> = scenario.timed().map(Timed::name).collect();
         format!(
             "min, mean, sd, median, max and percentiles such as p99.9, of {} (when none is named) or of {} (as in \
              {}.p99); {}; {}; {}",
             timed[0],
             timed[1..].join(", "),
             timed[1],
-            names(&mut COUNTED.iter().map(|entry| entry.0).filter(|name| has(scenario, name))),
-            names(&mut RATES.iter().map(|entry| entry.0).filter(|name| has(scenario, name))),
-            names(&mut GAUGES.iter().map(|entry| entry.0)),
+            names(&mut Counted::all().map(Figure::Counted)),
+            names(&mut RATES.iter().map(|&(_, rate)| Figure::Rate(rate))),
+            names(&mut GAUGES.iter().map(|&(_, gauge)| Figure::Gauge(gauge))),
         )
     }
 
     /// Whether what never came decides the value, a client that was not back or an answer: it is then that or more.
     pub(crate) fn is_open(self, step: &Step) -> bool {
-        let Figure::Timed(name, statistic) = self else { return false };
-        let open = step.open_samples(name);
+        let Figure::Timed(timed, statistic) = self else { return false };
+        let open = step.open_samples(timed);
         match statistic {
-            Statistic::Min => open > 0 && open == step.figures.get(name).count(),
-            Statistic::Quantile(q) => step.is_open(name, q),
+            Statistic::Min => open > 0 && open == step.figures.get(timed).count(),
+            Statistic::Quantile(q) => step.is_open(timed, q),
             Statistic::Mean | Statistic::Sd | Statistic::Max => open > 0,
         }
     }
@@ -185,6 +176,11 @@ impl Figure {
     /// Whether its value may be a share: of what a count is part of, or of the rate that was asked.
     pub(crate) fn has_share(self) -> bool {
         matches!(self, Figure::Counted(_) | Figure::Rate(Rate::Achieved))
+    }
+
+    /// Whether more of it is better: that is so for rates alone.
+    pub(crate) fn more_is_better(self) -> bool {
+        matches!(self, Figure::Rate(_))
     }
 
     pub(crate) fn unit(self, as_share: bool) -> Unit {
@@ -201,8 +197,8 @@ impl Figure {
     /// The value in its unit; `None` when the step did not measure it.
     pub(crate) fn read(self, step: &Step, as_share: bool) -> Option<f64> {
         match self {
-            Figure::Timed(name, statistic) => {
-                let histogram = step.figures.get(name);
+            Figure::Timed(timed, statistic) => {
+                let histogram = step.figures.get(timed);
                 (!histogram.is_empty()).then(|| statistic.of_ms(histogram))
             }
             Figure::Counted(counted) => {
@@ -236,6 +232,17 @@ impl Statistic {
         (0.0 < percent && percent < 100.0).then_some(Statistic::Quantile(percent / 100.0))
     }
 
+    /// Its name in limits: the file's where it has one, so that p99.9 is p999.
+    fn name(self) -> Cow<'static, str> {
+        match self {
+            Statistic::Quantile(q) => match QUANTILES.iter().find(|(_, known)| *known == q) {
+                Some(&(name, _)) => name.into(),
+                None => format!("p{}", 100.0 * q).into(),
+            },
+            moment => name_in(&STATISTICS, moment).into(),
+        }
+    }
+
     fn of_ms(self, histogram: &Histogram) -> f64 {
         let ns = match self {
             Statistic::Min => histogram.min_ns() as f64,
@@ -249,27 +256,45 @@ impl Statistic {
 }
 
 impl Counted {
+    /// Each, in the order in which they are offered.
+    fn all() -> impl Iterator<Item = Counted> {
+        let limited = Count::ALL.into_iter().filter(|count| count.facts().share_of.is_some());
+        let limited = limited.map(Counted::Count);
+        [Counted::Errors].into_iter().chain(limited).chain([Counted::Wrong, Counted::Unusable])
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Counted::Errors => "errors",
+            Counted::Count(count) => count.name(),
+            Counted::Wrong => "wrong",
+            Counted::Unusable => "unusable",
+        }
+    }
+
     /// The count, and what a share of it is a share of: all that could have been counted, so that no share is above 100%.
     fn of(self, step: &Step) -> (u64, u64) {
-        let Counts { expected, received, connects, .. } = step.counts;
-        let counts = &step.counts;
         let (count, whole) = match self {
             Counted::Errors => (step.errors.total(), occasions(step)),
-            Counted::Missing => (counts.missing, expected),
-            Counted::Late => (counts.late, received),
-            Counted::Reordered => (counts.reordered, received),
-            Counted::Duplicate => (counts.duplicate, step.came()),
-            Counted::Unexpected => (counts.unexpected, step.came()),
-            Counted::Corrupt => (counts.corrupt, step.came()),
-            Counted::ConnectTimeouts => (counts.connect_timeouts, connects),
-            Counted::ConnectFailures => (counts.connect_failures, connects),
-            Counted::Disconnects => (counts.disconnects, step.connections()),
-            Counted::NotBack => (counts.not_back, step.figures.recovery.count()),
+            Counted::Count(count) => {
+                (*step.counts.get(count), count.facts().share_of.map_or(0, |whole| all_of(whole, step)))
+            }
             Counted::Wrong => (step.wrong(), step.came()),
             Counted::Unusable => (step.unusable(), step.clients),
         };
-        // A server may say what nobody asked it more often than there were occasions.
+        // A server may send unrequested messages more often than there were requests.
         (count, whole.max(count))
+    }
+}
+
+fn all_of(whole: Whole, step: &Step) -> u64 {
+    match whole {
+        Whole::Expected => step.counts.expected,
+        Whole::Received => step.counts.received,
+        Whole::Came => step.came(),
+        Whole::Connects => step.counts.connects,
+        Whole::Connections => step.connections(),
+        Whole::ThrownOut => step.figures.recovery.count(),
     }
 }
 

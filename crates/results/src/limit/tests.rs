@@ -20,7 +20,7 @@ fn step() -> Step {
 }
 
 fn outcome(limit: &str) -> LimitOutcome {
-    Limit::parse(limit, "broadcast").unwrap_or_else(|error| panic!("{error}")).check(&step())
+    Limit::parse(limit, Scenario::Broadcast).unwrap_or_else(|error| panic!("{error}")).check(&step())
 }
 
 #[test]
@@ -72,39 +72,39 @@ fn what_was_not_measured_breaks_its_limit() {
 fn a_bare_percentile_is_of_the_scenarios_main_figure() {
     let mut step = Step::default();
     step.figures.handshake.record_ns(7 * MS);
-    assert_eq!(Limit::parse("p50<1s", "idle").unwrap().check(&step).actual, Some(7.0));
-    assert_eq!(Limit::parse("p50<1s", "echo").unwrap().check(&step).actual, None);
+    assert_eq!(Limit::parse("p50<1s", Scenario::Idle).unwrap().check(&step).actual, Some(7.0));
+    assert_eq!(Limit::parse("p50<1s", Scenario::Echo).unwrap().check(&step).actual, None);
 }
 
 #[test]
 fn a_wrong_figure_lists_what_there_is() {
-    let error = Limit::parse("delivry.p99<1s", "broadcast").unwrap_err().to_string();
+    let error = Limit::parse("delivry.p99<1s", Scenario::Broadcast).unwrap_err().to_string();
     assert_eq!(
         error,
         "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, handshake, tcp, tls, \
-         upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, corrupt, \
-         connect_timeouts, connect_failures, disconnects, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
+         upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
+         corrupt, connect_timeouts, connect_failures, disconnects, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
          server.rss, generator.cpu, generator.rss"
     );
     for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {
-        assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Figure { .. })), "{limit}");
+        assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Figure { .. })), "{limit}");
     }
 }
 
 #[test]
 fn a_wrong_value_says_what_it_should_be() {
-    let error = Limit::parse("p95<250", "echo").unwrap_err().to_string();
+    let error = Limit::parse("p95<250", Scenario::Echo).unwrap_err().to_string();
     assert!(error.starts_with("in the limit \"p95<250\", \"250\" is not a duration"), "{error}");
     for limit in ["errors<1ms", "missing<0.5", "rate>5ms", "server.cpu<5"] {
-        assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Value { .. })), "{limit}");
+        assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Value { .. })), "{limit}");
     }
 }
 
 #[test]
 fn what_is_not_a_limit_is_refused() {
     for limit in ["", "p95", "<250ms", "p95<", "p95=250ms", "p95 250ms"] {
-        assert!(matches!(Limit::parse(limit, "echo"), Err(LimitError::Shape(_))), "{limit}");
+        assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Shape(_))), "{limit}");
     }
 }
 
@@ -113,7 +113,7 @@ fn a_limit_breaks_where_those_decide_who_were_not_back() {
     let mut step = Step::default();
     step.figures.recovery.record_n_ns(1_000 * MS, 60);
     step.figures.recovery.record_n_ns(3_000 * MS, 40);
-    let check = |step: &Step, limit: &str| Limit::parse(limit, "storm").unwrap().check(step);
+    let check = |step: &Step, limit: &str| Limit::parse(limit, Scenario::Storm).unwrap().check(step);
     for limit in
         ["p99<5s", "recovery.p61<5s", "max<5s", "mean<5s", "p60<5s", "min<5s", "p99>=1s", "not_back==0"]
     {
@@ -129,7 +129,7 @@ fn a_limit_breaks_where_those_decide_who_were_not_back() {
         assert!(outcome.passed && !outcome.at_least, "{limit}: {outcome:?}");
     }
     assert!(!check(&step, "not_back==0").passed);
-    assert!(Limit::parse("not_back==0", "echo").is_err(), "nobody is dropped there");
+    assert!(Limit::parse("not_back==0", Scenario::Echo).is_err(), "nobody is dropped there");
 }
 
 #[test]
@@ -150,7 +150,8 @@ fn no_share_is_above_the_whole() {
         ..Default::default()
     };
     (0..3_000).for_each(|at| step.errors.add("unrecognised", at, "who knows"));
-    let share = |name: &str| Limit::parse(&format!("{name}<1%"), "broadcast").unwrap().check(&step).actual;
+    let share =
+        |name: &str| Limit::parse(&format!("{name}<1%"), Scenario::Broadcast).unwrap().check(&step).actual;
     for (name, percent) in [
         ("late", 100.0),
         ("duplicate", 100.0 * 200.0 / 950.0),

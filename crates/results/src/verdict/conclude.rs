@@ -10,7 +10,7 @@ use crate::step::Step;
 
 /// Folds the steps: a limit is broken if any step broke it, and is then quoted from the lightest of those; the
 /// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. Capacity, knee, levels and memory
-/// are added by whoever searched for them.
+/// are added by the search that found them.
 pub fn conclude(steps: &[Step]) -> Verdict {
     let mut limits: Vec<LimitOutcome> = Vec::new();
     // A search overshoots before it comes near.

@@ -1,32 +1,36 @@
-//! What a server did wrong. TCP loses nothing, and nobody's lack of CPU damages an answer or turns a client away: where that
+//! What a server did wrong. TCP loses nothing, and no lack of CPU damages an answer or turns a client away: where that
 //! broke a limit, it is the reason, whatever else the machine had to do meanwhile.
 
-use super::generator_had_time;
+use stats::Count;
+
+use super::signs::generator_had_time;
 use crate::format::count;
+use crate::limit::{Counted, Figure};
 use crate::step::Step;
 
 /// How late the generator may have been at worst, if clients that gave up waiting were the server's to serve.
 const LATE_NS_MAX: u64 = 100_000_000;
 
-/// Clients, then messages; only what broke a limit, for the rest was allowed.
+/// Clients, then messages; only what broke a limit, because the rest was allowed.
 pub(super) fn failed(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    let broke = |figure: &str| step.broken().any(|limit| limit.figure() == figure);
+    let broke =
+        |counted| step.broken().any(|limit| Figure::of_limit(limit) == Some(Figure::Counted(counted)));
     if !generator_had_time(step) {
         return None;
     }
     let of_clients = |part: u64| format!("{} of {} clients", count(part), count(step.clients));
     let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
-    if broke("unusable") && counts.connect_failures > 0 {
+    if broke(Counted::Unusable) && counts.connect_failures > 0 {
         return Some(format!("it turned away {}", of_clients(counts.connect_failures)));
     }
-    if broke("unusable") && counts.connect_timeouts > 0 && late_ns < LATE_NS_MAX {
+    if broke(Counted::Unusable) && counts.connect_timeouts > 0 && late_ns < LATE_NS_MAX {
         return Some(format!("it left {} waiting until they gave up", of_clients(counts.connect_timeouts)));
     }
-    if broke("disconnects") && counts.disconnects > 0 {
+    if broke(Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
         return Some(format!("it lost {}", of_clients(counts.disconnects)));
     }
-    if broke("missing") && counts.missing > 0 {
+    if broke(Counted::Count(Count::Missing)) && counts.missing > 0 {
         return Some(format!(
             "it left out {} of {} messages due",
             count(counts.missing),
@@ -34,6 +38,6 @@ pub(super) fn failed(step: &Step) -> Option<String> {
         ));
     }
     let wrong = step.wrong();
-    (broke("wrong") && wrong > 0)
+    (broke(Counted::Wrong) && wrong > 0)
         .then(|| format!("{} of its {} answers were wrong", count(wrong), count(step.came())))
 }

@@ -1,8 +1,9 @@
 //! What the generator itself can run out of.
 
-use super::{
+use super::server;
+use super::signs::{
     CEILING_PERCENT_MAX, IDLE_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, WAITED_SHARE_MAX,
-    WORKER_CPU_PERCENT_MAX, is_missed, server,
+    WORKER_CPU_PERCENT_MAX, is_missed,
 };
 use crate::format::{count, rate};
 use crate::step::Step;

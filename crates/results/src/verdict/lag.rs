@@ -3,17 +3,22 @@
 //! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency; below that it is said
 //! as what it is, in a mark.
 
+use stats::{Histogram, Timed};
+
 use super::machine;
+use super::signs::{percent, worker_cpu};
 use crate::format::duration;
 use crate::step::Step;
 
+/// Where lag and latency are compared, the deepest first: a tail of a few samples is a single hiccup, and accuses nobody.
+const QUANTILES: [f64; 3] = [0.99, 0.95, 0.9];
 /// Lag below which it never matters.
 const LAG_NS_MIN: u64 = 1_000_000;
 /// Lag, as a share of the latency, above which it is said.
 const SHARE_SAID: f64 = 0.1;
 /// Lag, as a share of the latency, above which it is what was measured.
 const SHARE_DECIDES: f64 = 0.5;
-/// CPU of a worker below which its own work made nobody wait for a hundredth of the time.
+/// CPU of a worker below which its own work delayed less than a hundredth of the events.
 const OWN_CPU_PERCENT_MIN: f64 = 10.0;
 /// A worker that waits for a CPU for more than this share of the time it has one is kept from it by others.
 const WAITING_SHARE_MAX: f64 = 0.5;
@@ -24,20 +29,25 @@ const STEAL_PERCENT_MIN: f64 = 2.0;
 pub(super) struct Lag {
     lag_ns: u64,
     latency_ns: u64,
-    figure: &'static str,
+    figure: Timed,
+    quantile: f64,
     /// The longest that is waited for: of a broadcast, that is its copies.
     longest_ns: u64,
 }
 
 impl Lag {
-    /// At the 99th percentile: of events that waited to be handled, or of messages that waited to be sent.
+    /// Of events that waited to be handled, or of messages that waited to be sent, at the deepest quantile that the
+    /// latency's samples show.
     pub(super) fn of(step: &Step) -> Option<Lag> {
-        let loop_lag = step.generator.as_ref().map(|generator| generator.loop_lag.quantile_ns(0.99));
-        let lag_ns = loop_lag.unwrap_or(0).max(step.figures.send_lag.quantile_ns(0.99));
-        let figure = if step.figures.rtt.is_empty() { "handshake" } else { "rtt" };
-        let latency_ns = step.figures.get(figure).quantile_ns(0.99);
-        let longest_ns = latency_ns.max(step.figures.delivery.quantile_ns(0.99));
-        let lag = Lag { lag_ns, latency_ns, figure, longest_ns };
+        let figure = if step.figures.rtt.is_empty() { Timed::Handshake } else { Timed::Rtt };
+        let latency = step.figures.get(figure);
+        let quantile = QUANTILES.into_iter().find(|&quantile| !latency.is_marked(quantile)).unwrap_or(0.5);
+        let at = |histogram: &Histogram| histogram.quantile_ns(quantile);
+        let loop_lag = step.generator.as_ref().map(|generator| at(&generator.loop_lag));
+        let lag_ns = loop_lag.unwrap_or(0).max(at(&step.figures.send_lag));
+        let latency_ns = at(latency);
+        let longest_ns = latency_ns.max(at(&step.figures.delivery));
+        let lag = Lag { lag_ns, latency_ns, figure, quantile, longest_ns };
         (lag_ns > LAG_NS_MIN && lag.share_of(latency_ns) > SHARE_SAID).then_some(lag)
     }
 
@@ -52,7 +62,7 @@ impl Lag {
 
     /// `the rtt p99 of 8.80ms`.
     fn whole(&self) -> String {
-        format!("the {} p99 of {}", self.figure, duration(self.latency_ns))
+        format!("the {} p{} of {}", self.figure, percent(self.quantile), duration(self.latency_ns))
     }
 
     /// `up to 1.20ms of the rtt p99 of 8.80ms`.
@@ -92,7 +102,7 @@ pub(super) fn names_others(step: &Step) -> bool {
     Lag::of(step).is_some() && others(step).is_some()
 }
 
-/// Who had the CPU that the generator waited for; `None`: it was its own work, or nobody is to be seen.
+/// Who had the CPU that the generator waited for; `None`: it was its own work, or no other program is visible.
 fn others(step: &Step) -> Option<String> {
     let machine = step.machine.as_ref()?;
     if is_own(step) {
@@ -110,7 +120,7 @@ fn others(step: &Step) -> Option<String> {
 
 /// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it.
 fn is_own(step: &Step) -> bool {
-    let cpu = super::worker_cpu(step).unwrap_or(0.0);
+    let cpu = worker_cpu(step).unwrap_or(0.0);
     cpu >= OWN_CPU_PERCENT_MIN && !waited(step) && machine::others_percent(step).is_none()
 }
 

@@ -1,6 +1,6 @@
 //! The machine that server and generator share, and the network between them.
 
-use super::SERVER_CPU_PERCENT_MAX;
+use super::signs::SERVER_CPU_PERCENT_MAX;
 use crate::resources::{MachineUse, ThreadUse};
 use crate::step::Step;
 
@@ -9,10 +9,13 @@ const IDLE_PERCENT_MIN: f64 = 5.0;
 /// The server's part of a busy machine below which it is not the one that fills it.
 const SERVER_PART_PERCENT_MIN: f64 = 10.0;
 /// CPU of a machine that neither server nor generator accounts for, above which others are named. Interrupts of the
-/// network, which belong to nobody, stay below it.
+/// network, which belong to no program, stay below it.
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 /// Time for which a thread was ready to run and had no CPU, above which that is what it waited for.
 const WAITING_PERCENT_MAX: f64 = 10.0;
+/// What a server misses of a rate is no more than so many times the share of the time that a thread of it waited for a
+/// CPU, if that is why: a turn that comes late delays what queues behind it, too.
+const MISSED_BY_WAITING_MAX: f64 = 10.0;
 /// Use of a network link that counts as all of it.
 const LINK_PERCENT_MAX: f64 = 90.0;
 /// Segments sent again, or come out of order, that make a network the suspect.
@@ -42,14 +45,23 @@ pub(super) fn full(step: &Step) -> Option<String> {
 pub(super) fn crowded(step: &Step) -> Option<String> {
     let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
     let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
-    let others = others_percent(step).filter(|_| step.kept_percent().is_some_and(|kept| kept < 99.0))?;
+    let missed_percent = step.kept_percent().filter(|&kept| kept < 99.0).map(|kept| 100.0 - kept)?;
+    let others = others_percent(step).filter(|_| can_be_for_waiting(step, missed_percent))?;
     let names = programs(machine).map(|names| format!(": {names}")).unwrap_or_default();
     Some(format!(
         "other programs used {others:.0}% of it{names}; {idle:.0}% was idle, and the rate was not kept"
     ))
 }
 
-/// A thread of the server that was ready to run all the time, and had a CPU for a part of it: it did not wait for anything else.
+/// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes.
+fn can_be_for_waiting(step: &Step, missed_percent: f64) -> bool {
+    let threads = step.server.iter().flat_map(|server| &server.thread_use);
+    let waited_percent = threads.map(|thread| thread.waiting_percent).reduce(f64::max);
+    waited_percent.is_none_or(|waited| missed_percent <= MISSED_BY_WAITING_MAX * waited)
+}
+
+/// A thread of the server that was ready to run all the time, and had a CPU for a part of it: it did not wait for
+/// anything else.
 pub(super) fn starved(step: &Step) -> Option<String> {
     let ready = |thread: &ThreadUse| thread.cpu_percent() + thread.waiting_percent;
     let threads = &step.server.as_ref()?.thread_use;
@@ -87,11 +99,15 @@ pub(super) fn programs(machine: &MachineUse) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", ") + " of a core")
 }
 
-/// A link at its speed, or segments sent again.
+/// A link at its speed, or segments sent again. Between two ends on one machine nothing gets lost on the way: what is
+/// sent again there was dropped by a receiver whose buffer was full, as with messages of many MiB.
 pub(super) fn network(step: &Step) -> Option<String> {
     let machine = step.machine.as_ref()?;
     if let Some(used) = machine.network_percent.filter(|&used| used >= LINK_PERCENT_MAX) {
         return Some(format!("a link carried {used:.0}% of its speed"));
+    }
+    if machine.same_host == Some(true) {
+        return None;
     }
     if let Some(again) = machine.retransmit_percent.filter(|&again| again >= RETRANSMIT_PERCENT_MAX) {
         return Some(format!("{again:.1}% of the segments were sent again"));

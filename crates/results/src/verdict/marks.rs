@@ -1,7 +1,9 @@
 //! What is wrong with a step, as plain sentences.
 
-use super::{Bottleneck, lag, machine, main_figure};
+use super::signs::{main_figure, percent};
+use super::{lag, machine};
 use crate::format::{counted, duration};
+use crate::judgement::Bottleneck;
 use crate::step::Step;
 
 /// A larger share of the median delivery that clocks may be apart is said.
@@ -88,9 +90,4 @@ fn clocks_apart(step: &Step) -> Option<String> {
     shows.then(|| {
         format!("deliveries between agents are known to ± {}: their clocks are no closer", duration(error_ns))
     })
-}
-
-/// 0.999 as `99.9`, without binary noise.
-fn percent(quantile: f64) -> f64 {
-    (quantile * 1e6).round() / 1e4
 }

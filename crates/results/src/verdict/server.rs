@@ -1,14 +1,15 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
-use super::{
+use super::signs::{
     IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
     main_figure, worker_cpu,
 };
+use super::{lag, machine, marks};
 use crate::format::{count, duration, rate};
 use crate::step::Step;
 
-/// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the server, though the
-/// generator was late, too.
+/// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the
+/// server, though the generator was also late.
 const LATE_SHARE_MAX: f64 = 0.1;
 /// Share of the deliveries due that may be missing before that is a sign by itself.
 const MISSING_SHARE_MAX: f64 = 0.01;
@@ -85,17 +86,17 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String
 fn queued(step: &Step) -> Option<String> {
     let kept = step.kept_percent()?;
     let late = step.counts.late as f64 / step.counts.expected as f64;
-    let is_on_time = super::marks::fell_behind_ns(step).is_none() && super::lag::mark(step).is_none();
+    let is_on_time = marks::fell_behind_ns(step).is_none() && lag::mark(step).is_none();
     let late_max = if is_on_time { 0.0 } else { LATE_SHARE_MAX };
     (late > late_max && kept < 99.0)
         .then(|| format!("{:.0}% of its answers came after the schedule's end", 100.0 * late))
 }
 
-/// Latency that grew faster than the load while the generator was idle and on time, and nobody else had the CPU.
+/// Latency that grew faster than the load while the generator was idle and on time, and no other program had the CPU.
 fn grew(step: &Step, previous: &Step) -> Option<String> {
-    let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX && super::others_percent(step).is_none();
+    let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX && machine::others_percent(step).is_none();
     let (now, before) = (main_figure(step), main_figure(previous));
-    let on_time = super::marks::fell_behind_ns(step).is_none();
+    let on_time = marks::fell_behind_ns(step).is_none();
     if !idle || !on_time || now.is_empty() || before.is_empty() {
         return None;
     }
@@ -140,7 +141,7 @@ pub(super) fn is_far(step: &Step) -> Option<String> {
     if step.machine.as_ref()?.same_host == Some(true) {
         return None;
     }
-    let (service_ns, tcp) = (closed_service_ns(step)?, &step.figures.handshake_parts.tcp);
+    let (service_ns, tcp) = (closed_service_ns(step)?, &step.figures.tcp);
     let way_ns = tcp.quantile_ns(0.5) as f64;
     (!tcp.is_empty() && way_ns > WAIT_NS_MIN && service_ns < FAR_FACTOR_MAX * way_ns).then(|| {
         format!(

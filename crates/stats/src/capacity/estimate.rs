@@ -5,11 +5,78 @@
 //! the capacity, its middle 95% the interval. Unlike a maximum-likelihood fit this holds when passes and fails do
 //! not overlap at all, which is the common case.
 
-use super::{Capacity, Level};
 use crate::interval::CONFIDENCE;
+
+/// An interval is no answer if its upper bound exceeds its lower one by more than this factor.
+pub const WIDTH_MAX: u64 = 2;
+/// Beyond the interval's bounds by this factor, one measurement is enough to contradict it.
+const FAR: u64 = 2;
+/// As wide as this it always is: a server of a handful of clients.
+pub(super) const CLIENTS_APART_MIN: u64 = 5;
 
 const CAPACITY_POINTS: usize = 401;
 const SOFTNESS_POINTS: usize = 16;
+
+/// How many clients a server holds within its limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    /// The level at which half of the measurements pass.
+    pub clients: u64,
+    /// Lower bound of the interval.
+    pub low: u64,
+    /// Upper bound of the interval.
+    pub high: u64,
+    /// The probability that the interval was built for: 0.95.
+    pub confidence: f64,
+    /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
+    pub at_least: bool,
+    /// A level outside the interval most of whose measurements say otherwise, or far outside (twice the bounds) any:
+    /// above it they passed, or below it they failed.
+    pub contradicted_by: Option<u64>,
+}
+
+/// Why a search that came to its end does not tell the capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The upper bound of the interval is more than [`WIDTH_MAX`] times the lower one.
+    Wide,
+    /// Measurements at this level, outside the interval, say otherwise.
+    Contradicted(u64),
+}
+
+impl Capacity {
+    /// Why it cannot be told from these measurements; `None`: it can.
+    pub fn doubt(&self) -> Option<Doubt> {
+        let is_wide = self.high > WIDTH_MAX * self.low && self.high - self.low > CLIENTS_APART_MIN;
+        let wide = (is_wide && !self.at_least).then_some(Doubt::Wide);
+        wide.or(self.contradicted_by.map(Doubt::Contradicted))
+    }
+
+    /// Whether the search has told it.
+    pub fn is_decided(&self) -> bool {
+        self.doubt().is_none()
+    }
+
+    /// The level outside the interval that contradicts it, the highest first.
+    pub(super) fn contradicted(self, levels: &[Level]) -> Self {
+        let contradicts = |&&Level { clients, passed, failed }: &&Level| {
+            let far_above = clients > self.high.saturating_mul(FAR) && passed > 0;
+            let far_below = clients.saturating_mul(FAR) < self.low && failed > 0;
+            let above = clients > self.high && passed > failed;
+            let below = clients < self.low && failed > passed;
+            below || far_below || (above || far_above) && !self.at_least
+        };
+        Capacity { contradicted_by: levels.iter().rev().find(contradicts).map(|level| level.clients), ..self }
+    }
+}
+
+/// All measurements of one level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub(super) clients: u64,
+    pub(super) passed: u32,
+    pub(super) failed: u32,
+}
 
 pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Capacity {
     let posterior = posterior(levels, below as f64, above as f64);

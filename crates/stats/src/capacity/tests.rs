@@ -1,3 +1,4 @@
+use super::estimate::CLIENTS_APART_MIN;
 use super::*;
 
 const CONFIG: SearchConfig =

@@ -31,7 +31,7 @@ pub enum DecodeError {
     #[error("the histogram is not in HdrHistogram V2 format, or is damaged")]
     Format,
     /// Another range or precision than throng's.
-    #[error("the histogram is not of 1 to 600,000,000 µs with 3 significant digits")]
+    #[error("the histogram does not cover 1 to 600,000,000 µs with 3 significant digits")]
     Bounds,
     /// The exact sums cannot belong to the buckets.
     #[error("the histogram's sums do not fit its samples")]

@@ -60,7 +60,9 @@ impl Packed {
             }
             buckets.push(us, samples);
         }
-        ours.chain(theirs).for_each(|(us, samples)| buckets.push(us, samples));
+        for (us, samples) in ours.chain(theirs) {
+            buckets.push(us, samples);
+        }
         self.buckets = buckets.bytes;
         self.sum_ns += other.sum_ns;
         self.square_sum_ns += other.square_sum_ns;
@@ -133,7 +135,9 @@ impl Histogram {
         if ours.is_empty() {
             (self.min_ns, self.max_ns) = (packed.min_ns, packed.max_ns);
         }
-        packed.pairs().for_each(|(us, samples)| ours.saturating_record_n(us, samples));
+        for (us, samples) in packed.pairs() {
+            ours.saturating_record_n(us, samples);
+        }
         self.sum_ns += packed.sum_ns;
         self.square_sum_ns += packed.square_sum_ns;
         self.min_ns = self.min_ns.min(packed.min_ns);

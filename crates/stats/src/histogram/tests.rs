@@ -1,3 +1,4 @@
+use super::encoding::DecodeError;
 use super::*;
 use proptest::prelude::*;
 

@@ -141,7 +141,9 @@ impl Columns {
         time_ns.clear();
         kind.clear();
         client.clear();
-        [step, sender, message, bytes].into_iter().for_each(Optional::clear);
+        for column in [step, sender, message, bytes] {
+            column.clear();
+        }
         latency_ns.clear();
         detail.clear();
     }

@@ -7,10 +7,10 @@ use std::thread::{self, JoinHandle};
 
 use engine::events::Batch;
 
-use super::EventsError;
 use super::write::{Header, Writer};
+use crate::error::EventsError;
 
-/// Batches that wait at the most: 40 MB.
+/// The most batches that wait: 40 MB.
 const QUEUE_BATCHES: usize = 256;
 
 /// What has become of the events so far.
@@ -62,7 +62,7 @@ impl EventLog {
     }
 
     /// Waits until everything queued so far has been taken care of.
-    pub fn settle(&self) -> Totals {
+    pub fn flush(&self) -> Totals {
         let (home, back) = mpsc::channel();
         // A batch that comes home has been taken care of, and so has all before it.
         if self.queue.send(Batch { home: Some(home), ..Batch::default() }).is_ok() {

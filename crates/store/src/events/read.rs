@@ -10,9 +10,9 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Typ
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
-use super::EventsError;
 use super::columns;
 use super::write::{SCHEMA, SCHEMA_KEY};
+use crate::error::EventsError;
 
 /// One event as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use url::Url;
 use wire::http::head::{Expect, HeadReader};
 use wire::http::response::Response;
 use wire::ws::frame::{self, Accepts, Opcode};
+use wire::ws::mask::Key;
 use wire::ws::reader::{Item, Reader};
 use wire::ws::{End, close, upgrade};
 use wire::{Io, Limits, StreamId};
 
-use super::ANSWER_MAX;
-use crate::visit;
+use crate::visit::{self, ANSWER_MAX};
 
 /// The code of a normal close (RFC 6455 §7.4.1).
 const NORMAL: u16 = 1000;
@@ -128,7 +128,7 @@ impl Socket {
         let mut out = Vec::new();
         let start = frame::open(&mut out, End::Client);
         out.extend_from_slice(payload);
-        frame::seal(&mut out, start, opcode, false, Some(fastrand::u32(..).to_ne_bytes()));
+        frame::seal(&mut out, start, opcode, false, Some(Key::new(fastrand::u32(..).to_ne_bytes())));
         self.stream.write_all(&out).map_err(|error| error.to_string())
     }
 

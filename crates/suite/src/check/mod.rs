@@ -3,17 +3,10 @@
 mod frames;
 mod sessions;
 
-use std::time::Duration;
-
-use wire::DialectId;
-
 use crate::manifest::{Ability, Target};
 use crate::server::Server;
 use crate::setup::{Stage, Tools, Trouble};
-use crate::visit;
-
-/// How long one answer may take.
-const ANSWER_MAX: Duration = Duration::from_secs(5);
+use crate::visit::{self, ANSWER_MAX};
 
 /// Starts a prepared target, checks it, stops it, and makes sure that nothing of it is left.
 ///
@@ -51,13 +44,13 @@ fn answers(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Tr
         visit::get(&root, Some(&place.socket), ANSWER_MAX)
             .map_err(|why| wrong("GET / at the unix socket", why))?;
     }
-    for &dialect in target.dialects.iter().filter(|dialect| **dialect != DialectId::Http) {
+    for &dialect in target.dialects.iter().filter(|dialect| !dialect.facts().is_plain_http) {
         if (tools.is_interrupted)() {
             return Err(Trouble::new(Stage::Check, "interrupted"));
         }
         let url = place.url(target, dialect);
         let wrong = |why| wrong(dialect.name(), why);
-        if dialect == DialectId::Raw && target.can(Ability::Echo) {
+        if dialect.facts().takes_anything && target.can(Ability::Echo) {
             frames::check(&url).map_err(wrong)?;
         }
         sessions::check(&url, dialect, target).map_err(wrong)?;

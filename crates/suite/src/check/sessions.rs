@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use wire::{DialectId, Event, Kind, Payload, Role};
 
-use super::ANSWER_MAX;
 use crate::manifest::{Ability, Target};
-use crate::visit::{Route, Visitor};
+use crate::visit::{ANSWER_MAX, Route, Visitor};
 
 /// Who hears a broadcast.
 const CLIENTS: usize = 3;
@@ -68,7 +67,7 @@ fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
     let arrive = |number| Visitor::arrive(route, number as u32, ANSWER_MAX);
     let mut visitors = (0..CLIENTS).map(arrive).collect::<Result<Vec<_>, _>>()?;
     if can_echo {
-        // A server may take a client for one of all only after it has said that the connection is open. Who has answered
+        // A server may count a client among all only after it has said that the connection is open. One that has answered
         // a message knows its sender.
         visitors.iter_mut().try_for_each(|visitor| hear_echo(visitor, route))?;
     }

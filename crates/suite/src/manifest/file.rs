@@ -1,18 +1,47 @@
 //! The form of a manifest on disk, and the way from there to targets.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use net::signals::StopSignal;
 use regex::Regex;
-use results::units;
 use serde::Deserialize;
 use toml::Spanned;
 use wire::{DialectId, DialectOptions};
 
-use super::{Ability, Probe, ReadFlags, Ready, Requirement, Step, Stop, Target, Version, placeholder};
+use super::target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Version};
+use super::values::{command, dialect, flag_value, placeholders, signal, time, url};
 use crate::mistake::{Mistake, Source};
+
+/// The file's name, in each target's folder.
+pub const FILE_NAME: &str = "target.toml";
+/// The manifest of the reference server, which is a target like the others and needs no folder.
+const REFERENCE: &str = include_str!("../../../../targets/throng/target.toml");
+/// The name of the reference server.
+pub const REFERENCE_NAME: &str = "throng";
+
+/// Reads flags, as names without dashes and values, as the command line would; what is wrong with them otherwise.
+pub type ReadFlags<'a> = &'a dyn Fn(&[(String, String)]) -> Result<DialectOptions, String>;
+
+impl Target {
+    /// The targets of a folder: the server itself and its variants.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, or has a mistake.
+    pub fn of_folder(folder: &Path, read_flags: ReadFlags<'_>) -> Result<Vec<Target>, Mistake> {
+        let path = folder.join(FILE_NAME);
+        let text = std::fs::read_to_string(&path).map_err(|error| Mistake::unreadable(&path, &error))?;
+        read(&path, &text, folder, read_flags)
+    }
+
+    /// throng's own server.
+    pub fn reference() -> Target {
+        let targets = read(Path::new(FILE_NAME), REFERENCE, Path::new(REFERENCE_NAME), &|_| {
+            Ok(DialectOptions::default())
+        });
+        let target = targets.expect("the manifest is part of throng").remove(0);
+        Target { folder: PathBuf::from("."), ..target }
+    }
+}
 
 /// A manifest. Unknown keys are mistakes, so that a misspelt one is not silently ignored.
 #[derive(Deserialize)]
@@ -186,7 +215,7 @@ fn target(
             regex: Regex::new(version.regex.get_ref()).map_err(|error| {
                 source.mistake(
                     version.regex.span(),
-                    "this is no regular expression".to_owned(),
+                    "this is not a regular expression".to_owned(),
                     Some(error.to_string()),
                 )
             })?,
@@ -205,35 +234,8 @@ fn target(
     })
 }
 
-/// The dialect of that name.
-pub(crate) fn dialect(source: &Source<'_>, name: &Spanned<String>) -> Result<DialectId, Mistake> {
-    let known = DialectId::ALL.iter().filter(|dialect| **dialect != DialectId::Custom);
-    let found = known.clone().find(|dialect| dialect.name() == name.get_ref());
-    found.copied().ok_or_else(|| {
-        let names: Vec<&str> = known.map(|dialect| dialect.name()).collect();
-        let help = Some(format!("there are {}", names.join(", ")));
-        source.mistake(name.span(), format!("there is no dialect {:?}", name.get_ref()), help)
-    })
-}
-
-fn command(source: &Source<'_>, words: &Spanned<Vec<String>>) -> Result<Vec<String>, Mistake> {
-    if words.get_ref().is_empty() {
-        let help = Some("the program first, then its arguments, e.g. [\"node\", \"main.js\"]".to_owned());
-        return Err(source.mistake(words.span(), "the command is empty".to_owned(), help));
-    }
-    Ok(words.get_ref().clone())
-}
-
 fn step(source: &Source<'_>, step: &FileStep) -> Result<Step, Mistake> {
     Ok(Step { command: command(source, &step.command)?, env: step.env.clone() })
-}
-
-fn signal(source: &Source<'_>, name: &Spanned<String>) -> Result<StopSignal, Mistake> {
-    StopSignal::from_name(name.get_ref()).ok_or_else(|| {
-        let names = StopSignal::ALL.map(StopSignal::name).join(", ");
-        let message = format!("{:?} is no signal to stop with", name.get_ref());
-        source.mistake(name.span(), message, Some(format!("there are {names}")))
-    })
 }
 
 fn ready(source: &Source<'_>, ready: &Spanned<FileReady>) -> Result<Ready, Mistake> {
@@ -252,32 +254,6 @@ fn ready(source: &Source<'_>, ready: &Spanned<FileReady>) -> Result<Ready, Mista
     Ok(Ready { probe, timeout: time(source, timeout)? })
 }
 
-fn time(source: &Source<'_>, text: &Spanned<String>) -> Result<Duration, Mistake> {
-    let ns = units::duration_ns(text.get_ref());
-    ns.map(Duration::from_nanos).map_err(|error| source.mistake(text.span(), error.to_string(), None))
-}
-
-/// A URL of one of these schemes, whose placeholders exist.
-fn url(source: &Source<'_>, text: &Spanned<String>, schemes: &[&str]) -> Result<String, Mistake> {
-    let is_of =
-        |scheme: &&str| text.get_ref().strip_prefix(*scheme).is_some_and(|rest| rest.starts_with("://"));
-    if !schemes.iter().any(is_of) {
-        let help = Some(format!("it starts with {}://", schemes.join(":// or ")));
-        return Err(source.mistake(text.span(), "this is no URL that throng can load".to_owned(), help));
-    }
-    placeholders(source, text)
-}
-
-fn placeholders(source: &Source<'_>, text: &Spanned<String>) -> Result<String, Mistake> {
-    match placeholder::unknown(text.get_ref()) {
-        None => Ok(text.get_ref().clone()),
-        Some(name) => {
-            let help = Some(format!("there are {}", placeholder::NAMES.join(" ")));
-            Err(source.mistake(text.span(), format!("there is no placeholder {name}"), help))
-        }
-    }
-}
-
 /// Flags as they are written on a command line, and what they mean; a key that is `true` stands for a flag without a
 /// value.
 fn speech(
@@ -290,16 +266,7 @@ fn speech(
     let speech = read_flags(&flags).map_err(|problem| {
         let places = table.values().map(Spanned::span);
         let place = places.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)).unwrap_or(0..0);
-        source.mistake(place, "these are no flags for throng's clients".to_owned(), Some(problem))
+        source.mistake(place, "these are not flags for throng's clients".to_owned(), Some(problem))
     })?;
     Ok((flags, speech))
-}
-
-/// The value of a flag, as it is written on a command line.
-pub(crate) fn flag_value(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Boolean(true) => String::new(),
-        other => other.to_string(),
-    }
 }

@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use miette::Diagnostic;
-use wire::DialectOptions;
+use wire::{DialectId, DialectOptions, Settings};
 
 use super::*;
+use crate::mistake::Mistake;
 
 const GOOD: &str = include_str!("../../../../targets/node-ws/target.toml");
 
 fn read(text: &str) -> Result<Vec<Target>, Mistake> {
     let flags = |flags: &[(String, String)]| match flags {
         [] => Ok(DialectOptions::default()),
-        [(name, value)] if name == "eio" && value == "3" => {
-            Ok(DialectOptions { eio: Some(3), ..Default::default() })
-        }
+        [(name, value)] if name == "eio" && value == "3" => Ok(Settings::default().with("eio", 3).into()),
         _ => Err("unexpected argument".to_owned()),
     };
     file::read(Path::new("node-ws/target.toml"), text, Path::new("targets/node-ws"), &flags)
@@ -50,9 +49,10 @@ fn flags_are_read_as_the_command_line_reads_them() {
     let targets = read(&format!("{GOOD}\n[variants.old]\nflags = {{ eio = 3 }}\n")).unwrap();
     let old = targets.iter().find(|target| target.name == "node-ws-old").unwrap();
     assert_eq!(old.flags, [("eio".to_owned(), "3".to_owned())]);
-    assert_eq!((old.speech.eio, targets[0].speech.eio), (Some(3), None));
+    assert_eq!(old.speech.settings, Settings::default().with("eio", 3));
+    assert_eq!(targets[0].speech.settings, Settings::default());
     let (what, underlined, help) = mistake(&format!("{GOOD}\n[variants.old]\nflags = {{ ei0 = 3 }}\n"));
-    assert_eq!((what.as_str(), underlined.as_str()), ("these are no flags for throng's clients", "3"));
+    assert_eq!((what.as_str(), underlined.as_str()), ("these are not flags for throng's clients", "3"));
     assert_eq!(help, "unexpected argument");
 }
 
@@ -83,7 +83,7 @@ fn values_that_throng_does_not_know_are_underlined() {
         (
             "\"TERM\"",
             "\"SIGTERM\"",
-            "\"SIGTERM\" is no signal to stop with",
+            "\"SIGTERM\" is not a signal to stop with",
             "\"SIGTERM\"",
             "TERM, INT, QUIT, KILL",
         ),
@@ -97,12 +97,12 @@ fn values_that_throng_does_not_know_are_underlined() {
         (
             "\"ws://",
             "\"wss://",
-            "this is no URL that throng can load",
+            "this is not a URL that throng can load",
             "\"wss://{host}:{port}/ws\"",
             "ws:// or http://",
         ),
         ("\"3s\"", "\"3\"", "\"3\" is not a duration", "\"3\"", ""),
-        ("= '^(ws", "= '^((ws", "this is no regular expression", "'^((ws", "unclosed group"),
+        ("= '^(ws", "= '^((ws", "this is not a regular expression", "'^((ws", "unclosed group"),
         ("[\"node\", \"main.js\"]", "[]", "the command is empty", "[]", "the program first"),
         (
             "[ready]\n",
@@ -156,9 +156,8 @@ fn a_table_gets_the_line_number() {
 fn the_reference_server_speaks_everything() {
     let throng = Target::reference();
     assert_eq!(throng.name, REFERENCE_NAME);
-    let spoken =
-        DialectId::ALL.iter().filter(|dialect| !matches!(dialect, DialectId::Custom | DialectId::Http));
-    assert!(spoken.clone().all(|dialect| throng.dialects.contains(dialect)));
+    let mut spoken = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
+    assert!(spoken.all(|dialect| throng.dialects.contains(&dialect)));
     assert_eq!(throng.endpoint(DialectId::Raw), throng.endpoint(DialectId::Json));
     assert!(throng.endpoint(DialectId::Actioncable).ends_with("/cable"));
 }

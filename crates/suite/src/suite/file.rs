@@ -2,18 +2,36 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use results::Unit;
-use results::units;
+use results::scenario::UnknownScenario;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::scenario::{CheckFlags, Published, Scenario, Suite};
 use super::shorten::{Shortened, shorten};
-use super::{CheckFlags, Published, Scenario, Suite};
 use crate::figure::Figure;
-use crate::manifest::{Ability, dialect, flag_value};
+use crate::manifest::{Ability, dialect, flag_value, time};
 use crate::mistake::{Mistake, Source};
+
+impl Suite {
+    /// Reads a suite from its file, every time and number of its `shortened` flags multiplied by `scale`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has a mistake.
+    pub fn read(path: &Path, scale: f64, check_flags: CheckFlags<'_>) -> Result<Suite, Mistake> {
+        let text = std::fs::read_to_string(path).map_err(|error| Mistake::unreadable(path, &error))?;
+        Suite::parse(path, &text, scale, check_flags)
+    }
+
+    /// The same, of a text that would be in that file.
+    ///
+    /// # Errors
+    /// The text has a mistake.
+    pub fn parse(path: &Path, text: &str, scale: f64, check_flags: CheckFlags<'_>) -> Result<Suite, Mistake> {
+        read(path, text, scale, check_flags)
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -149,6 +167,9 @@ fn scenario(
         let place = key.map_or(file.verb.span(), Spanned::span);
         source.mistake(place, mistake.message, mistake.help)
     })?;
+    let verb = verb
+        .parse()
+        .map_err(|error: UnknownScenario| source.mistake(file.verb.span(), error.to_string(), None))?;
     let dialects = file.dialects.iter().map(|name| dialect(source, name)).collect::<Result<_, _>>()?;
     let figures: Result<Vec<Figure>, Mistake> =
         file.figures.get_ref().iter().map(|name| figure(source, name, verb)).collect();
@@ -162,7 +183,7 @@ fn scenario(
     }
     Ok(Scenario {
         name: file.name.get_ref().clone(),
-        verb: verb.clone(),
+        verb,
         dialects,
         supports: file.supports.clone(),
         unix: file.supports.contains(&Ability::Unix),
@@ -185,10 +206,10 @@ fn check_name(source: &Source<'_>, name: &Spanned<String>) -> Result<(), Mistake
         return Ok(());
     }
     let help = Some("letters, digits, '-', '_' and '.': it becomes part of file names".to_owned());
-    Err(source.mistake(name.span(), format!("{:?} is no name for a scenario", name.get_ref()), help))
+    Err(source.mistake(name.span(), format!("{:?} is not a name for a scenario", name.get_ref()), help))
 }
 
-fn figure(source: &Source<'_>, name: &Spanned<String>, verb: &str) -> Result<Figure, Mistake> {
+fn figure(source: &Source<'_>, name: &Spanned<String>, verb: results::Scenario) -> Result<Figure, Mistake> {
     Figure::parse(name.get_ref(), verb).map_err(|why| {
         source.mistake(name.span(), format!("there is no figure {:?}", name.get_ref()), Some(why))
     })
@@ -212,11 +233,6 @@ fn check_unit(source: &Source<'_>, column: &Spanned<String>, figure: &Figure) ->
     let wanted = wanted.map_or("no unit".to_owned(), |(ending, _)| ending.to_string());
     let message = format!("{:?} is not in the unit of {}", column.get_ref(), figure.name);
     Err(source.mistake(column.span(), message, Some(format!("its name would end with {wanted}"))))
-}
-
-fn time(source: &Source<'_>, text: &Spanned<String>) -> Result<Duration, Mistake> {
-    let ns = units::duration_ns(text.get_ref());
-    ns.map(Duration::from_nanos).map_err(|error| source.mistake(text.span(), error.to_string(), None))
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {

@@ -1,10 +1,14 @@
 //! Each kind of mistake in a suite, what `--scale` shortens, and who runs what when.
 
 use std::path::Path;
+use std::time::Duration;
 
 use miette::Diagnostic;
+use wire::DialectId;
 
 use super::*;
+use crate::manifest::{Ability, Target};
+use crate::mistake::Mistake;
 use crate::schedule;
 
 const GOOD: &str = r#"
@@ -83,7 +87,7 @@ fn mistakes_are_underlined() {
         ("repeats = 2", "repeats = 0", "each target runs at least once", "0"),
         ("\"10s\"", "10", "invalid type: integer `10`", "10"),
         ("name = \"http\"", "name = \"echo\"", "there are two scenarios \"echo\"", "\"echo\""),
-        ("name = \"http\"", "name = \"../http\"", "\"../http\" is no name for a scenario", "\"../http\""),
+        ("name = \"http\"", "name = \"../http\"", "\"../http\" is not a name for a scenario", "\"../http\""),
         (
             "[[scenario]]\nname = \"http\"",
             "[scenario.published]\nfile = \"then.csv\"\ncolumn = \"p95_s\"\n[[scenario]]\nname = \"http\"",

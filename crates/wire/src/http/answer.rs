@@ -1,7 +1,5 @@
 //! Answers with a body: whole, or in chunks as they come up (RFC 9112 §7.1).
 
-use std::io::Write;
-
 use super::date::DateField;
 use super::request::{CLOSE, Request, status_text};
 
@@ -78,7 +76,7 @@ impl AnswerHead {
         for part in ["HTTP/1.1 ", status_text(status), "\r\n", &self.fields, connection] {
             out.extend_from_slice(part.as_bytes());
         }
-        let _ = write!(out, "{}", self.date);
+        self.date.write(out);
         if let Some(content_type) = content_type {
             for part in ["Content-Type: ", content_type, "\r\n"] {
                 out.extend_from_slice(part.as_bytes());

@@ -1,6 +1,7 @@
 //! When an answer was made (RFC 9110 §6.6.1).
 
-use std::fmt;
+use std::cell::Cell;
+use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
 use httpdate::HttpDate;
@@ -19,10 +20,35 @@ impl DateField {
     }
 }
 
-impl fmt::Display for DateField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(unix_s) = self.unix_s else { return Ok(()) };
-        write!(f, "Date: {}\r\n", HttpDate::from(UNIX_EPOCH + Duration::from_secs(unix_s)))
+/// How many bytes such a date has, always (RFC 9110 §5.6.7).
+const DATE_BYTES: usize = 29;
+
+thread_local! {
+    /// The date that was last written by this thread, a worker of a server most likely, and its second: a second may have
+    /// a hundred thousand answers.
+    static LAST: Cell<(u64, [u8; DATE_BYTES])> = const { Cell::new((u64::MAX, [0; DATE_BYTES])) };
+}
+
+/// The date of a second of Unix time.
+fn date_of(unix_s: u64) -> [u8; DATE_BYTES] {
+    let (last_s, last) = LAST.get();
+    if last_s == unix_s {
+        return last;
+    }
+    let mut date = [0; DATE_BYTES];
+    write!(&mut date[..], "{}", HttpDate::from(UNIX_EPOCH + Duration::from_secs(unix_s)))
+        .expect("as long as all of them");
+    LAST.set((unix_s, date));
+    date
+}
+
+impl DateField {
+    /// Appends the field line.
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        let Some(unix_s) = self.unix_s else { return };
+        for part in [&b"Date: "[..], &date_of(unix_s), b"\r\n"] {
+            out.extend_from_slice(part);
+        }
     }
 }
 
@@ -31,9 +57,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_standard() {
-        let said = DateField::new(Some(784_111_777_999_999_999)).to_string();
-        assert_eq!(said, "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
-        assert_eq!(DateField::new(None).to_string(), "", "who knows");
+    fn the_example_of_the_standard_and_the_second_after_it() {
+        let said = |unix_ns| {
+            let mut out = Vec::new();
+            DateField::new(unix_ns).write(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for (unix_ns, seconds) in
+            [(784_111_777_000_000_000, 37), (784_111_777_999_999_999, 37), (784_111_778_000_000_000, 38)]
+        {
+            let expected = format!("Date: Sun, 06 Nov 1994 08:49:{seconds} GMT\r\n");
+            assert_eq!(said(Some(unix_ns)), expected);
+        }
+        assert_eq!(said(None), "", "who knows");
     }
 }

@@ -1,7 +1,5 @@
 //! A request's head, judged (RFC 9112 §3), and the answers a server needs.
 
-use std::io::Write;
-
 use super::body::Framing;
 use super::date::DateField;
 use super::fields::Fields;
@@ -138,7 +136,7 @@ pub(crate) fn answer(out: &mut Vec<u8>, status: u16, date: DateField, fields: &[
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status_text(status).as_bytes());
     out.extend_from_slice(b"\r\nContent-Length: 0\r\n");
-    let _ = write!(out, "{date}");
+    date.write(out);
     for field in fields {
         out.extend_from_slice(field.as_bytes());
     }

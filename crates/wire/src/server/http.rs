@@ -1,16 +1,23 @@
 //! A connection before its upgrade, if it ever has one: plain requests, and the one that asks.
 
-use super::{Session, State};
-use crate::config::ServerConfig;
-use crate::dialects::registry;
+use super::socket::{Session, Upgrade};
 use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::http::body::{Body, Piece};
 use crate::http::head::{Expect, HeadReader};
 use crate::http::request::{self, Request};
 use crate::io::Io;
-use crate::session::{PlainAnswer, SessionRequest};
+use crate::registry::servers;
+use crate::registry::sessions::SessionRequest;
+use crate::server_config::ServerConfig;
+use crate::session::PlainAnswer;
 use crate::ws::upgrade;
+
+/// What comes after it.
+pub(super) enum Next {
+    Open(Session),
+    Done,
+}
 
 /// Before an upgrade.
 #[derive(Debug, Default)]
@@ -24,7 +31,7 @@ pub(super) struct Http {
 #[derive(Debug)]
 struct Pending {
     body: Body,
-    answer: PlainAnswer,
+    answer: PlainAnswer<SessionRequest>,
     /// The answer's field line on whether the connection lives on.
     connection: &'static str,
     /// The session, if there is one, knows that the body is on its way.
@@ -37,6 +44,8 @@ struct Asked {
     /// Until it is taken.
     request: Option<Box<SessionRequest>>,
     keep_alive: bool,
+    /// What its session has a say in, if it asks for a WebSocket.
+    upgrade: Option<Box<Upgrade>>,
     /// What came in since.
     waiting: Vec<u8>,
 }
@@ -63,6 +72,12 @@ impl Http {
         self.asked.take().map(|asked| asked.waiting)
     }
 
+    /// A session has answered who asks for a WebSocket: what it would be, and what came in meanwhile. `None` if nobody did.
+    pub(super) fn take_upgrade(&mut self) -> Option<(Box<Upgrade>, Vec<u8>)> {
+        let asked = self.asked.take_if(|asked| asked.upgrade.is_some())?;
+        Some((asked.upgrade?, asked.waiting))
+    }
+
     /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none was asked.
     pub(super) fn settle(&mut self) -> Option<(bool, Vec<u8>)> {
         self.asked.take().map(|Asked { keep_alive, waiting, .. }| (keep_alive, waiting))
@@ -76,7 +91,7 @@ impl Http {
         input: &mut &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<Option<State>, Failure> {
+    ) -> Result<Option<Next>, Failure> {
         let next = self.try_input(cfg, now_ns, input, io, on);
         next.inspect_err(|&failure| {
             // In the middle of another answer there is no place for one.
@@ -96,7 +111,7 @@ impl Http {
         input: &mut &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<Option<State>, Failure> {
+    ) -> Result<Option<Next>, Failure> {
         loop {
             if let Some(asked) = &mut self.asked {
                 return asked.hold(cfg, input).map(|()| None);
@@ -124,7 +139,7 @@ impl Http {
                 }
                 on(ServerEvent::Requested { keep_alive });
                 if !keep_alive {
-                    return Ok(Some(State::Done));
+                    return Ok(Some(Next::Done));
                 }
             }
             let Some((head, lines)) = self.head.read(Expect::Request, &cfg.limits, input)? else {
@@ -132,8 +147,14 @@ impl Http {
             };
             let request = Request::parse(head, lines)?;
             if request.wants_websocket() {
-                let session = Session::open(&request, cfg, now_ns, io, on).map_err(Failure::Refused)?;
-                return Ok(Some(State::Open(session)));
+                let mut upgrade = Upgrade::judge(&request, cfg).map_err(Failure::Refused)?;
+                let Some(mut entry) = upgrade.take_request() else {
+                    return Ok(Some(Next::Open(upgrade.open(cfg, now_ns, io, on))));
+                };
+                entry.set_date(cfg.date(now_ns));
+                self.asked = Some(Asked { upgrade: Some(Box::new(upgrade)), ..Asked::new(Box::new(entry)) });
+                on(ServerEvent::Asked);
+                continue;
             }
             if request.fields.has_member("expect", "100-continue") && request.minor >= 1 {
                 io.out(0).extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -142,7 +163,7 @@ impl Http {
                 body: Body::new(request.body),
                 connection: request.connection_field(),
                 is_announced: false,
-                answer: registry::plain_answer(cfg, now_ns, &request, io),
+                answer: servers::plain_answer(cfg, now_ns, &request, io),
             });
         }
     }
@@ -174,7 +195,8 @@ impl Pending {
 
 impl Asked {
     fn new(request: Box<SessionRequest>) -> Asked {
-        Asked { keep_alive: request.keep_alive, request: Some(request), waiting: Vec::new() }
+        let keep_alive = request.keep_alive;
+        Asked { request: Some(request), keep_alive, upgrade: None, waiting: Vec::new() }
     }
 
     /// Keeps what comes in before the answer is written: as much as one request may have.

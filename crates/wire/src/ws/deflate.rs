@@ -2,8 +2,7 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::mask;
-use super::reader::Payload;
+use super::mask::{self, Key};
 use crate::failure::Failure;
 
 /// What a sync flush ends with; not sent (§7.2.1), put back before inflating (§7.2.2).
@@ -31,13 +30,13 @@ impl Inflater {
         Inflater { stream, no_context_takeover, input: Vec::new(), output: Vec::new() }
     }
 
-    /// Inflates one message to at most `bytes_max` bytes.
-    pub fn message(&mut self, payload: Payload<'_>, bytes_max: usize) -> Result<&[u8], Failure> {
+    /// Inflates one message to at most `bytes_max` bytes; it is masked if there is a `key`.
+    pub fn message(&mut self, bytes: &[u8], key: Option<Key>, bytes_max: usize) -> Result<&[u8], Failure> {
         self.output.clear();
         self.output.shrink_to(KEPT_BYTES_MAX);
         self.input.clear();
         self.input.shrink_to(KEPT_BYTES_MAX);
-        mask::extend(&mut self.input, payload.bytes, payload.key, 0);
+        mask::extend(&mut self.input, bytes, key, 0);
         self.input.extend_from_slice(&TAIL);
         self.inflate(bytes_max)?;
         if self.no_context_takeover {
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     fn inflate(inflater: &mut Inflater, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-        inflater.message(Payload { bytes, key: None }, 1 << 20).map(<[u8]>::to_vec)
+        inflater.message(bytes, None, 1 << 20).map(<[u8]>::to_vec)
     }
 
     #[test]
@@ -182,12 +181,11 @@ mod tests {
         deflater.replace(&mut bomb, 0);
         assert!(bomb.len() < 5 << 10);
         let mut inflater = Inflater::new(true);
-        let payload = Payload { bytes: &bomb, key: None };
-        assert_eq!(inflater.message(payload, 1 << 20), Err(Failure::MessageTooLarge));
+        assert_eq!(inflater.message(&bomb, None, 1 << 20), Err(Failure::MessageTooLarge));
         assert!(inflater.output.capacity() <= 2 << 20);
         let mut inflater = Inflater::new(true);
-        assert_eq!(inflater.message(payload, 4 << 20).map(<[u8]>::len), Ok(4 << 20));
-        assert_eq!(inflater.message(payload, (4 << 20) - 1), Err(Failure::MessageTooLarge));
+        assert_eq!(inflater.message(&bomb, None, 4 << 20).map(<[u8]>::len), Ok(4 << 20));
+        assert_eq!(inflater.message(&bomb, None, (4 << 20) - 1), Err(Failure::MessageTooLarge));
     }
 
     #[test]

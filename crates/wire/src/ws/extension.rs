@@ -1,7 +1,7 @@
 //! `Sec-WebSocket-Extensions`: offering and agreeing on permessage-deflate (RFC 6455 §9.1, RFC 7692 §7.1).
 
-use super::End;
 use super::deflate::{Deflater, Inflater};
+use super::end::End;
 use crate::http::fields::{self, Fields, Param};
 use crate::limits::DeflateOptions;
 

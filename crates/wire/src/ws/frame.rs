@@ -1,6 +1,7 @@
 //! The frame header, read and written (RFC 6455 §5.2).
 
-use super::{End, mask};
+use super::end::End;
+use super::mask::{self, Key};
 use crate::failure::Reason;
 
 /// What a frame carries (RFC 6455 §5.2).
@@ -60,7 +61,7 @@ pub struct Header {
     /// What the frame carries.
     pub opcode: Opcode,
     /// The mask of the payload.
-    pub key: Option<[u8; 4]>,
+    pub key: Option<Key>,
     /// Payload bytes.
     pub len: u64,
 }
@@ -77,7 +78,7 @@ pub struct Accepts {
 impl Header {
     /// Reads the header at the start of `bytes`, and how many bytes it takes; `None` when there are too few yet.
     /// Fails on the first byte that breaks a rule, even when more are missing.
-    #[inline]
+    #[inline(always)]
     pub fn parse(bytes: &[u8], accepts: Accepts) -> Result<Option<(Header, usize)>, Reason> {
         let Some(&first) = bytes.first() else { return Ok(None) };
         let opcode = Opcode::from_bits(first & 0x0f)?;
@@ -105,8 +106,8 @@ impl Header {
         if !masked {
             return Ok(Some((Header { fin, compressed, opcode, key: None, len }, at)));
         }
-        let Some(&key) = bytes[at..].first_chunk::<4>() else { return Ok(None) };
-        Ok(Some((Header { fin, compressed, opcode, key: Some(key), len }, at + 4)))
+        let Some(&key) = bytes[at..].first_chunk() else { return Ok(None) };
+        Ok(Some((Header { fin, compressed, opcode, key: Some(Key::new(key)), len }, at + 4)))
     }
 }
 
@@ -133,56 +134,48 @@ fn parse_len(bytes: &[u8], short: u8) -> Result<Option<(u64, usize)>, Reason> {
 
 /// Opens an unfragmented frame at the end of `out`: room for the shortest header. Append the payload, then
 /// [`seal`] it with what this returns.
+#[inline]
 pub fn open(out: &mut Vec<u8>, end: End) -> usize {
     let start = out.len();
-    let room = match end {
-        End::Client => 6,
-        End::Server => 2,
-    };
-    out.extend_from_slice(&[0; 6][..room]);
+    match end {
+        End::Client => out.extend_from_slice(&[0; 6]),
+        End::Server => out.extend_from_slice(&[0; 2]),
+    }
     start
 }
 
 /// Seals the frame opened at `start`: writes its header, moving the payload when that takes more room, and masks
 /// the payload if there is a `key`, as there must be for a client. Returns where the payload starts.
-pub fn seal(
-    out: &mut Vec<u8>,
-    start: usize,
-    opcode: Opcode,
-    compressed: bool,
-    key: Option<[u8; 4]>,
-) -> usize {
-    let key_bytes = if key.is_some() { 4 } else { 0 };
-    let body = start + 2 + key_bytes;
-    let len = out.len() - body;
-    let more = match len {
-        0..=125 => 0,
-        126..=0xffff => 2,
-        _ => 8,
+#[inline]
+pub fn seal(out: &mut Vec<u8>, start: usize, opcode: Opcode, compressed: bool, key: Option<Key>) -> usize {
+    let (masked, key_bytes) = if key.is_some() { (MASKED, 4) } else { (0, 0) };
+    let len = out.len() - start - 2 - key_bytes;
+    let (short, more) = match len {
+        0..=125 => (len as u8, 0),
+        126..=0xffff => (126, 2),
+        _ => (127, 8),
     };
     if more > 0 {
-        out.extend_from_slice(&[0; 8][..more]);
-        out.copy_within(body..body + len, body + more);
+        write_long(out, start + 2, len, more);
     }
-    let head = &mut out[start..];
+    let head = &mut out[start..start + 2];
     head[0] = FIN | if compressed { RSV1 } else { 0 } | opcode as u8;
-    head[1] = match more {
-        0 => len as u8,
-        2 => 126,
-        _ => 127,
-    };
-    match more {
-        0 => {}
-        2 => head[2..4].copy_from_slice(&(len as u16).to_be_bytes()),
-        _ => head[2..10].copy_from_slice(&(len as u64).to_be_bytes()),
-    }
-    let body = body + more;
+    head[1] = masked | short;
+    let body = start + 2 + more + key_bytes;
     if let Some(key) = key {
-        out[start + 1] |= MASKED;
-        out[body - 4..body].copy_from_slice(&key);
+        out[body - 4..body].copy_from_slice(&key.bytes());
         mask::apply(&mut out[body..], key, 0);
     }
     body
+}
+
+/// Puts a length that takes more room at `at`, before what stands there.
+fn write_long(out: &mut Vec<u8>, at: usize, len: usize, bytes: usize) {
+    let behind = at..out.len();
+    let len = (len as u64).to_be_bytes();
+    out.extend_from_slice(&[0; 8][..bytes]);
+    out.copy_within(behind, at + bytes);
+    out[at..at + bytes].copy_from_slice(&len[8 - bytes..]);
 }
 
 #[cfg(test)]
@@ -197,7 +190,7 @@ mod tests {
     fn lengths_at_their_borders_are_written_and_read_back() {
         for len in [0, 1, 125, 126, 127, 0xffff, 0x1_0000] {
             for (end, reader) in [(End::Client, SERVER), (End::Server, CLIENT)] {
-                let key = (end == End::Client).then_some([1, 2, 3, 4]);
+                let key = (end == End::Client).then_some(Key::new([1, 2, 3, 4]));
                 let payload: Vec<u8> = (0..len).map(|i| i as u8).collect();
                 let mut out = b"before".to_vec();
                 let start = open(&mut out, end);

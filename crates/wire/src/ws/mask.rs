@@ -1,32 +1,52 @@
 //! Masking (RFC 6455 §5.3): XOR with four bytes, over and over.
 
+/// Four bytes as one number: headers that hold it are moved about for every message, and bytes would be one by one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key(u32);
+
+impl Key {
+    /// The key of these bytes.
+    #[inline]
+    pub fn new(bytes: [u8; 4]) -> Key {
+        Key(u32::from_le_bytes(bytes))
+    }
+
+    /// As it goes over the wire.
+    #[inline]
+    pub fn bytes(self) -> [u8; 4] {
+        self.0.to_le_bytes()
+    }
+
+    /// The key as seen from `offset` bytes into the payload.
+    #[inline]
+    fn seen_from(self, offset: usize) -> Key {
+        Key(self.0.rotate_right(u8::BITS * (offset % 4) as u32))
+    }
+}
+
 /// Masks or unmasks `bytes`, which start `offset` bytes into the masked payload.
-pub fn apply(bytes: &mut [u8], key: [u8; 4], offset: usize) {
-    let key = rotated(key, offset);
-    let wide = u64::from_ne_bytes([key[0], key[1], key[2], key[3], key[0], key[1], key[2], key[3]]);
+#[inline]
+pub fn apply(bytes: &mut [u8], key: Key, offset: usize) {
+    let Key(key) = key.seen_from(offset);
+    let wide = u64::from(key) << 32 | u64::from(key);
     let mut words = bytes.chunks_exact_mut(8);
     for word in &mut words {
-        let masked = u64::from_ne_bytes(word.try_into().expect("8 bytes")) ^ wide;
-        word.copy_from_slice(&masked.to_ne_bytes());
+        let masked = u64::from_le_bytes(word.try_into().expect("8 bytes")) ^ wide;
+        word.copy_from_slice(&masked.to_le_bytes());
     }
-    for (byte, k) in words.into_remainder().iter_mut().zip(key.into_iter().cycle()) {
+    for (byte, k) in words.into_remainder().iter_mut().zip(wide.to_le_bytes()) {
         *byte ^= k;
     }
 }
 
 /// Appends `bytes` to `out`, masked or unmasked on the way; `None` copies.
-pub fn extend(out: &mut Vec<u8>, bytes: &[u8], key: Option<[u8; 4]>, offset: usize) {
+#[inline]
+pub fn extend(out: &mut Vec<u8>, bytes: &[u8], key: Option<Key>, offset: usize) {
     let start = out.len();
     out.extend_from_slice(bytes);
     if let Some(key) = key {
         apply(&mut out[start..], key, offset);
     }
-}
-
-/// The key as seen from `offset` bytes into the payload.
-fn rotated(mut key: [u8; 4], offset: usize) -> [u8; 4] {
-    key.rotate_left(offset % 4);
-    key
 }
 
 #[cfg(test)]
@@ -44,8 +64,8 @@ mod tests {
         let expected = by_the_rfc(&bytes, key);
         for split in 0..=bytes.len() {
             let mut masked = Vec::new();
-            extend(&mut masked, &bytes[..split], Some(key), 0);
-            extend(&mut masked, &bytes[split..], Some(key), split);
+            extend(&mut masked, &bytes[..split], Some(Key::new(key)), 0);
+            extend(&mut masked, &bytes[split..], Some(Key::new(key)), split);
             assert_eq!(masked, expected, "split at {split}");
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod close;
 pub mod deflate;
+mod end;
 pub mod extension;
 pub mod frame;
 pub mod mask;
@@ -15,14 +16,6 @@ pub mod sender;
 pub mod upgrade;
 pub mod utf8;
 
+pub use end::End;
 pub use receiver::{Incoming, Message, Receiver};
 pub use sender::Sender;
-
-/// Which end of a WebSocket this is. Clients mask what they send and servers do not (RFC 6455 §5.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// The end that asked for the upgrade.
-    Client,
-    /// The end that granted it.
-    Server,
-}

@@ -13,7 +13,7 @@
 //! continue. Limits are checked on the header, before its payload is waited for.
 
 use super::frame::{Accepts, HEADER_BYTES_MAX, Header, Opcode};
-use super::mask;
+use super::mask::{self, Key};
 use super::utf8::Validator;
 use crate::failure::{Failure, Reason};
 use crate::limits::Limits;
@@ -24,7 +24,7 @@ pub struct Payload<'a> {
     /// The bytes as they lie in memory.
     pub bytes: &'a [u8],
     /// Their mask.
-    pub key: Option<[u8; 4]>,
+    pub key: Option<Key>,
 }
 
 /// What the reader assembled.
@@ -79,7 +79,7 @@ struct Open {
 
 impl Reader {
     /// The next message or control frame, taken off `input`; `None` when more bytes are needed.
-    #[inline]
+    #[inline(always)]
     pub fn next<'s, 'i: 's>(
         &'s mut self,
         limits: &Limits,
@@ -126,7 +126,7 @@ impl Reader {
 }
 
 /// The item that lies whole at the start of the input, if one does.
-#[inline]
+#[inline(always)]
 fn whole<'i>(limits: &Limits, accepts: Accepts, input: &mut &'i [u8]) -> Result<Option<Item<'i>>, Failure> {
     let Some((header, at)) = Header::parse(input, accepts).map_err(Failure::Protocol)? else {
         return Ok(None);

@@ -5,9 +5,11 @@
 //! open --close--> closed: nothing is sent any more (RFC 6455 §5.5.1)
 //! ```
 
+use super::close;
 use super::deflate::Deflater;
+use super::end::End;
 use super::frame::{self, CONTROL_BYTES_MAX, Opcode};
-use super::{End, close, mask};
+use super::mask::{self, Key};
 use crate::failure::Failure;
 use crate::io::Io;
 
@@ -44,7 +46,8 @@ impl Sender {
     }
 
     /// Seals a message opened by [`frame::open`] at `start`, compressing it first if so negotiated.
-    pub(crate) fn seal(&mut self, out: &mut Vec<u8>, start: usize, text: bool, key: Option<[u8; 4]>) {
+    #[inline]
+    pub(crate) fn seal(&mut self, out: &mut Vec<u8>, start: usize, text: bool, key: Option<Key>) {
         let opcode = if text { Opcode::Text } else { Opcode::Binary };
         if let Some(deflater) = &mut self.deflater {
             let body = start + if key.is_some() { 6 } else { 2 };
@@ -54,7 +57,7 @@ impl Sender {
     }
 
     /// Answers a ping whose payload, masked by `mask` if at all, was this. After a close, does nothing.
-    pub fn pong(&mut self, io: &mut impl Io, payload: &[u8], mask: Option<[u8; 4]>) {
+    pub fn pong(&mut self, io: &mut impl Io, payload: &[u8], mask: Option<Key>) {
         if !self.closed {
             self.control(io, Opcode::Pong, |out| mask::extend(out, payload, mask, 0));
         }
@@ -104,7 +107,8 @@ impl Sender {
         debug_assert!(out.len() - body <= CONTROL_BYTES_MAX);
     }
 
-    fn key(&self, io: &mut impl Io) -> Option<[u8; 4]> {
-        (self.end == End::Client).then(|| (io.random_u64() as u32).to_ne_bytes())
+    #[inline]
+    fn key(&self, io: &mut impl Io) -> Option<Key> {
+        (self.end == End::Client).then(|| Key::new((io.random_u64() as u32).to_ne_bytes()))
     }
 }

@@ -14,7 +14,15 @@ use wire::{
 pub(crate) struct Fake {
     pub(crate) out: Vec<u8>,
     pub(crate) closed: bool,
+    client: u32,
     seed: u64,
+}
+
+impl Fake {
+    /// That of client number `client`.
+    pub(crate) fn of(client: u32) -> Fake {
+        Fake { client, ..Fake::default() }
+    }
 }
 
 impl Io for Fake {
@@ -27,6 +35,10 @@ impl Io for Fake {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^ (mixed >> 27)
+    }
+
+    fn client(&self) -> u32 {
+        self.client
     }
 
     fn open_stream(&mut self, stream: StreamId) {
@@ -43,7 +55,7 @@ pub(crate) fn options(dialect: DialectId) -> Options {
     Options {
         dialect,
         host: "127.0.0.1:9000".into(),
-        path: dialect.paths().first().copied().unwrap_or("/ws").into(),
+        path: dialect.facts().paths.first().copied().unwrap_or("/ws").into(),
         headers: vec![],
         subprotocols: vec![],
         origin: None,
@@ -52,6 +64,7 @@ pub(crate) fn options(dialect: DialectId) -> Options {
         limits: Limits::default(),
         payload: Payload::default(),
         of_dialect: DialectOptions::default(),
+        people: Default::default(),
     }
 }
 

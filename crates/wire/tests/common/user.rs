@@ -1,6 +1,6 @@
 //! A client over plain requests, with streams that the test plays the server of.
 
-use wire::{Client, Config, DialectId, Event, Failure, Io, Kind, StreamId};
+use wire::{Client, Config, DialectId, Event, Failure, Io, Kind, Settings, StreamId};
 
 use super::{options, stamp};
 
@@ -45,7 +45,7 @@ impl User {
     pub(crate) fn of(transport: &str) -> User {
         let mut options = options(DialectId::Sockjs);
         options.path = "/echo?token=t".into();
-        options.of_dialect.transport = Some(transport.into());
+        options.of_dialect.settings = Settings::default().with("transport", transport);
         User::with(Config::new(options).unwrap())
     }
 

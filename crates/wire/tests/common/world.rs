@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use wire::session::{Answer, HELD, REQUEST};
+use wire::Answer;
+use wire::session::{HELD, REQUEST};
 use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, Session, StreamId};
 
 /// The world.
@@ -87,7 +88,7 @@ impl Happened {
 
 /// Which of a session's verbs to call.
 enum Verb<'a> {
-    Request(usize, wire::session::SessionRequest),
+    Request(usize, wire::SessionRequest),
     Lost,
     Broadcast(&'a [u8]),
     Timeout,
@@ -185,7 +186,8 @@ impl World {
         if let Some(request) = request {
             let name = request.name().to_owned();
             if request.opens() && !self.sessions.contains_key(&name) {
-                self.sessions.insert(name.clone(), Kept { session: Session::new(&request), held: None });
+                self.sessions
+                    .insert(name.clone(), Kept { session: Session::new(&self.cfg, &request), held: None });
             }
             if self.sessions.contains_key(&name) {
                 self.call_session(&name, Verb::Request(at, request));
@@ -201,22 +203,24 @@ impl World {
     fn call_session(&mut self, name: &str, verb: Verb<'_>) {
         let (mut io, mut happened) = (Output::default(), Happened::default());
         let Kept { session, held } = self.sessions.get_mut(name).expect("it is kept");
-        let (cfg, now_ns) = (&self.cfg, self.now_ns);
+        let now_ns = self.now_ns;
         let mut on = |event: ServerEvent<'_>| happened.note(event);
         let mut answer = None;
         match verb {
             Verb::Request(at, request) => {
-                answer = Some((at, session.handle_request(cfg, now_ns, request, &mut io, &mut on)));
+                answer = Some((at, session.handle_request(now_ns, request, &mut io, &mut on)));
             }
-            Verb::Lost => session.handle_lost(cfg, now_ns, &mut io, &mut on),
-            Verb::Broadcast(frames) => session.handle_broadcast(cfg, now_ns, frames, &mut io),
-            Verb::Timeout => session.handle_timeout(cfg, now_ns, &mut io, &mut on),
+            Verb::Lost => session.handle_lost(now_ns, &mut io, &mut on),
+            Verb::Broadcast(frames) => session.handle_broadcast(now_ns, frames, &mut io),
+            Verb::Timeout => session.handle_timeout(now_ns, &mut io, &mut on),
         }
         let is_over = session.is_over();
         let before = if io.closed[usize::from(HELD)] { held.take() } else { *held };
-        if let Some((at, Answer::Held)) = answer {
-            *held = Some(at);
-            self.connections[at].held_by = Some(name.to_owned());
+        if let Some((at, answer @ (Answer::Held | Answer::Taken(_)))) = &answer {
+            if let Answer::Held = answer {
+                *held = Some(*at);
+            }
+            self.connections[*at].held_by = Some(name.to_owned());
         }
         if is_over {
             self.sessions.remove(name);
@@ -242,12 +246,13 @@ impl World {
     /// Hands on what a session says, and has the connection go on if its answer ends with that.
     fn answer(&mut self, at: usize, bytes: &[u8], answer: Answer) {
         self.connections[at].out.extend_from_slice(bytes);
+        let is_bound = matches!(answer, Answer::Taken(_));
         let word = match answer {
             Answer::Held => return,
             Answer::Whole => None,
-            Answer::Told(word) => Some(word),
+            Answer::Told(word) | Answer::Taken(word) => Some(word),
         };
-        self.connections[at].held_by = None;
+        self.connections[at].held_by.take_if(|_| !is_bound);
         let called = self.call(at, |server, cfg, now_ns, io, happened| {
             server.handle_answered(cfg, now_ns, word, io, &mut |event| happened.note(event))
         });

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crew::fleet::host::{Host, Running, Trouble};
 use suite::{Server, Shelf, Stage, Target, Tools, check, setup};
 
-use crate::verbs::{guard, words};
+use crate::hidden;
+use crate::stderr;
 
 /// Runs one server at a time.
 pub(super) struct Servers {
@@ -17,7 +18,7 @@ pub(super) struct Servers {
     address: Ipv4Addr,
     /// Whether installing is allowed here, whatever a coordinator says.
     may_install: bool,
-    /// Nobody waits for what is being done any more.
+    /// What is being done is no longer waited for.
     is_over: Arc<AtomicBool>,
     running: Option<Server>,
 }
@@ -43,10 +44,11 @@ impl Servers {
         let is_over = || over.load(Ordering::Relaxed);
         let tools = Tools {
             throng: self.throng.clone(),
-            words_verb: words::NAME,
-            guard_verb: guard::NAME,
+            words_verb: hidden::WORDS,
+            guard_verb: hidden::GUARD,
             host: self.address,
             is_interrupted: &is_over,
+            say: &stderr::note,
         };
         let target = self.shelf.targets.iter().find(|target| target.name == name);
         let unknown = || suite::Trouble::new(Stage::Requires, format!("the agent has no target {name}"));

@@ -9,24 +9,21 @@ use wire::DialectId;
 use crate::dialect_args::dialects_of;
 use crate::exit::Failure;
 use crate::outlook::Outlook;
-use crate::{Cli, Verb};
+use crate::secrets;
+use crate::verbs::loads::LoadVerb;
 
-/// A flag that only those verbs have that load a server.
-const OF_LOAD_VERBS: &str = "server-pid";
+/// The command line of a scenario.
+#[derive(Parser)]
+#[command(name = "throng")]
+struct Line {
+    #[command(subcommand)]
+    verb: LoadVerb,
+}
 
 /// How long a scenario takes with one server, as far as its flags tell.
 pub(super) fn outlook(scenario: &Scenario) -> Result<Outlook, Failure> {
-    let cli =
-        Cli::try_parse_from(command_line(&scenario.verb, &scenario.flags)).expect("checked with the suite");
-    match cli.verb {
-        Verb::Echo(echo) => echo.outlook(),
-        Verb::Broadcast(broadcast) => broadcast.outlook(),
-        Verb::Saturate(saturate) => saturate.outlook(),
-        Verb::Http(http) => http.outlook(),
-        Verb::Idle(idle) => idle.outlook(),
-        Verb::Storm(storm) => storm.outlook(),
-        _ => unreachable!("the verbs of scenarios load a server"),
-    }
+    let line = Line::try_parse_from(command_line(scenario.verb.name(), &scenario.flags));
+    line.expect("checked with the suite").verb.outlook()
 }
 
 /// What a scenario's flags look like on a command line.
@@ -49,22 +46,20 @@ fn word((name, value): &(String, String)) -> String {
 
 /// Whether the command line would take the verb and its flags.
 pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMistake> {
-    let cli = Cli::command();
-    let of_verb = cli.get_subcommands().find(|command| command.get_name() == verb && loads(command));
-    let Some(of_verb) = of_verb else {
-        let verbs: Vec<&str> =
-            cli.get_subcommands().filter(|command| loads(command)).map(Command::get_name).collect();
+    let line = Line::command();
+    let Some(of_verb) = line.find_subcommand(verb) else {
+        let verbs: Vec<&str> = line.get_subcommands().map(Command::get_name).collect();
         return Err(FlagMistake {
             flag: None,
-            message: format!("{verb:?} is no verb that loads a server"),
+            message: format!("{verb:?} is not a verb that loads a server"),
             help: Some(format!("there are {}", verbs.join(", "))),
         });
     };
     let known: Vec<&str> = of_verb.get_arguments().filter_map(|argument| argument.get_long()).collect();
-    if let Some((literal, _)) = flags.iter().find(|flag| !secret::in_command([word(flag)]).is_empty()) {
+    if let Some((literal, _)) = flags.iter().find(|flag| !secrets::in_command([word(flag)]).is_empty()) {
         return Err(FlagMistake {
             flag: Some(literal.clone()),
-            message: "what lets clients in is no part of a suite, which is kept with its results".to_owned(),
+            message: "a suite must not contain secrets, because it is kept with its results".to_owned(),
             help: Some("name where it is: env:NAME or file:PATH".to_owned()),
         });
     }
@@ -75,7 +70,7 @@ pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMi
             help: Some(format!("its flags are {}", known.join(", "))),
         });
     }
-    match cli.clone().try_get_matches_from(command_line(verb, flags)) {
+    match line.clone().try_get_matches_from(command_line(verb, flags)) {
         Ok(_) => Ok(()),
         Err(error) => Err(mistake(&error, flags)),
     }
@@ -84,10 +79,6 @@ pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMi
 /// The scenario as it would be typed, against a server that is not asked.
 fn command_line<'a>(verb: &str, flags: &'a [(String, String)]) -> impl Iterator<Item = String> + use<'a> {
     ["throng".to_owned(), verb.to_owned(), "ws://127.0.0.1:9/".to_owned()].into_iter().chain(words(flags))
-}
-
-fn loads(command: &Command) -> bool {
-    command.get_arguments().any(|argument| argument.get_long() == Some(OF_LOAD_VERBS))
 }
 
 fn is_flag(verb: &Command, name: &str) -> bool {

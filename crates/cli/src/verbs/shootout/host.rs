@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crew::fleet::Nats;
 use crew::fleet::host::{self, Remote};
+use crew::fleet::{FleetKey, Nats};
 use suite::{Place, Server, Stage, Target, Tools, Trouble};
 
 use crate::exit::Failure;
@@ -21,6 +21,7 @@ pub(super) struct Host {
 /// A target agent.
 struct Agent {
     nats: Nats,
+    key: Option<FleetKey>,
     remote: Remote,
 }
 
@@ -39,10 +40,10 @@ impl Host {
     /// The target agent of the flags, claimed for as long as this lives; without one, this machine.
     pub(super) fn of(args: &FleetArgs) -> Result<Self, Failure> {
         let claim = |(name, nats): (&str, Nats)| {
-            let remote = Remote::claim(&nats, name, args.wait());
+            let remote = Remote::claim(&nats, name, args.wait(), args.key());
             let remote =
                 remote.map_err(|error| Failure::could_not(format!("have {name} run the servers"), error))?;
-            Ok(Agent { nats, remote })
+            Ok(Agent { nats, key: args.key().cloned(), remote })
         };
         Ok(Self { agent: args.host()?.map(claim).transpose()?, words: args.words() })
     }
@@ -84,7 +85,7 @@ impl Host {
             return Ok(Running { process: Process::Here(Box::new(server)), words });
         };
         if let Some(lost) = agent.remote.lost() {
-            let again = Remote::claim(&agent.nats, &agent.remote.name, Duration::ZERO);
+            let again = Remote::claim(&agent.nats, &agent.remote.name, Duration::ZERO, agent.key.as_ref());
             agent.remote = again.map_err(|why| Trouble::new(Stage::Start, format!("{lost}; {why}")))?;
         }
         let running = agent.remote.start(&target.name, cpus, tools.is_interrupted).map_err(trouble)?;
@@ -102,7 +103,7 @@ impl Running<'_> {
         }
     }
 
-    /// What a measurement is told, for it to see what the server uses.
+    /// The flags by which a measurement sees what the server uses.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = self.words.clone();
         if let Process::Here(server) = &self.process {

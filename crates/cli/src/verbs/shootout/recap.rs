@@ -6,9 +6,9 @@ use std::path::Path;
 use suite::recap::{self, Finished};
 use suite::{Record, section};
 
-use super::{as_json, could_not_read, kept_suite};
+use super::kept::{as_json, could_not_read, kept_suite};
 use crate::exit::Failure;
-use crate::verbs::targets::Format;
+use crate::verbs::targets::rows::Format;
 
 /// The newest shootout of each suite in a folder, in the order of the suites' names.
 pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {

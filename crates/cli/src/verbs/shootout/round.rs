@@ -12,7 +12,8 @@ use suite::schedule::{self, Cell};
 use suite::{Figure, Record, Scenario, Suite, Target, Tools, Trouble, measure};
 
 use super::host::{Host, Running};
-use super::{could_not_keep, flags, forecast};
+use super::kept::could_not_keep;
+use super::{flags, forecast};
 use crate::exit::Failure;
 use crate::{secrets, stderr};
 
@@ -101,7 +102,7 @@ impl Subject<'_> {
             Some(dialect) => place.url(target, dialect),
             None => format!("http://{}/", place.address),
         };
-        let mut words = vec![scenario.verb.clone(), url];
+        let mut words = vec![scenario.verb.to_string(), url];
         words.extend(
             cell.dialect.iter().flat_map(|dialect| ["--dialect".to_owned(), dialect.name().to_owned()]),
         );

@@ -6,14 +6,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use clap::ValueEnum;
 use net::machine::Machine;
 use serde::Serialize;
 use suite::table::Table;
 use suite::{Shelf, Target, Tools, Trouble, check, setup};
 
-use super::{Format, print};
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::stderr;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table for people
+    Text,
+    /// The same in Markdown
+    Md,
+    /// An array of objects
+    Json,
+}
 
 /// Installations at once: they wait for networks as often as for a CPU.
 const PARALLEL: usize = 2;
@@ -197,7 +209,7 @@ impl Rows {
             Format::Md => self.page(),
             Format::Json => serde_json::to_string_pretty(&self.0).expect("rows are plain data") + "\n",
         };
-        print(&text)?;
+        output::print(&text)?;
         let fails = self.0.iter().any(|row| row.verdict == Verdict::Fails);
         Ok(if fails { Exit::CouldNotRun } else { Exit::Fine })
     }

@@ -66,7 +66,7 @@ fn confirmed(folder: &Path) -> io::Result<Confirmed> {
 
 fn file() -> Result<PathBuf, Failure> {
     let none = || {
-        Failure::usage("HOME", "neither it nor XDG_DATA_HOME says where to remember this: name the folder")
+        Failure::usage("HOME", "neither HOME nor XDG_DATA_HOME says where to remember this: name the folder")
     };
     store::data_dir().map(|dir| dir.join(FILE_NAME)).ok_or_else(none)
 }

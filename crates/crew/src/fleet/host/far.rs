@@ -43,7 +43,7 @@ impl FarEyes {
         Ok(Self { questions, answers, latest: None })
     }
 
-    /// A whole look is waited for, and as of now; any other is what the last question but this brought, so that nobody waits.
+    /// A whole look is current, and waited for. Any other is the answer to the question before, so that nothing waits.
     /// `None`: nothing runs there, or the agent does not answer.
     pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
         for answer in self.answers.try_iter() {

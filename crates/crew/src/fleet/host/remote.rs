@@ -14,8 +14,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::super::access::Nats;
 use super::super::bus::{self, Bus, Content};
 use super::super::link::{Incoming, Link};
-use super::super::{BEAT_INTERVAL_NS, Error, HostHello, gather, intro};
-use super::{Down, Running, Trouble, Up, plain};
+use super::super::seal::FleetKey;
+use super::super::talk::BEAT_INTERVAL_NS;
+use super::super::{Error, HostHello, gather, intro};
+use super::talk::{Down, Running, Trouble, Up, plain};
 
 /// How often the coordinator looks around.
 const TICK: Duration = Duration::from_millis(20);
@@ -51,13 +53,13 @@ struct Fate {
 }
 
 impl Remote {
-    /// Finds the agent, waiting for it as long as allowed, and claims it.
+    /// Finds the agent, waiting for it as long as allowed, and claims it; the key signs its orders, if it wants that.
     ///
     /// # Errors
-    /// NATS cannot be reached; the agent is not there, is of another version, or works for somebody else.
-    pub fn claim(nats: &Nats, agent: &str, wait: Duration) -> Result<Self, Error> {
+    /// NATS cannot be reached; the agent is not there, is of another version, obeys another key, or works for somebody else.
+    pub fn claim(nats: &Nats, agent: &str, wait: Duration, key: Option<&FleetKey>) -> Result<Self, Error> {
         let runtime = bus::runtime()?;
-        let (relay, ups, hello) = runtime.block_on(Relay::begin(nats, agent, wait))?;
+        let (relay, ups, hello) = runtime.block_on(Relay::begin(nats, agent, wait, key))?;
         let host = hello.host.expect("a target agent");
         let (orders, inbox) = unbounded_channel();
         let (outbox, answers) = mpsc::channel();
@@ -137,7 +139,7 @@ impl Remote {
     ) -> Result<Up, Trouble> {
         let trouble = |reason: String| Trouble { stage: stage.to_owned(), reason };
         // What was asked for by somebody who did not wait for it.
-        self.answers.try_iter().for_each(drop);
+        while self.answers.try_recv().is_ok() {}
         let _ = self.orders.send(order);
         let start = Instant::now();
         loop {
@@ -185,17 +187,21 @@ impl Relay {
         nats: &Nats,
         agent: &str,
         wait: Duration,
+        key: Option<&FleetKey>,
     ) -> Result<(Self, Subscriber, intro::Hello), Error> {
         let bus = Bus::connect(nats).await?;
         let hello = gather::find_host(&bus, agent, wait).await?;
+        if let Some(why) = gather::why_locked(&hello, key) {
+            return Err(Error::Agents(format!("{agent} {why}")));
+        }
         let run = intro::unique();
         let ups = bus.subscribe(intro::up_subject(&run, 0)).await?;
-        let (sessions, refusal) = gather::claim(&bus, &run, std::slice::from_ref(&hello)).await;
+        let (mut claimed, refusal) = gather::claim(&bus, &run, std::slice::from_ref(&hello), key).await;
         if let Some(error) = refusal {
             return Err(error);
         }
-        let session = sessions[0].expect("it did not refuse");
-        let link = Link::new(&bus, intro::down_subject(&hello.id), session, clock::own_monotonic_ns());
+        let claimed = claimed.remove(0).expect("it did not refuse");
+        let link = claimed.link(&bus, &hello, clock::own_monotonic_ns());
         Ok((Self { bus, link, beat_ns: 0, until_ns: None }, ups, hello))
     }
 

@@ -14,7 +14,7 @@ use super::super::Error;
 use super::super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
 use super::super::intro::{HostHello, name};
 use super::super::link::Link;
-use super::{Down, Host, Up};
+use super::talk::{Down, Running, Trouble, Up};
 use crate::look::{Eyes, Look};
 
 /// How often a server that runs is looked after.
@@ -22,6 +22,29 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// CPUs that a server may be pinned to.
 const CPUS_MAX: usize = 1_024;
+
+/// What runs servers on the agent's machine: called from a thread of its own, one call at a time. Dropped, it ends what
+/// runs.
+pub trait Host: Send {
+    /// Makes sure that the target can be started and does what it promises: installed if that is allowed, built,
+    /// checked. Its version.
+    ///
+    /// # Errors
+    /// What went wrong, at which stage.
+    fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, Trouble>;
+
+    /// Starts the target on these CPUs (all, if there are none), and waits until it is ready.
+    ///
+    /// # Errors
+    /// What went wrong, at which stage.
+    fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, Trouble>;
+
+    /// How the server ended, if it has ended by itself.
+    fn poll_death(&mut self) -> Option<String>;
+
+    /// Ends the server that runs, if one does.
+    fn stop(&mut self);
+}
 
 /// Makes what runs the servers of one claim; it gives up what it does once the flag is set.
 pub type Hosts<'a> = &'a dyn Fn(Arc<AtomicBool>) -> Box<dyn Host>;
@@ -121,7 +144,7 @@ impl Drop for Tenancy {
     }
 }
 
-/// Does one thing after the other, until there is nobody left to ask for more; the host's servers end with it.
+/// Does one thing after the other, until no more can be asked for; the host's servers end with it.
 fn work(mut host: Box<dyn Host>, orders: &mpsc::Receiver<Down>, answers: &UnboundedSender<Up>) {
     loop {
         let answer = match orders.recv_timeout(POLL) {

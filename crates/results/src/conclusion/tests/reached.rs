@@ -18,7 +18,7 @@ fn broken(clients: u64) -> Step {
 
 /// Runs of which each is spoken of by another rule.
 fn examples() -> Vec<Run> {
-    let mut search = run_of("broadcast", vec![kept(300), broken(400)]);
+    let mut search = run_of(Scenario::Broadcast, vec![kept(300), broken(400)]);
     search.verdict.capacity = Some(Capacity {
         clients: 300,
         low: 300,
@@ -27,7 +27,7 @@ fn examples() -> Vec<Run> {
         at_least: true,
         contradicted_by: None,
     });
-    let mut sweep = run_of("saturate", vec![kept(300)]);
+    let mut sweep = run_of(Scenario::Saturate, vec![kept(300)]);
     let level =
         Level { clients: 300, safe_per_s: Some(300.0), received_per_s: Some(300.0), ..Level::default() };
     sweep.verdict.levels = vec![level];
@@ -40,10 +40,10 @@ fn examples() -> Vec<Run> {
         Run::default(),
         search,
         sweep,
-        run_of("echo", vec![kept(300)]),
-        run_of("echo", vec![broken(300)]),
-        run_of("echo", vec![busy]),
-        run_of("echo", vec![short]),
+        run_of(Scenario::Echo, vec![kept(300)]),
+        run_of(Scenario::Echo, vec![broken(300)]),
+        run_of(Scenario::Echo, vec![busy]),
+        run_of(Scenario::Echo, vec![short]),
     ]
 }
 

@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::limit::Limit;
-use crate::{Figures, GeneratorUse, HandshakeParts, Rates, ServerUse, standing};
+use crate::{GeneratorUse, Rates, ServerUse, standing};
 
-const SCENARIOS: [&str; 6] = ["echo", "broadcast", "saturate", "http", "idle", "storm"];
 const MS: u64 = 1_000_000;
 
 fn slow() -> Histogram {
@@ -12,20 +11,6 @@ fn slow() -> Histogram {
     histogram.record_n_ns(900 * MS, 20);
     histogram.record_ns(1_800 * MS);
     histogram
-}
-
-fn all_of(one: &Histogram) -> Figures {
-    let each = || one.clone();
-    Figures {
-        handshake: each(),
-        handshake_parts: HandshakeParts { tcp: each(), tls: each(), upgrade: each(), ready: each() },
-        rtt: each(),
-        service: each(),
-        delivery: each(),
-        completion: each(),
-        send_lag: each(),
-        recovery: each(),
-    }
 }
 
 /// Nothing went well, and everything was measured.
@@ -39,6 +24,7 @@ fn worst() -> Step {
         duplicate: 4,
         reordered: 5,
         unexpected: 6,
+        leaked: 6,
         corrupt: 7,
         connects: 100,
         connected: 80,
@@ -57,7 +43,9 @@ fn worst() -> Step {
     };
     let mut step =
         Step { clients: 100, usable: Some(80), duration_ns: 10_000 * MS, counts, rates, ..Step::default() };
-    step.figures = all_of(&slow());
+    for timed in Timed::ALL {
+        *step.figures.get_mut(timed) = slow();
+    }
     step.errors.add("reset", 0, "connection reset");
     step.server = Some(ServerUse {
         cpu_percent_mean: Some(90.0),
@@ -74,25 +62,27 @@ fn worst() -> Step {
 }
 
 /// Limits that a run without any trouble keeps, one for each figure.
-fn limits(scenario: &str) -> Vec<String> {
-    let known = |name: &&str| has(scenario, name);
-    let counted = COUNTED.iter().map(|entry| entry.0).filter(known).map(|name| format!("{name}==0"));
-    let rates = RATES.iter().map(|entry| entry.0).filter(known).map(|name| format!("{name}>=1000/s"));
+fn limits(scenario: Scenario) -> Vec<String> {
+    let known = |figure: &Figure| figure.is_of(scenario);
+    let counted = Counted::all().map(Figure::Counted).filter(known);
+    let counted = counted.map(|figure| format!("{}==0", figure.name()));
+    let rates = RATES.map(|(_, rate)| Figure::Rate(rate)).into_iter().filter(known);
+    let rates = rates.map(|figure| format!("{}>=1000/s", figure.name()));
     let gauges = GAUGES.iter().map(|(name, gauge)| match gauge {
         Gauge::ServerCpu | Gauge::GeneratorCpu => format!("{name}<5%"),
         Gauge::ServerRss | Gauge::GeneratorRss => format!("{name}<1MiB"),
     });
     let statistics = || STATISTICS.iter().map(|entry| entry.0).chain(["p95", "p99.9"]);
-    let timed = timed(scenario)
-        .into_iter()
-        .flat_map(|name| statistics().map(move |statistic| format!("{name}.{statistic}<1us")));
+    let timed = scenario
+        .timed()
+        .flat_map(|timed| statistics().map(move |statistic| format!("{timed}.{statistic}<1us")));
     counted.chain(rates).chain(gauges).chain(timed).collect()
 }
 
 #[test]
 fn each_figure_can_break_a_limit() {
     let step = worst();
-    for scenario in SCENARIOS {
+    for scenario in Scenario::ALL {
         for text in limits(scenario) {
             let limit = Limit::parse(&text, scenario).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert!(!limit.check(&step).passed, "no {scenario} can break {text}");
@@ -103,7 +93,7 @@ fn each_figure_can_break_a_limit() {
 #[test]
 fn each_standing_limit_can_be_broken() {
     let step = worst();
-    for scenario in SCENARIOS {
+    for scenario in Scenario::ALL {
         for limit in standing::limits(scenario, &[], 0.0) {
             let outcomes = standing::check(std::slice::from_ref(&limit), &step);
             assert!(outcomes.iter().any(|outcome| !outcome.passed), "no {scenario} can break {limit}");

@@ -39,7 +39,7 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
 #[test]
 fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
-    assert_eq!(judge(&step, None).bottleneck, Bottleneck::None);
+    assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
     let said = "latencies are upper bounds: of the rtt p99 of 20.0ms, 5.00ms may be the generator's own";
     assert_eq!(marks(&step, 0.95, false), [said]);
     // 1.5 ms is not a tenth of 20 ms; 0.9 ms of 1.2 ms is below what matters.
@@ -54,7 +54,7 @@ fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
         late(step, 14 * MS);
     });
     assert!(
-        judge(&longer, None).reason.contains("up to 9.00ms of the rtt p99 of 9.00ms"),
+        bottleneck(&longer, None).reason.contains("up to 9.00ms of the rtt p99 of 9.00ms"),
         "never more than all"
     );
 }
@@ -66,4 +66,25 @@ fn lag_of_an_acknowledgement_is_not_what_copies_wait_for() {
         step.figures.delivery.record_n_ns(150 * MS, 10_000);
     });
     assert_eq!(who, Bottleneck::None);
+}
+
+#[test]
+fn a_hiccup_is_not_what_a_hundred_samples_show() {
+    let step = with(|step| {
+        for figure in [&mut step.figures.rtt, &mut step.figures.send_lag] {
+            figure.clear();
+            figure.record_n_ns(MS / 2, 98);
+            figure.record_n_ns(3 * MS, 2);
+        }
+    });
+    assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
+    assert!(!marks(&step, 0.5, false).iter().any(|mark| mark.contains("upper bounds")));
+    let late = with(|step| {
+        for figure in [&mut step.figures.rtt, &mut step.figures.send_lag] {
+            figure.clear();
+            figure.record_n_ns(3 * MS, 100);
+        }
+    });
+    let why = bottleneck(&late, None);
+    assert!(why.reason.contains("up to 3.00ms of the rtt p90 of 3.00ms"), "{}", why.reason);
 }

@@ -16,7 +16,7 @@ fn examples() -> Vec<Step> {
         answered(step, 10 * MS);
         (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(5_000.0));
         server(step).cpu_percent_mean = Some(50.0);
-        step.figures.handshake_parts.tcp.record_ns(9 * MS);
+        step.figures.tcp.record_ns(9 * MS);
     };
     vec![
         with(|step| {

@@ -1,0 +1,137 @@
+//! Which step comes next, and what ends a run before its course does.
+
+use crew::{Course, Shape};
+use load::StepOrder;
+use results::{Step, TrustNote};
+
+use crate::args::RunArgs;
+use crate::exit::Failure;
+use crate::processes;
+
+/// The steps of a run that are still to come.
+pub(crate) struct Agenda {
+    course: Course,
+    /// The most clients that the generator may have.
+    clients_max: u64,
+    /// The flag that gives it more.
+    remedy: &'static str,
+    /// The generator had no port, file or memory for its clients: more of them would tell nothing of the server.
+    gave_out: bool,
+}
+
+/// What comes next.
+pub(crate) enum Next {
+    /// This step.
+    Step(StepOrder),
+    /// Nothing: the run is at its end. With a note, that is not the end of its course.
+    Over(Option<TrustNote>),
+    /// Nothing, because the user has interrupted. The rest is still to be done.
+    Interrupted,
+}
+
+impl Agenda {
+    /// The steps of `course`, with as many clients as processes of this machine may have, or the agents of a fleet.
+    pub(crate) fn new(
+        course: Course,
+        args: &RunArgs,
+        shape: &Shape,
+        clients_max_of_fleet: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let here = processes::clients_per_process()? * u64::from(shape.processes);
+        Ok(Self {
+            course,
+            clients_max: clients_max_of_fleet.unwrap_or(here),
+            remedy: if args.fleet.fleet.is_some() { "more --agents" } else { "--processes" },
+            gave_out: false,
+        })
+    }
+
+    /// The next step, unless something speaks against it.
+    pub(crate) fn poll(&mut self, is_interrupted: bool) -> Next {
+        let Some(order) = self.course.poll() else { return Next::Over(None) };
+        if is_interrupted {
+            return Next::Interrupted;
+        }
+        let ended_by = |what: String| Next::Over(Some(TrustNote(format!("ended by {what}"))));
+        if self.gave_out {
+            return ended_by("what the generator ran out of, not by the server".into());
+        }
+        if u64::from(order.clients) > self.clients_max {
+            return ended_by(format!(
+                "the generator's limit of open files ({} clients), not by the server: pass {}",
+                self.clients_max, self.remedy
+            ));
+        }
+        Next::Step(order)
+    }
+
+    /// The warm-up is over.
+    pub(crate) fn handle_warmup(&mut self, order: &StepOrder) {
+        self.course.handle(order, true);
+    }
+
+    /// A step was measured, and held against the limits.
+    pub(crate) fn handle(&mut self, order: &StepOrder, step: &Step) {
+        self.course.handle(order, step.has_passed());
+        self.gave_out = !step.has_passed() && step.errors.iter().any(|(_, error)| error.local);
+    }
+
+    /// The steps so far.
+    pub(crate) fn course(&self) -> &Course {
+        &self.course
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use load::LoadRule;
+    use stats::capacity::SearchConfig;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+
+    const RULE: LoadRule = LoadRule::EachClient { interval_ns: 1, duration_ns: 1 };
+
+    fn agenda(course: Course, clients_max: u64) -> Agenda {
+        let args = Line::parse_from(["throng", "ws://localhost"]).run;
+        let shape = Shape { processes: 1, threads: 1, cpus: Vec::new(), clients_max: None };
+        Agenda::new(course, &args, &shape, Some(clients_max)).unwrap()
+    }
+
+    fn step(agenda: &mut Agenda) -> StepOrder {
+        let Next::Step(order) = agenda.poll(false) else { panic!("there is a step") };
+        order
+    }
+
+    #[test]
+    fn it_ends_where_the_generator_may_have_no_more_clients() {
+        let mut agenda = agenda(Course::walk(10, 10, Some(3), RULE), 15);
+        let order = step(&mut agenda);
+        assert!(matches!(agenda.poll(true), Next::Interrupted));
+        agenda.handle(&order, &Step::default());
+        let Next::Over(Some(TrustNote(note))) = agenda.poll(false) else { panic!("20 are too many") };
+        assert!(note.contains("(15 clients)") && note.ends_with("pass --processes"), "{note}");
+    }
+
+    #[test]
+    fn it_ends_where_the_generator_gave_out_and_not_where_the_server_did() {
+        for (local, ends) in [(true, true), (false, false)] {
+            let search = SearchConfig { start: 10, step: 10, max: 99, tolerance: 0.05, repeats: 1 };
+            let mut agenda = agenda(Course::search(search, RULE), 100);
+            let order = step(&mut agenda);
+            let mut failed = Step { standing: vec![results::standing::unfinished()], ..Step::default() };
+            failed.errors.add("ports", 0, "no port is left");
+            if local {
+                failed.errors.set_local("ports");
+            }
+            agenda.handle(&order, &failed);
+            assert_eq!(matches!(agenda.poll(false), Next::Over(Some(_))), ends);
+        }
+    }
+}

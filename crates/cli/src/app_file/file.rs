@@ -1,0 +1,189 @@
+//! The TOML file of an app, key by key. Unknown keys are errors, so that a misspelt one is not silently ignored.
+
+use std::collections::BTreeMap;
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) protocol: Option<Spanned<String>>,
+    pub(super) flags: Option<Spanned<BTreeMap<String, toml::Value>>>,
+    pub(super) frames: Option<Spanned<Frames>>,
+    #[serde(default)]
+    pub(super) subprotocols: Vec<String>,
+    pub(super) data: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) escape: Escape,
+    pub(super) people: Option<Spanned<People>>,
+    pub(super) connect: Option<Connect>,
+    #[serde(default)]
+    pub(super) open: Vec<Spanned<Step>>,
+    pub(super) echo: Option<Spanned<Echo>>,
+    pub(super) broadcast: Option<Spanned<Broadcast>>,
+    #[serde(default)]
+    pub(super) error: Vec<ErrorRule>,
+    #[serde(default)]
+    pub(super) answer: Vec<AnswerRule>,
+    #[serde(default)]
+    pub(super) ignore: Vec<IgnoreRule>,
+    pub(super) heartbeat: Option<Heartbeat>,
+}
+
+/// Who the clients are.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct People {
+    pub(super) data: Option<Spanned<String>>,
+    /// Columns that are made of others.
+    #[serde(default)]
+    pub(super) columns: BTreeMap<String, Spanned<String>>,
+    pub(super) token: Option<Spanned<Token>>,
+}
+
+/// What lets each of them in: a text with its own columns, or what is signed for it.
+pub(super) enum Token {
+    Text(String),
+    Jwt(Jwt),
+}
+
+/// A token that is signed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Jwt {
+    pub(super) jwt: Spanned<String>,
+    pub(super) secret: Option<Spanned<String>>,
+    pub(super) key: Option<Spanned<String>>,
+    pub(super) kid: Option<String>,
+    pub(super) claims: Option<BTreeMap<String, Spanned<toml::Value>>>,
+}
+
+impl<'de> Deserialize<'de> for Token {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TokenVisitor)
+    }
+}
+
+struct TokenVisitor;
+
+impl<'de> Visitor<'de> for TokenVisitor {
+    type Value = Token;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text such as \"{person.token}\", or { jwt = \"HS256\", secret = \"env:NAME\" }")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Token, E> {
+        Ok(Token::Text(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Token, A::Error> {
+        Jwt::deserialize(MapAccessDeserializer::new(map)).map(Token::Jwt)
+    }
+}
+
+/// The opening request.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Connect {
+    pub(super) path: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, Spanned<String>>,
+}
+
+/// The frames of what is sent.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Frames {
+    #[default]
+    Text,
+    Binary,
+}
+
+/// How data is put into messages.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Escape {
+    /// As the inside of a JSON string.
+    #[default]
+    Json,
+    /// As it is.
+    None,
+}
+
+/// One step of the opening: exactly one of its keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Option<Spanned<String>>,
+    pub(super) expect: Option<Spanned<When>>,
+    pub(super) wait: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Echo {
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Spanned<String>,
+    pub(super) reply: Option<Spanned<When>>,
+    pub(super) replied: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Broadcast {
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Spanned<String>,
+    pub(super) copy: Option<Spanned<When>>,
+    pub(super) own: Option<Spanned<When>>,
+    pub(super) ack: Option<Spanned<When>>,
+    pub(super) replied: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ErrorRule {
+    pub(super) kind: Spanned<String>,
+    pub(super) when: Spanned<When>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerRule {
+    pub(super) when: Spanned<When>,
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IgnoreRule {
+    pub(super) when: Spanned<When>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Heartbeat {
+    pub(super) every: Spanned<String>,
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Spanned<String>,
+}
+
+/// How a message is recognised: all that is given must hold.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct When {
+    pub(super) event: Option<String>,
+    pub(super) contains: Option<String>,
+    pub(super) regex: Option<String>,
+    #[serde(default)]
+    pub(super) json: BTreeMap<String, Spanned<toml::Value>>,
+}

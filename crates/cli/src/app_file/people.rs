@@ -1,0 +1,152 @@
+//! Who the clients of an app are: `[people]`, and what the opening request says of them: `[connect]`.
+
+use secret::{Reference, Secret};
+use toml::Spanned;
+use wire::People;
+use wire::people::{Algorithm, Jwt};
+use wire::template::{Names, Purpose, Quoting, Template};
+
+use super::file::{self, File, Token};
+use super::source::Source;
+use crate::exit::Failure;
+use crate::people;
+use crate::secrets::given;
+
+/// Where an app's clients connect to, and what they say there.
+#[derive(Debug, Default)]
+pub(crate) struct Connect {
+    /// Path and query.
+    pub(crate) path: Option<String>,
+    pub(crate) headers: Vec<(String, Secret)>,
+}
+
+/// The people of a file; `given` are those of the command line, if it has any.
+pub(super) fn people(source: &Source<'_>, file: &File, given: Option<People>) -> Result<People, Failure> {
+    let own = file.people.as_ref().map(Spanned::get_ref);
+    let (data, prefixes) = match (&file.data, own.and_then(|own| own.data.as_ref())) {
+        (Some(at), Some(_)) => return Err(source.error(at.span(), "`data` is in [people] already")),
+        (Some(data), None) => (Some(data), &[people::DATA, people::PERSON][..]),
+        (None, data) => (data, &[people::PERSON][..]),
+    };
+    let mut people = match given {
+        None => People::default(),
+        Some(given) => {
+            refuse_two(&given, data.is_some(), own.is_some_and(|own| own.token.is_some()))?;
+            given
+        }
+    };
+    if let Some(data) = data {
+        people::set_rows(&mut people, "--app", &source.folder().join(data.get_ref()), prefixes)?;
+    }
+    let Some(own) = own else { return Ok(people) };
+    set_columns(source, own, &mut people)?;
+    match &own.token {
+        None => {}
+        Some(token) => set_token(source, token, &mut people)?,
+    }
+    Ok(people)
+}
+
+fn refuse_two(given: &People, has_data: bool, has_token: bool) -> Result<(), Failure> {
+    if has_data && given.rows.rows() > 0 {
+        return Err(Failure::usage("--people", "the app's file names its own data: `data`"));
+    }
+    if has_token && given.token.is_some() {
+        return Err(Failure::usage(
+            "--jwt-secret",
+            "the app's file has tokens of its own: `token` in [people]",
+        ));
+    }
+    Ok(())
+}
+
+/// Columns that are made of the data's.
+fn set_columns(source: &Source<'_>, own: &file::People, people: &mut People) -> Result<(), Failure> {
+    let names = people.names.clone();
+    for (name, text) in &own.columns {
+        let is_sound = !name.is_empty() && !name.contains(['{', '}', '"']);
+        if !is_sound {
+            return Err(source.error(text.span(), format!("{name:?} is no name for a column")));
+        }
+        people.names.set(format!("person.{name}"), template(source, text, &names)?);
+    }
+    Ok(())
+}
+
+fn set_token(source: &Source<'_>, token: &Spanned<Token>, people: &mut People) -> Result<(), Failure> {
+    match token.get_ref() {
+        Token::Text(text) => {
+            let meaning = parse(source, token, text, &people.names)?;
+            people.names.set(people::TOKEN, meaning);
+        }
+        Token::Jwt(jwt) => people::set_token(people, signed(source, token, jwt, &people.names)?),
+    }
+    Ok(())
+}
+
+fn signed(source: &Source<'_>, at: &Spanned<Token>, jwt: &file::Jwt, names: &Names) -> Result<Jwt, Failure> {
+    let named = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == jwt.jwt.get_ref());
+    let algorithm = named.ok_or_else(|| source.error(jwt.jwt.span(), "expected HS256, RS256 or ES256"))?;
+    let (given, other, key) = match algorithm {
+        Algorithm::Hs256 => (&jwt.secret, &jwt.key, "secret"),
+        Algorithm::Rs256 | Algorithm::Es256 => (&jwt.key, &jwt.secret, "key"),
+    };
+    let name = algorithm.name();
+    if let Some(other) = other {
+        return Err(source.error(other.span(), format!("{name} is signed with a `{key}`")));
+    }
+    let Some(given) = given else {
+        return Err(source.error(at.span(), format!("{name} needs a `{key}`: env:NAME or file:PATH")));
+    };
+    let claims = match &jwt.claims {
+        None => people::usual_claims(names),
+        Some(claims) => {
+            let named = claims.iter().map(|(name, value)| (name.as_str(), value.get_ref()));
+            people::claims(named, names).map_err(|bad| source.error(claims[&bad.claim].span(), bad))?
+        }
+    };
+    let jwt = Jwt { algorithm, key: secret(source, given)?, key_id: jwt.kid.clone(), claims };
+    jwt.check().map_err(|bad| source.error(given.span(), bad))?;
+    Ok(jwt)
+}
+
+/// A secret of this user's, which a file that is shared only names.
+fn secret(source: &Source<'_>, at: &Spanned<String>) -> Result<Secret, Failure> {
+    let text = at.get_ref();
+    let read = match Reference::of(text) {
+        None => Err("expected env:NAME or file:PATH: a file is shared, and a secret is not".to_owned()),
+        Some(Reference::File(path)) => {
+            given::value(&format!("file:{}", source.folder().join(path).display()))
+        }
+        Some(Reference::Env(_)) => given::value(text),
+    };
+    read.map_err(|problem| source.error(at.span(), problem))
+}
+
+/// What the opening request says.
+pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result<Connect, Failure> {
+    let Some(connect) = &file.connect else { return Ok(Connect::default()) };
+    if let Some(path) = &connect.path {
+        template(source, path, names)?;
+        if !path.get_ref().starts_with('/') {
+            return Err(source.error(path.span(), "expected a path, which starts with /"));
+        }
+    }
+    for value in connect.headers.values() {
+        template(source, value, names)?;
+    }
+    let headers = connect.headers.iter();
+    Ok(Connect {
+        path: connect.path.as_ref().map(|path| path.get_ref().clone()),
+        headers: headers.map(|(name, value)| (name.clone(), value.get_ref().as_str().into())).collect(),
+    })
+}
+
+fn template(source: &Source<'_>, text: &Spanned<String>, names: &Names) -> Result<Template, Failure> {
+    parse(source, text, text.get_ref(), names)
+}
+
+fn parse<T>(source: &Source<'_>, at: &Spanned<T>, text: &str, names: &Names) -> Result<Template, Failure> {
+    Template::parse(text, Purpose::Opening, names, Quoting::Plain)
+        .map_err(|bad| source.error(at.span(), people::explained(text, &bad)))
+}

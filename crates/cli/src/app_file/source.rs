@@ -1,0 +1,70 @@
+//! A file with a mistake in it: says where, shows the line, and marks the place.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::exit::Failure;
+
+/// A file's name and text, for errors.
+pub(super) struct Source<'a> {
+    pub(super) path: &'a Path,
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    /// Where what the file names is.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// What is wrong there: line and column as people count them, the line itself, the place underlined.
+    pub(super) fn error(&self, at: Range<usize>, problem: impl std::fmt::Display) -> Failure {
+        let start = char_before(self.text, at.start);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[line_start..].lines().next().unwrap_or_default();
+        let number = self.text[..start].matches('\n').count() + 1;
+        let before = &self.text[line_start..start];
+        let end = char_before(self.text, at.end.min(line_start + line.len()));
+        let marks = self.text.get(start..end).map_or(1, |marked| marked.chars().count().max(1));
+        // Tabs stay tabs, so that the marks stand below what they mean.
+        let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let gutter = " ".repeat(number.to_string().len());
+        let place = format!("{}:{number}:{}", self.path.display(), before.chars().count() + 1);
+        let underlined = format!("{gutter} |\n{number} | {line}\n{gutter} | {indent}{}", "^".repeat(marks));
+        Failure::usage("--app", format!("{place}: {problem}\n{underlined}"))
+    }
+}
+
+/// The place where a character starts that is not after `at`.
+fn char_before(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, at: Range<usize>) -> String {
+        format!("{:?}", Source { path: Path::new("a.toml"), text }.error(at, "no"))
+    }
+
+    #[test]
+    fn the_place_is_named_and_underlined() {
+        let text = "x = 1\n\tné = \"two\"\n";
+        let start = text.find("\"two").unwrap();
+        let shown_there = shown(text, start..start + 5);
+        assert!(
+            shown_there.contains("a.toml:2:7: no\\n  |\\n2 | \\tné = \\\"two\\\"\\n  | \\t     ^^^^^"),
+            "{shown_there}"
+        );
+    }
+
+    #[test]
+    fn places_at_the_edges_are_shown_as_well_as_can_be() {
+        for (text, at) in
+            [("", 0..0), ("", 5..9), ("a", 1..1), ("a\n", 2..2), ("é", 1..2), ("'''a\nb'''", 0..9)]
+        {
+            assert!(shown(text, at.clone()).contains('^'), "{text:?} {at:?}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What is asked of the machine, and how many processes that takes.
+
+use crate::doctor::facts::Facts;
+use crate::plan;
+use crate::processes;
+
+/// What is asked of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ask {
+    /// Clients at once.
+    pub(crate) clients: u64,
+    /// Where their server is.
+    pub(crate) server: Place,
+    /// Addresses that clients can connect from.
+    pub(crate) sources: Sources,
+    /// Handshakes under way at once.
+    pub(crate) parallel: u64,
+}
+
+/// Where the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// throng's own, started for the run.
+    BuiltIn,
+    /// On this machine.
+    Here,
+    /// On this machine as soon as somebody starts it.
+    HereNotYet,
+    /// On another one.
+    Elsewhere,
+}
+
+/// What a client's end of the connection can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sources {
+    /// Any address of 127.0.0.0/8: throng takes as many as it needs.
+    Loopback,
+    /// How many source addresses, given ones or the one that the system chooses; `endpoints`: addresses that the server
+    /// has.
+    Fixed { addresses: u64, endpoints: u64 },
+}
+
+impl Ask {
+    /// Ends of each connection that are on this machine.
+    pub(super) fn ends(&self) -> u64 {
+        if self.server == Place::Elsewhere { 1 } else { 2 }
+    }
+
+    /// Addresses that the clients will connect from.
+    pub(crate) fn addresses(&self) -> u64 {
+        match self.sources {
+            Sources::Loopback => self.clients.div_ceil(plan::CLIENTS_PER_ADDR).max(1),
+            Sources::Fixed { addresses, .. } => addresses,
+        }
+    }
+}
+
+/// Processes that throng will use.
+pub(crate) fn processes(facts: &Facts, ask: &Ask) -> u64 {
+    ask.clients.div_ceil(processes::clients_with_files(facts.nofile_hard)).max(1)
+}
+
+/// Processes of throng's own server, if it is that one.
+pub(super) fn server_processes(facts: &Facts, ask: &Ask) -> u64 {
+    match ask.server {
+        Place::BuiltIn => {
+            processes::server_processes(ask.clients, processes::clients_with_files(facts.nofile_hard))
+        }
+        Place::Here | Place::HereNotYet | Place::Elsewhere => 0,
+    }
+}

@@ -1,0 +1,112 @@
+//! One check: what there is, what there should be, and what mends it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// What a check comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// Enough.
+    Ok,
+    /// Not enough: the clients asked for do not fit.
+    TooLow,
+    /// Enough to run, but the figures would be better.
+    Advised,
+    /// Could not be found out.
+    Unknown,
+}
+
+impl Verdict {
+    /// As people read it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::TooLow => "too low",
+            Verdict::Advised => "advised",
+            Verdict::Unknown => "unknown",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// What was looked at.
+    pub(crate) check: &'static str,
+    /// What there is.
+    pub(crate) found: String,
+    /// What there should be.
+    pub(crate) needed: String,
+    /// How the two compare.
+    pub(crate) verdict: Verdict,
+    /// What to do about it.
+    pub(crate) mend: Option<Mend>,
+}
+
+/// What mends a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Mend {
+    /// A file of the kernel, which `--fix` may write.
+    Write { file: PathBuf, value: String, command: String },
+    /// A command for the user alone.
+    Tell(String),
+}
+
+impl Mend {
+    /// A sysctl by its dotted name.
+    pub(super) fn sysctl(name: &str, value: impl ToString) -> Self {
+        let value = value.to_string();
+        let quoted = if value.contains(' ') { format!("\"{value}\"") } else { value.clone() };
+        let file = PathBuf::from("/proc/sys").join(name.replace('.', "/"));
+        Mend::Write { file, value, command: format!("sysctl -w {name}={quoted}") }
+    }
+
+    /// What to type.
+    pub(crate) fn command(&self) -> &str {
+        match self {
+            Mend::Write { command, .. } | Mend::Tell(command) => command,
+        }
+    }
+
+    /// Does it; `None` where that is the user's business. Returns what was there before.
+    pub(crate) fn apply(&self) -> Option<io::Result<String>> {
+        let Mend::Write { file, value, .. } = self else { return None };
+        Some(fs::read_to_string(file).and_then(|before| {
+            fs::write(file, value)?;
+            Ok(before.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
+        }))
+    }
+}
+
+impl Row {
+    /// A row for `needed` of something of which there is `found`.
+    pub(super) fn of(
+        check: &'static str,
+        found: Option<u64>,
+        needed: u64,
+        mend: impl FnOnce() -> Mend,
+    ) -> Self {
+        let verdict = match found {
+            None => Verdict::Unknown,
+            Some(found) if found >= needed => Verdict::Ok,
+            Some(_) => Verdict::TooLow,
+        };
+        Row {
+            check,
+            found: found.map_or_else(|| "?".into(), limit),
+            needed: report::count(needed),
+            verdict,
+            mend: (verdict == Verdict::TooLow).then(mend),
+        }
+    }
+}
+
+/// A limit, which may be none.
+pub(super) fn limit(value: u64) -> String {
+    // The kernel's "no limit" is one of several huge numbers.
+    if value >= 1 << 62 { "no limit".into() } else { report::count(value) }
+}

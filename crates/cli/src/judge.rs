@@ -1,0 +1,86 @@
+//! What a step and a run are held against: the user's limits and those that always hold, what the generator can do here, and
+//! what speaks against the figures.
+
+use crew::Course;
+use load::StepOrder;
+use results::limit::Limit;
+use results::{Bottleneck, Finding, Run, Step, Warmup, standing, verdict};
+
+use crate::calibration::{Calibration, Work};
+use crate::request::{Limits, Request};
+
+/// Judges the steps of a run.
+pub(crate) struct Judge {
+    limits: Limits,
+    /// They hold without being asked for.
+    standing: Vec<Limit>,
+    quantile: f64,
+    work: Work,
+    calibration: Option<Calibration>,
+    warmup: Option<Warmup>,
+}
+
+impl Judge {
+    /// A judge of what was requested, by its limits.
+    pub(crate) fn new(request: &Request<'_>, limits: Limits) -> Self {
+        let allowed_percent = 100.0 * request.args.allow_loss.unwrap_or(0.0);
+        Self {
+            standing: standing::limits(request.scenario, &limits.asked, allowed_percent),
+            limits,
+            quantile: request.percentile / 100.0,
+            work: Work::of(&request.plan),
+            calibration: Calibration::load(),
+            warmup: None,
+        }
+    }
+
+    /// The warm-up was measured: the step that follows says what it was.
+    pub(crate) fn handle_warmup(&mut self, step: &Step) {
+        self.warmup = Some(Warmup {
+            clients: step.clients,
+            duration_ns: step.duration_ns,
+            sent: step.counts.sent,
+            received: step.counts.received,
+        });
+    }
+
+    /// The step with limits, bottleneck and marks. `previous` was measured before it.
+    pub(crate) fn judge(
+        &mut self,
+        mut step: Step,
+        order: &StepOrder,
+        previous: Option<&Step>,
+        was_interrupted: bool,
+    ) -> Step {
+        step.warmup = self.warmup.take();
+        if let Some(calibration) = &self.calibration {
+            calibration.note(self.work.under(order.load), &mut step);
+        }
+        step.limits = self.limits.asked.iter().map(|limit| limit.check(&step)).collect();
+        step.standing = standing::check(&self.standing, &step);
+        let stops = self.limits.stop.iter().map(|stop| stop.check(&step));
+        // The one that broke says most; otherwise any stands for the others.
+        step.stop = stops.min_by_key(|outcome| outcome.passed);
+        step.bottleneck = Some(verdict::bottleneck(&step, previous));
+        step.marks = verdict::marks(&step, self.quantile, was_interrupted);
+        step
+    }
+}
+
+/// The step, judged, in whose midst the generator broke.
+pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
+    let lost = "the load was not whole after it, and what a lost worker measured in its last second is lost";
+    step.marks.insert(0, format!("cut short: {error}; {lost}"));
+    step.standing.push(standing::unfinished());
+    step.bottleneck = Some(Finding { bottleneck: Bottleneck::Generator, reason: error.to_string() });
+    step
+}
+
+/// What all steps of a run come to, now that there will be no more.
+pub(crate) fn conclude(run: &mut Run, course: &Course) {
+    run.verdict.capacity = course.capacity();
+    if run.scenario.facts().sweeps {
+        run.verdict.levels = results::levels::levels(&run.steps);
+        run.verdict.bottleneck = verdict::held_back(&run.steps, &run.verdict.levels);
+    }
+}

@@ -1,0 +1,65 @@
+//! What is written while a run goes on: a reader that stops reading (`| less`) does not hold it up.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use net::pipe;
+
+use crate::interrupts;
+
+/// How often it is looked whether the user has had enough of waiting for a reader.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A file, a pipe or a terminal, and what its reader has not taken yet.
+pub(crate) struct Outlet {
+    to: OwnedFd,
+    behind: Vec<u8>,
+}
+
+impl Outlet {
+    /// To this file.
+    pub(crate) fn new(to: OwnedFd) -> Outlet {
+        Outlet { to, behind: Vec::new() }
+    }
+
+    /// To standard output.
+    pub(crate) fn stdout() -> io::Result<Outlet> {
+        Ok(Outlet::new(io::stdout().as_fd().try_clone_to_owned()?))
+    }
+
+    /// Writes what the reader takes now, and keeps the rest.
+    pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        self.behind.extend_from_slice(text);
+        self.push(Duration::ZERO)
+    }
+
+    /// Bytes that are kept.
+    pub(crate) fn bytes_behind(&self) -> usize {
+        self.behind.len()
+    }
+
+    /// Waits for the reader to take the rest, as long as it takes something now and then; whether it has all. Nothing more is
+    /// kept.
+    pub(crate) fn finish_within(&mut self, within: Duration) -> io::Result<bool> {
+        let written = self.push(within);
+        let is_whole = self.behind.is_empty();
+        self.behind.clear();
+        written.map(|()| is_whole)
+    }
+
+    /// Waits for the reader to take the rest, until the user interrupts that; whether it has all. Nothing more is kept.
+    pub(crate) fn finish(&mut self) -> io::Result<bool> {
+        let before = interrupts::count();
+        while !self.behind.is_empty() && interrupts::count() == before {
+            self.push(LOOK)?;
+        }
+        self.finish_within(Duration::ZERO)
+    }
+
+    fn push(&mut self, within: Duration) -> io::Result<()> {
+        let written = pipe::write_within(&self.to, &self.behind, within)?;
+        self.behind.drain(..written);
+        Ok(())
+    }
+}

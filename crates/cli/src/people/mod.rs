@@ -1,0 +1,126 @@
+//! Who the clients are, as users say it: rows of a CSV file, and a token that is signed for each (docs/APP-FILE.md).
+
+mod args;
+mod claims;
+mod explain;
+mod table;
+
+use std::path::Path;
+
+use load::Speech;
+use wire::people::{Algorithm, Jwt};
+use wire::template::{Names, Quoting, Template};
+use wire::{FlagKind, People};
+
+use crate::exit::Failure;
+use crate::protocol_flags;
+
+pub(crate) use args::PeopleArgs;
+pub(crate) use claims::claims;
+pub(crate) use explain::explained;
+
+/// What a token claims where nothing is said: who it is, for an hour.
+const HOUR_S: i64 = 3600;
+/// The placeholder of the token.
+pub(crate) const TOKEN: &str = "token";
+/// What the placeholders of columns start with; and what they start with, too, where an app's file has nothing but data.
+pub(crate) const PERSON: &str = "person.";
+pub(crate) const DATA: &str = "data.";
+
+/// Who the clients are, as the command line says; `None`: it says nothing.
+pub(crate) fn of_flags(args: &PeopleArgs) -> Result<Option<People>, Failure> {
+    if args.people.is_none() && args.jwt_secret.is_none() {
+        return Ok(None);
+    }
+    let mut people = People::default();
+    if let Some(path) = &args.people {
+        set_rows(&mut people, "--people", path, &[PERSON])?;
+    }
+    if let Some(key) = &args.jwt_secret {
+        let claims = usual_claims(&people.names);
+        let jwt = Jwt { algorithm: Algorithm::Hs256, key: key.clone(), key_id: None, claims };
+        set_token(&mut people, jwt);
+    }
+    Ok(Some(people))
+}
+
+/// Reads the rows that a flag names, and gives their columns names that start with each of these.
+pub(crate) fn set_rows(
+    people: &mut People,
+    flag: &str,
+    path: &Path,
+    prefixes: &[&str],
+) -> Result<(), Failure> {
+    let table = table::read(flag, path)?;
+    for prefix in prefixes {
+        for (column, name) in (0..).zip(&table.columns) {
+            people.names.set(format!("{prefix}{name}"), Template::of_column(column));
+        }
+    }
+    people.rows = table.rows;
+    Ok(())
+}
+
+/// From now on everybody has such a token.
+pub(crate) fn set_token(people: &mut People, jwt: Jwt) {
+    people.token = Some(jwt);
+    people.names.set(TOKEN, Template::of_token());
+}
+
+/// What a token claims where nothing is said.
+pub(crate) fn usual_claims(names: &Names) -> Template {
+    let id = names.get("person.id").expect("everybody has one").quoted(Quoting::JSON);
+    Template::literal(r#"{"sub":""#)
+        .then(&id)
+        .text(r#"","exp":"#)
+        .then(&Template::of_second(HOUR_S))
+        .text("}")
+}
+
+/// Puts a token that is put nowhere else where the protocol's own clients have it. `is_said`: the app says it.
+pub(crate) fn place_token(speech: &mut Speech, is_said: bool) {
+    let hole = format!("{{{TOKEN}}}");
+    let is_there = speech.people.names.get(TOKEN).is_some() && speech.of_dialect.token.is_none();
+    if is_there && !is_said && !texts(speech).iter().any(|(_, text)| text.contains(&hole)) {
+        speech.of_dialect.token = Some(hole.into());
+    }
+}
+
+/// Whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.
+pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
+    let template = |flag: &str, text: &str| {
+        Template::opening(text, &speech.people.names, Quoting::Plain)
+            .map_err(|bad| Failure::usage(flag, explained(text, &bad)))
+    };
+    for (flag, text) in texts(speech) {
+        template(&flag, &text)?;
+    }
+    for (name, text) in speech.of_dialect.settings.texts().filter(|(name, _)| !is_own(name)) {
+        let flag = format!("--{name}");
+        if template(&flag, text)? != Template::literal(text) {
+            return Err(Failure::usage(
+                &flag,
+                format!("is the same for all clients, and has a placeholder: {text}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the value of a dialect's flag may be each client's own: of what it joins with.
+fn is_own(name: &str) -> bool {
+    let mut flags = protocol_flags::of_clients().iter().map(|shared| shared.flag);
+    flags.any(|flag| flag.name == name && matches!(flag.kind, FlagKind::Json | FlagKind::Secret))
+}
+
+/// What goes into requests and joins as users have written it, and the flag that each is of.
+fn texts(speech: &Speech) -> Vec<(String, String)> {
+    let path = percent_encoding::percent_decode_str(speech.path.reveal()).decode_utf8_lossy().into_owned();
+    let token = speech.of_dialect.token.as_ref().map(|token| ("--token", token.reveal()));
+    let headers = speech.headers.iter().map(|(_, value)| ("--header", value.reveal()));
+    let subprotocols = speech.subprotocols.iter().map(|name| ("--subprotocol", name.as_str()));
+    let joins = speech.of_dialect.settings.texts().filter(|(name, _)| is_own(name));
+    let joins = joins.map(|(name, text)| (format!("--{name}"), text.to_owned()));
+    let others = [("URL", path.as_str())].into_iter().chain(token).chain(headers).chain(subprotocols);
+    others.map(|(flag, text)| (flag.to_owned(), text.to_owned())).chain(joins).collect()
+}

@@ -1,0 +1,43 @@
+//! The verbs that load a server, which a suite may name as well.
+
+use clap::Subcommand;
+
+use crate::exit::{Exit, Failure};
+use crate::outlook::Outlook;
+use crate::verbs::{broadcast, echo, http, idle, saturate, storm};
+
+/// A verb that loads a server, with its flags.
+#[derive(Subcommand)]
+pub(crate) enum LoadVerb {
+    Echo(echo::Echo),
+    Broadcast(broadcast::Broadcast),
+    Saturate(saturate::Saturate),
+    Http(http::Http),
+    Idle(idle::Idle),
+    Storm(storm::Storm),
+}
+
+impl LoadVerb {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        match self {
+            Self::Echo(echo) => echo.run(),
+            Self::Broadcast(broadcast) => broadcast.run(),
+            Self::Saturate(saturate) => saturate.run(),
+            Self::Http(http) => http.run(),
+            Self::Idle(idle) => idle.run(),
+            Self::Storm(storm) => storm.run(),
+        }
+    }
+
+    /// How long it takes, as far as its flags tell.
+    pub(crate) fn outlook(self) -> Result<Outlook, Failure> {
+        match self {
+            Self::Echo(echo) => echo.outlook(),
+            Self::Broadcast(broadcast) => broadcast.outlook(),
+            Self::Saturate(saturate) => saturate.outlook(),
+            Self::Http(http) => http.outlook(),
+            Self::Idle(idle) => idle.outlook(),
+            Self::Storm(storm) => storm.outlook(),
+        }
+    }
+}

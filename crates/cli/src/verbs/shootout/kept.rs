@@ -1,0 +1,60 @@
+//! A shootout as it is kept: its suite, its results as JSON, and what goes wrong with them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use suite::record::Head;
+use suite::section::Section;
+use suite::{Record, Suite};
+
+use super::{chosen, flags};
+use crate::exit::Failure;
+
+pub(super) fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, Failure> {
+    Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))
+}
+
+/// The suite of a shootout, as far as it could be had of servers where they ran.
+pub(super) fn kept_suite(head: &Head) -> Result<Suite, Failure> {
+    let mut suite = read_suite(&suite_path(head), &head.text, head.scale)?;
+    if head.target_agent.is_some() {
+        chosen::leave_out_unix(&mut suite);
+    }
+    Ok(suite)
+}
+
+/// Where the suite of a shootout was.
+fn suite_path(head: &Head) -> PathBuf {
+    head.suites_folder.join(format!("{}.toml", head.suite))
+}
+
+pub(super) fn as_json(record: &Record, sections: &[Section]) -> serde_json::Value {
+    let sections = sections.iter().map(|section| {
+        let standings = section.standings.iter().map(|standing| {
+            json!({
+                "target": standing.target,
+                "place": standing.place.map(|place| place.best),
+                "place_worst": standing.place.map(|place| place.worst),
+                "mean": standing.mean,
+                "low": standing.interval.map(|interval| interval.low),
+                "high": standing.interval.map(|interval| interval.high),
+                "share": standing.share,
+            })
+        });
+        json!({
+            "scenario": section.name,
+            "figure": section.figure.name,
+            "unit": section.figure.unit().name(),
+            "standings": standings.collect::<Vec<_>>(),
+        })
+    });
+    json!({ "shootout": record.head, "cells": record.entries, "scenarios": sections.collect::<Vec<_>>() })
+}
+
+pub(super) fn could_not_keep(error: suite::record::RecordError) -> Failure {
+    Failure::could_not("keep the results", error)
+}
+
+pub(super) fn could_not_read(error: suite::record::RecordError) -> Failure {
+    Failure::could_not("read the results", error)
+}

@@ -1,0 +1,125 @@
+//! What one worker has reported in a step, and what it can have done by then.
+
+use engine::Delta;
+use load::Workload;
+use stats::{Counts, Packed};
+
+pub(super) const NS_PER_S: u64 = 1_000_000_000;
+
+/// What makes a report a lie, in words.
+pub(super) type Lie = &'static str;
+
+/// What one worker has reported in the step.
+#[derive(Default)]
+pub(super) struct Account {
+    pub(super) counts: Counts,
+    samples: u64,
+    handshakes: u64,
+    answers: u64,
+    errors: u64,
+    acks: u64,
+    tail: engine::Tail,
+    held: engine::Held,
+    gone: engine::Gone,
+    due: u64,
+    received_bytes: u64,
+    usage: engine::Usage,
+    pub(super) has_settled: bool,
+}
+
+/// What a worker can have done in the step by now.
+pub(super) struct Bounds {
+    pub(super) share: u64,
+    /// Over all workers.
+    pub(super) clients: u64,
+    pub(super) connects: u64,
+    pub(super) sent: u64,
+    pub(super) sent_by_all: u64,
+    /// Of anything.
+    pub(super) events: u64,
+    pub(super) bytes: u64,
+    pub(super) time_ns: u64,
+}
+
+impl Account {
+    pub(super) fn add(&mut self, delta: &Delta) {
+        self.counts.merge(&delta.counts);
+        let samples = delta.figures.iter().map(|(_, samples)| samples).chain([&delta.loop_lag]);
+        let samples = samples.map(Packed::count).max().unwrap_or(0);
+        let sum = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
+        sum(&mut self.samples, samples);
+        sum(&mut self.handshakes, delta.figures.handshake.count());
+        for &answers in delta.statuses.values() {
+            sum(&mut self.answers, answers);
+        }
+        for (_, kind) in delta.errors.iter() {
+            sum(&mut self.errors, kind.count);
+        }
+        sum(&mut self.acks, delta.acks);
+        sum(&mut self.due, delta.due);
+        sum(&mut self.received_bytes, delta.received_bytes);
+        self.tail.merge(&delta.tail);
+        self.held.merge(&delta.held);
+        self.gone.merge(&delta.gone);
+        self.usage.merge(&delta.usage);
+    }
+
+    pub(super) fn check(&self, workload: Workload, bounds: &Bounds) -> Result<(), Lie> {
+        let Account { counts, tail, held, gone, usage, .. } = self;
+        let ended = [counts.connected, counts.connect_timeouts, counts.connect_failures, counts.connecting];
+        let ended = ended.into_iter().fold(0, u64::saturating_add);
+        if counts.connects > bounds.connects || ended > counts.connects {
+            return Err("connections that it cannot have begun");
+        }
+        let present = bounds.share.saturating_add(counts.connected);
+        let has_left = counts.disconnects.max(counts.left) > present;
+        if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
+            return Err("clients that it cannot have had");
+        }
+        // A message is sent, or waits for its connection.
+        let due = counts.sent.saturating_add(held.waiting());
+        if due > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
+            return Err("more messages than were to be sent");
+        }
+        let part = [counts.late, counts.reordered, tail.received, self.answers, gone.copies];
+        let due = match workload {
+            Workload::Echo => counts.sent,
+            // Whichever client sent them: one for each client that there was.
+            Workload::Broadcast => bounds.sent_by_all.saturating_mul(present),
+        };
+        if counts.received > due || part.into_iter().any(|part| part > counts.received) {
+            return Err("more answers than can have come");
+        }
+        let events = [
+            counts.waited,
+            counts.received,
+            counts.in_flight,
+            counts.duplicate,
+            counts.unexpected,
+            counts.leaked,
+            counts.corrupt,
+            counts.slow_received,
+            tail.sent,
+            tail.acks,
+            held.kept,
+            held.sent,
+            gone.receivers,
+            gone.answers,
+            self.errors,
+            self.samples,
+        ];
+        let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns);
+        let is_too_much = events.into_iter().any(|events| events > bounds.events)
+            || self.due > counts.sent.saturating_mul(bounds.clients)
+            || self.received_bytes > bounds.bytes
+            || time_ns > bounds.time_ns;
+        if is_too_much { Err("more than the time was enough for") } else { Ok(()) }
+    }
+}
+
+/// What comes to no more than so much a second, since then; a second is given for free.
+pub(super) fn at_most(per_s: u64, now_ns: u64, since_ns: u64) -> u64 {
+    let elapsed_ns = now_ns.saturating_sub(since_ns) + NS_PER_S;
+    let most = u128::from(elapsed_ns) * u128::from(per_s) / u128::from(NS_PER_S);
+    u64::try_from(most).unwrap_or(u64::MAX)
+}

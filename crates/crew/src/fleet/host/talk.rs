@@ -1,0 +1,69 @@
+//! What a coordinator and a target agent tell each other.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why nothing came of a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// What was being done, by the name that tables use.
+    pub stage: String,
+    /// What went wrong, in one line.
+    pub reason: String,
+}
+
+/// A server that runs on an agent's machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// Where it is reached.
+    pub address: Ipv4Addr,
+    /// Its port.
+    pub port: u16,
+    /// Its second port, for its own metrics.
+    pub admin_port: u16,
+    /// Its main process there.
+    pub pid: u32,
+}
+
+/// What a coordinator tells a target agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Down {
+    Prepare {
+        target: String,
+        may_install: bool,
+    },
+    Start {
+        target: String,
+        cpus: Vec<usize>,
+    },
+    Stop,
+    /// The shootout is over.
+    Release,
+}
+
+/// What a target agent tells its coordinator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Up {
+    Prepared(Result<String, Trouble>),
+    Started(Result<Running, Trouble>),
+    Stopped,
+    /// The server ended by itself, and how.
+    Died(String),
+    /// The agent leaves, and why.
+    Leaving(String),
+}
+
+/// The longest that is shown of what came over a wire.
+const WORDS_BYTES_MAX: usize = 500;
+
+/// What came over a wire, fit to be shown.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(WORDS_BYTES_MAX).collect()
+}
+
+impl Trouble {
+    pub(super) fn plain(self) -> Self {
+        Self { stage: plain(&self.stage), reason: plain(&self.reason) }
+    }
+}

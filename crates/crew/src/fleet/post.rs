@@ -1,0 +1,136 @@
+//! One agent, as its coordinator knows it.
+
+use std::ops::Range;
+
+use engine::Report;
+use engine::events::Entry;
+use load::{Plan, Segment};
+
+use super::Error;
+use super::bus::Bus;
+use super::intro::Hello;
+use super::link::Link;
+use super::offset::{Exchanges, Offset};
+use super::talk::{Brief, Down};
+
+/// The most that an agent is sent of people's data: some seconds over 100 Mbit/s, within which it has to be ready.
+const ROWS_BYTES_MAX: usize = 64 << 20;
+
+/// What is known of an agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentState {
+    /// Its name.
+    pub name: String,
+    /// Its workers.
+    pub workers: Range<u16>,
+    /// Clients that its processes may have.
+    pub clients_max: u64,
+    /// Its clock.
+    pub offset: Option<Offset>,
+    /// Memory of its processes.
+    pub rss_bytes: u64,
+}
+
+/// How far an agent has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Met,
+    Briefed,
+    Ready,
+    Lost,
+}
+
+/// One agent.
+pub(super) struct Post {
+    pub(super) hello: Hello,
+    pub(super) link: Link,
+    pub(super) phase: Phase,
+    pub(super) exchanges: Exchanges,
+    pub(super) beat_ns: u64,
+    /// The last beat has not been answered yet.
+    pub(super) awaits_answer: bool,
+    pub(super) segments: Vec<Segment>,
+    processes: u16,
+}
+
+impl Post {
+    pub(super) fn new(
+        hello: Hello,
+        link: Link,
+        own: Range<u16>,
+        workers: u16,
+        clients_max: Option<u64>,
+    ) -> Self {
+        let segments: Vec<Segment> = own.map(|worker| Segment { worker, workers }).collect();
+        let share = clients_max.unwrap_or(0).div_ceil(workers.max(1).into()) * segments.len() as u64;
+        let processes = share.div_ceil(hello.clients_per_process.into()).clamp(1, segments.len() as u64);
+        let processes = processes as u16;
+        Self {
+            hello,
+            link,
+            phase: Phase::Met,
+            exchanges: Exchanges::default(),
+            beat_ns: 0,
+            awaits_answer: false,
+            segments,
+            processes,
+        }
+    }
+
+    /// It hears that it is released, and no more: one that does not hear it is free by its lease.
+    pub(super) async fn dismiss(&mut self, bus: &Bus, now_ns: u64) {
+        self.phase = Phase::Lost;
+        self.link.send(&Down::Release);
+        self.link.pump(bus, now_ns).await;
+    }
+
+    pub(super) fn state(&self) -> AgentState {
+        let first = self.segments[0].worker;
+        AgentState {
+            name: self.hello.name.clone(),
+            workers: first..first + self.segments.len() as u16,
+            clients_max: u64::from(self.hello.clients_per_process) * u64::from(self.processes),
+            ..AgentState::default()
+        }
+    }
+
+    pub(super) fn brief(&self, plan: &Plan, now_ns: u64) -> Brief {
+        let offset_ns = self.exchanges.best(now_ns).map_or(0, |offset| offset.offset_ns);
+        Brief {
+            plan: plan.part(&self.segments),
+            segments: self.segments.clone(),
+            processes: self.processes,
+            offset_ns,
+        }
+    }
+
+    /// Whether its part of people's data can be sent.
+    pub(super) fn check_rows(&self, plan: &Plan) -> Result<(), Error> {
+        let bytes = plan.part(&self.segments).speech.people.rows.bytes();
+        if bytes <= ROWS_BYTES_MAX {
+            return Ok(());
+        }
+        Err(Error::Agents(format!(
+            "people's data takes {} MiB for the clients of {} alone, and an agent is sent at most {} MiB: use more agents, \
+             fewer columns, or columns made of {{person.id}}",
+            bytes >> 20,
+            self.hello.name,
+            ROWS_BYTES_MAX >> 20
+        )))
+    }
+
+    pub(super) fn is_own(&self, worker: u16) -> bool {
+        self.segments.iter().any(|segment| segment.worker == worker)
+    }
+
+    /// Whether a report can be this agent's: of its own workers, or their clients. Whether it can be true, the crew finds out.
+    pub(super) fn may_say(&self, report: &Report, workers: u16) -> bool {
+        match report {
+            Report::Events(batch) => {
+                let is_own = |entry: &Entry| self.is_own((entry.client() % u32::from(workers)) as u16);
+                batch.entries.iter().all(is_own)
+            }
+            _ => report.worker().is_some_and(|worker| self.is_own(worker)),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The links to a run's agents, in a thread of their own.
+//!
+//! Rules. An agent is met (beats go out quickly, until its clock is known well), briefed, ready, and at the end
+//! released. One that is silent for the lease, leaves, fails or talks nonsense is lost: it is released at once, hears no
+//! more of the run, and the crew hears of it as of a worker that failed.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Sender, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_nats::Subscriber;
+use engine::{Command, Report};
+use futures_util::StreamExt;
+use load::Plan;
+use net::clock;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::Error;
+use super::bus::{Bus, Content};
+use super::gather::{self, Gathering};
+use super::intro::{self, Hello};
+use super::link::Incoming;
+use super::post::{AgentState, Phase, Post};
+use super::talk::{BEAT_INTERVAL_NS, Down, Up};
+
+/// How often the relay looks around, and how often it beats until it knows a clock.
+const TICK: Duration = Duration::from_millis(20);
+/// Exchanges after which a clock is known.
+const EXCHANGES_MIN: usize = 8;
+/// How long agents may take to hear that they are released; those that do not notice by their lease.
+const RELEASE_NS: u64 = 1_000_000_000;
+/// No agent's clock reading is further ahead than this.
+const AHEAD_NS_MAX: u64 = 60_000_000_000;
+
+/// What the crew wants of the agents.
+pub(super) enum Order {
+    Command(Command),
+    /// The crew goes on without the agent of this worker.
+    Dismiss(u16),
+    Release,
+}
+
+/// Keeps the links of a run, and passes on what comes.
+pub(super) struct Relay {
+    bus: Bus,
+    plan: Plan,
+    posts: Vec<Post>,
+    workers: u16,
+    reports: SyncSender<Report>,
+    /// Reports that the crew had no room for: one, and that agents were lost.
+    waiting: VecDeque<Report>,
+    states: Arc<Mutex<Vec<AgentState>>>,
+    started: Option<Sender<Result<(), Error>>>,
+    /// When to end, once all are to be released.
+    until_ns: Option<u64>,
+}
+
+impl Relay {
+    /// Finds and claims the agents.
+    pub(super) async fn begin(
+        wanted: &Gathering,
+        plan: Plan,
+        reports: SyncSender<Report>,
+        states: Arc<Mutex<Vec<AgentState>>>,
+        started: Sender<Result<(), Error>>,
+    ) -> Result<(Self, Subscriber), Error> {
+        let bus = Bus::connect(&wanted.nats).await?;
+        let agents = gather::find(&bus, wanted).await?;
+        let run = intro::unique();
+        let ups = bus.subscribe(format!("throng.run.{run}.*")).await?;
+        let (claimed, refusal) = gather::claim(&bus, &run, &agents, wanted.key.as_ref()).await;
+        let now_ns = clock::monotonic_ns();
+        if let Some(error) = refusal {
+            for (hello, claimed) in agents.iter().zip(claimed) {
+                let Some(claimed) = claimed else { continue };
+                let mut link = claimed.link(&bus, hello, now_ns);
+                link.send(&Down::Release);
+                link.pump(&bus, now_ns).await;
+            }
+            let _ = bus.flush().await;
+            return Err(error);
+        }
+        let threads = |hello: &Hello| wanted.threads.unwrap_or(hello.threads);
+        let workers = agents.iter().map(|hello| u32::from(threads(hello))).sum::<u32>();
+        let workers =
+            u16::try_from(workers).map_err(|_| Error::Agents("more than 65,535 workers in all".into()))?;
+        let mut first = 0;
+        let posts = agents.into_iter().zip(claimed).map(|(hello, claimed)| {
+            let own = first..first + threads(&hello);
+            first = own.end;
+            let link = claimed.expect("nobody refused").link(&bus, &hello, now_ns);
+            Post::new(hello, link, own, workers, wanted.clients_max)
+        });
+        let posts: Vec<Post> = posts.collect();
+        posts.iter().try_for_each(|post| post.check_rows(&plan))?;
+        *states.lock().expect("nobody panics with it") = posts.iter().map(Post::state).collect();
+        let (waiting, started) = (VecDeque::new(), Some(started));
+        Ok((Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None }, ups))
+    }
+
+    /// Serves the links until the agents are released.
+    pub(super) async fn run(mut self, mut orders: UnboundedReceiver<Order>, mut ups: Subscriber) {
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            tokio::select! {
+                order = orders.recv() => self.handle_order(order.unwrap_or(Order::Release)).await,
+                Some(up) = ups.next() => self.handle_up(&up.subject, &up.payload).await,
+                _ = ticks.tick() => self.handle_tick().await,
+            }
+            if self.is_over() {
+                let _ = self.bus.flush().await;
+                return;
+            }
+        }
+    }
+
+    async fn handle_order(&mut self, order: Order) {
+        let now_ns = clock::monotonic_ns();
+        if let Order::Dismiss(worker) = order {
+            let is_dismissed = |post: &&mut Post| post.phase != Phase::Lost && post.is_own(worker);
+            for post in self.posts.iter_mut().filter(is_dismissed) {
+                post.dismiss(&self.bus, now_ns).await;
+            }
+            return;
+        }
+        for post in self.posts.iter_mut().filter(|post| post.phase != Phase::Lost) {
+            match &order {
+                Order::Command(command) => {
+                    if let (Command::Step(_), Some(offset)) = (command, post.exchanges.best(now_ns)) {
+                        let offset_ns = offset.offset_ns;
+                        post.link.send(&Down::Command(Command::Clock { offset_ns }));
+                    }
+                    post.link.send(&Down::Command(command.clone()));
+                }
+                Order::Release => post.link.send(&Down::Release),
+                Order::Dismiss(_) => {}
+            }
+            post.link.pump(&self.bus, now_ns).await;
+        }
+        if let Order::Release = order {
+            self.until_ns.get_or_insert(now_ns + RELEASE_NS);
+        }
+    }
+
+    async fn handle_up(&mut self, subject: &str, payload: &[u8]) {
+        let now_ns = clock::monotonic_ns();
+        let index = subject.rsplit('.').next().and_then(|token| token.parse::<usize>().ok());
+        let Some((index, post)) = index.and_then(|index| Some((index, self.posts.get_mut(index)?))) else {
+            return;
+        };
+        if post.phase == Phase::Lost {
+            return;
+        }
+        match post.link.handle_if::<Up>(self.waiting.is_empty(), payload, now_ns) {
+            Err(_) => self.lose(index, "it talks nonsense").await,
+            Ok(Incoming::Nothing) => {}
+            Ok(Incoming::Beat(content)) => self.handle_answer(index, &content, now_ns),
+            Ok(Incoming::Message(Up::Ready)) => {
+                post.phase = Phase::Ready;
+                if self.posts.iter().all(|post| post.phase == Phase::Ready) {
+                    self.start(Ok(()));
+                }
+            }
+            Ok(Incoming::Message(Up::Leaving(why))) => {
+                let why: String = why.chars().filter(|c| !c.is_control()).take(200).collect();
+                self.lose(index, &format!("it left: {why}")).await;
+            }
+            Ok(Incoming::Message(Up::Report(Report::Failed { message, .. }))) => {
+                let message: String = message.chars().filter(|c| !c.is_control()).take(200).collect();
+                self.lose(index, &message).await;
+            }
+            Ok(Incoming::Message(Up::Report(report))) if post.may_say(&report, self.workers) => {
+                self.tell(report);
+            }
+            Ok(Incoming::Message(Up::Report(_))) => self.lose(index, "it talks nonsense").await,
+        }
+    }
+
+    fn handle_answer(&mut self, index: usize, content: &Content, now_ns: u64) {
+        let &Content::Answer { sent_ns, here_ns, rss_bytes } = content else { return };
+        let post = &mut self.posts[index];
+        post.awaits_answer = false;
+        // Only what we have sent can be answered.
+        if sent_ns <= now_ns && sent_ns >= post.beat_ns.saturating_sub(AHEAD_NS_MAX) {
+            post.exchanges.add(sent_ns, here_ns, now_ns);
+        }
+        let mut states = self.states.lock().expect("nobody panics with it");
+        states[index].offset = post.exchanges.best(now_ns);
+        states[index].rss_bytes = rss_bytes;
+    }
+
+    async fn handle_tick(&mut self) {
+        self.tell_waiting();
+        let now_ns = clock::monotonic_ns();
+        for index in 0..self.posts.len() {
+            let post = &mut self.posts[index];
+            if post.phase == Phase::Lost {
+                continue;
+            }
+            if post.link.is_lost(now_ns) {
+                self.lose(index, "no word from it for 3 s").await;
+                continue;
+            }
+            if post.phase == Phase::Met && post.exchanges.count() >= EXCHANGES_MIN {
+                post.link.send(&Down::Brief(Box::new(post.brief(&self.plan, now_ns))));
+                post.phase = Phase::Briefed;
+            }
+            // Thousands of agents are met at the pace at which they answer.
+            let is_next = post.exchanges.count() < EXCHANGES_MIN && !post.awaits_answer;
+            if is_next || now_ns.saturating_sub(post.beat_ns) >= BEAT_INTERVAL_NS {
+                (post.beat_ns, post.awaits_answer) = (now_ns, true);
+                post.link.put(&self.bus, Content::Beat { sent_ns: clock::monotonic_ns() }).await;
+            }
+            post.link.pump(&self.bus, now_ns).await;
+        }
+    }
+
+    /// An agent is lost to the run.
+    async fn lose(&mut self, index: usize, why: &str) {
+        let post = &mut self.posts[index];
+        post.dismiss(&self.bus, clock::monotonic_ns()).await;
+        let worker = post.segments[0].worker;
+        let agent = post.hello.name.clone();
+        self.tell(Report::Failed { worker, message: why.to_owned() });
+        self.start(Err(Error::Agent { agent, why: why.to_owned() }));
+    }
+
+    /// Tells the crew, now or when it has room: the link goes on meanwhile.
+    fn tell(&mut self, report: Report) {
+        self.waiting.push_back(report);
+        self.tell_waiting();
+    }
+
+    fn tell_waiting(&mut self) {
+        while let Some(report) = self.waiting.pop_front() {
+            // There is no one to tell in a crew that is gone.
+            if let Err(TrySendError::Full(report)) = self.reports.try_send(report) {
+                return self.waiting.push_front(report);
+            }
+        }
+    }
+
+    /// Tells the thread that waits for the agents, if it still does.
+    fn start(&mut self, outcome: Result<(), Error>) {
+        if let Some(started) = self.started.take() {
+            let _ = started.send(outcome);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let has_heard = |post: &Post| post.phase == Phase::Lost || post.link.is_idle();
+        self.until_ns.is_some_and(|ns| ns <= clock::monotonic_ns() || self.posts.iter().all(has_heard))
+    }
+}

@@ -1,0 +1,166 @@
+//! Whether what a coordinator asks of an agent can be meant: it came over a network.
+//!
+//! Rules. What cannot be meant is not begun: times that no clock shows, rates that are no numbers, more clients than
+//! the agent's processes may have, a worker twice. What is left may ask for much, but the agent stays what it is, and
+//! free for the next.
+
+use engine::Command;
+use load::{Connecting, Load, Plan, Segment, Storm};
+use net::clock;
+
+use super::talk::Brief;
+
+/// No step, pause or patience is longer: a year.
+const TIME_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
+/// No clock shows more: 146 years.
+const CLOCK_NS_MAX: u64 = 1 << 62;
+/// No rate is higher.
+const RATE_PER_S_MAX: f64 = 1e9;
+/// No agent has more workers, and none of them a process of its own but one.
+const WORKERS_MAX: usize = 1_024;
+/// The largest message, and the largest payload.
+const MESSAGE_BYTES_MAX: u32 = 1 << 30;
+/// Places in a closed loop's list of the clients that may send, at one worker.
+const PLACES_MAX: u64 = 1 << 26;
+
+/// Whether there is a run that begins like this.
+pub(super) fn is_brief(brief: &Brief) -> bool {
+    let Brief { plan, segments, processes, offset_ns } = brief;
+    let workers = segments.first().map_or(0, |segment| segment.workers);
+    let is_part = |segment: &Segment| segment.workers == workers && segment.worker < workers;
+    (1..=WORKERS_MAX).contains(&segments.len())
+        && segments.iter().all(is_part)
+        && segments.is_sorted_by(|a, b| a.worker < b.worker)
+        && (1..=segments.len()).contains(&(*processes).into())
+        && is_offset(*offset_ns)
+        && is_plan(plan)
+}
+
+fn is_plan(plan: &Plan) -> bool {
+    let Plan { endpoints, speech, slow, churn, connecting, draining, epoch_ns, unix_epoch_ns, .. } = plan;
+    let Connecting { timeout_ns, rate_per_s, .. } = connecting;
+    let sizes = [Some(speech.message_bytes_max), speech.payload_bytes, speech.payload_bytes_max];
+    let times = [*timeout_ns, draining.timeout_ns, draining.quiet_ns.unwrap_or(0)];
+    !endpoints.is_empty()
+        && rate_per_s.is_none_or(is_rate)
+        && sizes.into_iter().flatten().all(|bytes| bytes <= MESSAGE_BYTES_MAX)
+        && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
+        && slow.as_ref().is_none_or(|slow| is_share(slow.share))
+        && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
+        && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
+}
+
+/// Whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this.
+pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u32) -> bool {
+    match command {
+        Command::Step(order) => {
+            let share = |segment: &Segment| u64::from(segment.share(order.clients));
+            let (most, all) = (segments.iter().map(share).max(), segments.iter().map(share).sum::<u64>());
+            all <= clients_max.into() && is_load(&order.load, most.unwrap_or(0))
+        }
+        Command::Go { at_ns } => *at_ns <= CLOCK_NS_MAX,
+        Command::Clock { offset_ns } => is_offset(*offset_ns),
+        Command::Settle | Command::Finish => true,
+    }
+}
+
+fn is_load(load: &Load, clients: u64) -> bool {
+    match *load {
+        Load::Open { schedule, duration_ns } => {
+            duration_ns <= TIME_NS_MAX && schedule.is_sound(RATE_PER_S_MAX)
+        }
+        Load::Storm(Storm { rate_per_s, lead_ns, duration_ns, share, window_ns }) => {
+            let times = [lead_ns, duration_ns, window_ns.unwrap_or(0)];
+            is_rate(rate_per_s) && is_share(share) && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
+        }
+        Load::Hold { duration_ns } => duration_ns <= TIME_NS_MAX,
+        Load::Closed { per_client, until, .. } => {
+            let is_time = match until {
+                load::Until::Samples(_) => true,
+                load::Until::Elapsed { duration_ns } => duration_ns <= TIME_NS_MAX,
+            };
+            is_time && clients * u64::from(per_client) <= PLACES_MAX
+        }
+    }
+}
+
+fn is_rate(rate_per_s: f64) -> bool {
+    rate_per_s > 0.0 && rate_per_s <= RATE_PER_S_MAX
+}
+
+fn is_share(share: f64) -> bool {
+    (0.0..=1.0).contains(&share)
+}
+
+/// Whether the run's clock, which is this machine's and so much more, shows a time.
+fn is_offset(offset_ns: i64) -> bool {
+    clock::own_monotonic_ns().checked_add_signed(offset_ns).is_some_and(|ns| ns <= CLOCK_NS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use load::{Schedule, StepOrder, Until};
+
+    use super::*;
+    use crate::fleet::simulation::plan;
+
+    fn brief() -> Brief {
+        let segments = [2, 3].map(|worker| Segment { worker, workers: 5 }).to_vec();
+        Brief { plan: plan(), segments, processes: 2, offset_ns: 0 }
+    }
+
+    #[test]
+    fn a_run_begins_with_what_there_can_be() {
+        assert!(is_brief(&brief()));
+        let altered: [fn(&mut Brief); 14] = [
+            |brief| brief.segments.clear(),
+            |brief| brief.segments[1].worker = 2,
+            |brief| brief.segments[1].worker = 5,
+            |brief| brief.segments[1].workers = 6,
+            |brief| brief.processes = 0,
+            |brief| brief.processes = 3,
+            |brief| brief.offset_ns = i64::MAX,
+            |brief| brief.offset_ns = i64::MIN,
+            |brief| brief.plan.endpoints.clear(),
+            |brief| brief.plan.connecting.timeout_ns = u64::MAX,
+            |brief| brief.plan.connecting.rate_per_s = Some(f64::NAN),
+            |brief| brief.plan.draining.timeout_ns = u64::MAX,
+            |brief| brief.plan.speech.payload_bytes = Some(u32::MAX),
+            |brief| brief.plan.epoch_ns = u64::MAX,
+        ];
+        for (k, alter) in altered.into_iter().enumerate() {
+            let mut bad = brief();
+            alter(&mut bad);
+            assert!(!is_brief(&bad), "{k}");
+        }
+    }
+
+    #[test]
+    fn a_step_asks_for_no_more_than_there_is() {
+        let is_step = |clients, load| {
+            let order = StepOrder { index: 0, clients, load, warmup: false };
+            is_command(&Command::Step(order), &brief().segments, 4)
+        };
+        let hold = |duration_ns| Load::Hold { duration_ns };
+        assert!(is_step(10, hold(1)) && !is_step(13, hold(1)), "two of five workers have their shares");
+        assert!(!is_step(u32::MAX, hold(1)) && !is_step(10, hold(u64::MAX)));
+        let closed = |per_client| Load::Closed { concurrency: 1, per_client, until: Until::Samples(1) };
+        assert!(is_step(10, closed(1_000)) && !is_step(10, closed(u32::MAX)));
+        let open = |rate| Load::Open { schedule: Schedule::constant(rate), duration_ns: 1 };
+        assert!(is_step(10, open(1e6)) && !is_step(10, open(1e12)));
+        let storm = Storm { rate_per_s: 1.0, lead_ns: 1, duration_ns: 1, share: f64::NAN, window_ns: None };
+        assert!(!is_step(10, Load::Storm(storm)));
+        assert!(!is_command(&Command::Go { at_ns: u64::MAX }, &[], 0));
+        assert!(!is_command(&Command::Clock { offset_ns: i64::MIN }, &[], 0));
+    }
+
+    #[test]
+    fn a_schedule_of_more_pieces_than_it_has_room_for_is_none() {
+        let good = postcard::to_stdvec(&Schedule::constant(1.0)).unwrap();
+        let mut bad = good.clone();
+        let length = bad.len() - 1 - size_of::<f64>();
+        bad[length] = 200;
+        let of = |bytes: &[u8]| postcard::from_bytes::<Schedule>(bytes).unwrap().is_sound(RATE_PER_S_MAX);
+        assert!(of(&good) && !of(&bad));
+    }
+}

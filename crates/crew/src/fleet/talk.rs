@@ -1,0 +1,41 @@
+//! What a coordinator and its agents tell each other, and how often.
+
+use engine::{Command, Report};
+use load::{Plan, Segment};
+use serde::{Deserialize, Serialize};
+
+/// How often a coordinator sends a beat.
+pub(super) const BEAT_INTERVAL_NS: u64 = 500_000_000;
+
+/// Without a word for this long, the other end is gone.
+pub(super) const LEASE_NS: u64 = 3_000_000_000;
+
+/// What an agent is told before it starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Brief {
+    pub(super) plan: Plan,
+    pub(super) segments: Vec<Segment>,
+    /// Processes to spread them over.
+    pub(super) processes: u16,
+    /// The run's clock minus the agent's.
+    pub(super) offset_ns: i64,
+}
+
+/// What a coordinator tells an agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Down {
+    Brief(Box<Brief>),
+    Command(Command),
+    /// The run is over.
+    Release,
+}
+
+/// What an agent tells its coordinator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Up {
+    /// Its workers stand.
+    Ready,
+    Report(Report),
+    /// It leaves, and why.
+    Leaving(String),
+}

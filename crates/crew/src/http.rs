@@ -1,0 +1,282 @@
+//! Plain HTTP/1.1 over blocking sockets, one request a connection: what reads a target's metrics, pushes figures to a
+//! collector and serves a page of them. Connections that are measured are the engine's, and never come here.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use httparse::Status;
+
+const READ_BYTES: usize = 64 << 10;
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+const HEAD_BYTES_MAX: usize = 8 << 10;
+const FIELDS_MAX: usize = 64;
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Name or address; of IPv6 without brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Path and query.
+    pub path: String,
+}
+
+/// How long the other side is waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For each of its words.
+    pub word: Duration,
+    /// For its whole answer, however slowly that drips.
+    pub answer: Duration,
+}
+
+/// What was answered.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body, without its framing.
+    pub body: Vec<u8>,
+}
+
+impl Source {
+    /// What is there.
+    ///
+    /// # Errors
+    /// Why it cannot be reached, or why what it says is not an answer, in words for the user.
+    pub fn get(&self, patience: Patience) -> Result<Answer, String> {
+        self.ask("GET", "", b"", patience)
+    }
+
+    /// What it says to a body of this type.
+    ///
+    /// # Errors
+    /// As [`Source::get`].
+    pub fn post(&self, kind: &str, body: &[u8], patience: Patience) -> Result<Answer, String> {
+        let length = body.len();
+        self.ask("POST", &format!("Content-Type: {kind}\r\nContent-Length: {length}\r\n"), body, patience)
+    }
+
+    fn ask(&self, method: &str, fields: &str, body: &[u8], patience: Patience) -> Result<Answer, String> {
+        let failed = |error: io::Error| error.to_string();
+        let Self { host, port, path } = self;
+        let mut addresses = (host.as_str(), *port).to_socket_addrs().map_err(failed)?;
+        let address = addresses.next().ok_or("the name has no address")?;
+        let mut stream = TcpStream::connect_timeout(&address, patience.word).map_err(failed)?;
+        be_patient(&stream, patience.word).map_err(failed)?;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\n{fields}Connection: close\r\n\r\n");
+        stream.write_all(&[head.as_bytes(), body].concat()).map_err(failed)?;
+        answer(&read(&mut stream, patience.answer).map_err(failed)?)
+    }
+}
+
+/// Answers the one request of a connection: with the body that `page` has for its path and query, or else that there is
+/// none.
+///
+/// # Errors
+/// The client went away, or did not send its request in time.
+pub fn serve(
+    mut stream: TcpStream,
+    patience: Duration,
+    kind: &str,
+    page: impl FnOnce(&str) -> Result<String, String>,
+) -> io::Result<()> {
+    be_patient(&stream, patience)?;
+    let mut head = Vec::new();
+    let mut chunk = [0; 1024];
+    let path = loop {
+        let received = stream.read(&mut chunk)?;
+        head.extend_from_slice(&chunk[..received]);
+        if received == 0 || head.len() > HEAD_BYTES_MAX {
+            return Ok(());
+        }
+        let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+        let mut request = httparse::Request::new(&mut fields);
+        match request.parse(&head) {
+            Ok(Status::Partial) => {}
+            Ok(Status::Complete(_)) => break request.path.unwrap_or_default().to_owned(),
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        }
+    };
+    let (status, body) = match page(&path) {
+        Ok(body) => ("200 OK", body),
+        Err(why) => ("404 Not Found", why),
+    };
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+fn be_patient(stream: &TcpStream, patience: Duration) -> io::Result<()> {
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))
+}
+
+/// All there is of an answer, or what came until the connection ended.
+fn read(stream: &mut impl Read, patience: Duration) -> io::Result<Vec<u8>> {
+    let (start, mut answer) = (Instant::now(), Vec::new());
+    let mut buffer = vec![0; READ_BYTES];
+    while answer.len() < ANSWER_BYTES_MAX && !is_whole(&answer) {
+        match stream.read(&mut buffer)? {
+            0 => break,
+            _ if start.elapsed() > patience => return Err(io::ErrorKind::TimedOut.into()),
+            bytes => answer.extend_from_slice(&buffer[..bytes]),
+        }
+    }
+    Ok(answer)
+}
+
+/// Whether an answer says itself that this is all of it: not every server closes a connection when it is asked to.
+fn is_whole(answer: &[u8]) -> bool {
+    match Head::of(answer) {
+        Ok(Head { status: 204, .. }) => true,
+        Ok(Head { bytes, is_chunked: true, .. }) => {
+            answer.ends_with(b"0\r\n\r\n") && unchunked(&answer[bytes..]).is_some()
+        }
+        Ok(Head { bytes, length: Some(length), .. }) => answer.len() - bytes >= length,
+        _ => false,
+    }
+}
+
+fn answer(bytes: &[u8]) -> Result<Answer, String> {
+    let head = Head::of(bytes)?;
+    let body = &bytes[head.bytes..];
+    let body = match head {
+        Head { is_chunked: true, .. } => unchunked(body).ok_or("a chunk is cut short")?,
+        Head { length: Some(length), .. } => body.get(..length).ok_or("the body is cut short")?.to_vec(),
+        Head { .. } => body.to_vec(),
+    };
+    Ok(Answer { status: head.status, body })
+}
+
+/// What the head of an answer says of it.
+struct Head {
+    bytes: usize,
+    status: u16,
+    is_chunked: bool,
+    length: Option<usize>,
+}
+
+impl Head {
+    fn of(answer: &[u8]) -> Result<Self, String> {
+        let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+        let mut response = httparse::Response::new(&mut fields);
+        let parsed = response.parse(answer).map_err(|error| format!("not HTTP: {error}"))?;
+        let (Status::Complete(bytes), Some(status)) = (parsed, response.code) else {
+            return Err("the answer ends within its head".into());
+        };
+        let field = |name: &str| {
+            let found = response.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+            found.and_then(|field| std::str::from_utf8(field.value).ok())
+        };
+        let length = field("content-length").and_then(|length| length.trim().parse().ok());
+        Ok(Self { bytes, status, is_chunked: field("transfer-encoding").is_some(), length })
+    }
+}
+
+/// RFC 9112 §7.1, without trailers.
+fn unchunked(mut bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let Ok(Status::Complete((start, size))) = httparse::parse_chunk_size(bytes) else {
+            return None;
+        };
+        if size == 0 {
+            return Some(body);
+        }
+        let end = start.checked_add(usize::try_from(size).ok()?)?;
+        body.extend_from_slice(bytes.get(start..end)?);
+        bytes = bytes.get(end + 2..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience { word: Duration::from_secs(5), answer: Duration::from_secs(5) };
+
+    #[test]
+    fn bodies_in_each_framing() {
+        for framed in [
+            &b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nup 1\n"[..],
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nup 1\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nup \r\n2\r\n1\n\r\n0\r\n\r\n",
+        ] {
+            assert_eq!(answer(framed), Ok(Answer { status: 200, body: b"up 1\n".to_vec() }));
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_said() {
+        for (bytes, named) in [
+            (&b"SSH-2.0\r\n\r\n"[..], "not HTTP"),
+            (b"HTTP/1.1 200 OK\r\nA: ", "within its head"),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nup", "cut short"),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nup", "cut short"),
+        ] {
+            let problem = answer(bytes).unwrap_err();
+            assert!(problem.contains(named), "{problem}");
+        }
+    }
+
+    /// Answers one connection with these bytes and keeps it open until the other side is gone.
+    fn answering(bytes: &'static [u8]) -> Source {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(PATIENCE.answer)).unwrap();
+            assert!(stream.read(&mut [0; 1024]).unwrap() > 0, "it is asked");
+            stream.write_all(bytes).unwrap();
+            stream.read(&mut [0; 1024])
+        });
+        Source { host: "127.0.0.1".into(), port, path: "/".into() }
+    }
+
+    #[test]
+    fn nobody_waits_for_the_end_of_a_connection_that_is_kept() {
+        for bytes in [
+            &b"HTTP/1.1 204 No Content\r\n\r\n"[..],
+            b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        ] {
+            let start = Instant::now();
+            let answer = answering(bytes).post("application/json", b"{}", PATIENCE).unwrap();
+            assert!((200..300).contains(&answer.status), "{answer:?}");
+            assert!(start.elapsed() < PATIENCE.word / 2, "it was known to be all");
+        }
+    }
+
+    #[test]
+    fn what_is_served_can_be_got() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let served = thread::spawn(move || {
+            for stream in listener.incoming().take(2) {
+                let page = |path: &str| match path {
+                    "/here?a=1" => Ok("up 1".to_owned()),
+                    _ => Err("it is /here".to_owned()),
+                };
+                serve(stream.unwrap(), PATIENCE.word, "text/plain", page).unwrap();
+            }
+        });
+        let get = |path: &str| {
+            let source = Source { host: "127.0.0.1".into(), port, path: path.into() };
+            let Answer { status, body } = source.get(PATIENCE).unwrap();
+            (status, String::from_utf8(body).unwrap())
+        };
+        assert_eq!(get("/here?a=1"), (200, "up 1".into()));
+        assert_eq!(get("/there"), (404, "it is /here".into()));
+        served.join().unwrap();
+    }
+}

@@ -1,0 +1,272 @@
+//! The workers of a run as the coordinator hears them: which take part, what they report, and which are no longer
+//! waited for.
+//!
+//! Rules. What comes is held against what was asked for before anybody believes it ([`Examiner`]). A worker that says
+//! nothing, that comes to no end, or that has failed is lost: of a fleet with its agent, elsewhere with the run.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::time::Duration;
+
+use engine::events::Batch;
+use engine::{Command, Report};
+use load::{Plan, StepOrder};
+use net::{clock, reserve};
+use stats::Counts;
+
+use crate::agents::{Agents, OnLoss};
+use crate::error::Error;
+use crate::examiner::Examiner;
+use crate::merge::Merge;
+use crate::observer::Observer;
+use crate::patience::{SILENCE_NS_MAX, Silence, Term};
+
+/// How often the coordinator looks around when no worker reports.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// What is said of a worker that is stuck.
+const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
+const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
+
+/// The same for one that speaks but comes to no end.
+const IDLE: &str = "it comes to no end of what it was asked, and tells of nothing that happens";
+
+/// All workers of a run, wherever they are.
+pub(crate) struct Muster {
+    /// Dropped before the agents, which have more to say.
+    reports: Receiver<Report>,
+    pub(crate) agents: Agents,
+    /// Those that take part: all but those of lost agents.
+    workers: BTreeSet<u16>,
+    examiner: Examiner,
+    epoch_ns: u64,
+    log: Log,
+    /// Who does not report.
+    silence: Silence,
+    /// To whom nothing happens.
+    idleness: Silence,
+}
+
+/// What was heard.
+pub(crate) enum Heard {
+    /// What a worker measured, which is merged. Whether that began a new second.
+    Delta { begins_second: bool },
+    /// Something else that a worker reports.
+    Report(Report),
+    /// Nothing that anybody waits for.
+    Nothing,
+}
+
+impl Muster {
+    /// These workers take part in a run.
+    pub(crate) fn new(
+        plan: &Plan,
+        agents: Agents,
+        workers: BTreeSet<u16>,
+        reports: Receiver<Report>,
+    ) -> Self {
+        Self {
+            examiner: Examiner::new(plan, workers.len() as u16),
+            reports,
+            agents,
+            workers,
+            epoch_ns: plan.epoch_ns,
+            log: Log::default(),
+            silence: Silence::default(),
+            idleness: Silence::default(),
+        }
+    }
+
+    /// The workers that take part.
+    pub(crate) fn workers(&self) -> &BTreeSet<u16> {
+        &self.workers
+    }
+
+    /// Hands the events that the plan had workers note to this queue.
+    pub(crate) fn log_events(&mut self, queue: SyncSender<Batch>) {
+        self.log.queue = Some(queue);
+    }
+
+    /// Orders a step.
+    pub(crate) fn order(&mut self, order: StepOrder) {
+        let now_ns = clock::monotonic_ns();
+        self.silence = Silence::new(now_ns);
+        self.examiner.begin(order, now_ns);
+        self.agents.send(&Command::Step(order));
+    }
+
+    /// Lets all workers end.
+    pub(crate) fn dismiss(&mut self) {
+        self.agents.send(&Command::Finish);
+        self.silence = Silence::new(clock::monotonic_ns());
+    }
+
+    /// From now on it counts who comes to no end.
+    pub(crate) fn start_phase(&mut self) {
+        self.idleness = Silence::new(clock::monotonic_ns());
+    }
+
+    /// What is heard next, if there is anything soon. Deltas are merged on the way, and events logged.
+    pub(crate) fn hear(&mut self, merge: &mut Merge) -> Result<Heard, Error> {
+        if reserve::is_given_up() {
+            return Err(Error::Memory);
+        }
+        let heard = self.receive();
+        if let Some(worker) = heard.as_ref().ok().and_then(Report::worker) {
+            self.silence.handle_report(worker);
+        }
+        // A worker that is stuck is lost, with whatever it still says.
+        let workers = self.workers.iter().copied();
+        if let Some(worker) = self.silence.poll_stuck(workers, SILENCE_NS_MAX, clock::monotonic_ns()) {
+            self.handle_failed(merge, worker, SILENT.to_owned())?;
+        }
+        match heard {
+            Ok(Report::Delta(delta)) if self.workers.contains(&delta.worker) => {
+                Ok(Heard::Delta { begins_second: merge.add(&delta) })
+            }
+            Ok(Report::Events(batch)) => {
+                self.log.add(batch);
+                Ok(Heard::Nothing)
+            }
+            Ok(Report::Failed { worker, message }) => {
+                self.handle_failed(merge, worker, message).map(|()| Heard::Nothing)
+            }
+            Ok(report) => Ok(Heard::Report(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(Heard::Nothing),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Stuck),
+        }
+    }
+
+    /// A worker that has not `ended` a phase whose time is over, and reports nothing new, is not waited for: it may be
+    /// anything that speaks over a network.
+    pub(crate) fn part_with_idle(
+        &mut self,
+        merge: &mut Merge,
+        term: Term,
+        ended: impl Fn(u16) -> bool,
+    ) -> Result<(), Error> {
+        let now_ns = clock::monotonic_ns();
+        if now_ns < term.from_ns || !self.agents.are_elsewhere() {
+            return Ok(());
+        }
+        let late = self.workers.iter().copied().filter(|&worker| !ended(worker));
+        match self.idleness.poll_stuck(late, term.idle_ns_max, now_ns) {
+            Some(worker) => self.handle_failed(merge, worker, IDLE.to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events before them:
+    /// only when nothing has come for that long is a worker stuck.
+    pub(crate) fn gather_books(
+        &mut self,
+        merge: &mut Merge,
+        observer: &dyn Observer,
+        silence_ns_max: u64,
+    ) -> Result<(), Error> {
+        let mut settled_workers = BTreeSet::new();
+        self.start_phase();
+        let mut silent = Duration::ZERO;
+        while let Some(&waited_for) = self.workers.difference(&settled_workers).next() {
+            if observer.is_hurried() {
+                return Ok(());
+            }
+            let heard = self.receive();
+            self.part_with_idle(merge, Term::at_once(), |worker| settled_workers.contains(&worker))?;
+            // Counted by looks: a coordinator that was stopped has not listened.
+            silent = if heard.is_ok() { Duration::ZERO } else { silent + LOOK_INTERVAL };
+            let report = match heard {
+                Ok(report) => report,
+                Err(RecvTimeoutError::Timeout) if silent.as_nanos() <= silence_ns_max.into() => continue,
+                Err(RecvTimeoutError::Timeout) => {
+                    silent = Duration::ZERO;
+                    self.handle_failed(merge, waited_for, SILENT.to_owned())?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Stuck),
+            };
+            match report {
+                Report::Settled(settled) if self.workers.contains(&settled.worker) => {
+                    settled_workers.insert(settled.worker);
+                    merge.close_books(*settled);
+                }
+                Report::Delta(delta) if self.workers.contains(&delta.worker) => _ = merge.add(&delta),
+                Report::Events(batch) => self.log.add(batch),
+                Report::Failed { worker, message } => self.handle_failed(merge, worker, message)?,
+                _ => {}
+            }
+        }
+        self.log.flush();
+        Ok(())
+    }
+
+    /// What comes next of workers that take part, if it can be true: else that one has failed.
+    fn receive(&mut self) -> Result<Report, RecvTimeoutError> {
+        loop {
+            let report = self.reports.recv_timeout(LOOK_INTERVAL)?;
+            if report.worker().is_none_or(|worker| self.workers.contains(&worker)) {
+                let report = self.examiner.examine(report, clock::monotonic_ns());
+                self.note_news(&report);
+                return Ok(report);
+            }
+        }
+    }
+
+    /// Something happened at a worker; or at all, for events do not say whose they are, and books share the way with
+    /// others'.
+    fn note_news(&mut self, report: &Report) {
+        match report {
+            Report::Delta(delta) if delta.counts != Counts::default() => {
+                self.idleness.handle_report(delta.worker);
+            }
+            Report::Events(_) | Report::Settled(_) => {
+                for &worker in &self.workers {
+                    self.idleness.handle_report(worker);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A worker gave up. Of a fleet, its agent is lost; elsewhere there is nothing to go on with.
+    fn handle_failed(&mut self, merge: &mut Merge, worker: u16, message: String) -> Result<(), Error> {
+        if reserve::is_given_up() {
+            return Err(Error::Memory);
+        }
+        let Some((agent, workers, on_loss)) = self.agents.lose(worker, &message, self.epoch_ns) else {
+            return Err(Error::Worker { worker, message });
+        };
+        self.workers.retain(|worker| !workers.contains(worker));
+        merge.lose(workers);
+        match on_loss {
+            OnLoss::Continue if !self.workers.is_empty() => Ok(()),
+            _ => Err(Error::Lost { agent, why: message }),
+        }
+    }
+}
+
+/// Where events go that workers were to note.
+#[derive(Default)]
+struct Log {
+    queue: Option<SyncSender<Batch>>,
+    /// Events that found the queue full.
+    lost: u64,
+}
+
+impl Log {
+    /// Adds a batch. A queue that is full is not waited for: what does not fit is lost.
+    fn add(&mut self, mut batch: Batch) {
+        let Some(queue) = &self.queue else { return batch.go_home() };
+        batch.lost = batch.lost.saturating_add(std::mem::take(&mut self.lost));
+        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = queue.try_send(batch) {
+            self.lost = batch.lost + batch.entries.len() as u64;
+            batch.go_home();
+        }
+    }
+
+    /// Says how much is lost. Between two steps there is time to wait; a log that is gone counts nothing any more.
+    fn flush(&mut self) {
+        if let Some(queue) = self.queue.as_ref().filter(|_| self.lost > 0) {
+            let _ = queue.send(Batch { lost: std::mem::take(&mut self.lost), ..Batch::default() });
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What one event of a client means for the figures.
+
+use load::Workload;
+use wire::{Event, Role, Stamp};
+
+use crate::books::broadcasts::Copy;
+use crate::books::cause::Cause;
+use crate::books::echoes::Answer;
+use crate::books::ledger::Ledger;
+use crate::books::record::{Record, State};
+use crate::books::step::NUMBER_MASK;
+use crate::events::{Entry, Kind};
+
+/// Everything that an event of one client can change, except its connection.
+pub(crate) struct Booking<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) worker: u16,
+    pub(crate) workers: u16,
+    pub(crate) workload: Workload,
+    pub(crate) has_ack: bool,
+    pub(crate) client: u32,
+    /// The bytes that the event comes of.
+    pub(crate) heard: &'a [u8],
+    pub(crate) record: &'a mut Record,
+    pub(crate) ledger: &'a mut Ledger,
+    /// Set when the event ends the connection.
+    pub(crate) end: &'a mut Option<Cause>,
+}
+
+impl Booking<'_> {
+    /// Books one event.
+    pub(crate) fn handle(&mut self, event: Event) {
+        match event {
+            // A client that has said goodbye waits for nothing.
+            Event::Message { .. } if self.record.state == State::Closing => {}
+            Event::Message { role, stamp, bytes } => {
+                self.ledger.meter.received_bytes += u64::from(bytes);
+                self.message(role, stamp, bytes);
+            }
+            Event::Upgraded => {
+                self.ledger.meter.figures.upgrade.record_ns(self.now_ns - self.record.since_ns);
+                self.record.since_ns = self.now_ns;
+            }
+            Event::Usable => self.ledger.handle_usable(self.client, self.record, self.now_ns),
+            Event::Corrupt { .. } => {
+                self.ledger.meter.counts.corrupt += 1;
+                self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
+            }
+            Event::Foreign { bytes } => {
+                self.ledger.meter.hear("unrecognised", self.client, self.heard);
+                self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
+                    format!("the server said what throng never did, in {bytes} bytes")
+                })
+            }
+            Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
+            Event::Wrong(wrong) => {
+                self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
+            }
+            Event::Broken(failure) => {
+                self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
+            }
+            // A server that says why it closes says so before.
+            Event::Rejected(rejection) => {
+                self.ledger.meter.hear(rejection.name(), self.client, self.heard);
+                self.end.get_or_insert(Cause::Rejected(rejection));
+            }
+            Event::Closed { code } => _ = self.end.get_or_insert(Cause::Closed(code)),
+        }
+    }
+
+    fn message(&mut self, role: Role, stamp: Stamp, bytes: u32) {
+        let Some(number) = self.ledger.step.number(stamp.seq) else {
+            return self.unexpected(stamp, bytes);
+        };
+        match (self.workload, role) {
+            (Workload::Echo, Role::Echo) => _ = self.echo(stamp, number, bytes),
+            (Workload::Echo, Role::Answer { status }) => {
+                if self.echo(stamp, number, bytes) {
+                    *self.ledger.meter.statuses.entry(status).or_default() += 1;
+                }
+            }
+            (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
+            (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
+                self.copy(stamp, number, bytes);
+                if !self.has_ack && self.is_own(stamp) {
+                    self.ack(stamp, number, bytes);
+                }
+            }
+            _ => self.unexpected(stamp, bytes),
+        }
+    }
+
+    fn is_own(&self, stamp: Stamp) -> bool {
+        stamp.worker == self.worker && stamp.client == self.client
+    }
+
+    fn unexpected(&mut self, stamp: Stamp, bytes: u32) {
+        self.ledger.meter.counts.unexpected += 1;
+        self.note(Kind::Unexpected, stamp, None, bytes);
+    }
+
+    fn duplicate(&mut self, stamp: Stamp, number: u32, bytes: u32) {
+        self.ledger.meter.counts.duplicate += 1;
+        self.note(Kind::Duplicate, stamp, Some(number), bytes);
+    }
+
+    /// Books an answer; whether it is one that counts as received.
+    fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) -> bool {
+        let echoes = &mut self.record.echoes;
+        let number = echoes.widen(low, NUMBER_MASK);
+        let is_own = stamp.worker == self.worker && stamp.client == self.client;
+        let answer = if is_own { echoes.handle(number) } else { Answer::Unexpected };
+        match answer {
+            Answer::Unexpected => {
+                self.unexpected(stamp, bytes);
+                return false;
+            }
+            Answer::Duplicate => {
+                self.duplicate(stamp, number, bytes);
+                return false;
+            }
+            Answer::Reordered => self.ledger.meter.counts.reordered += 1,
+            Answer::InOrder => {}
+        }
+        self.note(Kind::Receive, stamp, Some(number), bytes);
+        self.received();
+        self.answered(stamp.intended_ns, stamp.sent_ns());
+        true
+    }
+
+    fn ack(&mut self, stamp: Stamp, number: u32, bytes: u32) {
+        let is_own = self.is_own(stamp);
+        match self.ledger.step.sent.get_mut(number as usize) {
+            Some(sent) if is_own && sent.client == self.client => {
+                if std::mem::replace(&mut sent.acknowledged, true) {
+                    // A dialect without acknowledgements: the second own copy is counted as a copy already.
+                    if self.has_ack {
+                        self.duplicate(stamp, number, bytes);
+                    }
+                    return;
+                }
+            }
+            _ => return self.unexpected(stamp, bytes),
+        }
+        self.record.unacknowledged = self.record.unacknowledged.saturating_sub(1);
+        self.ledger.meter.acks += 1;
+        self.ledger.meter.tail.acks += u64::from(self.is_after_window());
+        self.note(Kind::Ack, stamp, Some(number), bytes);
+        self.answered(stamp.intended_ns, stamp.sent_ns());
+    }
+
+    fn copy(&mut self, stamp: Stamp, number: u32, bytes: u32) {
+        if !self.ledger.are_together(self.client, stamp) {
+            self.ledger.meter.counts.leaked += 1;
+            return self.note(Kind::Leaked, stamp, Some(number), bytes);
+        }
+        if self.record.is_slow {
+            self.ledger.meter.counts.slow_received += 1;
+            let late = Entry::new(Kind::Receive, self.now_ns, self.client).bytes(bytes);
+            return self.ledger.meter.note_detailed(late, "slow");
+        }
+        if stamp.sent_ns() < self.record.since_ns {
+            return; // sent before it was there: not due to it, and the sender's books say the same
+        }
+        let mut seat = self.ledger.seat(self.client);
+        if !self.ledger.rooms.hears_itself() {
+            if self.is_own(stamp) {
+                return self.unexpected(stamp, bytes);
+            }
+            seat.members -= u32::from(stamp.worker == self.worker);
+        }
+        match self.ledger.step.broadcasts.handle(stamp.worker, stamp.client, number, seat, self.now_ns) {
+            Copy::Duplicate => return self.duplicate(stamp, number, bytes),
+            Copy::Reordered => self.ledger.meter.counts.reordered += 1,
+            Copy::InOrder => {}
+        }
+        self.record.copies += 1;
+        self.note(Kind::Receive, stamp, Some(number), bytes);
+        self.received();
+        self.ledger.meter.figures.delivery.record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
+    }
+
+    /// Notes what came in; its number, unless it is of another step.
+    #[inline]
+    fn note(&mut self, kind: Kind, stamp: Stamp, number: Option<u32>, bytes: u32) {
+        let (now_ns, client, workers, worker) = (self.now_ns, self.client, self.workers, stamp.worker);
+        self.ledger.meter.note(|| {
+            let entry = Entry::new(kind, now_ns, client).bytes(bytes);
+            let Some(number) = number else { return entry };
+            let sender = stamp.client.wrapping_mul(workers.into()).wrapping_add(worker.into());
+            entry.message(sender, number).latency(now_ns.saturating_sub(stamp.intended_ns))
+        });
+    }
+
+    fn received(&mut self) {
+        self.ledger.meter.counts.received += 1;
+        self.ledger.meter.last_arrival_ns = self.now_ns;
+        if self.is_after_window() {
+            self.ledger.meter.tail.received += 1;
+            // The last answers of a closed loop come after its end by its nature.
+            self.ledger.meter.counts.late += u64::from(!self.ledger.step.is_closed());
+        }
+    }
+
+    #[inline]
+    fn is_after_window(&self) -> bool {
+        self.ledger.step.is_after_window(self.now_ns)
+    }
+
+    fn answered(&mut self, intended_ns: u64, sent_ns: u64) {
+        self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
+        self.ledger.meter.last_arrival_ns = self.now_ns;
+        if self.ledger.step.awaits() {
+            if !self.record.awaiting.remove(intended_ns) {
+                return; // given up before, and in the figures since
+            }
+            self.ledger.freed.push(self.client);
+        }
+        self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
+    }
+}

@@ -1,0 +1,214 @@
+//! Exact accounting of broadcasts at the receiving side: each copy, once, in order.
+//!
+//! A worker keeps one tally for each broadcast of the step that reached any of its clients: a bit for each
+//! member of the room here, set by the first copy. A copy whose bit is set is a duplicate. A copy that comes to a client after
+//! that client has seen a later broadcast *of the same sender* is reordered; tallies of one sender are
+//! therefore chained in the order of their numbers. A tally whose bits are all set gives them back.
+//!
+//! The worker does not know how many copies were due: other workers' clients send too. It reports how many
+//! came, and the crew compares that with the clients that were there when the message was sent.
+
+use std::collections::HashMap;
+
+use load::Seat;
+
+use crate::messages::BroadcastTally;
+
+/// What a copy turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copy {
+    /// The first of its message at this client, in order.
+    InOrder,
+    /// The first of its message at this client, after a later one of the same sender.
+    Reordered,
+    /// This client had it already.
+    Duplicate,
+}
+
+#[derive(Debug)]
+struct Tally {
+    client: u32,
+    received: u32,
+    last_ns: u64,
+    /// One bit for each seat; empty once all are set.
+    seen: Vec<u64>,
+    /// The sender's next broadcast that any client here has got.
+    next: Option<u32>,
+}
+
+/// All broadcasts of one step at one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Broadcasts {
+    /// The most members of one room here.
+    seats: u32,
+    /// By sending worker, then by number.
+    tallies: Vec<Vec<Option<Tally>>>,
+    /// By sending worker and client: the highest number seen so far.
+    latest: HashMap<(u16, u32), u32>,
+    spare: Vec<Vec<u64>>,
+}
+
+/// A worker sends at most this many in one step: only these have numbers, so a hostile number cannot allocate more.
+pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
+
+impl Broadcasts {
+    /// Forgets the last step; in the next no room has more than `seats` members here.
+    pub(crate) fn reset(&mut self, seats: u32) {
+        *self = Self { seats, spare: Vec::new(), ..Self::default() };
+    }
+
+    /// Books the copy of message `number` of `worker`, sent by its `client`, at a member of the same room.
+    ///
+    /// The caller has checked that `worker` exists, that it is the same room, and that `number` is within bounds.
+    pub(crate) fn handle(&mut self, worker: u16, client: u32, number: u32, seat: Seat, now_ns: u64) -> Copy {
+        debug_assert!(seat.place < self.seats && number < BROADCASTS_PER_WORKER_MAX);
+        if self.tally(worker, number).is_none() {
+            self.open(worker, client, number);
+        }
+        let reordered = self.saw_later(worker, number, seat.place);
+        let tally = self.tallies[usize::from(worker)][number as usize].as_mut().expect("opened above");
+        let (word, bit) = (seat.place as usize / 64, 1u64 << (seat.place % 64));
+        if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
+            return Copy::Duplicate;
+        }
+        tally.seen[word] |= bit;
+        tally.received += 1;
+        tally.last_ns = tally.last_ns.max(now_ns);
+        if tally.received == seat.members {
+            let mut seen = std::mem::take(&mut tally.seen);
+            seen.fill(0);
+            self.spare.push(seen);
+        }
+        if reordered { Copy::Reordered } else { Copy::InOrder }
+    }
+
+    /// What came, for the crew to compare with what was due.
+    pub(crate) fn finish(&self) -> Vec<BroadcastTally> {
+        let of_worker = |(worker, tallies): (usize, &Vec<Option<Tally>>)| {
+            let row = move |(number, tally): (usize, &Option<Tally>)| {
+                tally.as_ref().map(|t| BroadcastTally {
+                    worker: worker as u16,
+                    number: number as u32,
+                    received: t.received,
+                    last_ns: t.last_ns,
+                })
+            };
+            tallies.iter().enumerate().filter_map(row).collect::<Vec<_>>()
+        };
+        self.tallies.iter().enumerate().flat_map(of_worker).collect()
+    }
+
+    fn tally(&self, worker: u16, number: u32) -> Option<&Tally> {
+        self.tallies.get(usize::from(worker))?.get(number as usize)?.as_ref()
+    }
+
+    /// Makes the tally at the first copy, and links it into its sender's chain.
+    fn open(&mut self, worker: u16, client: u32, number: u32) {
+        let words = self.seats.div_ceil(64) as usize;
+        let seen = self.spare.pop().unwrap_or_else(|| vec![0; words]);
+        let (before, after) = self.neighbours(worker, client, number);
+        let by_worker = usize::from(worker);
+        if self.tallies.len() <= by_worker {
+            self.tallies.resize_with(by_worker + 1, Vec::new);
+        }
+        let of_worker = &mut self.tallies[by_worker];
+        if of_worker.len() <= number as usize {
+            of_worker.resize_with(number as usize + 1, || None);
+        }
+        of_worker[number as usize] = Some(Tally { client, received: 0, last_ns: 0, seen, next: after });
+        if let Some(before) = before {
+            of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
+        }
+        let latest = self.latest.entry((worker, client)).or_insert(number);
+        *latest = number.max(*latest);
+    }
+
+    /// The sender's known broadcasts next below and next above `number`.
+    fn neighbours(&self, worker: u16, client: u32, number: u32) -> (Option<u32>, Option<u32>) {
+        match self.latest.get(&(worker, client)) {
+            None => (None, None),
+            Some(&latest) if latest < number => (Some(latest), None),
+            Some(_) => {
+                // Rare: the first copy of an earlier broadcast comes after one of a later.
+                let of_sender = |n: &u32| self.tally(worker, *n).is_some_and(|t| t.client == client);
+                let end = self.tallies[usize::from(worker)].len() as u32;
+                ((0..number).rev().find(of_sender), (number + 1..end).find(of_sender))
+            }
+        }
+    }
+
+    fn saw_later(&self, worker: u16, number: u32, place: u32) -> bool {
+        let mut next = self.tally(worker, number).and_then(|t| t.next);
+        while let Some(tally) = next.and_then(|n| self.tally(worker, n)) {
+            let (word, bit) = (place as usize / 64, 1u64 << (place % 64));
+            if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
+                return true;
+            }
+            next = tally.next;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those at clients of one room.
+    struct Room(Broadcasts);
+
+    impl Room {
+        fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
+            let seat = Seat { place, members: self.0.seats };
+            self.0.handle(worker, client, number, seat, now_ns)
+        }
+    }
+
+    fn broadcasts(clients: u32) -> Room {
+        let mut b = Broadcasts::default();
+        b.reset(clients);
+        Room(b)
+    }
+
+    #[test]
+    fn counts_each_client_once() {
+        let mut b = broadcasts(70);
+        for receiver in 0..70 {
+            assert_eq!(b.handle(0, 9, 0, receiver, 100 + u64::from(receiver)), Copy::InOrder);
+        }
+        assert_eq!(b.handle(0, 9, 0, 3, 500), Copy::Duplicate);
+        assert_eq!(b.0.finish(), [BroadcastTally { worker: 0, number: 0, received: 70, last_ns: 169 }]);
+    }
+
+    #[test]
+    fn order_is_per_sender() {
+        let mut b = broadcasts(2);
+        assert_eq!(b.handle(0, 1, 1, 0, 1), Copy::InOrder);
+        assert_eq!(b.handle(0, 2, 0, 0, 2), Copy::InOrder, "another sender's earlier broadcast");
+        assert_eq!(b.handle(0, 1, 3, 1, 3), Copy::InOrder);
+        assert_eq!(b.handle(0, 1, 1, 1, 4), Copy::Reordered);
+        assert_eq!(b.handle(0, 1, 2, 1, 5), Copy::Reordered, "first seen after its successor");
+        assert_eq!(b.handle(0, 1, 2, 0, 6), Copy::InOrder, "this client has not got 3 yet");
+    }
+
+    #[test]
+    fn swapping_two_of_fifty_reorders_one_copy_each() {
+        let (mut b, mut reordered) = (broadcasts(20), 0);
+        for block in 0..20 {
+            let order = (0..48).chain([49, 48]).map(|k| block * 50 + k);
+            for number in order {
+                let copies = (0..20).map(|r| b.handle(0, 0, number, r, 0)).collect::<Vec<_>>();
+                reordered += copies.iter().filter(|c| **c == Copy::Reordered).count();
+            }
+        }
+        assert_eq!(reordered, 400);
+    }
+
+    #[test]
+    fn a_drop_and_a_duplicate_are_never_netted() {
+        let mut b = broadcasts(2);
+        b.handle(3, 0, 7, 0, 1);
+        assert_eq!(b.handle(3, 0, 7, 0, 2), Copy::Duplicate);
+        assert_eq!(b.0.finish()[0].received, 1);
+    }
+}

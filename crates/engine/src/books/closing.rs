@@ -1,0 +1,157 @@
+//! How the books of a step are closed: whatever is still open is charged, and what remains is reported.
+
+use load::Segment;
+
+use crate::books::ledger::Ledger;
+use crate::books::record::Record;
+use crate::messages::{SentBroadcast, Settled};
+
+/// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the caller's to
+/// take. `due_ns` says when a message was due, by its sender's place among the senders and its number, where that is known
+/// without having been kept.
+pub(crate) fn close<C: AsMut<Record>>(
+    ledger: &mut Ledger,
+    clients: &mut [C],
+    segment: Segment,
+    due_ns: impl Fn(usize, u32) -> Option<u64>,
+    now_ns: u64,
+) -> Settled {
+    charge_lost(ledger, clients, now_ns);
+    let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
+    let step = &mut ledger.step;
+    let sent: Vec<SentBroadcast> = step.sent.iter().map(|sent| sent.times).collect();
+    Settled {
+        worker: segment.worker,
+        unanswered,
+        sent,
+        tallies: step.broadcasts.finish(),
+        attendance: std::mem::take(&mut step.attendance),
+        departures: std::mem::take(&mut step.departures),
+        ..Settled::default()
+    }
+}
+
+/// A client that is not back by the end is counted, as late as the whole storm lasted: in a rolling restart one that was
+/// lost last would otherwise look like one that was back first.
+fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
+    let Some(terms) = &mut ledger.step.terms else { return };
+    // No client comes back to a step that is over.
+    terms.has_churn = false;
+    let Some(storm_ns) = terms.storm_ns.take() else { return };
+    for client in clients {
+        let lost_ns = std::mem::take(&mut client.as_mut().lost_ns);
+        if lost_ns != 0 {
+            let since_ns = lost_ns.min(storm_ns);
+            ledger.meter.figures.recovery.record_ns(now_ns.saturating_sub(since_ns));
+            ledger.meter.counts.not_back += 1;
+        }
+    }
+}
+
+/// A message without an answer counts as late as it is by now: it never drops out of the distribution.
+fn charge_unanswered<C: AsMut<Record>>(
+    ledger: &mut Ledger,
+    clients: &mut [C],
+    segment: Segment,
+    due_ns: impl Fn(usize, u32) -> Option<u64>,
+    now_ns: u64,
+) -> u64 {
+    // What is awaited no more was charged when it was given up.
+    let awaits = ledger.step.awaits();
+    let mut unanswered = 0;
+    let mut charge = |ledger: &mut Ledger, index: u32, number: u32, since_ns: Option<u64>| {
+        unanswered += 1;
+        if let Some(since_ns) = since_ns {
+            let late_ns = now_ns.saturating_sub(since_ns);
+            ledger.charge(index, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
+        }
+    };
+    let sent = std::mem::take(&mut ledger.step.sent);
+    for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged) {
+        let due_ns = sent.times.intended_ns;
+        let record = clients[sent.client as usize].as_mut();
+        let is_charged = awaits && !record.awaiting.remove(due_ns);
+        charge(ledger, sent.client, number, (!is_charged).then_some(due_ns));
+    }
+    ledger.step.sent = sent;
+    let senders = std::mem::take(&mut ledger.step.senders);
+    for (place, &index) in senders.iter().enumerate() {
+        let record = clients[index as usize].as_mut();
+        let mut awaited = record.awaiting.iter();
+        for number in record.echoes.missing() {
+            charge(ledger, index, number, due_ns(place, number).or_else(|| awaited.next()));
+        }
+    }
+    unanswered
+}
+
+#[cfg(test)]
+mod tests {
+    use load::{Load, Rooms, StepOrder, Workload};
+
+    use super::*;
+    use crate::books::meter::{Meter, Secrets};
+    use crate::books::record::State;
+    use crate::books::step::Terms;
+
+    const ALONE: Segment = Segment { worker: 0, workers: 1 };
+    const MS: u64 = 1_000_000;
+
+    impl AsMut<Record> for Record {
+        fn as_mut(&mut self) -> &mut Record {
+            self
+        }
+    }
+
+    fn ledger(clients: u32, storm_ns: Option<u64>) -> Ledger {
+        let order = StepOrder { index: 0, clients, load: Load::Hold { duration_ns: 1 }, warmup: false };
+        let mut ledger = Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Rooms::ONE);
+        ledger.start_step(order, clients);
+        ledger.usable = clients;
+        let terms =
+            Terms { window_end_ns: u64::MAX, is_closed: true, awaits: true, storm_ns, has_churn: false };
+        ledger.start_load(terms, (0..clients).collect(), 0);
+        ledger
+    }
+
+    fn records(clients: u32) -> Vec<Record> {
+        (0..clients).map(|_| Record { state: State::Usable, ..Record::default() }).collect()
+    }
+
+    #[test]
+    fn what_has_no_answer_is_charged_once_however_it_was_given_up() {
+        let (mut ledger, mut records) = (ledger(2, None), records(2));
+        for client in 0..2 {
+            ledger.handle_sending(0, client, &mut records[client as usize], Workload::Echo, MS, MS);
+        }
+        ledger.give_up_overdue(0, &mut records[0], 2 * MS, 3 * MS);
+        assert_eq!(ledger.freed, [0]);
+        let settled = close(&mut ledger, &mut records, ALONE, |_, _| None, 5 * MS);
+        assert_eq!(settled.unanswered, 2);
+        let rtt = &ledger.meter.figures.rtt;
+        assert_eq!(rtt.count(), 2, "one when it was given up, one now");
+        assert!(rtt.max_ns() >= 4 * MS - MS / 10 && rtt.min_ns() < 3 * MS);
+    }
+
+    #[test]
+    fn what_was_taken_back_is_in_no_book() {
+        let (mut ledger, mut records) = (ledger(1, None), records(1));
+        let (number, _) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+        ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
+        let settled = close(&mut ledger, &mut records, ALONE, |_, _| None, 2 * MS);
+        assert_eq!((number, settled.unanswered, settled.sent.len()), (0, 0, 0));
+        assert_eq!((ledger.step.messages_sent, ledger.meter.errors.get("unsent").unwrap().count), (0, 1));
+    }
+
+    #[test]
+    fn who_is_not_back_is_as_late_as_the_storm_is_long() {
+        let (mut ledger, mut records) = (ledger(2, Some(10 * MS)), records(2));
+        ledger.handle_struck(0, &mut records[0], 10 * MS);
+        ledger.handle_struck(1, &mut records[1], 30 * MS);
+        ledger.handle_usable(0, &mut records[0], 15 * MS);
+        close(&mut ledger, &mut records, ALONE, |_, _| None, 40 * MS);
+        let recovery = &ledger.meter.figures.recovery;
+        assert_eq!((recovery.count(), ledger.meter.counts.not_back), (2, 1));
+        assert!(recovery.max_ns() >= 29 * MS, "from the storm on, not from its own loss");
+    }
+}

@@ -1,0 +1,148 @@
+//! Exact accounting of one client's echoes.
+//!
+//! Rules: a client numbers its messages 0, 1, 2, … within a step. `high` is one more than the highest number
+//! that came back. Numbers below it that have not come back are `gaps`. So an echo is
+//!
+//! * at `high`: in order;
+//! * above `high`: in order, and what was skipped becomes gaps;
+//! * in a gap: reordered, the gap closes;
+//! * below `high` and in no gap: a duplicate;
+//! * not below `next`, which was never sent: unexpected.
+//!
+//! What is missing at the end is the gaps and everything from `high` to `next`. A server that keeps order costs
+//! two additions a message and no memory.
+
+/// What an echo turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The first of its number, in order.
+    InOrder,
+    /// The first of its number, after a later one.
+    Reordered,
+    /// Its number had come back before.
+    Duplicate,
+    /// Its number was never sent.
+    Unexpected,
+}
+
+/// The echoes of one client in one step.
+#[derive(Debug, Default)]
+pub(crate) struct Echoes {
+    next: u32,
+    high: u32,
+    /// Ascending; a box that exists only while there are gaps.
+    #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
+    gaps: Option<Box<Vec<u32>>>,
+}
+
+impl Echoes {
+    /// The number for the next message.
+    pub(crate) fn send(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The message of the newest number did not go out.
+    pub(crate) fn take_back(&mut self) {
+        self.next -= 1;
+    }
+
+    /// The number whose lower bits, those of `mask`, are these: of all such the nearest to what is due next.
+    pub(crate) fn widen(&self, low: u32, mask: u32) -> u32 {
+        let ahead = low.wrapping_sub(self.high) & mask;
+        let nearest = if ahead <= mask / 2 { ahead } else { ahead.wrapping_sub(mask + 1) };
+        self.high.wrapping_add(nearest)
+    }
+
+    /// Books an echo.
+    pub(crate) fn handle(&mut self, number: u32) -> Answer {
+        if number >= self.next {
+            return Answer::Unexpected;
+        }
+        if number >= self.high {
+            if number > self.high {
+                self.gaps.get_or_insert_default().extend(self.high..number);
+            }
+            self.high = number + 1;
+            return Answer::InOrder;
+        }
+        let Some(gaps) = &mut self.gaps else { return Answer::Duplicate };
+        let Ok(at) = gaps.binary_search(&number) else { return Answer::Duplicate };
+        gaps.remove(at);
+        if gaps.is_empty() {
+            self.gaps = None;
+        }
+        Answer::Reordered
+    }
+
+    /// Waits for nothing sent so far: how many had not come back.
+    pub(crate) fn abandon(&mut self) -> u64 {
+        let abandoned = self.missing().count() as u64;
+        (self.high, self.gaps) = (self.next, None);
+        abandoned
+    }
+
+    /// Numbers sent and not come back, ascending.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
+        self.gaps.iter().flat_map(|gaps| gaps.iter().copied()).chain(self.high..self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn after_sending(n: u32) -> Echoes {
+        let mut echoes = Echoes::default();
+        (0..n).for_each(|k| assert_eq!(echoes.send(), k));
+        echoes
+    }
+
+    #[test]
+    fn numbers_go_on_when_their_lower_bits_start_again() {
+        let mut echoes = after_sending(40);
+        for number in 0..40 {
+            assert_eq!(echoes.handle(echoes.widen(number & 15, 15)), Answer::InOrder);
+        }
+        assert_eq!(echoes.widen(39 & 15, 15), 39, "a duplicate is known as one");
+        assert_eq!(echoes.handle(echoes.widen(41 & 15, 15)), Answer::Unexpected);
+    }
+
+    #[test]
+    fn each_kind_once() {
+        let mut echoes = after_sending(4);
+        assert_eq!(echoes.handle(0), Answer::InOrder);
+        assert_eq!(echoes.handle(2), Answer::InOrder);
+        assert_eq!(echoes.handle(1), Answer::Reordered);
+        assert_eq!(echoes.handle(1), Answer::Duplicate);
+        assert_eq!(echoes.handle(2), Answer::Duplicate);
+        assert_eq!(echoes.handle(4), Answer::Unexpected);
+        assert_eq!(echoes.missing().collect::<Vec<_>>(), [3]);
+        assert_eq!((echoes.abandon(), echoes.missing().count(), echoes.send()), (1, 0, 4));
+        assert_eq!(echoes.handle(4), Answer::InOrder);
+        assert_eq!(echoes.send(), 5);
+        echoes.take_back();
+        assert_eq!((echoes.handle(5), echoes.missing().count()), (Answer::Unexpected, 0));
+        assert_eq!(echoes.send(), 5, "the number is given to the next");
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_plain_list(arrivals in prop::collection::vec(0u32..24, 0..60)) {
+            let sent = 20;
+            let mut echoes = after_sending(sent);
+            let mut seen: Vec<u32> = Vec::new();
+            for number in arrivals {
+                let expected = if number >= sent { Answer::Unexpected }
+                    else if seen.contains(&number) { Answer::Duplicate }
+                    else if seen.iter().any(|&s| s > number) { Answer::Reordered }
+                    else { Answer::InOrder };
+                prop_assert_eq!(echoes.handle(number), expected);
+                if number < sent { seen.push(number) }
+            }
+            let missing: Vec<u32> = (0..sent).filter(|k| !seen.contains(k)).collect();
+            prop_assert_eq!(echoes.missing().collect::<Vec<_>>(), missing);
+        }
+    }
+}

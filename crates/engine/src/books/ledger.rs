@@ -1,0 +1,371 @@
+//! What a worker knows of its clients together, and of the step under way.
+
+use load::{Rooms, Seat, Segment, StepOrder, Workload};
+use wire::{Fate, Stamp};
+
+use crate::books::cause::Cause;
+use crate::books::meter::Meter;
+use crate::books::record::{Record, State};
+use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
+use crate::events::{Entry, Kind};
+use crate::messages::{Attendance, Departure, SentBroadcast};
+
+/// What a worker knows of its clients together.
+pub(crate) struct Ledger {
+    pub(crate) segment: Segment,
+    pub(crate) rooms: Rooms,
+    pub(crate) step: Step,
+    pub(crate) meter: Meter,
+    /// Clients usable now.
+    pub(crate) usable: u32,
+    /// Of these, the slow ones.
+    pub(crate) slow: u32,
+    /// Clients with a message that is no longer awaited, once for each such message: the pace of the load needs them.
+    pub(crate) freed: Vec<u32>,
+}
+
+impl Ledger {
+    /// Books without a step, of the worker of this segment.
+    pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Rooms) -> Self {
+        Self { segment, rooms, step: Step::new(idle), meter, usable: 0, slow: 0, freed: Vec::new() }
+    }
+
+    /// A step begins, with this many clients here. Copies count from now on, not from the start of the load: another worker
+    /// may hear of that first, and send.
+    pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
+        self.meter.start_step(&order);
+        self.step = Step::new(order);
+        self.step.here = clients;
+        self.step.broadcasts.reset(self.rooms.members_at_most(self.segment, clients));
+    }
+
+    /// The load of the step begins at `at_ns`, on these terms, sent by these clients in turn.
+    pub(crate) fn start_load(&mut self, terms: Terms, senders: Vec<u32>, at_ns: u64) {
+        self.meter.counts.slow += u64::from(self.slow);
+        self.step.attendance = self.absences(&senders);
+        self.step.senders = senders;
+        self.step.terms = Some(terms);
+        self.freed.clear();
+        self.meter.start_load(at_ns);
+    }
+
+    /// Who is missing from the rooms as the load begins, by who is `present`, in order.
+    fn absences(&self, present: &[u32]) -> Vec<Attendance> {
+        let here = self.segment.share(self.step.order.clients);
+        let mut absences = Vec::new();
+        let mut present = present.iter().copied().peekable();
+        for client in 0..here {
+            if present.next_if_eq(&client).is_none() {
+                note(&mut absences, 0, self.room(client), -1);
+            }
+        }
+        absences
+    }
+
+    /// A client to which broadcasts are due is there from now on, or no more. To slow ones nothing is due.
+    pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
+        if !record.is_slow {
+            let room = self.room(client);
+            note(&mut self.step.attendance, now_ns, room, change);
+        }
+    }
+
+    /// The room of a client.
+    #[inline]
+    fn room(&self, client: u32) -> u32 {
+        self.rooms.room(self.segment.number(client))
+    }
+
+    /// Whether a client is in the room of the one who sent what has this stamp.
+    #[inline]
+    pub(crate) fn are_together(&self, client: u32, stamp: Stamp) -> bool {
+        let (worker, workers) = (u32::from(stamp.worker), u32::from(self.segment.workers));
+        let sender = stamp.client.wrapping_mul(workers).wrapping_add(worker);
+        self.rooms.are_together(self.segment.number(client), sender)
+    }
+
+    /// The seat of a client in its room.
+    #[inline]
+    pub(crate) fn seat(&self, client: u32) -> Seat {
+        self.rooms.seat(self.segment, client, self.step.here)
+    }
+
+    /// A client is usable from now on.
+    pub(crate) fn handle_usable(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+        let taken_ns = now_ns - record.started_ns;
+        self.meter.note(|| Entry::new(Kind::Handshake, now_ns, client).latency(taken_ns));
+        self.meter.figures.ready.record_ns(now_ns - record.since_ns);
+        self.meter.figures.handshake.record_ns(taken_ns);
+        self.meter.counts.connected += 1;
+        record.state = State::Usable;
+        let lost_ns = std::mem::take(&mut record.lost_ns);
+        if lost_ns != 0 {
+            self.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
+        }
+        self.usable += 1;
+        self.slow += u32::from(record.is_slow);
+        record.since_ns = now_ns;
+        record.copies = 0;
+    }
+
+    /// A usable client is so no more.
+    pub(crate) fn handle_unusable(&mut self, client: u32, record: &Record, now_ns: u64) {
+        self.usable -= 1;
+        self.slow -= u32::from(record.is_slow);
+        self.note_attendance(client, record, -1, now_ns);
+    }
+
+    /// A usable client has lost its connection.
+    pub(crate) fn handle_loss(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        cause: Cause,
+        workload: Workload,
+        now_ns: u64,
+    ) {
+        let kind = if record.is_slow { "slow_dropped" } else { cause.kind() };
+        self.meter.note_detailed(Entry::new(Kind::Close, now_ns, client), kind);
+        if record.is_slow {
+            self.meter.error(kind, client, now_ns, || cause.to_string());
+        } else {
+            self.meter.counts.disconnects += 1;
+            self.meter.loss(cause, client, now_ns, || cause.to_string());
+        }
+        self.handle_unusable(client, record, now_ns);
+        self.handle_gone(record, workload);
+        let awaited = std::mem::take(&mut record.awaiting);
+        for since_ns in awaited.iter() {
+            self.give_up(client, since_ns, now_ns);
+        }
+        if self.step.has_storm() {
+            record.lost_ns = now_ns;
+        }
+    }
+
+    /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless another
+    /// takes its place.
+    fn handle_gone(&mut self, record: &mut Record, workload: Workload) {
+        let unacknowledged = std::mem::take(&mut record.unacknowledged);
+        if self.step.terms.is_none() || self.step.has_returns() {
+            return;
+        }
+        let gone = &mut self.meter.gone;
+        gone.answers += match workload {
+            Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
+            Workload::Broadcast => u64::from(unacknowledged),
+        };
+        if !record.is_slow {
+            gone.receivers += 1;
+            gone.copies += u64::from(record.copies);
+        }
+    }
+
+    /// The storm takes a usable client's connection.
+    pub(crate) fn handle_struck(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+        self.meter.note(|| Entry::new(Kind::Close, now_ns, client));
+        record.lost_ns = now_ns;
+        self.usable -= 1;
+        self.note_attendance(client, record, -1, now_ns);
+    }
+
+    /// A usable client leaves in mid-step. What is under way to it is in flight for ever, neither received nor missing, and
+    /// the answers it waited for count as at least so late.
+    pub(crate) fn handle_parting(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        workload: Workload,
+        now_ns: u64,
+    ) {
+        let awaited = std::mem::take(&mut record.awaiting);
+        for since_ns in awaited.iter() {
+            self.give_up(client, since_ns, now_ns);
+        }
+        match workload {
+            Workload::Echo => self.meter.counts.in_flight += record.echoes.abandon(),
+            Workload::Broadcast => {
+                record.unacknowledged = 0;
+                // What it waits for was sent a moment ago.
+                let latest = self.step.sent.iter_mut().rev();
+                let own = latest.filter(|sent| sent.client == client && !sent.acknowledged);
+                for sent in own.take(awaited.iter().count()) {
+                    sent.acknowledged = true;
+                }
+                if !record.is_slow {
+                    let (from_ns, received) = (record.since_ns, record.copies);
+                    let client = self.segment.number(client);
+                    self.step.departures.push(Departure { client, from_ns, to_ns: now_ns, received });
+                }
+            }
+        }
+        self.handle_unusable(client, record, now_ns);
+        self.meter.counts.left += 1;
+    }
+
+    /// An attempt to connect has failed. `waits_for` says what had not come yet.
+    pub(crate) fn handle_failure(
+        &mut self,
+        client: u32,
+        record: &Record,
+        cause: Cause,
+        now_ns: u64,
+        waits_for: &str,
+    ) {
+        let meter = &mut self.meter;
+        match cause {
+            Cause::ConnectTimeout => {
+                meter.counts.connect_timeouts += 1;
+                let taken_ns = now_ns.saturating_sub(record.started_ns);
+                meter.note_detailed(Entry::new(Kind::Timeout, now_ns, client).latency(taken_ns), "connect");
+            }
+            _ => meter.counts.connect_failures += 1,
+        }
+        meter.loss(cause, client, now_ns, || match cause {
+            Cause::ConnectTimeout => format!("{cause}: {waits_for}"),
+            _ => cause.to_string(),
+        });
+    }
+
+    /// A client's next message, due at `intended_ns`, is about to go out: its number and its stamp.
+    #[inline]
+    pub(crate) fn handle_sending(
+        &mut self,
+        worker: u16,
+        client: u32,
+        record: &mut Record,
+        workload: Workload,
+        intended_ns: u64,
+        now_ns: u64,
+    ) -> (u32, Stamp) {
+        let step = &mut self.step;
+        let number = match workload {
+            Workload::Echo => record.echoes.send(),
+            Workload::Broadcast => step.sent.len() as u32,
+        };
+        let stamp = Stamp::new(worker, client, step.seq(number), intended_ns, now_ns);
+        if workload == Workload::Broadcast {
+            let sender = self.segment.number(client);
+            let times = SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns() };
+            let members = self.rooms.members(self.rooms.room(sender), step.order.clients);
+            self.meter.due += u64::from(self.rooms.hearers(members));
+            step.sent.push(Sent { client, acknowledged: false, times });
+            record.unacknowledged += 1;
+        }
+        if step.awaits() {
+            record.awaiting.push(intended_ns);
+        }
+        step.messages_sent += 1;
+        (number, stamp)
+    }
+
+    /// The connection turned out to be gone when its message was to go out: the kernel took nothing of it, so no one can
+    /// have it, and it is in no book.
+    #[cold]
+    pub(crate) fn take_back(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        workload: Workload,
+        intended_ns: u64,
+        now_ns: u64,
+    ) {
+        match workload {
+            Workload::Echo => record.echoes.take_back(),
+            Workload::Broadcast => {
+                self.step.sent.pop();
+                let members = self.rooms.members(self.room(client), self.step.order.clients);
+                self.meter.due -= u64::from(self.rooms.hearers(members));
+                record.unacknowledged -= 1;
+            }
+        }
+        record.awaiting.remove(intended_ns);
+        self.step.messages_sent -= 1;
+        self.handle_unsent(client, now_ns);
+    }
+
+    /// A message was due of a client that has no connection to send it through.
+    pub(crate) fn handle_unsent(&mut self, client: u32, now_ns: u64) {
+        self.meter.error("unsent", client, now_ns, || "its client had lost its connection".into());
+    }
+
+    /// A message waits at its client until its connection has room for it; or, with `is_busy`, has answered another.
+    pub(crate) fn handle_waiting(&mut self, is_busy: bool) {
+        self.meter.held.kept += 1;
+        // A closed loop has no message until there is room for it.
+        self.meter.counts.waited += u64::from(is_busy && !self.step.is_closed());
+    }
+
+    /// What became of a message that a session had kept, or had sent. `sender` is its client's number among all.
+    pub(crate) fn handle_fate(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        sender: u32,
+        stamp: Stamp,
+        fate: Fate,
+        now_ns: u64,
+    ) {
+        // What is left of an earlier step is in that step's books.
+        let Some(low) = self.step.number(stamp.seq) else { return };
+        match fate {
+            Fate::Sent { bytes } => {
+                let number = record.echoes.widen(low, NUMBER_MASK);
+                let sent_ns = stamp.sent_ns();
+                let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+                self.meter.handle_sent(sent_ns, client, stamp.intended_ns, of_it);
+                self.meter.held.sent += 1;
+                self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
+            }
+            Fate::Dropped => self.handle_dropped(client, record, stamp, now_ns),
+        }
+    }
+
+    /// A request will have no answer, because its connection broke and it may not be sent again.
+    fn handle_dropped(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
+        self.meter.error("not_resent", client, now_ns, || {
+            "the connection ended under a request that is not idempotent: it is not sent again (RFC 9110 §9.2.2)"
+                .into()
+        });
+        record.dropped += 1;
+        self.meter.gone.answers += 1;
+        if record.awaiting.remove(stamp.intended_ns) {
+            self.give_up(client, stamp.intended_ns, now_ns);
+        }
+    }
+
+    /// Gives up what a client has awaited since before `overdue_ns`.
+    pub(crate) fn give_up_overdue(&mut self, client: u32, record: &mut Record, overdue_ns: u64, now_ns: u64) {
+        while let Some(since_ns) = record.awaiting.give_up(overdue_ns) {
+            self.give_up(client, since_ns, now_ns);
+        }
+    }
+
+    /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
+    /// still come.
+    fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
+        self.charge(client, now_ns.saturating_sub(since_ns), now_ns, |entry| entry);
+        self.freed.push(client);
+    }
+
+    /// A message without an answer counts as late as it is by now.
+    pub(crate) fn charge(
+        &mut self,
+        client: u32,
+        late_ns: u64,
+        now_ns: u64,
+        of_it: impl FnOnce(Entry) -> Entry,
+    ) {
+        self.meter.figures.rtt.record_ns(late_ns);
+        let given_up = Entry::new(Kind::Timeout, now_ns, client).latency(late_ns);
+        self.meter.note_detailed(of_it(given_up), "message");
+    }
+}
+
+/// Adds a change to others of the same moment.
+fn note(attendance: &mut Vec<Attendance>, at_ns: u64, room: u32, change: i32) {
+    match attendance.last_mut() {
+        Some(last) if (last.at_ns, last.room) == (at_ns, room) => last.change += change,
+        _ => attendance.push(Attendance { at_ns, room, change }),
+    }
+}

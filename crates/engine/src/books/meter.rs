@@ -1,0 +1,278 @@
+//! What a worker has measured since its last delta.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use load::{Segment, StepOrder};
+use net::{clock, proc};
+use secret::Secret;
+use stats::{Counts, Errors, Figures, Histogram};
+use wire::People;
+
+use crate::books::cause::Cause;
+use crate::books::excerpt::excerpt;
+use crate::books::recorder::Recorder;
+use crate::events::{Entry, Kind};
+use crate::messages::{Delta, Gone, Held, Tail, Ticket, Usage};
+
+/// Collects the figures of one worker and hands them over as deltas.
+pub(crate) struct Meter {
+    worker: u16,
+    /// When the run began: errors are dated from here.
+    epoch_ns: u64,
+    step: u16,
+    pub(crate) figures: Figures,
+    pub(crate) loop_lag: Histogram,
+    pub(crate) counts: Counts,
+    pub(crate) errors: Errors,
+    /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
+    pub(crate) statuses: BTreeMap<u16, u64>,
+    /// Copies due by the size of their rooms.
+    pub(crate) due: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) acks: u64,
+    pub(crate) tail: Tail,
+    pub(crate) held: Held,
+    pub(crate) gone: Gone,
+    /// In this step; 0: none yet.
+    pub(crate) last_arrival_ns: u64,
+    /// A kind of error that is to follow, and what the server said by which it comes.
+    heard: Option<(&'static str, String)>,
+    /// What lets the clients in: a server may quote it, and examples of errors are shown to others.
+    secrets: Secrets,
+    /// Present where every event is to be noted.
+    pub(crate) recorder: Option<Box<Recorder>>,
+    thread: proc::ThreadUsage,
+    since_ns: u64,
+}
+
+/// What is nobody's business but the server's.
+pub(crate) struct Secrets {
+    /// What all clients have in common.
+    shared: Vec<Secret>,
+    people: Arc<People>,
+    segment: Segment,
+}
+
+impl Secrets {
+    /// Those of a worker's clients.
+    pub(crate) fn new(wire: &wire::Config, segment: Segment) -> Self {
+        let options = wire.options();
+        Self { shared: options.secrets(), people: Arc::clone(&options.people), segment }
+    }
+
+    /// Those of a run with one worker.
+    #[cfg(test)]
+    pub(crate) fn of_one(shared: Vec<Secret>) -> Self {
+        Self { shared, people: Arc::default(), segment: Segment { worker: 0, workers: 1 } }
+    }
+
+    /// Those that may be quoted to a client, by its number at this worker.
+    fn of(&self, client: u32) -> Vec<Secret> {
+        [&self.shared[..], &self.people.secrets_of(self.segment.number(client))].concat()
+    }
+}
+
+impl Meter {
+    /// A meter for the calling thread, which shows none of these secrets.
+    pub(crate) fn new(epoch_ns: u64, secrets: Secrets) -> Self {
+        Self {
+            worker: secrets.segment.worker,
+            epoch_ns,
+            step: 0,
+            figures: Figures::default(),
+            loop_lag: Histogram::new(),
+            counts: Counts::default(),
+            errors: Errors::default(),
+            statuses: BTreeMap::new(),
+            due: 0,
+            received_bytes: 0,
+            acks: 0,
+            tail: Tail::default(),
+            held: Held::default(),
+            gone: Gone::default(),
+            last_arrival_ns: 0,
+            heard: None,
+            secrets,
+            recorder: None,
+            thread: proc::thread_usage(),
+            since_ns: clock::monotonic_ns(),
+        }
+    }
+
+    /// What follows belongs to this step.
+    pub(crate) fn start_step(&mut self, order: &StepOrder) {
+        self.step = order.index;
+        self.last_arrival_ns = 0;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.start_step(order);
+        }
+    }
+
+    /// The load begins at this moment: what the thread cost before, above all its idle time, is not of it.
+    pub(crate) fn start_load(&mut self, at_ns: u64) {
+        self.thread = proc::thread_usage();
+        self.since_ns = clock::monotonic_ns().max(at_ns);
+    }
+
+    /// A client begins to connect.
+    pub(crate) fn handle_connect(&mut self, client: u32, now_ns: u64) {
+        self.counts.connects += 1;
+        self.note(|| Entry::new(Kind::Connect, now_ns, client));
+    }
+
+    /// A message goes out. `of_it` adds to its note which one it is.
+    #[inline]
+    pub(crate) fn handle_sent(
+        &mut self,
+        now_ns: u64,
+        client: u32,
+        intended_ns: u64,
+        of_it: impl FnOnce(Entry) -> Entry,
+    ) {
+        let late_ns = now_ns.saturating_sub(intended_ns);
+        self.counts.sent += 1;
+        self.figures.send_lag.record_ns(late_ns);
+        self.note(|| of_it(Entry::new(Kind::Send, now_ns, client).latency(late_ns)));
+    }
+
+    /// Notes an event, where that is asked for.
+    #[inline]
+    pub(crate) fn note(&mut self, entry: impl FnOnce() -> Entry) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add(entry());
+        }
+    }
+
+    /// The same, with a word to it.
+    pub(crate) fn note_detailed(&mut self, entry: Entry, detail: &'static str) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.add_detailed(entry, detail);
+        }
+    }
+
+    /// Counts an error of a client; `example` is made only for the first of its kind in the interval.
+    pub(crate) fn error(
+        &mut self,
+        kind: &'static str,
+        client: u32,
+        now_ns: u64,
+        example: impl FnOnce() -> String,
+    ) {
+        self.note_detailed(Entry::new(Kind::Error, now_ns, client), kind);
+        let heard = self.heard.take().filter(|(of, said)| *of == kind && !said.is_empty());
+        let example = match (self.errors.get(kind), heard) {
+            (Some(_), _) => String::new(),
+            (None, None) => example(),
+            (None, Some((_, said))) => format!("{}: {said}", example()),
+        };
+        let at_ns = now_ns.saturating_sub(self.epoch_ns);
+        match example.is_empty() {
+            true => self.errors.add(kind, at_ns, &example),
+            false => self.errors.add(kind, at_ns, &secret::scrub(&example, &self.secrets.of(client))),
+        }
+    }
+
+    /// Counts the loss of a client's connection, or of the attempt at one, as an error of its cause.
+    pub(crate) fn loss(&mut self, cause: Cause, client: u32, now_ns: u64, example: impl FnOnce() -> String) {
+        self.error(cause.kind(), client, now_ns, example);
+        if cause.is_local() {
+            self.errors.set_local(cause.kind());
+        }
+    }
+
+    /// Keeps what the server said for the example of the error that follows, if it is the first of its kind. One that
+    /// never follows, as of a client that has said goodbye, has no part in another.
+    pub(crate) fn hear(&mut self, kind: &'static str, client: u32, bytes: &[u8]) {
+        if self.errors.get(kind).is_none() {
+            // Before it is cut short: half a secret would not be recognised as one.
+            self.heard = Some((kind, excerpt(&secret::scrub_bytes(bytes, &self.secrets.of(client)))));
+        }
+    }
+
+    /// Hands on what has been noted of single events.
+    pub(crate) fn flush_events(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush();
+        }
+    }
+
+    /// How long ago the last time was.
+    pub(crate) fn collected_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.since_ns)
+    }
+
+    /// Everything since the last time.
+    pub(crate) fn take(&mut self, now_ns: u64, usable: u32) -> Delta {
+        let thread = proc::thread_usage();
+        let usage = Usage {
+            wall_ns: self.collected_ns(now_ns),
+            cpu_ns: cpu_ns(&thread).saturating_sub(cpu_ns(&self.thread)),
+            run_queue_ns: thread.run_queue_wait_ns.saturating_sub(self.thread.run_queue_wait_ns),
+        };
+        self.thread = thread;
+        self.since_ns = now_ns;
+        Delta {
+            worker: self.worker,
+            step: self.step,
+            at_ns: now_ns,
+            usable,
+            last_arrival_ns: self.last_arrival_ns,
+            figures: std::mem::take(&mut self.figures).pack(),
+            loop_lag: (&std::mem::take(&mut self.loop_lag)).into(),
+            counts: std::mem::take(&mut self.counts),
+            due: std::mem::take(&mut self.due),
+            received_bytes: std::mem::take(&mut self.received_bytes),
+            acks: std::mem::take(&mut self.acks),
+            tail: std::mem::take(&mut self.tail),
+            held: std::mem::take(&mut self.held),
+            gone: std::mem::take(&mut self.gone),
+            errors: std::mem::take(&mut self.errors),
+            statuses: std::mem::take(&mut self.statuses),
+            usage,
+            ticket: Ticket::default(),
+        }
+    }
+}
+
+fn cpu_ns(thread: &proc::ThreadUsage) -> u64 {
+    thread.user_ns + thread.system_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_heard_is_told_with_its_own_error() {
+        let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
+        meter.hear("rejected", 0, b"no");
+        meter.error("reset", 0, 1, || "reset by peer".into());
+        meter.hear("unrecognised", 0, b"{}");
+        meter.error("unrecognised", 0, 2, || "what was said".into());
+        let example = |kind| meter.errors.get(kind).unwrap().example.clone();
+        assert_eq!((&*example("reset"), &*example("unrecognised")), ("reset by peer", "what was said: {}"));
+    }
+
+    #[test]
+    fn a_secret_that_the_server_quotes_is_not_told() {
+        let mut meter = Meter::new(0, Secrets::of_one(vec!["open sesame".into()]));
+        meter.hear("rejected", 0, b"no entry with open sesame");
+        meter.error("rejected", 0, 1, || "open sesame was refused".into());
+        let example = &meter.errors.get("rejected").unwrap().example;
+        assert_eq!(example, "*** was refused: no entry with ***");
+    }
+
+    #[test]
+    fn what_came_before_the_load_is_no_part_of_its_cost() {
+        const MS: u64 = 1_000_000;
+        let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
+        let go_ns = clock::monotonic_ns() + 1_000 * MS;
+        meter.start_load(go_ns);
+        assert_eq!(meter.take(go_ns + 500 * MS, 0).usage.wall_ns, 500 * MS);
+        // Told too late, a worker begins at once.
+        let told_ns = clock::monotonic_ns();
+        meter.start_load(told_ns.saturating_sub(1_000 * MS));
+        assert!(meter.take(told_ns + 500 * MS, 0).usage.wall_ns <= 500 * MS);
+    }
+}

@@ -1,0 +1,30 @@
+//! What is counted: every definition of METHODOLOGY "Figures" that a worker can apply alone.
+//!
+//! The [`Ledger`] is what a worker knows of the step and of its clients together, a [`Record`] what it knows of one of
+//! them. A [`Booking`] is what one event changes in both. The [`Meter`] collects the figures until they are reported.
+//! Nothing here says what happens next, or when: the pace is told what was answered ([`Ledger::freed`]), and draws its
+//! own conclusions.
+
+mod awaiting;
+mod booking;
+mod broadcasts;
+mod cause;
+mod closing;
+mod echoes;
+mod excerpt;
+mod ledger;
+mod meter;
+mod record;
+mod recorder;
+mod step;
+
+pub(crate) use booking::Booking;
+pub(crate) use broadcasts::BROADCASTS_PER_WORKER_MAX;
+pub(crate) use cause::Cause;
+pub(crate) use closing::close;
+pub(crate) use excerpt::excerpt;
+pub(crate) use ledger::Ledger;
+pub(crate) use meter::{Meter, Secrets};
+pub(crate) use record::{Record, State};
+pub(crate) use recorder::Recorder;
+pub(crate) use step::Terms;

@@ -1,0 +1,61 @@
+//! What is known of one client.
+
+use crate::books::awaiting::Awaiting;
+use crate::books::echoes::Echoes;
+
+/// How far a client has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No connection.
+    #[default]
+    Vacant,
+    /// TCP connect under way.
+    Connecting,
+    /// Connected; TLS, upgrade or the dialect's readiness under way.
+    Opening,
+    /// Takes part in the load.
+    Usable,
+    /// We have said goodbye.
+    Closing,
+}
+
+/// What is known of one client.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) state: State,
+    /// When the TCP connect began.
+    pub(crate) started_ns: u64,
+    /// When the current part of the handshake began.
+    pub(crate) since_ns: u64,
+    pub(crate) echoes: Echoes,
+    /// When it lost its connection in a storm; 0: it has not, or is back.
+    pub(crate) lost_ns: u64,
+    /// The messages under way, where the step's terms say that they are awaited.
+    pub(crate) awaiting: Awaiting,
+    /// Broadcasts received since it was usable.
+    pub(crate) copies: u32,
+    /// Broadcasts of its own that have not been acknowledged yet.
+    pub(crate) unacknowledged: u32,
+    /// Echoes that will not come: their connections broke, and others took their place.
+    pub(crate) dropped: u32,
+    /// It reads slowly; it has just done so; and it waits before it does again.
+    pub(crate) is_slow: bool,
+    pub(crate) has_sipped: bool,
+    pub(crate) is_waiting: bool,
+}
+
+impl Record {
+    /// A step begins: what was under way in the last one is in that one's books.
+    pub(crate) fn start_step(&mut self) {
+        self.echoes = Echoes::default();
+        self.awaiting = Awaiting::default();
+        self.copies = 0;
+        self.unacknowledged = 0;
+        self.dropped = 0;
+    }
+
+    /// Whether its connection is on its way to be usable.
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(self.state, State::Connecting | State::Opening)
+    }
+}

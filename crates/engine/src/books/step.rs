@@ -1,0 +1,111 @@
+//! The books of one step at one worker.
+
+use load::StepOrder;
+
+use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
+use crate::messages::{Attendance, Departure, SentBroadcast};
+
+/// How many bits of a sequence number lie below the step's number.
+const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
+/// Of a sequence number, the bits that are the message's.
+pub(crate) const NUMBER_MASK: u32 = BROADCASTS_PER_WORKER_MAX - 1;
+
+/// What the books of a step are to be kept by: known when its load begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// What arrives after this moment arrives after the window; late, unless the loop is closed.
+    pub(crate) window_end_ns: u64,
+    /// Answers decide what is sent: the last of them come after the end by the nature of the loop.
+    pub(crate) is_closed: bool,
+    /// The messages under way are kept, client by client.
+    pub(crate) awaits: bool,
+    /// When the storm begins, if one is to come.
+    pub(crate) storm_ns: Option<u64>,
+    /// Clients leave, and others take their place.
+    pub(crate) has_churn: bool,
+}
+
+/// The state of one step at one worker.
+pub(crate) struct Step {
+    pub(crate) order: StepOrder,
+    /// Clients here, those of earlier steps included.
+    pub(crate) here: u32,
+    /// Present once the load has begun.
+    pub(crate) terms: Option<Terms>,
+    /// The clients that send, in the order of their turns.
+    pub(crate) senders: Vec<u32>,
+    pub(crate) messages_sent: u64,
+    pub(crate) broadcasts: Broadcasts,
+    pub(crate) sent: Vec<Sent>,
+    pub(crate) attendance: Vec<Attendance>,
+    /// Who left which broadcasts behind.
+    pub(crate) departures: Vec<Departure>,
+}
+
+/// A broadcast under way, as its sender knows it.
+pub(crate) struct Sent {
+    pub(crate) client: u32,
+    pub(crate) acknowledged: bool,
+    pub(crate) times: SentBroadcast,
+}
+
+impl Step {
+    /// A step that has not started yet.
+    pub(crate) fn new(order: StepOrder) -> Self {
+        Self {
+            order,
+            here: 0,
+            terms: None,
+            senders: Vec::new(),
+            messages_sent: 0,
+            broadcasts: Broadcasts::default(),
+            sent: Vec::new(),
+            attendance: Vec::new(),
+            departures: Vec::new(),
+        }
+    }
+
+    /// The sequence number that carries this step's number and the lower bits of `number`.
+    pub(crate) fn seq(&self, number: u32) -> u32 {
+        u32::from(self.order.index) << NUMBER_BITS | number & NUMBER_MASK
+    }
+
+    /// The lower bits of the number in a sequence number of this step; `None` for another step's.
+    pub(crate) fn number(&self, seq: u32) -> Option<u32> {
+        let number = seq & NUMBER_MASK;
+        (self.seq(number) == seq).then_some(number)
+    }
+
+    /// Whether a worker that counts this many broadcasts has reached its limit.
+    pub(crate) fn is_full(&self) -> bool {
+        self.sent.len() == BROADCASTS_PER_WORKER_MAX as usize
+    }
+
+    /// Whether the messages under way are kept, client by client.
+    #[inline]
+    pub(crate) fn awaits(&self) -> bool {
+        self.terms.is_some_and(|terms| terms.awaits)
+    }
+
+    /// Whether answers decide what is sent.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.terms.is_some_and(|terms| terms.is_closed)
+    }
+
+    /// Whether this moment lies behind the window.
+    #[inline]
+    pub(crate) fn is_after_window(&self, now_ns: u64) -> bool {
+        self.terms.is_some_and(|terms| now_ns > terms.window_end_ns)
+    }
+
+    /// Whether clients that lose their connection come back, or others in their place.
+    pub(crate) fn has_returns(&self) -> bool {
+        self.terms.is_some_and(|terms| terms.has_churn || terms.storm_ns.is_some())
+    }
+
+    /// Whether a client that is lost now is counted as the storm's.
+    pub(crate) fn has_storm(&self) -> bool {
+        self.terms.is_some_and(|terms| terms.storm_ns.is_some())
+    }
+}

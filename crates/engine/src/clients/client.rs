@@ -1,0 +1,423 @@
+//! One virtual user: its connection, its session, its record; handlers named for what happens.
+
+use load::Workload;
+use net::clock;
+use net::errors::ErrorKind;
+use net::poll::Event;
+use net::tls::Tls;
+use wire::{Sending, StreamId};
+
+use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
+use crate::clients::link::cause_of;
+use crate::clients::shared::{SAID_BYTES_MAX, Shared, Token, is_stamped};
+use crate::clients::streams::{Streams, Wish};
+use crate::events::{Entry, Kind};
+
+/// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
+const READS_PER_TURN: u32 = 4;
+/// The code of our goodbye (RFC 6455 §7.4.1).
+const NORMAL_CLOSURE: u16 = 1000;
+
+/// A virtual user.
+#[derive(Default)]
+pub(crate) struct LoadClient {
+    streams: Streams,
+    pub(crate) session: wire::Client,
+    pub(crate) record: Record,
+    /// Counts connections, so that an event of an earlier one is known as such.
+    pub(crate) attempt: u32,
+}
+
+/// What a session hears of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// So many bytes that are in hand.
+    Bytes(usize),
+    /// That the server has closed the stream.
+    End,
+    /// That it is time.
+    Wake,
+}
+
+/// What became of a message that was to go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// It is on its way.
+    Out,
+    /// It waits for its connection.
+    Waits,
+    /// Nobody can have it: its client has no connection.
+    Not,
+}
+
+impl AsMut<Record> for LoadClient {
+    fn as_mut(&mut self) -> &mut Record {
+        &mut self.record
+    }
+}
+
+impl LoadClient {
+    /// Starts to connect.
+    pub(crate) fn connect(&mut self, index: u32, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
+        self.attempt += 1;
+        let known = std::mem::take(&mut self.record);
+        self.record = Record {
+            state: State::Connecting,
+            started_ns: now_ns,
+            since_ns: now_ns,
+            is_slow: shared.slow.is_some_and(|slow| slow.is_slow(shared.number(index))),
+            is_waiting: false,
+            ..known
+        };
+        self.session = wire::Client::new();
+        self.open_stream(index, 0, shared)
+    }
+
+    /// Connects one of the client's streams.
+    fn open_stream(&mut self, index: u32, stream: StreamId, shared: &mut Shared) -> Result<(), Cause> {
+        let token = Token { client: index, stream, attempt: self.attempt };
+        let socket = shared.connect(token, self.record.is_slow)?;
+        self.streams.open(stream, socket);
+        Ok(())
+    }
+
+    /// Something happened on the socket of a stream. True: there is more to read, and it is somebody else's turn.
+    pub(crate) fn handle_ready(
+        &mut self,
+        token: Token,
+        event: Event,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<bool, Cause> {
+        shared.now_ns = clock::monotonic_ns();
+        match self.handle_event(token, event, shared, ledger) {
+            Err(cause) => self.handle_broken(token, cause, shared, ledger).map(|()| false),
+            fine => fine,
+        }
+    }
+
+    /// A stream is broken: a session over plain requests may go on over another.
+    #[cold]
+    fn handle_broken(
+        &mut self,
+        token: Token,
+        cause: Cause,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<(), Cause> {
+        let is_transport = matches!(cause, Cause::Net(_) | Cause::Tls(_) | Cause::Unread);
+        let Shared { wire, output, segment, now_ns, .. } = shared;
+        let voice = &mut output.of(segment.number(token.client));
+        if is_transport && self.session.handle_lost(wire, *now_ns, token.stream, voice) {
+            ledger.meter.loss(cause, token.client, *now_ns, || cause.to_string());
+            return self.flush(token.client, shared);
+        }
+        if matches!(cause, Cause::Net(ErrorKind::Reset | ErrorKind::BrokenPipe)) {
+            // It may be a write that found out: what the server had said before is here, and counts.
+            while let Ok(true) = self.handle_readable(token, true, shared, ledger) {}
+        }
+        Err(cause)
+    }
+
+    fn handle_event(
+        &mut self,
+        token: Token,
+        event: Event,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<bool, Cause> {
+        let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
+        if link.is_connecting {
+            if !event.writable && !event.error {
+                return Ok(false);
+            }
+            self.handle_connected(token, shared, ledger)?;
+        } else if event.writable {
+            link.handle_writable()?;
+        }
+        if event.readable || event.closed {
+            return self.handle_readable(token, event.closed, shared, ledger);
+        }
+        Ok(false)
+    }
+
+    fn handle_connected(
+        &mut self,
+        token: Token,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<(), Cause> {
+        let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
+        let Some(socket) = &link.socket else { return Ok(()) };
+        if let Some(error) = socket.take_error().map_err(|e| cause_of(&e))? {
+            return Err(cause_of(&error));
+        }
+        link.is_connecting = false;
+        if self.record.state == State::Connecting {
+            self.record.state = State::Opening;
+            ledger.meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
+            self.record.since_ns = shared.now_ns;
+        }
+        if let Some((tls, name)) = &shared.tls {
+            link.tls = Some(Box::new(Tls::new_client(tls, name).map_err(Cause::Tls)?));
+            return link.write_tls(&mut shared.scratch);
+        }
+        self.handle_open(token, shared, ledger)
+    }
+
+    /// A byte stream stands: the session may speak.
+    fn handle_open(&mut self, token: Token, shared: &mut Shared, ledger: &mut Ledger) -> Result<(), Cause> {
+        let voice = &mut shared.output.of(shared.segment.number(token.client));
+        self.session.handle_open(&shared.wire, shared.now_ns, token.stream, voice);
+        if self.record.state == State::Opening && self.session.is_usable() {
+            // Nothing is to be said first: the session has no event to tell of it.
+            ledger.handle_usable(token.client, &mut self.record, shared.now_ns);
+        }
+        self.flush(token.client, shared)
+    }
+
+    /// Carries out what the session said and wished.
+    #[inline]
+    fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
+        let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
+        if shared.output.wishes.is_empty() { written } else { self.grant(index, shared, written) }
+    }
+
+    #[cold]
+    fn grant(&mut self, index: u32, shared: &mut Shared, written: Result<(), Cause>) -> Result<(), Cause> {
+        let mut outcome = written;
+        for wish in std::mem::take(&mut shared.output.wishes) {
+            match wish {
+                Wish::Close(stream) => self.streams.close(stream),
+                Wish::Open(stream) => {
+                    outcome = outcome.and_then(|()| self.open_stream(index, stream, shared))
+                }
+            }
+        }
+        outcome
+    }
+
+    /// There is something to read. True: there is more, and it is somebody else's turn.
+    fn handle_readable(
+        &mut self,
+        token: Token,
+        closed: bool,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<bool, Cause> {
+        for _ in 0..READS_PER_TURN {
+            // The session may have asked for another connection in place of this one.
+            let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
+            let sip = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
+            let bytes_max = sip.map_or(shared.read.len(), |slow| slow.sip().0);
+            let read = link.read(is_stamped(token.client), &mut shared.read[..bytes_max])?;
+            let Some((received, lag_ns)) = read else { return Ok(false) };
+            shared.now_ns = clock::monotonic_ns();
+            if let Some(lag_ns) = lag_ns {
+                ledger.meter.loop_lag.record_ns(lag_ns);
+            }
+            if received == 0 {
+                // Gone before the session hears of it: it may live on without this stream, or ask for it anew.
+                self.streams.close(token.stream);
+                return self.handle_input(token, Input::End, shared, ledger).map(|()| false);
+            }
+            self.handle_bytes(token, received, shared, ledger)?;
+            if sip.is_some() {
+                self.record.has_sipped = true;
+                return Ok(false);
+            }
+            // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.
+            if received < shared.read.len() && !closed {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// `received` bytes are in the read buffer.
+    fn handle_bytes(
+        &mut self,
+        token: Token,
+        received: usize,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<(), Cause> {
+        let mut was_handshaking = false;
+        let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
+        if let Some(tls) = &mut link.tls {
+            was_handshaking = tls.is_handshaking();
+            shared.plain.clear();
+            let outcome = tls.handle_input(&shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
+            let is_handshaking = tls.is_handshaking();
+            link.write_tls(&mut shared.scratch)?;
+            outcome?;
+            if is_handshaking {
+                return Ok(());
+            }
+        }
+        if was_handshaking {
+            if self.record.state == State::Opening && token.stream == 0 {
+                ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
+                self.record.since_ns = shared.now_ns;
+            }
+            self.handle_open(token, shared, ledger)?;
+        }
+        self.handle_input(token, Input::Bytes(received), shared, ledger)
+    }
+
+    /// Tells the session what happened, and books what it makes of that.
+    fn handle_input(
+        &mut self,
+        token: Token,
+        input: Input,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<(), Cause> {
+        let Shared { wire, tls, read, plain, output, segment, workload, now_ns, said, .. } = shared;
+        let mut end = None;
+        let bytes = match input {
+            Input::Bytes(_) if tls.is_some() => plain.as_slice(),
+            Input::Bytes(received) => &read[..received],
+            Input::End | Input::Wake => &[],
+        };
+        if let Some(said) = said {
+            said.extend(bytes.iter().take(SAID_BYTES_MAX.saturating_sub(said.len())));
+        }
+        let mut booking = Booking {
+            now_ns: *now_ns,
+            worker: segment.worker,
+            workers: segment.workers,
+            workload: *workload,
+            has_ack: wire.has_ack(),
+            client: token.client,
+            heard: bytes,
+            record: &mut self.record,
+            ledger,
+            end: &mut end,
+        };
+        let on = &mut |event| booking.handle(event);
+        let voice = &mut output.of(segment.number(token.client));
+        let outcome = match input {
+            Input::Bytes(_) => self.session.handle_input(wire, *now_ns, token.stream, bytes, voice, on),
+            Input::End => self.session.handle_eof(wire, *now_ns, token.stream, voice, on),
+            Input::Wake => self.session.handle_timeout(wire, *now_ns, voice, on),
+        };
+        // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
+        let written = self.flush(token.client, shared);
+        outcome.map_err(Cause::Wire)?;
+        written?;
+        match end {
+            Some(cause) => Err(cause),
+            None if input == Input::End && self.record.state == State::Closing => {
+                Err(Cause::Wire(wire::Failure::Eof))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The dialect asked to be woken now.
+    pub(crate) fn handle_timeout(
+        &mut self,
+        token: Token,
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<(), Cause> {
+        self.handle_input(token, Input::Wake, shared, ledger)
+    }
+
+    /// Sends this client's next message: what became of it, and whether the connection held.
+    pub(crate) fn send(
+        &mut self,
+        index: u32,
+        intended_ns: u64,
+        now_ns: u64,
+        ledger: &mut Ledger,
+        shared: &mut Shared,
+    ) -> (Sent, Result<(), Cause>) {
+        let (workload, worker) = (shared.workload, shared.segment.worker);
+        let record = &mut self.record;
+        let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
+        let kind = match workload {
+            Workload::Echo => wire::Kind::Echo,
+            Workload::Broadcast => wire::Kind::Broadcast,
+        };
+        let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
+        let sender = shared.number(index);
+        let voice = &mut shared.output.of(sender);
+        let sending = self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, voice);
+        let bytes = shared.output.len();
+        let written = self.flush(index, shared).or_else(|cause| {
+            let token = Token { client: index, stream: 0, attempt: self.attempt };
+            self.handle_broken(token, cause, shared, ledger)
+        });
+        let sent = match (sending, &written) {
+            (Sending::Out, Ok(())) => {
+                let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+                ledger.meter.handle_sent(now_ns, index, intended_ns, of_it);
+                Sent::Out
+            }
+            (Sending::Out, Err(_)) => {
+                ledger.take_back(index, &mut self.record, workload, intended_ns, now_ns);
+                Sent::Not
+            }
+            (Sending::Waits { is_busy }, _) => {
+                ledger.handle_waiting(is_busy);
+                Sent::Waits
+            }
+        };
+        (sent, written)
+    }
+
+    /// Says goodbye, or just leaves where there is nobody to say it to.
+    pub(crate) fn close(&mut self, index: u32, shared: &mut Shared, meter: &mut Meter) {
+        if self.record.state != State::Usable {
+            return self.vacate();
+        }
+        let now_ns = clock::monotonic_ns();
+        meter.note(|| Entry::new(Kind::Close, now_ns, index));
+        let voice = &mut shared.output.of(shared.segment.number(index));
+        self.session.close(&shared.wire, now_ns, NORMAL_CLOSURE, voice);
+        self.record.state = State::Closing;
+        if self.flush(index, shared).is_err() || self.session.is_closed() {
+            self.vacate();
+        }
+    }
+
+    /// Whether the server's kernel has given no sign of life: TCP is not connected, or believes so and has no answer to
+    /// what it sent, as with an accept queue that was full when the handshake's last packet came.
+    pub(crate) fn is_unanswered(&mut self) -> bool {
+        let socket = self.streams.get(0).and_then(|link| link.socket.as_ref());
+        match self.record.state {
+            State::Connecting => true,
+            State::Opening => {
+                socket.is_some_and(|socket| socket.unacknowledged_bytes().is_ok_and(|bytes| bytes > 0))
+            }
+            State::Vacant | State::Usable | State::Closing => false,
+        }
+    }
+
+    /// An attempt failed before the client was usable.
+    pub(crate) fn fail(&mut self, index: u32, cause: Cause, now_ns: u64, ledger: &mut Ledger) {
+        ledger.handle_failure(index, &self.record, cause, now_ns, self.waits_for());
+        self.vacate();
+    }
+
+    /// What has not come yet of what it takes to be usable.
+    fn waits_for(&self) -> &'static str {
+        match self.record.state {
+            State::Connecting => "TCP is not connected",
+            _ if !self.session.is_open() => "the handshake has no answer",
+            _ => {
+                "the server accepted the connection, but has not answered what the dialect opens with; \
+                 is the channel, topic or namespace right?"
+            }
+        }
+    }
+
+    /// Drops the connection.
+    pub(crate) fn vacate(&mut self) {
+        self.streams = Streams::default();
+        self.session = wire::Client::new();
+        self.record.state = State::Vacant;
+    }
+}

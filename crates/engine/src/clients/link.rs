@@ -1,0 +1,210 @@
+//! One connection's bytes: socket, TLS if any, and what could not be sent yet.
+
+use std::io::{self, ErrorKind};
+
+use net::clock;
+use net::socket::Socket;
+use net::tls::Tls;
+
+use crate::books::Cause;
+
+/// The most that is kept, behind the message that is going out in parts, for a server that does not read; and however large
+/// a message is, one of them. Beyond it the client is given up as `unread`: an unbounded buffer would hide the stall and
+/// eat the generator's memory. How large a message may be is the plan's to say, before the run.
+const UNSENT_BYTES_MAX: usize = 1 << 20;
+/// No event waits this long in a loop that makes progress: the wall clock was set in between.
+const LAG_NS_MAX: u64 = 60_000_000_000;
+
+/// A connection, or none. What only busy or secured connections need lives in boxes.
+#[derive(Default)]
+pub(crate) struct Link {
+    pub(crate) socket: Option<Socket>,
+    pub(crate) tls: Option<Box<Tls>>,
+    unsent: Option<Box<Unsent>>,
+    /// The TCP connect is under way.
+    pub(crate) is_connecting: bool,
+    is_closing: bool,
+}
+
+/// What the socket has not taken yet.
+#[derive(Default)]
+struct Unsent {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// Where the message ends that is going out in parts.
+    first_end: usize,
+}
+
+impl Link {
+    /// The link over a socket that is connecting.
+    pub(crate) fn connecting(socket: Socket) -> Self {
+        Self { socket: Some(socket), is_connecting: true, ..Self::default() }
+    }
+
+    /// Reads once: how many bytes, and, where packets are stamped, how long ago the kernel had them. `None`: nothing is here, or
+    /// there is no connection.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        is_stamped: bool,
+        buffer: &mut [u8],
+    ) -> Result<Option<(usize, Option<u64>)>, Cause> {
+        let Some(socket) = self.socket.as_ref().filter(|_| !self.is_connecting) else { return Ok(None) };
+        let received = if is_stamped {
+            socket.recv_stamped(buffer).map(|(received, at_ns)| (received, at_ns.and_then(lag_since)))
+        } else {
+            socket.recv(buffer).map(|received| (received, None))
+        };
+        match received {
+            Ok(received) => Ok(Some(received)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(cause_of(&error)),
+        }
+    }
+
+    /// Ends the connection, at once or when what is left has been sent.
+    pub(crate) fn close_when_sent(&mut self) {
+        match self.unsent {
+            Some(_) => self.is_closing = true,
+            None => *self = Self::default(),
+        }
+    }
+
+    /// Sends plain bytes: through TLS if the connection has it. `scratch` is overwritten.
+    pub(crate) fn write(&mut self, plain: &[u8], scratch: &mut Vec<u8>) -> Result<(), Cause> {
+        let Some(tls) = &mut self.tls else { return self.send(plain) };
+        scratch.clear();
+        tls.write(plain, scratch);
+        self.send(scratch)
+    }
+
+    /// Sends what TLS itself has to say. `scratch` is overwritten.
+    pub(crate) fn write_tls(&mut self, scratch: &mut Vec<u8>) -> Result<(), Cause> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        scratch.clear();
+        tls.poll_output(scratch);
+        self.send(scratch)
+    }
+
+    /// Room to send has appeared.
+    pub(crate) fn handle_writable(&mut self) -> Result<(), Cause> {
+        let Some(mut unsent) = self.unsent.take() else { return Ok(()) };
+        unsent.sent += self.try_send(&unsent.bytes[unsent.sent..])?;
+        if unsent.sent < unsent.bytes.len() {
+            self.unsent = Some(unsent);
+        } else if self.is_closing {
+            *self = Self::default();
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Cause> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if let Some(unsent) = &mut self.unsent {
+            return if unsent.append(bytes) { Ok(()) } else { Err(Cause::Unread) };
+        }
+        let sent = self.try_send(bytes)?;
+        if sent < bytes.len() {
+            let bytes = bytes[sent..].to_vec();
+            self.unsent = Some(Box::new(Unsent { first_end: bytes.len(), bytes, sent: 0 }));
+        }
+        Ok(())
+    }
+
+    fn try_send(&self, bytes: &[u8]) -> Result<usize, Cause> {
+        let Some(socket) = &self.socket else { return Ok(0) };
+        match socket.send(bytes) {
+            Ok(n) => Ok(n),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+            Err(error) => Err(cause_of(&error)),
+        }
+    }
+}
+
+impl Unsent {
+    /// Adds a message: whether there was room for it.
+    fn append(&mut self, message: &[u8]) -> bool {
+        let behind = self.bytes.len() - self.sent.max(self.first_end);
+        if behind > 0 && behind + message.len() > UNSENT_BYTES_MAX {
+            return false;
+        }
+        if self.sent > self.bytes.len() / 2 {
+            self.bytes.drain(..self.sent);
+            self.first_end = self.first_end.saturating_sub(self.sent);
+            self.sent = 0;
+        }
+        self.bytes.extend_from_slice(message);
+        true
+    }
+}
+
+/// How long ago the kernel received something, if the two readings of the wall clock can be believed.
+fn lag_since(stamped_ns: u64) -> Option<u64> {
+    clock::realtime_ns().checked_sub(stamped_ns).filter(|&lag_ns| lag_ns < LAG_NS_MAX)
+}
+
+/// The cause that an I/O error amounts to.
+pub(crate) fn cause_of(error: &io::Error) -> Cause {
+    Cause::Net(net::errors::ErrorKind::of(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGE: usize = 8 << 20;
+
+    /// A link over one end of a pair, and the other end.
+    fn link() -> (Link, Socket) {
+        let (ours, theirs) = net::socket::pair().unwrap();
+        (Link { socket: Some(ours), ..Link::default() }, theirs)
+    }
+
+    fn message(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|at| (at % 251) as u8).collect()
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_makes_no_lag() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let now_ns = clock::realtime_ns();
+        assert!(lag_since(now_ns - 1_000_000).is_some_and(|lag_ns| lag_ns >= 1_000_000));
+        assert_eq!(lag_since(now_ns + HOUR_NS), None, "set back by an hour since");
+        assert_eq!(lag_since(now_ns - HOUR_NS), None, "set forward by an hour since");
+    }
+
+    #[test]
+    fn a_message_of_any_size_goes_out_in_parts_and_what_follows_behind_it() {
+        let (mut link, theirs) = link();
+        let sent = [message(LARGE), message(LARGE + 1)].concat();
+        link.send(&sent[..LARGE]).unwrap();
+        link.send(&sent[LARGE..]).unwrap();
+        link.close_when_sent();
+        let (mut received, mut buffer) = (Vec::new(), vec![0; 1 << 20]);
+        while received.len() < sent.len() {
+            match theirs.recv(&mut buffer) {
+                Ok(count) => received.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => link.handle_writable().unwrap(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(received == sent);
+        assert!(link.handle_writable().is_ok() && link.socket.is_none(), "closed once it was out");
+    }
+
+    #[test]
+    fn what_queues_behind_it_is_bounded() {
+        let (mut link, _theirs) = link();
+        link.send(&message(LARGE)).unwrap();
+        let half = message(UNSENT_BYTES_MAX / 2);
+        assert!(link.send(&half).is_ok() && link.send(&half).is_ok());
+        assert_eq!(link.send(b"x"), Err(Cause::Unread));
+        // One large message may wait behind another, and nothing behind that.
+        let (mut link, _theirs) = self::link();
+        link.send(&message(LARGE)).unwrap();
+        assert!(link.send(&message(LARGE)).is_ok());
+        assert_eq!(link.send(b"x"), Err(Cause::Unread));
+    }
+}

@@ -1,0 +1,345 @@
+//! The clients of one worker: what is done to one of them, and that it is booked.
+//!
+//! Nothing here knows what phase a step is in, or what is to come. Whoever asks for something is told what came of it,
+//! and draws the conclusions.
+
+mod client;
+mod link;
+mod shared;
+mod streams;
+
+use std::collections::VecDeque;
+
+use load::StepOrder;
+use net::clock;
+use net::errors::ErrorKind;
+use net::poll::Event;
+
+use crate::books::{Cause, Ledger, State};
+
+pub(crate) use client::{LoadClient, Sent};
+pub(crate) use shared::{CLIENTS_MAX, Shared, Token};
+
+/// All clients of a worker, usable or not, and what is known of them.
+pub(crate) struct Clients {
+    all: Vec<LoadClient>,
+    pub(crate) shared: Shared,
+    pub(crate) ledger: Ledger,
+}
+
+/// What came of a client's turn.
+pub(crate) struct Outcome {
+    /// It became usable.
+    pub(crate) is_new: bool,
+    /// It reads slowly, and has just done so.
+    pub(crate) has_sipped: bool,
+    /// When its dialect wants to be woken, if that is news.
+    pub(crate) wake_ns: Option<u64>,
+    /// Whether there is more to read; or why its connection is over.
+    pub(crate) held: Result<bool, Cause>,
+}
+
+/// What came of an attempt to connect.
+pub(crate) enum Begun {
+    /// It is under way.
+    UnderWay {
+        /// The number of the client's attempt.
+        attempt: u32,
+    },
+    /// The server could not take another one: a unix socket's backlog is full.
+    Full,
+    /// It has failed.
+    Failed,
+}
+
+/// What a connection was that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// None: it was over before.
+    Nothing,
+    /// That of a client that had said goodbye.
+    Parted,
+    /// One that was not usable yet.
+    Attempt,
+    /// A usable one.
+    Usable,
+}
+
+impl Clients {
+    /// None yet.
+    pub(crate) fn new(shared: Shared, ledger: Ledger) -> Self {
+        Self { all: Vec::new(), shared, ledger }
+    }
+
+    /// How many there are, usable or not.
+    pub(crate) fn count(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// Whether a client takes part in the load.
+    #[inline]
+    pub(crate) fn is_usable(&self, index: u32) -> bool {
+        self.all[index as usize].record.state == State::Usable
+    }
+
+    /// Whether no client has a connection.
+    pub(crate) fn are_vacant(&self) -> bool {
+        self.all.iter().all(|client| client.record.state == State::Vacant)
+    }
+
+    /// A step begins that has so many of its clients here. Those it does without say goodbye; gives those that are to
+    /// connect.
+    pub(crate) fn start_step(&mut self, order: StepOrder, share: u32, now_ns: u64) -> VecDeque<u32> {
+        if self.count() < share {
+            self.all.resize_with(share as usize, LoadClient::default);
+        }
+        self.ledger.start_step(order, self.count());
+        self.dismiss(share, now_ns);
+        for client in &mut self.all {
+            client.record.start_step();
+        }
+        let vacant = |&index: &u32| self.all[index as usize].record.state == State::Vacant;
+        (0..share).filter(vacant).collect()
+    }
+
+    /// Says goodbye to the clients that a step does without, and drops those that never answered theirs.
+    fn dismiss(&mut self, share: u32, now_ns: u64) {
+        for client in self.all.iter_mut().filter(|client| client.record.state == State::Closing) {
+            client.vacate();
+        }
+        for (index, client) in self.all.iter_mut().enumerate().skip(share as usize) {
+            if client.record.state == State::Usable {
+                self.ledger.handle_unusable(index as u32, &client.record, now_ns);
+            }
+            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
+        }
+    }
+
+    /// Those that send in a load that begins now.
+    pub(crate) fn senders(&self) -> Vec<u32> {
+        let sends = |&index: &u32| self.is_usable(index) && !self.all[index as usize].record.is_slow;
+        (0..self.count()).filter(sends).collect()
+    }
+
+    /// A client connects. Where it tried before and went unanswered, the time counts from then.
+    pub(crate) fn connect_first(&mut self, index: u32, first_tried_ns: Option<u64>, now_ns: u64) -> Begun {
+        let client = &mut self.all[index as usize];
+        let begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
+        if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
+            client.vacate();
+            return Begun::Full;
+        }
+        match first_tried_ns {
+            Some(first_ns) if begun.is_ok() => client.record.started_ns = first_ns,
+            Some(_) => {}
+            None => self.ledger.meter.handle_connect(index, now_ns),
+        }
+        self.begun(index, begun, now_ns)
+    }
+
+    /// A client that lost its connection connects again, or another in its place; `None`: it has a connection.
+    pub(crate) fn connect_again(&mut self, index: u32, now_ns: u64) -> Option<Begun> {
+        let client = &mut self.all[index as usize];
+        // The server does not answer its goodbye.
+        if client.record.state == State::Closing {
+            client.vacate();
+        }
+        if client.record.state != State::Vacant {
+            return None;
+        }
+        self.ledger.meter.handle_connect(index, now_ns);
+        let begun = client.connect(index, now_ns, &mut self.shared);
+        Some(self.begun(index, begun, now_ns))
+    }
+
+    fn begun(&mut self, index: u32, begun: Result<(), Cause>, now_ns: u64) -> Begun {
+        let client = &mut self.all[index as usize];
+        match begun {
+            Ok(()) => Begun::UnderWay { attempt: client.attempt },
+            Err(cause) => {
+                client.fail(index, cause, now_ns, &mut self.ledger);
+                Begun::Failed
+            }
+        }
+    }
+
+    /// Whether this attempt is still under way.
+    pub(crate) fn is_opening(&self, index: u32, attempt: u32) -> bool {
+        let client = &self.all[index as usize];
+        client.attempt == attempt && client.record.is_opening()
+    }
+
+    /// When an attempt began that has had no answer from the server's kernel; `None`: it had one.
+    pub(crate) fn unanswered_since(&mut self, index: u32) -> Option<u64> {
+        let client = &mut self.all[index as usize];
+        client.is_unanswered().then_some(client.record.started_ns)
+    }
+
+    /// An attempt that went unanswered is given up, to come again.
+    pub(crate) fn take_back_attempt(&mut self, index: u32, now_ns: u64) {
+        let why = || "TCP had no answer while others had: the server's accept queue was full".into();
+        self.ledger.meter.error("unaccepted", index, now_ns, why);
+        self.all[index as usize].vacate();
+    }
+
+    /// Something happened to a client's connection. `None`: to an earlier one, which is over.
+    #[inline]
+    pub(crate) fn handle_ready(&mut self, token: Token, event: Event) -> Option<Outcome> {
+        let client = self.all.get_mut(token.client as usize)?;
+        let was = client.record.state;
+        if client.attempt != token.attempt || was == State::Vacant {
+            return None; // an event of a connection that was closed earlier in this batch
+        }
+        // One that waits hears of no bytes.
+        let event =
+            if client.record.is_waiting { Event { readable: false, closed: false, ..event } } else { event };
+        // A dialect may want to be woken in the course of its opening already.
+        let was_due_ns = if was == State::Opening { client.session.poll_timeout() } else { None };
+        let held = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
+        let is_opening = matches!(was, State::Connecting | State::Opening);
+        let is_new = is_opening && client.record.state == State::Usable;
+        let due_ns = if is_opening && held.is_ok() { client.session.poll_timeout() } else { None };
+        let has_sipped = std::mem::take(&mut client.record.has_sipped);
+        client.record.is_waiting |= has_sipped;
+        self.book_fates(token.client, self.shared.now_ns);
+        Some(Outcome { is_new, has_sipped, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
+    }
+
+    /// Lets a client's dialect do what it wanted to be woken for; `None`: the client has no such connection any more.
+    pub(crate) fn wake(&mut self, index: u32, attempt: u32, now_ns: u64) -> Option<Outcome> {
+        let client = &mut self.all[index as usize];
+        let was = client.record.state;
+        if client.attempt != attempt || !matches!(was, State::Opening | State::Usable) {
+            return None;
+        }
+        self.shared.now_ns = now_ns;
+        let token = Token { client: index, stream: 0, attempt };
+        let woken = client.handle_timeout(token, &mut self.shared, &mut self.ledger);
+        let wake_ns = client.session.poll_timeout().map(|at_ns| at_ns.max(now_ns + 1));
+        let is_new = was == State::Opening && client.record.state == State::Usable;
+        self.book_fates(index, now_ns);
+        Some(Outcome { is_new, has_sipped: false, wake_ns, held: woken.map(|()| false) })
+    }
+
+    /// The wait of a slow client is over: what to tell it, if its connection is still there.
+    pub(crate) fn end_wait(&mut self, token: u64) -> Option<Event> {
+        let Token { client: index, attempt, .. } = Token::unpack(token);
+        let client = &mut self.all[index as usize];
+        if client.attempt != attempt || client.record.state == State::Vacant {
+            return None;
+        }
+        client.record.is_waiting = false;
+        Some(Event { token, readable: true, writable: false, closed: false, error: false })
+    }
+
+    /// Sends a client's next message: what became of it, and whether the connection held.
+    pub(crate) fn send(&mut self, index: u32, intended_ns: u64, now_ns: u64) -> (Sent, Result<(), Cause>) {
+        let client = &mut self.all[index as usize];
+        if client.record.state != State::Usable {
+            self.ledger.handle_unsent(index, now_ns);
+            return (Sent::Not, Ok(()));
+        }
+        let outcome = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared);
+        self.book_fates(index, now_ns);
+        outcome
+    }
+
+    /// Books what became of messages of a client that its session had kept, or had sent.
+    #[inline]
+    fn book_fates(&mut self, index: u32, now_ns: u64) {
+        if !self.shared.output.fates.is_empty() {
+            self.book_each_fate(index, now_ns);
+        }
+    }
+
+    #[cold]
+    fn book_each_fate(&mut self, index: u32, now_ns: u64) {
+        let mut fates = std::mem::take(&mut self.shared.output.fates);
+        let (record, sender) = (&mut self.all[index as usize].record, self.shared.number(index));
+        for (stamp, fate) in fates.drain(..) {
+            self.ledger.handle_fate(index, record, sender, stamp, fate, now_ns);
+        }
+        // Its room is for the next.
+        self.shared.output.fates = fates;
+    }
+
+    /// Gives up messages that have been under way for longer than this.
+    pub(crate) fn give_up_overdue(&mut self, timeout_ns: u64, now_ns: u64) {
+        let overdue_ns = now_ns.saturating_sub(timeout_ns);
+        for (index, client) in (0..).zip(&mut self.all) {
+            self.ledger.give_up_overdue(index, &mut client.record, overdue_ns, now_ns);
+        }
+    }
+
+    /// Takes a client out whose connection is broken or over.
+    pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) -> Ended {
+        let client = &mut self.all[index as usize];
+        match client.record.state {
+            State::Vacant => Ended::Nothing,
+            State::Closing => {
+                client.vacate();
+                Ended::Parted
+            }
+            State::Connecting | State::Opening => {
+                client.fail(index, cause, now_ns, &mut self.ledger);
+                Ended::Attempt
+            }
+            State::Usable => {
+                client.vacate();
+                let workload = self.shared.workload;
+                self.ledger.handle_loss(index, &mut client.record, cause, workload, now_ns);
+                Ended::Usable
+            }
+        }
+    }
+
+    /// A usable client says goodbye in mid-step: whether its connection is over with that.
+    pub(crate) fn part_with(&mut self, index: u32, now_ns: u64) -> bool {
+        let client = &mut self.all[index as usize];
+        self.ledger.handle_parting(index, &mut client.record, self.shared.workload, now_ns);
+        client.close(index, &mut self.shared, &mut self.ledger.meter);
+        client.record.state == State::Vacant
+    }
+
+    /// Drops the connections of all usable clients that `takes` names by their number in the run, without a word: whose
+    /// these were.
+    pub(crate) fn strike(&mut self, takes: impl Fn(u32) -> bool, now_ns: u64) -> Vec<u32> {
+        let mut struck = Vec::new();
+        for (index, client) in (0..).zip(&mut self.all) {
+            if client.record.state == State::Usable && takes(self.shared.number(index)) {
+                client.vacate();
+                self.ledger.handle_struck(index, &mut client.record, now_ns);
+                struck.push(index);
+            }
+        }
+        struck
+    }
+
+    /// A client is back: from then on its own record has broadcasts due to it, and not from the end of this event on.
+    pub(crate) fn note_back(&mut self, index: u32) {
+        let record = &self.all[index as usize].record;
+        self.ledger.note_attendance(index, record, 1, record.since_ns);
+    }
+
+    /// Drops every connection that is on its way to be usable: how many these were.
+    pub(crate) fn drop_attempts(&mut self) -> u64 {
+        let mut dropped = 0;
+        for client in self.all.iter_mut().filter(|client| client.record.is_opening()) {
+            client.vacate();
+            dropped += 1;
+        }
+        dropped
+    }
+
+    /// The clients, for their books to be closed, and the books.
+    pub(crate) fn books(&mut self) -> (&mut Ledger, &mut [LoadClient]) {
+        (&mut self.ledger, &mut self.all)
+    }
+
+    /// All say goodbye.
+    pub(crate) fn close(&mut self) {
+        for (index, client) in (0..).zip(&mut self.all) {
+            client.close(index, &mut self.shared, &mut self.ledger.meter);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What the clients of a worker have in common, and how events find their client.
+
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+
+use load::{Plan, Segment, Slow, Workload};
+use net::clock;
+use net::poll::{Interest, Poller};
+use net::socket::{Addr, Socket};
+use net::tls::{ClientTls, TlsOptions};
+use wire::StreamId;
+
+use crate::books::Cause;
+use crate::clients::link::cause_of;
+use crate::clients::streams::Output;
+
+/// One read takes this much at the most.
+const READ_BYTES: usize = 256 << 10;
+
+/// The kernel keeps little for a client that reads slowly, so that the server has to: as on a slow link.
+const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
+/// One client in so many has its packets stamped by the kernel, for the loop lag.
+const LAG_SAMPLE_EVERY: u32 = 64;
+
+/// How much is kept of what the server says to a client that tries.
+pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
+
+/// More clients on one worker are more than its process can have files.
+pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
+
+/// What epoll gives back with an event: which stream of which client, and of which of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) client: u32,
+    pub(crate) stream: StreamId,
+    pub(crate) attempt: u32,
+}
+
+impl Token {
+    /// Clients have 24 bits, streams 8, attempts 32.
+    pub(crate) fn pack(self) -> u64 {
+        debug_assert!(self.client < CLIENTS_MAX);
+        u64::from(self.attempt) << 32 | u64::from(self.stream) << 24 | u64::from(self.client)
+    }
+
+    pub(crate) fn unpack(bits: u64) -> Self {
+        Self { client: bits as u32 & 0x00ff_ffff, stream: (bits >> 24) as u8, attempt: (bits >> 32) as u32 }
+    }
+}
+
+/// What the clients of a worker have in common.
+pub(crate) struct Shared {
+    pub(crate) poller: Poller,
+    /// The time of the event in hand, on the run's clock.
+    pub(crate) now_ns: u64,
+    pub(crate) wire: wire::Config,
+    pub(crate) tls: Option<(ClientTls, String)>,
+    endpoints: Vec<Addr>,
+    local_addrs: Vec<IpAddr>,
+    pub(crate) workload: Workload,
+    pub(crate) segment: Segment,
+    pub(crate) slow: Option<Slow>,
+    pub(crate) read: Vec<u8>,
+    pub(crate) plain: Vec<u8>,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) output: Output,
+    /// What the server says, of a client that tries (`probe`); absent in a run.
+    pub(crate) said: Option<Vec<u8>>,
+}
+
+impl Shared {
+    pub(crate) fn new(plan: &Plan, segment: Segment) -> io::Result<Self> {
+        let endpoints = plan.endpoints.iter().map(|endpoint| match endpoint {
+            load::Endpoint::Inet(addr) => Addr::Inet(*addr),
+            load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
+        });
+        let client_tls = |tls: &load::TlsPlan| {
+            let options = TlsOptions { authorities: tls.authorities.clone(), insecure: tls.insecure };
+            ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
+        };
+        let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
+        Ok(Self {
+            poller: Poller::new()?,
+            now_ns: clock::monotonic_ns(),
+            wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
+            tls: plan.tls.as_ref().map(client_tls).transpose()?,
+            endpoints: endpoints.collect(),
+            local_addrs: plan.connecting.local_addrs.clone(),
+            workload: plan.workload,
+            segment,
+            slow: plan.slow,
+            read: vec![0; READ_BYTES],
+            plain: Vec::new(),
+            scratch: Vec::new(),
+            output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
+            said: None,
+        })
+    }
+
+    /// A socket that is connecting, and will be heard of under this token.
+    pub(crate) fn connect(&self, token: Token, is_slow: bool) -> Result<Socket, Cause> {
+        let (addr, local) = self.addresses(token.client);
+        let socket = if is_slow {
+            net::socket::connect_narrow(addr, local, SLOW_RECV_BUFFER_BYTES)
+        } else {
+            net::socket::connect(addr, local)
+        };
+        let socket = socket.map_err(|error| cause_of(&error))?;
+        if is_stamped(token.client) {
+            socket.enable_timestamps().map_err(|error| cause_of(&error))?;
+        }
+        let added = self.poller.add(&socket, token.pack(), Interest::ReadWriteEdge);
+        added.map_err(|error| cause_of(&error))?;
+        Ok(socket)
+    }
+
+    /// Where a client connects to, and from: clients of all workers take both in turn.
+    fn addresses(&self, index: u32) -> (&Addr, Option<IpAddr>) {
+        let local = match self.local_addrs.len() {
+            0 => None,
+            n => Some(self.local_addrs[self.turn(index, n)]),
+        };
+        (&self.endpoints[self.turn(index, self.endpoints.len())], local)
+    }
+
+    /// A client's number among those of all workers.
+    pub(crate) fn number(&self, index: u32) -> u32 {
+        self.segment.number(index)
+    }
+
+    fn turn(&self, index: u32, of: usize) -> usize {
+        self.number(index) as usize % of
+    }
+}
+
+/// Whether the kernel stamps what comes in for this client.
+#[inline]
+pub(crate) fn is_stamped(client: u32) -> bool {
+    client.is_multiple_of(LAG_SAMPLE_EVERY)
+}

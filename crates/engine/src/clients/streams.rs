@@ -1,0 +1,132 @@
+//! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one to send).
+
+use net::socket::Socket;
+use wire::{Fate, Stamp, StreamId};
+
+use crate::books::Cause;
+use crate::clients::link::Link;
+
+/// The most streams of one client: receive, send, upgrade, and one to spare.
+pub(crate) const STREAMS_MAX: usize = 4;
+
+/// A client's links. All but the first live in a box that exists once a session has asked for one.
+#[derive(Default)]
+pub(crate) struct Streams {
+    main: Link,
+    more: Option<Box<[Link; STREAMS_MAX - 1]>>,
+}
+
+impl Streams {
+    /// The link of a stream, if there can be one.
+    #[inline]
+    pub(crate) fn get(&mut self, stream: StreamId) -> Option<&mut Link> {
+        match stream {
+            0 => Some(&mut self.main),
+            _ => self.more.as_mut()?.get_mut(usize::from(stream) - 1),
+        }
+    }
+
+    /// A connection has begun for this stream.
+    pub(crate) fn open(&mut self, stream: StreamId, socket: Socket) {
+        if stream > 0 {
+            self.more.get_or_insert_default();
+        }
+        *self.get(stream).expect("sessions keep to STREAMS_MAX") = Link::connecting(socket);
+    }
+
+    /// Ends a stream once what was written to it has been sent.
+    pub(crate) fn close(&mut self, stream: StreamId) {
+        if let Some(link) = self.get(stream) {
+            link.close_when_sent();
+        }
+    }
+}
+
+/// What a session has to say, by stream, and where it gets its randomness.
+pub(crate) struct Output {
+    bytes: [Vec<u8>; STREAMS_MAX],
+    /// Streams to open and to close, in the order asked for.
+    pub(crate) wishes: Vec<Wish>,
+    /// What became of messages since it was last looked at.
+    pub(crate) fates: Vec<(Stamp, Fate)>,
+    rng: fastrand::Rng,
+}
+
+/// What a session wants done with a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Open(StreamId),
+    Close(StreamId),
+}
+
+impl Output {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            bytes: Default::default(),
+            wishes: Vec::new(),
+            fates: Vec::new(),
+            rng: fastrand::Rng::with_seed(seed),
+        }
+    }
+
+    /// The same for the session of a client, by its number in the run.
+    #[inline]
+    pub(crate) fn of(&mut self, client: u32) -> Voice<'_> {
+        Voice { output: self, client }
+    }
+
+    /// How much that is, in bytes, and not sent yet.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.bytes.iter().map(Vec::len).sum::<usize>() as u32
+    }
+
+    /// Sends everything said so far.
+    #[inline]
+    pub(crate) fn flush(&mut self, streams: &mut Streams, scratch: &mut Vec<u8>) -> Result<(), Cause> {
+        for (stream, bytes) in self.bytes.iter_mut().enumerate() {
+            if bytes.is_empty() {
+                continue;
+            }
+            let written = streams.get(stream as StreamId).map_or(Ok(()), |link| link.write(bytes, scratch));
+            bytes.clear();
+            written?;
+        }
+        Ok(())
+    }
+}
+
+/// The output, as the session of one client has it.
+pub(crate) struct Voice<'a> {
+    output: &'a mut Output,
+    /// The client's number in the run.
+    client: u32,
+}
+
+impl wire::Io for Voice<'_> {
+    #[inline]
+    fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
+        &mut self.output.bytes[usize::from(stream)]
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.output.rng.u64(..)
+    }
+
+    #[inline]
+    fn client(&self) -> u32 {
+        self.client
+    }
+
+    fn open_stream(&mut self, stream: StreamId) {
+        self.output.wishes.push(Wish::Open(stream));
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        self.output.wishes.push(Wish::Close(stream));
+    }
+
+    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
+        self.output.fates.push((stamp, fate));
+    }
+}

@@ -1,0 +1,18 @@
+//! What is timed: values that know what is next, and when.
+//!
+//! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
+//! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send,
+//! [`Unrest`] (a storm or a churn) takes their connections and brings them back, and [`Sips`] lets slow ones read.
+
+mod churn;
+mod growth;
+mod pace;
+mod returns;
+mod sips;
+mod storm;
+mod unrest;
+
+pub(crate) use growth::Growth;
+pub(crate) use pace::{Next, Pace};
+pub(crate) use sips::Sips;
+pub(crate) use unrest::{Turn, Unrest};

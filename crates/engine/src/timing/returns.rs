@@ -1,0 +1,150 @@
+//! Who comes back when: the clients that lost their connection in a storm, or left in a churn.
+//!
+//! Rules: a lost client is due at some moment; when it is, it connects, with a deadline. If that fails it is due
+//! again after its protocol's back-off, which grows with its tries; if it succeeds it is forgotten.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use wire::Backoff;
+
+/// What is to be done with a client that is to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Return {
+    /// It connects.
+    Connect(u32),
+    /// Its attempt has had its time; it may have ended long ago.
+    Expire { client: u32, attempt: u32 },
+}
+
+/// The returning clients of one worker.
+pub(crate) struct Returns {
+    /// They come back spread over this time; absent: as the protocol's back-off says.
+    window_ns: Option<u64>,
+    backoff: Backoff,
+    timeout_ns: u64,
+    rng: fastrand::Rng,
+    due: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Failed attempts of the clients that are not back.
+    tries: HashMap<u32, u32>,
+    /// Client, attempt, deadline.
+    deadlines: VecDeque<(u32, u32, u64)>,
+}
+
+impl Returns {
+    /// No client is lost yet.
+    pub(crate) fn new(window_ns: Option<u64>, backoff: Backoff, timeout_ns: u64, seed: u64) -> Self {
+        Self {
+            window_ns,
+            backoff,
+            timeout_ns,
+            rng: fastrand::Rng::with_seed(seed),
+            due: BinaryHeap::new(),
+            tries: HashMap::new(),
+            deadlines: VecDeque::new(),
+        }
+    }
+
+    /// `client` has lost its connection.
+    pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
+        let wait_ns = match self.window_ns {
+            Some(window_ns) => (self.rng.f64() * window_ns as f64) as u64,
+            None => self.backoff.wait_ns(0, self.rng.f64()),
+        };
+        self.handle_departure(client, now_ns + wait_ns);
+    }
+
+    /// `client` has no connection, and is to have another at `due_ns`.
+    pub(crate) fn handle_departure(&mut self, client: u32, due_ns: u64) {
+        self.tries.insert(client, 0);
+        self.due.push(Reverse((due_ns, client)));
+    }
+
+    /// An attempt of `client` has failed.
+    pub(crate) fn handle_failure(&mut self, client: u32, now_ns: u64) {
+        let Some(tries) = self.tries.get_mut(&client) else { return };
+        *tries += 1;
+        let wait_ns = self.backoff.wait_ns(*tries, self.rng.f64());
+        self.due.push(Reverse((now_ns + wait_ns, client)));
+    }
+
+    /// Whether `client` is to come back.
+    pub(crate) fn expects(&self, client: u32) -> bool {
+        self.tries.contains_key(&client)
+    }
+
+    /// Whether a client is still to come back that has not failed to.
+    pub(crate) fn has_hope(&self) -> bool {
+        self.tries.values().any(|&tries| tries == 0)
+    }
+
+    /// `client` is back.
+    pub(crate) fn handle_back(&mut self, client: u32) {
+        self.tries.remove(&client);
+    }
+
+    /// What is to be done now: each is said once.
+    pub(crate) fn poll(&mut self, now_ns: u64) -> Option<Return> {
+        if self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= now_ns) {
+            let Reverse((_, client)) = self.due.pop()?;
+            return Some(Return::Connect(client));
+        }
+        let &(client, attempt, deadline_ns) = self.deadlines.front()?;
+        if deadline_ns > now_ns {
+            return None;
+        }
+        self.deadlines.pop_front();
+        Some(Return::Expire { client, attempt })
+    }
+
+    /// The attempt of `client` has begun.
+    pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
+        self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
+    }
+
+    /// When to look again.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        let due_ns = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
+        let expiry_ns = self.deadlines.front().map(|&(_, _, deadline_ns)| deadline_ns);
+        [due_ns, expiry_ns].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::DialectId;
+
+    fn returns(dialect: DialectId, window_ns: Option<u64>) -> Returns {
+        Returns::new(window_ns, dialect.facts().backoff, 1_000, 1)
+    }
+
+    #[test]
+    fn a_client_tries_until_it_is_back() {
+        let mut returns = returns(DialectId::Phoenix, None);
+        returns.handle_loss(7, 0);
+        assert_eq!(returns.poll(9_999_999), None);
+        assert_eq!(returns.poll(10_000_000), Some(Return::Connect(7)));
+        returns.handle_begun(7, 2, 10_000_000);
+        assert!(returns.expects(7) && returns.has_hope() && !returns.expects(8));
+        assert_eq!(returns.poll_timeout(), Some(10_001_000));
+        assert_eq!(returns.poll(10_001_000), Some(Return::Expire { client: 7, attempt: 2 }));
+        returns.handle_failure(7, 10_001_000);
+        assert!(returns.expects(7) && !returns.has_hope());
+        assert_eq!(returns.poll_timeout(), Some(60_001_000), "50 ms later");
+        assert_eq!(returns.poll(60_001_000), Some(Return::Connect(7)));
+        returns.handle_back(7);
+        assert!(!returns.expects(7));
+        returns.handle_failure(7, 60_001_000);
+        assert_eq!(returns.poll_timeout(), None, "who is back needs no further try");
+    }
+
+    #[test]
+    fn a_window_spreads_them() {
+        let mut returns = returns(DialectId::Json, Some(1_000));
+        (0..100).for_each(|client| returns.handle_loss(client, 0));
+        let early = (0..100).filter_map(|_| returns.poll(500)).count();
+        assert!((30..70).contains(&early), "{early} of 100 in the first half");
+        assert_eq!((0..100).filter_map(|_| returns.poll(1_000)).count(), 100 - early);
+    }
+}

@@ -1,0 +1,57 @@
+//! Clients that read slowly: a sip, then a wait.
+//!
+//! Rules. A slow client opens its session like any other. From then on it reads one sip when there is something, and
+//! nothing more until its wait is over; then it reads again, until there is nothing. All waits are equally long, so
+//! the clients that wait form a queue. Nothing is due to a slow client, and nothing it does is in a figure: it is load.
+
+use std::collections::VecDeque;
+
+use load::Slow;
+
+/// The slow clients of a worker that wait before they read again.
+pub(crate) struct Sips {
+    /// How long each waits.
+    pause_ns: u64,
+    /// When, and whose: the token that names the connection.
+    waiting: VecDeque<(u64, u64)>,
+}
+
+impl Sips {
+    /// No client waits yet.
+    pub(crate) fn new(slow: Option<Slow>) -> Self {
+        Self { pause_ns: slow.map_or(0, |slow| slow.sip().1), waiting: VecDeque::new() }
+    }
+
+    /// Over this connection a client has taken a sip.
+    pub(crate) fn handle_sip(&mut self, token: u64, now_ns: u64) {
+        self.waiting.push_back((now_ns + self.pause_ns, token));
+    }
+
+    /// Over which connection a client reads again now.
+    pub(crate) fn poll(&mut self, now_ns: u64) -> Option<u64> {
+        let &(at_ns, token) = self.waiting.front()?;
+        (at_ns <= now_ns).then(|| self.waiting.pop_front())?;
+        Some(token)
+    }
+
+    /// When the next of them reads.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        self.waiting.front().map(|&(at_ns, _)| at_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_waits_as_long_as_its_sip_takes() {
+        let mut sips = Sips::new(Some(Slow { share: 1.0, bytes_per_s: 1_000 }));
+        assert_eq!((sips.poll(0), sips.poll_timeout()), (None, None));
+        sips.handle_sip(7, 0);
+        sips.handle_sip(8, 30_000_000);
+        assert_eq!((sips.poll(99_999_999), sips.poll_timeout()), (None, Some(100_000_000)));
+        assert_eq!((sips.poll(100_000_000), sips.poll(100_000_000)), (Some(7), None));
+        assert_eq!((sips.poll(1_000_000_000), sips.poll(1_000_000_000)), (Some(8), None));
+    }
+}

@@ -1,0 +1,206 @@
+//! What a step does to its clients' connections beside loading them: a storm or a churn, and who comes back after it.
+//!
+//! Rules. In a storm, a client that loses its connection, to the storm or to the server, comes back as its protocol's
+//! clients do, or spread over a window. In a churn, a client that leaves is followed by a new one as soon as its
+//! connection has ended, or after [`GOODBYE_NS_MAX`]; one that is lost is not.
+
+use load::{Load, Plan, Segment, StepOrder};
+
+use crate::timing::churn::Churn;
+use crate::timing::returns::{Return, Returns};
+use crate::timing::storm::Storm;
+
+/// How long servers have to answer the goodbye of a client that leaves.
+const GOODBYE_NS_MAX: u64 = 1_000_000_000;
+
+/// What is to be done to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The storm takes the connections of all clients that it [`takes`](Unrest::takes), without a word, as a network does.
+    Strike,
+    /// This client says goodbye.
+    Leave(u32),
+    /// This client connects.
+    Connect(u32),
+    /// This attempt of this client to connect has had its time, unless it has ended before.
+    Expire { client: u32, attempt: u32 },
+}
+
+/// The unrest of a step at one worker.
+pub(crate) struct Unrest {
+    kind: Kind,
+    returns: Returns,
+}
+
+enum Kind {
+    Storm(Storm),
+    Churn(Churn),
+}
+
+impl Unrest {
+    /// The unrest of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has any; this many
+    /// of the step's clients are here.
+    pub(crate) fn of(
+        plan: &Plan,
+        order: &StepOrder,
+        segment: Segment,
+        clients: u32,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> Option<Self> {
+        let (kind, window_ns) = match (order.load, plan.churn) {
+            (Load::Storm(storm), _) => (Kind::Storm(Storm::new(storm, start_ns)), storm.window_ns),
+            (_, Some(churn)) => {
+                let churn = Churn::new(churn, segment, (order.clients, clients), (start_ns, end_ns));
+                (Kind::Churn(churn), Some(0))
+            }
+            (_, None) => return None,
+        };
+        let seed = plan.seed ^ u64::from(segment.worker);
+        let returns =
+            Returns::new(window_ns, plan.speech.dialect.facts().backoff, plan.connecting.timeout_ns, seed);
+        Some(Self { kind, returns })
+    }
+
+    /// What is to be done now. Each turn is given once.
+    pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Option<Turn> {
+        let turn = match &mut self.kind {
+            Kind::Storm(storm) => storm.poll(now_ns).then_some(Turn::Strike),
+            Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(Turn::Leave),
+        };
+        turn.or_else(|| {
+            self.returns.poll(now_ns).map(|due| match due {
+                Return::Connect(client) => Turn::Connect(client),
+                Return::Expire { client, attempt } => Turn::Expire { client, attempt },
+            })
+        })
+    }
+
+    /// When to ask again, if nothing else happens.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        let own_ns = match &self.kind {
+            Kind::Storm(storm) => storm.poll_timeout(),
+            Kind::Churn(churn) => churn.poll_timeout(),
+        };
+        own_ns.into_iter().chain(self.returns.poll_timeout()).min()
+    }
+
+    /// When the storm begins or began, if it is one.
+    pub(crate) fn storm_ns(&self) -> Option<u64> {
+        let Kind::Storm(storm) = &self.kind else { return None };
+        Some(storm.start_ns())
+    }
+
+    /// Whether clients leave, and others come in their place.
+    pub(crate) fn is_churn(&self) -> bool {
+        matches!(self.kind, Kind::Churn(_))
+    }
+
+    /// Whether the storm takes the connection of a client, by its number in the run.
+    pub(crate) fn takes(&self, number: u32) -> bool {
+        matches!(&self.kind, Kind::Storm(storm) if storm.takes(number))
+    }
+
+    /// Whether a client is still to come back that has not failed to.
+    pub(crate) fn has_hope(&self) -> bool {
+        self.returns.has_hope()
+    }
+
+    /// Everything is sent: no more clients leave, but those that are to come back do.
+    pub(crate) fn handle_loaded(&mut self) {
+        if let Kind::Churn(churn) = &mut self.kind {
+            churn.handle_loaded();
+        }
+    }
+
+    /// A usable client has lost its connection.
+    pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
+        if let Kind::Storm(_) = self.kind {
+            self.returns.handle_loss(client, now_ns);
+        }
+    }
+
+    /// A client has said goodbye; `is_over`: and its connection has ended with that.
+    pub(crate) fn handle_goodbye(&mut self, client: u32, is_over: bool, now_ns: u64) {
+        let wait_ns = if is_over { 0 } else { GOODBYE_NS_MAX };
+        self.returns.handle_departure(client, now_ns + wait_ns);
+    }
+
+    /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one too many
+    /// for the step.
+    pub(crate) fn handle_parted(&mut self, client: u32, now_ns: u64) {
+        if matches!(self.kind, Kind::Churn(_)) && self.returns.expects(client) {
+            self.returns.handle_departure(client, now_ns);
+        }
+    }
+
+    /// The attempt of a client to come back has begun.
+    pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
+        self.returns.handle_begun(client, attempt, now_ns);
+    }
+
+    /// It has failed.
+    pub(crate) fn handle_failure(&mut self, client: u32, now_ns: u64) {
+        self.returns.handle_failure(client, now_ns);
+    }
+
+    /// A client is back.
+    pub(crate) fn handle_back(&mut self, client: u32) {
+        self.returns.handle_back(client);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const ALONE: Segment = Segment { worker: 0, workers: 1 };
+
+    fn returns() -> Returns {
+        Returns::new(Some(0), wire::Backoff::USUAL, 5 * S, 1)
+    }
+
+    fn storm() -> Unrest {
+        let storm = load::Storm { rate_per_s: 1.0, lead_ns: S, duration_ns: S, share: 1.0, window_ns: None };
+        Unrest { kind: Kind::Storm(Storm::new(storm, 0)), returns: returns() }
+    }
+
+    fn churn() -> Unrest {
+        let churn = load::Churn { share_per_s: 0.5 };
+        Unrest { kind: Kind::Churn(Churn::new(churn, ALONE, (2, 2), (0, 10 * S))), returns: returns() }
+    }
+
+    #[test]
+    fn who_is_lost_in_a_storm_comes_back() {
+        let mut unrest = storm();
+        assert_eq!((unrest.poll(0, |_| true), unrest.poll_timeout()), (None, Some(S)));
+        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Strike));
+        unrest.handle_loss(4, S);
+        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Connect(4)));
+        unrest.handle_begun(4, 2, S);
+        assert_eq!((unrest.poll(S, |_| true), unrest.poll_timeout()), (None, Some(6 * S)));
+        assert_eq!(unrest.poll(6 * S, |_| true), Some(Turn::Expire { client: 4, attempt: 2 }));
+        unrest.handle_back(4);
+        assert_eq!((unrest.poll(9 * S, |_| true), unrest.poll_timeout()), (None, None));
+    }
+
+    #[test]
+    fn who_leaves_in_a_churn_is_followed_once_its_connection_has_ended() {
+        let mut unrest = churn();
+        assert_eq!(unrest.poll(0, |_| true), Some(Turn::Leave(0)));
+        unrest.handle_goodbye(0, false, 0);
+        assert_eq!(unrest.poll(S / 2, |_| true), None);
+        unrest.handle_parted(0, S / 2);
+        assert_eq!(unrest.poll(S / 2, |_| true), Some(Turn::Connect(0)));
+        unrest.handle_parted(1, S / 2);
+        unrest.handle_loss(1, S / 2);
+        unrest.handle_loaded();
+        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Connect(0)), "the goodbye has had its time");
+        assert_eq!(
+            unrest.poll(9 * S, |_| true),
+            None,
+            "nobody waits for a client that was lost, or leaves any more"
+        );
+    }
+}

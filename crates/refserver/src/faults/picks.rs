@@ -1,0 +1,165 @@
+//! What becomes of message `k`: pure functions of the faults and the number.
+
+use fastrand::Rng;
+
+use super::spec::{Faults, How, Pick, Time, Wave, Which};
+
+/// Spreads neighbouring numbers over the seeds (2^64 divided by the golden ratio).
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Told apart, so that what happens to client 7 says nothing about message 7.
+const SALT_CLIENTS: u64 = 1 << 62;
+const SALT_ARRIVALS: u64 = 1 << 63;
+
+/// What becomes of one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fate {
+    pub(super) drop: bool,
+    pub(super) duplicate: bool,
+    pub(super) reorder: bool,
+    pub(super) corrupt: bool,
+    pub(super) stray: bool,
+    pub(super) leak: bool,
+    pub(super) delay_ns: u64,
+}
+
+impl Faults {
+    /// The fate of message `k` of all, which is number `own` of its client.
+    pub(super) fn fate(&self, k: u64, own: u64) -> Fate {
+        let mut rng = self.rng(k);
+        let holds = |which: Option<Which>, rng: &mut Rng| {
+            which.is_some_and(|which| which.pick.holds(if which.of_each_client { own } else { k }, rng))
+        };
+        Fate {
+            drop: holds(self.drop, &mut rng),
+            duplicate: holds(self.duplicate, &mut rng),
+            reorder: holds(self.reorder, &mut rng),
+            corrupt: holds(self.corrupt, &mut rng),
+            stray: holds(self.stray, &mut rng),
+            leak: holds(self.leak, &mut rng),
+            delay_ns: self
+                .delays
+                .iter()
+                .map(|delay| if holds(Some(delay.which), &mut rng) { delay.time.draw(&mut rng) } else { 0 })
+                .sum(),
+        }
+    }
+
+    /// How the connection of `client` ends instead of getting its message number `own`.
+    pub(super) fn ending(&self, client: u64, own: u64) -> Option<How> {
+        let mut rng = self.rng(SALT_CLIENTS ^ client);
+        // Every ending draws, so that one does not change the others.
+        let ends =
+            self.endings.iter().filter(|ending| ending.who.holds(client, &mut rng) && ending.at == own);
+        ends.last().map(|ending| ending.how)
+    }
+
+    /// Whether the connection accepted as number `arrival` is reset at once.
+    pub(super) fn refuses(&self, arrival: u64) -> bool {
+        self.refuse.is_some_and(|who| who.holds(arrival, &mut self.rng(SALT_ARRIVALS ^ arrival)))
+    }
+
+    /// How long the connection accepted as number `arrival` waits.
+    pub(super) fn accept_delay_ns(&self, arrival: u64) -> u64 {
+        let slow = |rng: &mut Rng| self.accept.filter(|slow| slow.who.holds(arrival, rng));
+        slow(&mut self.rng(!(SALT_ARRIVALS ^ arrival))).map_or(0, |slow| slow.delay_ns)
+    }
+
+    fn rng(&self, number: u64) -> Rng {
+        Rng::with_seed(self.seed.wrapping_add(number).wrapping_mul(SPREAD))
+    }
+}
+
+impl Pick {
+    fn holds(self, number: u64, rng: &mut Rng) -> bool {
+        match self {
+            Pick::All => true,
+            Pick::One(one) => number == one,
+            Pick::Residue { residue, modulus } => number % modulus == residue,
+            Pick::Share(share) => rng.f64() < share,
+        }
+    }
+}
+
+impl Time {
+    fn draw(self, rng: &mut Rng) -> u64 {
+        match self {
+            Time::Fixed(ns) => ns,
+            Time::Uniform(from_ns, to_ns) => rng.u64(from_ns..=to_ns),
+            Time::Exponential(mean_ns) => (-(1.0 - rng.f64()).ln() * mean_ns as f64) as u64,
+        }
+    }
+}
+
+impl Wave {
+    /// When the state that holds at `elapsed_ns` ends; `None` while it does not hold.
+    pub(super) fn end_ns(self, elapsed_ns: u64) -> Option<u64> {
+        let into_ns = elapsed_ns % self.period_ns;
+        (into_ns >= self.period_ns - self.length_ns).then_some(elapsed_ns - into_ns + self.period_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{Delay, Ending};
+
+    fn all(pick: Pick) -> Option<Which> {
+        Some(Which { pick, of_each_client: false })
+    }
+
+    fn count(of: u64, holds: impl Fn(u64) -> bool) -> usize {
+        (0..of).filter(|&k| holds(k)).count()
+    }
+
+    #[test]
+    fn residues_are_exact_and_shares_are_close_and_repeatable() {
+        let residue = Pick::Residue { residue: 99, modulus: 100 };
+        let faults = Faults { drop: all(residue), corrupt: all(Pick::Share(0.01)), ..Faults::default() };
+        assert_eq!(count(20_000, |k| faults.fate(k, 0).drop), 200);
+        let corrupt = |faults: &Faults| count(100_000, |k| faults.fate(k, 0).corrupt);
+        assert!((900..1_100).contains(&corrupt(&faults)), "{}", corrupt(&faults));
+        let other = Faults { seed: 1, ..faults.clone() };
+        let differ = count(100_000, |k| faults.fate(k, 0).corrupt != other.fate(k, 0).corrupt);
+        assert!(differ > 1_000, "another seed, another choice: {differ}");
+        assert_eq!(faults.fate(5, 0), faults.clone().fate(5, 0));
+    }
+
+    #[test]
+    fn numbers_are_of_all_messages_or_of_each_clients() {
+        let pick = Pick::One(3);
+        let faults = Faults { drop: all(pick), ..Faults::default() };
+        assert!(faults.fate(3, 0).drop && !faults.fate(0, 3).drop);
+        let faults = Faults { drop: Some(Which { pick, of_each_client: true }), ..Faults::default() };
+        assert!(faults.fate(0, 3).drop && !faults.fate(3, 0).drop);
+    }
+
+    #[test]
+    fn delays_add_up_and_follow_their_distributions() {
+        let which = Which { pick: Pick::All, of_each_client: false };
+        let delay = |time| Delay { time, which };
+        let of = |delays: Vec<Delay>| Faults { delays, ..Faults::default() };
+        let sum = of(vec![delay(Time::Fixed(5)), delay(Time::Uniform(10, 20))]);
+        assert!((0..1_000).all(|k| (15..=25).contains(&sum.fate(k, 0).delay_ns)));
+        let exponential = of(vec![delay(Time::Exponential(1_000))]);
+        let mean = (0..100_000).map(|k| exponential.fate(k, 0).delay_ns).sum::<u64>() / 100_000;
+        assert!((980..1_020).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_connection_ends_at_its_own_message() {
+        let ending = Ending { how: How::Reset, who: Pick::One(7), at: 500 };
+        let faults = Faults { endings: vec![ending], ..Faults::default() };
+        assert_eq!(faults.ending(7, 500), Some(How::Reset));
+        assert_eq!(faults.ending(7, 499), None);
+        assert_eq!(faults.ending(6, 500), None);
+    }
+
+    #[test]
+    fn a_wave_holds_for_the_last_part_of_every_period() {
+        let wave = Wave { length_ns: 1, period_ns: 10 };
+        for (at_ns, end_ns) in [(0, None), (8, None), (9, Some(10)), (10, None), (29, Some(30))] {
+            assert_eq!(wave.end_ns(at_ns), end_ns, "at {at_ns}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! How connections come in, and how all of them go at the end of a worker: in order, in bounded time.
+
+use std::io;
+
+use net::errors::ErrorKind;
+use net::poll::Interest;
+use net::socket::Socket;
+use net::tls::Tls;
+
+use super::input::Call;
+use super::{TOKEN_LISTENERS, Worker};
+use crate::connection::{Connection, Phase};
+
+/// Connections accepted from one listener per turn, so that a storm does not starve those that are in.
+const ACCEPTS_PER_TURN: usize = 256;
+/// How long not to accept when descriptors or memory have run out, instead of failing in a tight loop.
+const ACCEPT_PAUSE_NS: u64 = 100_000_000;
+/// The endpoint is going away (RFC 6455 §7.4.1).
+pub(super) const GOING_AWAY: u16 = 1001;
+
+impl Worker {
+    /// Accepts what waits at a listener.
+    pub(super) fn accept(&mut self, listener: usize) -> io::Result<()> {
+        for _ in 0..ACCEPTS_PER_TURN {
+            if self.accept_again_ns.is_some() {
+                return Ok(());
+            }
+            // Gone if this turn has brought a stop.
+            let Some(listener) = self.listeners.get(listener) else { return Ok(()) };
+            match listener.accept() {
+                Ok(socket) => self.admit(socket),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => {
+                    let kind = ErrorKind::of(&error);
+                    self.count_failure(kind);
+                    // A client that gave up while it waited is its own affair; anything else is likely to last.
+                    if kind != ErrorKind::Aborted {
+                        self.pause_accepting()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pause_accepting(&mut self) -> io::Result<()> {
+        self.accept_again_ns = Some(self.now_ns + ACCEPT_PAUSE_NS);
+        self.listeners.iter().try_for_each(|listener| self.poller.remove(&**listener))
+    }
+
+    pub(super) fn resume_accepting(&mut self) -> io::Result<()> {
+        self.accept_again_ns = None;
+        for (number, listener) in (0u64..).zip(&self.listeners) {
+            self.poller.add(&**listener, TOKEN_LISTENERS + number, Interest::ReadLevel)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn open(&mut self, socket: Socket) {
+        self.stats.connections += 1;
+        let tls = self.options.tls.as_ref().map(Tls::new_server);
+        let deadline_ns = self.now_ns + self.options.handshake_timeout_ns;
+        let connection = Connection::new(socket, self.new_serial(), tls, deadline_ns);
+        let key = self.connections.insert(connection);
+        let token = self.token_of(key);
+        match self.poller.add(&self.connections[key].link.socket, token, Interest::ReadEdge) {
+            Ok(()) => self.arm(key),
+            Err(error) => self.fail(key, ErrorKind::of(&error)),
+        }
+    }
+
+    /// Closes the listeners, and says goodbye to everyone.
+    pub(super) fn begin_stop(&mut self) -> io::Result<()> {
+        // Who waits to be accepted would otherwise be reset.
+        (0..self.listeners.len()).try_for_each(|listener| self.accept(listener))?;
+        self.stop_at_ns = Some(self.now_ns + self.options.grace_ns);
+        self.accept_again_ns = None;
+        self.next_ping_ns = None;
+        self.listeners.clear();
+        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
+                self.part(key);
+                self.call(key, Call::Close(GOING_AWAY));
+            } else if matches!(self.connections[key].phase, Phase::Fresh | Phase::Open | Phase::Idle) {
+                self.close_after_output(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing left to wait for.
+    pub(super) fn has_stopped(&self) -> bool {
+        let Some(stop_at_ns) = self.stop_at_ns else { return false };
+        self.connections.is_empty() || self.now_ns >= stop_at_ns || self.stop.level() > 1
+    }
+}

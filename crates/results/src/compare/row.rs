@@ -1,0 +1,95 @@
+//! What a comparison consists of: a figure at a level, on both sides.
+
+use stats::compare::{self, Better, Change, REPEATS_MIN};
+use stats::{Count, Interval, Timed};
+
+use crate::judgement::Unit;
+use crate::limit::{Counted, Figure, Gauge, Rate, Statistic};
+use crate::scenario::Scenario;
+
+/// One figure at one level, on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Clients of the level; `None` for a figure of the whole run.
+    pub clients: Option<u64>,
+    /// The rate that was asked for; `None` in a closed loop, or where nothing is sent.
+    pub asked_per_s: Option<f64>,
+    /// The figure as limits name it: `rtt.p99`, `rate`, `server.cpu`; or `capacity`.
+    pub figure: String,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// Which direction is the better one.
+    pub better: Better,
+    /// A's value; the mean over its repeats.
+    pub a: f64,
+    /// B's.
+    pub b: f64,
+    /// Whether the values are lower bounds, as where clients never came back: then nothing is said of them.
+    pub at_least: [bool; 2],
+    /// The comparison of both. `None`: too few seconds, too few runs, or a value that is not known.
+    pub found: Option<compare::Comparison>,
+    /// What it says.
+    pub change: Change,
+}
+
+impl Row {
+    /// B − A as a share of A, in percent; `None` when A is 0.
+    pub fn percent(&self) -> Option<f64> {
+        (self.a != 0.0).then(|| 100.0 * (self.b - self.a) / self.a)
+    }
+
+    /// The 99% interval of B − A.
+    pub fn difference(&self) -> Option<Interval> {
+        self.found.map(|found| found.difference)
+    }
+
+    /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0 is the least
+    /// that matters. `None`: more than [`stats::compare::REPEATS_MAX`], or no number would.
+    pub fn runs_to_tell(&self, share: f64) -> Option<u32> {
+        match &self.found {
+            _ if self.at_least.contains(&true) => None,
+            Some(found) => found.repeats_for(share),
+            None => Some(REPEATS_MIN),
+        }
+    }
+
+    /// Whether there is nothing on either side: no finding, but a bound on it is kept.
+    pub fn is_nothing(&self) -> bool {
+        self.a == 0.0 && self.b == 0.0
+    }
+}
+
+/// Everything that could be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// In the order of the levels of A.
+    pub rows: Vec<Row>,
+    /// What a reader has to know, as plain sentences.
+    pub notes: Vec<String>,
+    /// Most runs of both sides have marks: what differs may not be the servers.
+    pub in_doubt: bool,
+}
+
+/// Quantiles that are compared of everything timed.
+const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+/// Figures that are not timed.
+const OTHERS: [Figure; 8] = [
+    Figure::Rate(Rate::Achieved),
+    Figure::Rate(Rate::Received),
+    Figure::Rate(Rate::Connects),
+    Figure::Counted(Counted::Count(Count::Missing)),
+    Figure::Counted(Counted::Count(Count::NotBack)),
+    Figure::Counted(Counted::Errors),
+    Figure::Gauge(Gauge::ServerCpu),
+    Figure::Gauge(Gauge::ServerRss),
+];
+
+/// What is compared of a scenario's runs, its main figure first.
+pub(super) fn figures(scenario: Scenario) -> Vec<Figure> {
+    let main = scenario.main_figure();
+    let others = [Timed::Rtt, Timed::Delivery, Timed::Completion, Timed::Handshake];
+    let timed = [main].into_iter().chain(others.into_iter().filter(|timed| *timed != main));
+    let timed = timed.flat_map(|timed| QUANTILES.map(|q| Figure::Timed(timed, Statistic::Quantile(q))));
+    timed.chain(OTHERS).filter(|figure| figure.is_of(scenario)).collect()
+}

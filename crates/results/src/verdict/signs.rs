@@ -1,0 +1,57 @@
+//! What several rules read, and the bounds that they share.
+
+use stats::Histogram;
+
+use crate::step::Step;
+
+/// CPU of the server, or of one of its threads, that counts as all of it.
+pub(super) const SERVER_CPU_PERCENT_MAX: f64 = 95.0;
+/// CPU of a worker that counts as all of it.
+pub const WORKER_CPU_PERCENT_MAX: f64 = 90.0;
+/// Share of its periods in which a control group's quota was used up that counts as its end.
+pub(super) const THROTTLED_PERCENT_MAX: f64 = 10.0;
+/// Share of the generator's calibrated ceiling that counts as all of it.
+pub(super) const CEILING_PERCENT_MAX: f64 = 90.0;
+/// Share of an open loop's messages that had to wait for a connection, above which there are too few connections.
+pub(super) const WAITED_SHARE_MAX: f64 = 0.01;
+/// CPU below which the generator or the server is idle.
+pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
+
+/// The figure a step is judged by: the rtt, or the handshake where nothing is exchanged.
+pub(super) fn main_figure(step: &Step) -> &Histogram {
+    if step.figures.rtt.is_empty() { &step.figures.handshake } else { &step.figures.rtt }
+}
+
+pub(super) fn worker_cpu(step: &Step) -> Option<f64> {
+    step.generator.as_ref()?.worker_cpu_percent_max
+}
+
+/// Whether the generator had CPU to spare; not known counts as yes.
+pub(super) fn generator_had_time(step: &Step) -> bool {
+    worker_cpu(step).is_none_or(|cpu| cpu < WORKER_CPU_PERCENT_MAX)
+}
+
+/// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
+/// 1,000 pass.
+pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {
+    1.0 - achieved / asked > 0.01 + 1e-9
+}
+
+/// 0.999 as `99.9`, without binary noise.
+pub(super) fn percent(quantile: f64) -> f64 {
+    (quantile * 1e6).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_missed_by_more_than_a_hundredth() {
+        for (asked, achieved, missed) in
+            [(1_000.0, 990.0, false), (1_000.0, 989.9, true), (700.0, 693.0, false)]
+        {
+            assert_eq!(is_missed(achieved, asked), missed, "{achieved} of {asked}");
+        }
+    }
+}

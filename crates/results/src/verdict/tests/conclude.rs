@@ -1,0 +1,62 @@
+//! What a run's steps come to together.
+
+use super::*;
+
+#[test]
+fn a_run_is_concluded_from_its_steps() {
+    let outcome = |limit: &str, passed| LimitOutcome {
+        limit: limit.into(),
+        passed,
+        actual: Some(1.0),
+        at_least: false,
+        unit: Unit::Ms,
+    };
+    let finding = |bottleneck| Some(Finding { bottleneck, reason: String::new() });
+    let step = |clients, p95, bottleneck| Step {
+        clients,
+        limits: vec![outcome("p95<1ms", p95), outcome("missing==0", true)],
+        bottleneck: finding(bottleneck),
+        marks: vec!["few samples".into()],
+        ..Step::default()
+    };
+    let mut steps = vec![step(1, true, Bottleneck::None), step(2, false, Bottleneck::Generator)];
+    steps[1].marks.push("interrupted".into());
+    let verdict = conclude(&steps);
+    assert_eq!(verdict.limits, [outcome("p95<1ms", false), outcome("missing==0", true)]);
+    assert_eq!(verdict.bottleneck, finding(Bottleneck::Generator));
+    assert_eq!(
+        verdict.trust.iter().map(|note| &*note.0).collect::<Vec<_>>(),
+        ["few samples (at every step)", "interrupted (at 2 clients)"]
+    );
+    assert_eq!(conclude(&[]).trust, [crate::TrustNote("nothing was measured".into())]);
+}
+
+#[test]
+fn a_search_is_concluded_from_the_lightest_step_that_broke() {
+    let step = |clients, asked_per_s, broke: Option<f64>| Step {
+        clients,
+        rates: Rates { asked_per_s, ..Rates::default() },
+        limits: vec![LimitOutcome {
+            limit: "p95<1ms".into(),
+            passed: broke.is_none(),
+            actual: broke,
+            at_least: false,
+            unit: Unit::Ms,
+        }],
+        bottleneck: Some(Finding { bottleneck: Bottleneck::Server, reason: format!("{clients} clients") }),
+        ..Step::default()
+    };
+    let steps = [
+        step(100, None, None),
+        step(400, None, Some(9.0)),
+        step(120, None, Some(2.0)),
+        step(110, None, None),
+    ];
+    let verdict = conclude(&steps);
+    assert_eq!(lightest_broken(&steps, &[]).unwrap().clients, 120);
+    assert_eq!((verdict.limits[0].passed, verdict.limits[0].actual), (false, Some(2.0)));
+    assert_eq!(verdict.bottleneck.unwrap().reason, "120 clients");
+    assert_eq!(conclude(&steps[..1]).bottleneck.unwrap().reason, "100 clients");
+    let rates = [step(50, Some(400.0), Some(9.0)), step(50, Some(200.0), Some(2.0))];
+    assert_eq!(conclude(&rates).limits[0].actual, Some(2.0), "at one number of clients, the lowest rate");
+}

@@ -1,0 +1,115 @@
+//! The machine that both share, the others on it, and the network between them.
+
+use super::*;
+
+#[test]
+fn a_shared_machine_without_idle_cpu_is_the_bottleneck() {
+    let full = |step: &mut Step, server_cpu| {
+        step.machine = Some(MachineUse {
+            cores: Some(2),
+            idle_percent_mean: Some(2.0),
+            same_host: Some(true),
+            ..MachineUse::default()
+        });
+        server(step).cpu_percent_mean = Some(server_cpu);
+        generator(step).worker_cpu_percent_max = Some(95.0);
+    };
+    let (who, why) = judged(|step| full(step, 90.0));
+    assert_eq!(
+        (who, &*why),
+        (Bottleneck::Machine, "server and generator share a machine of which 2% was idle")
+    );
+    assert_eq!(judged(|step| full(step, 10.0)).0, Bottleneck::Generator, "the server hardly used it");
+}
+
+#[test]
+fn a_server_that_waits_for_a_cpu_waits_for_nothing_else() {
+    let (who, why) = judged(|step| {
+        answered(step, 90 * MS);
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(100.0));
+        step.machine.as_mut().unwrap().same_host = Some(true);
+        step.machine.as_mut().unwrap().others = vec![ProgramUse { name: "sh".into(), cpu_percent: 135.0 }];
+        server(step).cpu_percent_mean = Some(34.0);
+        server(step).thread_use = vec![ThreadUse::default(), starved()];
+    });
+    assert_eq!(who, Bottleneck::Machine);
+    assert_eq!(
+        why,
+        "the server's thread \"node\" was ready to run all the time, and had a CPU for 34% of it; others: sh 135% of a core"
+    );
+}
+
+#[test]
+fn others_on_the_machine_are_named() {
+    let busy = |generator_cpu| {
+        with(|step| {
+            step.machine = Some(MachineUse {
+                cores: Some(2),
+                idle_percent_mean: Some(0.0),
+                same_host: Some(true),
+                ..MachineUse::default()
+            });
+            server(step).cpu_percent_mean = Some(60.0);
+            generator(step).cpu_percent_mean = Some(generator_cpu);
+        })
+    };
+    let finding = bottleneck(&busy(40.0), None);
+    let said = "server and generator share a machine of which 0% was idle, other programs used 50%";
+    assert_eq!(finding.reason, said);
+    assert_eq!(marks(&busy(40.0), 0.95, false), ["other programs used 50% of the generator's machine"]);
+    assert_eq!(marks(&busy(100.0), 0.95, false), Vec::<String>::new(), "20% may be the kernel's own");
+}
+
+#[test]
+fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
+    let (who, why) = judged(|step| {
+        crowd(step);
+        step.counts.late = 1_000;
+    });
+    let said = "other programs used 94% of it; 1% was idle, and the rate was not kept";
+    assert_eq!((who, &*why), (Bottleneck::Machine, said));
+    assert_eq!(judged(crowd).0, Bottleneck::None, "it was kept all the same");
+}
+
+#[test]
+fn who_hardly_waited_for_a_cpu_did_not_miss_the_rate_by_it() {
+    let waited = |waiting_percent| {
+        judged(|step| {
+            crowd(step);
+            // Of 10,000 due, 8,000 came, and those within the schedule.
+            (step.counts.received, step.counts.missing) = (8_000, 2_000);
+            let thread = ThreadUse { waiting_percent, ..ThreadUse::default() };
+            server(step).thread_use = vec![ThreadUse::default(), thread];
+        })
+        .0
+    };
+    assert_eq!(waited(4.0), Bottleneck::Machine, "a turn that came late may have delayed others");
+    assert_eq!(
+        waited(1.0),
+        Bottleneck::Server,
+        "a hundredth of the time is no reason for a fifth of the rate"
+    );
+}
+
+#[test]
+fn a_full_or_lossy_link_is_the_bottleneck() {
+    let (who, why) = judged(|step| step.machine.as_mut().unwrap().network_percent = Some(97.0));
+    assert_eq!((who, &*why), (Bottleneck::Network, "a link carried 97% of its speed"));
+    let over_a_network = |segments: fn(&mut MachineUse), same_host| {
+        judged(|step| {
+            let machine = step.machine.as_mut().unwrap();
+            machine.same_host = Some(same_host);
+            segments(machine);
+        })
+    };
+    let resent: fn(&mut MachineUse) = |machine| machine.retransmit_percent = Some(2.5);
+    let early: fn(&mut MachineUse) = |machine| machine.out_of_order_percent = Some(15.9);
+    let (who, why) = over_a_network(resent, false);
+    assert_eq!((who, &*why), (Bottleneck::Network, "2.5% of the segments were sent again"));
+    let (who, why) = over_a_network(early, false);
+    assert_eq!(who, Bottleneck::Network);
+    assert!(why.starts_with("15.9% of the segments came out of order"), "{why}");
+    for dropped in [resent, early] {
+        assert_ne!(over_a_network(dropped, true).0, Bottleneck::Network, "a buffer was full, not a network");
+    }
+}

@@ -1,0 +1,191 @@
+//! The server as the one that held a step back: by its CPU, its answers, and what it did wrong.
+
+use super::*;
+
+#[test]
+fn a_busy_server_is_the_bottleneck() {
+    let (who, why) = judged(|step| server(step).cpu_percent_mean = Some(194.0));
+    assert_eq!((who, &*why), (Bottleneck::Server, "its CPU was at 97% of 2 cores"));
+    let thread =
+        ThreadUse { name: "node".into(), user_percent: 70.0, system_percent: 28.0, ..ThreadUse::default() };
+    let (who, why) = judged(|step| server(step).thread_use = vec![ThreadUse::default(), thread]);
+    assert_eq!((who, &*why), (Bottleneck::Server, "its thread \"node\" was at 98% of a core"));
+}
+
+#[test]
+fn answers_that_do_not_come_in_time_are_the_servers() {
+    // A server that sleeps 10 ms for each of 200/s: all CPUs idle, half the rate.
+    let (who, why) = judged(|step| {
+        server(step).cpu_percent_mean = Some(1.0);
+        step.rates.achieved_per_s = Some(250.0);
+        step.counts.late = 5_000;
+    });
+    assert_eq!((who, &*why), (Bottleneck::Server, "it completed 250 messages/s of 500/s"));
+}
+
+#[test]
+fn answers_after_the_schedules_end_are_the_servers() {
+    // The same for 10 s, drained in another 10 s: everything completes, half of it late.
+    let (who, why) = judged(|step| {
+        server(step).cpu_percent_mean = Some(1.0);
+        step.counts = Counts { expected: 2_000, received: 2_000, late: 1_000, ..step.counts };
+    });
+    assert_eq!((who, &*why), (Bottleneck::Server, "50% of its answers came after the schedule's end"));
+}
+
+#[test]
+fn a_few_late_answers_are_the_servers_where_the_generator_was_on_time() {
+    let queued = |send_lag_ns: u64| {
+        judged(|step| {
+            step.counts.late = 400;
+            step.figures.rtt.clear();
+            step.figures.rtt.record_n_ns(MS, 10_000);
+            step.figures.send_lag.record_ns(send_lag_ns);
+        })
+    };
+    let (who, why) = queued(MS / 10);
+    assert_eq!((who, &*why), (Bottleneck::Server, "4% of its answers came after the schedule's end"));
+    assert_eq!(queued(50 * MS).0, Bottleneck::None, "it may have been late itself");
+}
+
+#[test]
+fn answers_that_are_missing_are_the_servers() {
+    let (who, why) = judged(|step| (step.counts.received, step.counts.missing) = (9_800, 200));
+    assert_eq!((who, &*why), (Bottleneck::Server, "it left out 200 of 10,000 messages due"));
+    let (who, why) = judged(|step| (step.counts.received, step.counts.missing) = (0, 10_000));
+    assert_eq!((who, &*why), (Bottleneck::Server, "it answered none of 10,000 messages"));
+}
+
+#[test]
+fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
+    let beside_others = |change: fn(&mut Step)| {
+        judged(|step| {
+            let compiler = ProgramUse { name: "rustc".into(), cpu_percent: 190.0 };
+            step.machine.as_mut().unwrap().others = vec![compiler];
+            generator(step).worker_cpu_percent_max = Some(5.0);
+            generator(step).worker_waiting_percent_max = Some(20.0);
+            step.usable = Some(1_000);
+            late(step, 15 * MS);
+            change(step);
+            held_to(step);
+        })
+    };
+    type Case = (fn(&mut Step), &'static str);
+    let cases: [Case; 5] = [
+        (
+            |step| (step.counts.received, step.counts.missing) = (9_999, 1),
+            "it left out 1 of 10,000 messages due",
+        ),
+        (|step| step.counts.disconnects = 3, "it lost 3 of 1,000 clients"),
+        (|step| step.counts.corrupt = 2, "2 of its 10,002 answers were wrong"),
+        (
+            |step| (step.usable, step.counts.connect_failures) = (Some(990), 10),
+            "it turned away 10 of 1,000 clients",
+        ),
+        (
+            |step| (step.usable, step.counts.connect_timeouts) = (Some(990), 10),
+            "it left 10 of 1,000 clients waiting until they gave up",
+        ),
+    ];
+    for (change, why) in cases {
+        assert_eq!(beside_others(change), (Bottleneck::Server, why.to_owned()));
+    }
+    assert_eq!(beside_others(|_| {}).0, Bottleneck::Machine, "nothing broke");
+    let (who, _) = beside_others(|step| {
+        (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
+        generator(step).loop_lag.record_ns(900 * MS);
+    });
+    assert_eq!(who, Bottleneck::Machine, "nobody may have had the time to serve them");
+}
+
+#[test]
+fn latency_that_outgrows_the_load_is_the_servers() {
+    let slow = |ms: u64| {
+        with(|step| {
+            step.clients = 2_000;
+            answered(step, ms * MS);
+        })
+    };
+    let finding = bottleneck(&slow(200), Some(&quiet()));
+    assert_eq!(finding.bottleneck, Bottleneck::Server);
+    assert_eq!(finding.reason, "p95 grew 10.0-fold for 2.0-fold load while the generator was idle");
+    let nobody = |step: &Step, before: &Step| bottleneck(step, Some(before)).bottleneck == Bottleneck::None;
+    assert!(nobody(&slow(50), &quiet()), "2.5-fold for 2-fold is no sign");
+    assert!(nobody(&slow(200), &slow(10)), "a repeat carries no more load");
+    let mut behind = slow(200);
+    behind.figures.send_lag.record_ns(100 * MS);
+    assert!(nobody(&behind, &quiet()), "the generator stood still");
+    let mut disturbed = slow(200);
+    crowd(&mut disturbed);
+    assert!(nobody(&disturbed, &quiet()), "others had the CPU");
+}
+
+#[test]
+fn a_server_that_waits_is_told_from_one_that_works() {
+    // 50 at once, 10 ms each: 5,000/s, for which it needs 100 us of CPU each.
+    let closed = |cpu_percent: f64, same_host: bool| {
+        judged(|step| {
+            answered(step, 10 * MS);
+            (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(5_000.0));
+            server(step).cpu_percent_mean = Some(cpu_percent);
+            step.machine.as_mut().unwrap().same_host = Some(same_host);
+            step.figures.tcp.record_ns(9 * MS);
+        })
+    };
+    let (who, why) = closed(50.0, true);
+    assert_eq!(who, Bottleneck::Server);
+    assert_eq!(
+        why,
+        "it waits, for a lock, a timer or another service: 10.0ms an answer, 100µs of it with a CPU"
+    );
+    assert_eq!(closed(120.0, true).0, Bottleneck::None, "half its CPU is work that others wait for");
+    let too_short = judged(|step| {
+        answered(step, 10 * MS);
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(5_000.0));
+        (step.duration_ns, server(step).cpu_percent_mean) = (4 * MS, Some(0.0));
+        step.machine.as_mut().unwrap().same_host = Some(true);
+    });
+    assert_eq!(too_short.0, Bottleneck::Unknown, "nobody counts the CPU time of 4 ms");
+    let (who, why) = closed(50.0, false);
+    assert_eq!(who, Bottleneck::Network);
+    assert!(why.starts_with("an answer takes 10.0ms, and the way there and back 9.00ms"), "{why}");
+}
+
+#[test]
+fn a_server_that_loses_its_clients_is_named_first() {
+    let crash = |step: &mut Step| {
+        step.counts.disconnects = 501;
+        step.figures.send_lag.record_n_ns(50 * MS, 10_000);
+    };
+    assert_eq!(judged(crash), (Bottleneck::Server, "it lost 501 of 1,000 clients".into()));
+    let with = |change: fn(&mut Step)| {
+        judged(|step| {
+            crash(step);
+            change(step);
+        })
+    };
+    assert_eq!(with(|step| step.counts.disconnects = 500).0, Bottleneck::Generator, "not most of them");
+    assert_eq!(with(|step| step.figures.recovery.record_ns(MS)).0, Bottleneck::Generator, "a storm");
+    let busy = with(|step| generator(step).worker_cpu_percent_max = Some(95.0)).0;
+    assert_eq!(busy, Bottleneck::Generator, "it may not have answered the server");
+    let ended = with(|step| (step.start_ns, server(step).ended_ns) = (2_000 * MS, Some(5_000 * MS)));
+    assert_eq!(ended, (Bottleneck::Server, "its process ended 3.00s after the load began".into()));
+}
+
+#[test]
+fn a_server_that_can_do_no_more_is_named_before_a_busy_generator() {
+    let (who, _) = judged(|step| {
+        generator(step).worker_cpu_percent_max = Some(91.0);
+        server(step).cpu_percent_mean = Some(200.0);
+        late(step, 15 * MS);
+    });
+    assert_eq!(who, Bottleneck::Server);
+    let (who, why) = judged(|step| {
+        (server(step).cores, server(step).throttled_percent) = (Some(0.5), Some(80.0));
+        server(step).cpu_percent_mean = Some(45.0);
+    });
+    assert_eq!(
+        (who, &*why),
+        (Bottleneck::Server, "its CPU quota of 0.5 cores was used up in 80% of the periods")
+    );
+}

@@ -1,0 +1,78 @@
+//! How a table becomes a type: one row each for what is measured, and no second list of it anywhere.
+
+/// Declares a struct with a public field for each row, an enum that names the rows, and the ways from one to the other.
+/// A row is the field's documentation, the field, its name in the enum, and what else is known of it:
+/// `missing: Missing = Facts { … },`. Code that measures writes the field; code that lists iterates over the enum.
+macro_rules! table {
+    (
+        $(#[$of_struct:meta])*
+        struct $struct:ident $(<$value_param:ident = $default:ty>)? of $value:ty;
+        $(#[$of_enum:meta])*
+        enum $enum:ident with $facts:ty;
+        $($(#[$doc:meta])* $field:ident: $row:ident = $known:expr,)*
+    ) => {
+        $(#[$of_struct])*
+        pub struct $struct $(<$value_param = $default>)? {
+            $($(#[$doc])* pub $field: $value,)*
+        }
+
+        $(#[$of_enum])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $enum {
+            $($(#[$doc])* $row,)*
+        }
+
+        impl $enum {
+            /// Each, in the order of the table, which is that of files and reports.
+            pub const ALL: [$enum; [$($enum::$row),*].len()] = [$($enum::$row),*];
+
+            /// Its name in files, reports and limits.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($enum::$row => stringify!($field),)*
+                }
+            }
+
+            /// The one of that name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|known| known.name() == name)
+            }
+
+            /// What else is known of it.
+            pub const fn facts(self) -> $facts {
+                match self {
+                    $($enum::$row => $known,)*
+                }
+            }
+        }
+
+        impl $(<$value_param>)? $struct $(<$value_param>)? {
+            /// The value of a row.
+            pub fn get(&self, row: $enum) -> &$value {
+                match row {
+                    $($enum::$row => &self.$field,)*
+                }
+            }
+
+            /// The same, to be changed.
+            pub fn get_mut(&mut self, row: $enum) -> &mut $value {
+                match row {
+                    $($enum::$row => &mut self.$field,)*
+                }
+            }
+
+            /// Each row with its value, in the order of the table.
+            pub fn iter(&self) -> impl Iterator<Item = ($enum, &$value)> {
+                $enum::ALL.into_iter().map(|row| (row, self.get(row)))
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use table;

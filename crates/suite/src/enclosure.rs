@@ -1,0 +1,198 @@
+//! Where a target is installed and built: within walls ([`net::walls`]), with a home of its own.
+//!
+//! What a package's script can read is what tools and toolchains need; what it can change is the target's folder, with its
+//! home and its temporary files in it. A target that wants the distribution's packages may change the system, because that
+//! is what it asks for, but it still sees no home.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::surroundings;
+
+/// The home, in the target's folder; what tools keep for the next time is in it.
+const HOME: &str = ".home";
+/// Where people keep what is theirs, besides the user's own home.
+const HOMES: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
+/// Where programs keep what is for themselves or for the moment.
+const PASSING: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
+/// The parts of these that every program needs: how names are resolved.
+const RESOLVERS: [&str; 4] = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd"];
+/// Devices that are no hardware.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+/// Where toolchains are, in the home of the user who installed them, and the variable by which they find it from another.
+const TOOLCHAINS: [(&str, &str); 10] = [
+    (".rustup", "RUSTUP_HOME"),
+    (".pyenv", "PYENV_ROOT"),
+    (".rbenv", "RBENV_ROOT"),
+    (".nvm", "NVM_DIR"),
+    (".volta", "VOLTA_HOME"),
+    (".asdf", "ASDF_DATA_DIR"),
+    (".sdkman", "SDKMAN_DIR"),
+    (".goenv", "GOENV_ROOT"),
+    (".jenv", "JENV_ROOT"),
+    (".local/share/mise", "MISE_DATA_DIR"),
+];
+/// What lies beside a folder `bin` of the PATH and belongs to it.
+const BESIDE_BIN: [&str; 4] = ["lib", "libexec", "include", "Cellar"];
+
+/// What a step may touch, and what it finds in its environment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Enclosure {
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+    /// Variables, and those that are taken away.
+    env: Vec<(String, Option<String>)>,
+}
+
+impl Enclosure {
+    /// Around the steps of the target in this folder, which may need other files, and may install packages of the
+    /// distribution.
+    pub(crate) fn around(folder: &Path, needed: &[&Path], uses_packages: bool) -> io::Result<Enclosure> {
+        let home = folder.join(HOME);
+        let tmp = home.join("tmp");
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&tmp)?;
+        let users = env::home_dir().and_then(|path| path.canonicalize().ok());
+        // Some containers have none.
+        let users = users.filter(|path| path != Path::new("/"));
+        let mut hidden: Vec<PathBuf> = HOMES.iter().map(PathBuf::from).chain(users.clone()).collect();
+        let mut env = vec![text("HOME", &home)?];
+        let mut writable = vec![folder.to_owned()];
+        if !uses_packages {
+            hidden.extend(PASSING.iter().map(PathBuf::from));
+            writable.extend(DEVICES.iter().map(PathBuf::from));
+            env.push(text("TMPDIR", &tmp)?);
+        }
+        let mut readable = places_beside(&hidden);
+        if uses_packages {
+            writable.append(&mut readable);
+        }
+        readable.extend(RESOLVERS.iter().map(PathBuf::from));
+        readable.extend(needed.iter().map(|path| path.to_path_buf()));
+        let tools = Tools::of(users.as_deref());
+        readable.extend(tools.folders);
+        writable.extend(tools.caches);
+        env.extend(tools.env);
+        env.extend(options(&home, &tmp)?);
+        Ok(Enclosure { readable, writable, env })
+    }
+
+    /// Gives a command its environment.
+    pub(crate) fn furnish(&self, command: &mut Command) {
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
+    /// Shuts the calling thread in, with all that it starts. Where the kernel has no walls, nothing is.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        net::walls::enclose(&self.readable, &self.writable).map(drop)
+    }
+}
+
+/// What the user's toolchains need of a home that is not seen otherwise.
+#[derive(Default)]
+struct Tools {
+    folders: Vec<PathBuf>,
+    caches: Vec<PathBuf>,
+    env: Vec<(String, Option<String>)>,
+}
+
+impl Tools {
+    fn of(home: Option<&Path>) -> Tools {
+        let mut tools = Tools::default();
+        let path = env::var_os("PATH").unwrap_or_default();
+        for folder in env::split_paths(&path).filter(|folder| folder.is_absolute()) {
+            let beside = folder.parent().filter(|_| folder.ends_with("bin")).into_iter();
+            tools.folders.extend(beside.flat_map(|parent| BESIDE_BIN.map(|name| parent.join(name))));
+            tools.folders.push(folder);
+        }
+        for (name, value) in surroundings::kept() {
+            let Ok(value) = value.into_string() else { continue };
+            if name.starts_with("XDG_") {
+                tools.env.push((name, None)); // places in the home, which is another
+                continue;
+            }
+            match surroundings::is_cache(&name) {
+                // The tool has one in its new home.
+                true if home.is_none_or(|home| Path::new(&value).starts_with(home)) => {
+                    tools.env.push((name, None));
+                }
+                true => tools.caches.push(value.into()),
+                // A variable that names a place means that place to be found; none means the home as a whole.
+                false if name != "TMPDIR" => {
+                    let named = env::split_paths(&value).filter(|path| path.is_absolute());
+                    let is_all = |path: &PathBuf| home.is_none_or(|home| home.starts_with(path));
+                    tools.folders.extend(named.filter(|path| !is_all(path)));
+                }
+                false => {}
+            }
+        }
+        for (folder, variable) in TOOLCHAINS {
+            let folder = home.map(|home| home.join(folder)).filter(|folder| folder.is_dir());
+            let (Some(folder), None) = (folder, env::var_os(variable)) else { continue };
+            tools.env.extend(text(variable, &folder));
+            tools.folders.push(folder);
+        }
+        tools
+    }
+}
+
+/// What tools are told that look for the home elsewhere than in `HOME`, or for what is around the target's folder.
+fn options(home: &Path, tmp: &Path) -> io::Result<[(String, Option<String>); 2]> {
+    let java = format!(r#"-Duser.home="{}" -Djava.io.tmpdir="{}""#, utf8(home)?, utf8(tmp)?);
+    let added = |name: &str, more: &str| {
+        let value = env::var(name).map_or(more.to_owned(), |value| format!("{value} {more}"));
+        (name.to_owned(), Some(value))
+    };
+    // Whether the folder is in a clone, and of what, is not to be seen; and a home that cannot be removed is no use.
+    Ok([added("JAVA_TOOL_OPTIONS", &java), added("GOFLAGS", "-buildvcs=false -modcacherw")])
+}
+
+/// All files and folders that are not hidden and in which nothing hidden is, as few as there can be.
+fn places_beside(hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    let mut folders = vec![PathBuf::from("/")];
+    while let Some(folder) = folders.pop() {
+        // What this user may not list, the programs that he starts cannot see either.
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            // A link gives what it leads to.
+            let Ok(real) = path.canonicalize() else { continue };
+            if hidden.iter().any(|hidden| real.starts_with(hidden)) {
+                continue;
+            }
+            if !hidden.iter().any(|hidden| hidden.starts_with(&real)) {
+                places.push(path);
+            } else if real == path {
+                folders.push(path);
+            }
+        }
+    }
+    places
+}
+
+fn text(name: &str, path: &Path) -> io::Result<(String, Option<String>)> {
+    Ok((name.to_owned(), Some(utf8(path)?.to_owned())))
+}
+
+fn utf8(path: &Path) -> io::Result<&str> {
+    path.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))
+}

@@ -1,0 +1,152 @@
+//! A server under test, as its manifest describes it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use net::signals::StopSignal;
+use regex::Regex;
+use wire::{DialectId, DialectOptions};
+
+/// A server that can be installed, started, checked and measured.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The folder's name, with the variant's behind a dash.
+    pub name: String,
+    /// Where its commands run.
+    pub folder: PathBuf,
+    /// What it is written in.
+    pub language: String,
+    /// What it is built on.
+    pub library: String,
+    /// The dialects it speaks, the one to prefer first.
+    pub dialects: Vec<DialectId>,
+    /// What it can do.
+    pub supports: Vec<Ability>,
+    /// The URL to load, with placeholders.
+    pub(super) endpoint: String,
+    /// Dialects that are spoken elsewhere than at `endpoint`.
+    pub(super) endpoints: Vec<(DialectId, String)>,
+    /// Flags that throng's load verbs need to speak with it, without their dashes.
+    pub flags: Vec<(String, String)>,
+    /// What these flags mean for its clients.
+    pub speech: DialectOptions,
+    /// Programs that have to be there.
+    pub requires: Vec<Requirement>,
+    /// Fetches what it is built on.
+    pub install: Option<Step>,
+    /// Builds it; quick when nothing has changed.
+    pub build: Option<Step>,
+    /// The receipt for what is measured.
+    pub version: Version,
+    /// Runs it in the foreground.
+    pub start: Step,
+    /// When it can be loaded.
+    pub ready: Ready,
+    /// How it is ended.
+    pub stop: Stop,
+    /// Where it tells about itself, with placeholders.
+    pub metrics: Option<String>,
+}
+
+/// What a server can do for a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ability {
+    /// Messages come back to their sender.
+    Echo,
+    /// Messages go to every client, with a result to the sender.
+    Broadcast,
+    /// `GET /` is answered with 200.
+    Http,
+    /// All of it at a unix socket too.
+    Unix,
+}
+
+/// A program that has to be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// Succeeds where it is.
+    pub command: Vec<String>,
+    /// What to tell people who lack it.
+    pub missing: String,
+}
+
+/// A command, run in the target's folder; its words and its environment may hold placeholders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Added to throng's own environment.
+    pub env: BTreeMap<String, String>,
+}
+
+/// How a target is asked for its version.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// Prints it, among other things.
+    pub command: Vec<String>,
+    /// Its first group is the version; without a group, all of the match.
+    pub regex: Regex,
+}
+
+/// When a target can be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// What has to work.
+    pub probe: Probe,
+    /// It has failed if it does not work by then.
+    pub timeout: Duration,
+}
+
+/// What has to work, with placeholders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// Somebody accepts connections at this `host:port`.
+    Tcp(String),
+    /// This URL is answered with 200.
+    Http(String),
+    /// A client of the first dialect becomes usable at this URL.
+    Handshake(String),
+}
+
+/// How a target is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// What its main process is sent.
+    pub signal: StopSignal,
+    /// How long it may take, before its whole process group is killed.
+    pub grace: Duration,
+}
+
+impl Target {
+    /// Whether it can do this.
+    pub fn can(&self, ability: Ability) -> bool {
+        self.supports.contains(&ability)
+    }
+
+    /// The URL at which it speaks a dialect, with placeholders.
+    pub fn endpoint(&self, dialect: DialectId) -> &str {
+        let elsewhere = self.endpoints.iter().find(|(other, _)| *other == dialect);
+        elsewhere.map_or(&self.endpoint, |(_, url)| url)
+    }
+}
+
+impl Ability {
+    /// Its name in manifests and suites.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ability::Echo => "echo",
+            Ability::Broadcast => "broadcast",
+            Ability::Http => "http",
+            Ability::Unix => "unix",
+        }
+    }
+}
+
+impl fmt::Display for Ability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,190 @@
+//! What a protocol has not got: sides that nobody can make, so that they cost nothing.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use crate::contract::{
+    ClientProtocol, Hears, HttpClientProtocol, HttpLink, Letter, Link, ServerLink, ServerProtocol,
+};
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::http::request::Request;
+use crate::io::{Io, Sending, StreamId};
+use crate::server_config::ServerConfig;
+use crate::session::{Answer, Question, ServerSession, SessionLink};
+use crate::settings::Settings;
+use crate::template::Filling;
+use crate::ws::receiver::Message;
+
+/// No client's side over a WebSocket.
+#[derive(Debug)]
+pub(crate) struct NoClient<P>(Infallible, PhantomData<P>);
+
+/// No client's side over plain requests; `C` is the one over a WebSocket.
+#[derive(Debug)]
+pub(crate) struct NoRequests<P, C>(Infallible, PhantomData<(P, C)>);
+
+/// No server's side over a WebSocket.
+#[derive(Debug)]
+pub(crate) struct NoServer(Infallible);
+
+/// No server's side over plain requests.
+#[derive(Debug)]
+pub(crate) struct NoSession(Infallible);
+
+/// Nothing to ask a session.
+#[derive(Debug)]
+pub(crate) struct NoQuestion(Infallible);
+
+impl<P> ClientProtocol for NoClient<P> {
+    type Parts = P;
+
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _on: &mut impl Hears) {
+        match self.0 {}
+    }
+
+    fn handle_message<I: Io>(
+        &mut self,
+        _link: &mut Link<'_, P, I>,
+        _message: &Message<'_>,
+        _on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn send<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _letter: &Letter, _filling: &Filling<'_>) {
+        match self.0 {}
+    }
+}
+
+impl<P, C> HttpClientProtocol for NoRequests<P, C> {
+    type Parts = P;
+    type Socket = C;
+
+    fn handle_open<I: Io>(&mut self, _link: &mut HttpLink<'_, P, I>, _stream: StreamId) {
+        match self.0 {}
+    }
+
+    fn handle_input<I: Io>(
+        &mut self,
+        _link: &mut HttpLink<'_, P, I>,
+        _stream: StreamId,
+        _bytes: &[u8],
+        _on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn handle_eof<I: Io>(
+        &mut self,
+        _link: &mut HttpLink<'_, P, I>,
+        _stream: StreamId,
+        _on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn is_ready(&self) -> bool {
+        match self.0 {}
+    }
+
+    fn send<I: Io>(
+        &mut self,
+        _link: &mut HttpLink<'_, P, I>,
+        _letter: &Letter,
+        _filling: &Filling<'_>,
+    ) -> Sending {
+        match self.0 {}
+    }
+
+    fn close<I: Io>(&mut self, _link: &mut HttpLink<'_, P, I>) {
+        match self.0 {}
+    }
+
+    fn is_closed(&self) -> bool {
+        match self.0 {}
+    }
+}
+
+impl ServerProtocol for NoServer {
+    type Session = NoSession;
+
+    fn open(_cfg: &ServerConfig, _request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Self, u16> {
+        Err(404)
+    }
+
+    fn handle_upgraded<I: Io>(
+        &mut self,
+        _link: &mut ServerLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        match self.0 {}
+    }
+
+    fn handle_message<I: Io>(
+        &mut self,
+        _link: &mut ServerLink<'_, I>,
+        _text: bool,
+        _start: usize,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        match self.0 {}
+    }
+}
+
+impl Question for NoQuestion {
+    fn refuse(self, _body: &[u8], _io: &mut impl Io) {
+        match self.0 {}
+    }
+}
+
+impl ServerSession for NoSession {
+    type Question = NoQuestion;
+    type Word = Infallible;
+
+    fn new(question: &NoQuestion, _settings: &Settings) -> Self {
+        match question.0 {}
+    }
+
+    fn handle_request<I: Io>(
+        &mut self,
+        _link: &mut SessionLink<'_, I>,
+        _question: NoQuestion,
+        _body: &[u8],
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Answer<Infallible> {
+        match self.0 {}
+    }
+
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl FnMut(ServerEvent<'_>)) {
+        match self.0 {}
+    }
+
+    fn handle_broadcast<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _frames: &[u8]) {
+        match self.0 {}
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        match self.0 {}
+    }
+
+    fn handle_timeout<I: Io>(
+        &mut self,
+        _link: &mut SessionLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        match self.0 {}
+    }
+
+    fn queued_bytes(&self) -> usize {
+        match self.0 {}
+    }
+
+    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>) {
+        match self.0 {}
+    }
+
+    fn is_over(&self) -> bool {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,150 @@
+//! A user's own app as data: what a file says, once it has been read and checked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Kind;
+use crate::template::Template;
+
+/// The most steps an opening may have.
+pub const OPEN_STEPS_MAX: usize = 1000;
+
+/// What an application's clients say, and how to recognise what comes back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppFile {
+    /// The name in results.
+    pub name: String,
+    /// Over a plain WebSocket, messages are sent in binary frames, not text. Either kind is understood.
+    pub binary: bool,
+    /// What has to happen before a client is usable, in this order.
+    pub open: Vec<OpenStep>,
+    /// The message that its sender alone gets an answer to.
+    pub echo: Option<Exchange>,
+    /// The message that everyone gets.
+    pub broadcast: Option<Broadcast>,
+    /// What the server says when it refuses something.
+    pub errors: Vec<Refusal>,
+    /// What the server wants an answer to.
+    pub answers: Vec<Reaction>,
+    /// What the server may say without any meaning for the measurement.
+    pub ignore: Vec<Condition>,
+    /// What a usable client says from time to time.
+    pub heartbeat: Option<Heartbeat>,
+}
+
+impl AppFile {
+    /// Whether the sender of a broadcast gets an acknowledgement beside its own copy.
+    pub(crate) fn has_ack(&self) -> bool {
+        self.broadcast.as_ref().is_some_and(|broadcast| broadcast.ack.is_some() || broadcast.is_replied)
+    }
+
+    /// Whether the protocol's own reply is what answers messages of a kind.
+    pub(crate) fn is_replied(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Echo => self.echo.as_ref().is_some_and(|echo| echo.is_replied),
+            Kind::Broadcast => self.broadcast.as_ref().is_some_and(|broadcast| broadcast.is_replied),
+        }
+    }
+
+    /// The message of a kind that is measured, if there is one.
+    pub(crate) fn measured(&self, kind: Kind) -> Option<&Say> {
+        match kind {
+            Kind::Echo => self.echo.as_ref().map(|echo| &echo.send),
+            Kind::Broadcast => self.broadcast.as_ref().map(|broadcast| &broadcast.send),
+        }
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Say {
+    /// The event's name, where the protocol has such: Action Cable's action, Phoenix's and Socket.IO's event.
+    pub event: String,
+    /// The rest: over a plain WebSocket all of it.
+    pub body: Template,
+}
+
+/// One step of an opening.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OpenStep {
+    /// Say this.
+    Send(Say),
+    /// Go on when this comes in.
+    Expect(Condition),
+    /// Go on after so many nanoseconds.
+    Wait(u64),
+}
+
+/// A message and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The message.
+    pub send: Say,
+    /// The answer; `None`: whatever carries its id and is nothing else.
+    pub reply: Option<Condition>,
+    /// It is the protocol's own reply to the message (phoenix, socketio).
+    pub is_replied: bool,
+}
+
+/// A message to everyone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broadcast {
+    /// The message.
+    pub send: Say,
+    /// A copy of it; `None`: whatever carries its id and is nothing else.
+    pub copy: Option<Condition>,
+    /// The sender's own copy, where it looks different from the others'.
+    pub own: Option<Condition>,
+    /// The acknowledgement that the sender gets beside its own copy.
+    pub ack: Option<Condition>,
+    /// It is the protocol's own reply to the message (phoenix, socketio).
+    pub is_replied: bool,
+}
+
+/// What the server says when it refuses something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Results count it as `rejected_` and this.
+    pub kind: String,
+    /// How it is recognised.
+    pub when: Condition,
+}
+
+/// Something the server says, and what to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    /// What it says.
+    pub when: Condition,
+    /// The answer.
+    pub send: Say,
+}
+
+/// What a usable client says from time to time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// From one to the next, nanoseconds.
+    pub every_ns: u64,
+    /// The message.
+    pub send: Say,
+}
+
+/// What a message must be: everything given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// It came under this event's name.
+    pub event: Option<String>,
+    /// It contains this.
+    pub contains: Option<String>,
+    /// This expression (of the `regex` crate) matches somewhere in it.
+    pub regex: Option<String>,
+    /// It is JSON, and has these values at these pointers (RFC 6901).
+    pub json: Vec<(String, JsonScalar)>,
+}
+
+/// A value in JSON that can be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JsonScalar {
+    /// A string, without quotes or escapes.
+    Text(String),
+    /// A number, `true` or `false`, as it is written.
+    Bare(String),
+}

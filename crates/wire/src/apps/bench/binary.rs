@@ -1,0 +1,92 @@
+//! websocket-bench's messages, as binary.
+//!
+//! ```text
+//! byte 0: 'e' echo, 'b' broadcast, 'r' its result | u32 BE: size of the rest | i64 BE: unix ns | padding
+//! ```
+//!
+//! The server sends back what it got, to everyone if it is a broadcast; the sender's result has 'r' for 'b'. The
+//! padding starts with the stamp and is as large as it at least.
+
+use super::Expected;
+use crate::event::{Kind, Role};
+use crate::options::{BadOption, Options};
+use crate::stamp::{self, Found, Stamp, padding};
+use crate::template::{Piece, Template};
+
+const HEAD_BYTES: usize = 5;
+const TIME_BYTES: usize = 8;
+const STAMP_AT: usize = HEAD_BYTES + TIME_BYTES;
+/// Where in a message its kind is, and what it is for a broadcast and its result.
+pub(crate) const KIND_AT: usize = 0;
+const ECHO: u8 = b'e';
+const BROADCAST: u8 = b'b';
+pub(crate) const RESULT: u8 = b'r';
+
+/// The padding after the stamp.
+pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
+    let min = stamp::BINARY_BYTES as u32;
+    let max =
+        u32::try_from(options.limits.message_bytes_max - STAMP_AT).unwrap_or(u32::MAX - STAMP_AT as u32);
+    let size = options.payload.padding.unwrap_or(0).max(min);
+    if size > max {
+        return Err(BadOption::PayloadSize { min, max });
+    }
+    Ok(padding((size - min) as usize).collect())
+}
+
+/// A message that ends in a tail of so many bytes.
+pub(super) fn template(kind: Kind, tail: &Template, tail_bytes: usize) -> Template {
+    let kind = match kind {
+        Kind::Echo => ECHO,
+        Kind::Broadcast => BROADCAST,
+    };
+    let size = (TIME_BYTES + stamp::BINARY_BYTES + tail_bytes) as u32;
+    let head = [&[kind][..], &size.to_be_bytes()].concat();
+    Template::literal(head).hole(Piece::UnixNsBytes).hole(Piece::IdBytes).then(tail)
+}
+
+/// What a client asks of the server, if the message has this form: its size must be as announced.
+#[inline]
+pub(crate) fn recognise(message: &[u8]) -> Option<Kind> {
+    let (head, rest) = message.split_first_chunk::<HEAD_BYTES>()?;
+    let [kind, size @ ..] = *head;
+    if rest.len() < TIME_BYTES || u32::from_be_bytes(size) as usize != rest.len() {
+        return None;
+    }
+    match kind {
+        ECHO => Some(Kind::Echo),
+        BROADCAST => Some(Kind::Broadcast),
+        _ => None,
+    }
+}
+
+/// The stamp, where it has to be.
+#[inline(always)]
+pub(super) fn find(message: &[u8], is_text: bool) -> Found {
+    if is_text || message.len() < STAMP_AT {
+        return Found::None;
+    }
+    match stamp::read_binary(&message[STAMP_AT..]) {
+        Found::At { stamp, .. } => Found::At { stamp, offset: STAMP_AT },
+        other => other,
+    }
+}
+
+/// What a message with a sound stamp is to this client; `None` when something else in it is damaged.
+#[inline(always)]
+pub(super) fn role(payload: &[u8], stamp: Stamp, expected: &Expected) -> Option<Role> {
+    let size = u32::from_be_bytes(payload[1..HEAD_BYTES].try_into().expect("4 bytes"));
+    let unix_ns = u64::from_be_bytes(payload[HEAD_BYTES..STAMP_AT].try_into().expect("8 bytes"));
+    if size as usize != payload.len() - HEAD_BYTES
+        || expected.unix_ns_of(stamp).is_some_and(|sent_ns| sent_ns != unix_ns)
+        || !expected.is_tail(&payload[STAMP_AT + stamp::BINARY_BYTES..])
+    {
+        return None;
+    }
+    match payload[KIND_AT] {
+        ECHO => Some(Role::Echo),
+        BROADCAST => Some(Role::Copy),
+        RESULT => Some(Role::Ack),
+        _ => None,
+    }
+}

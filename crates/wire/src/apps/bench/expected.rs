@@ -1,0 +1,80 @@
+//! What a message with a sound stamp must be besides.
+
+use crate::stamp::Stamp;
+use crate::template::{Piece, Template};
+
+/// How messages end, and which wall clock they show.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    /// The end of every message: padding and what closes it.
+    tail: Vec<u8>,
+    /// What messages end with in turn, where they differ: which one follows from a message's stamp, so that whoever
+    /// receives it knows what it must have been. The n-th message of client c has tail number c + n, and round again.
+    tails: Vec<Vec<u8>>,
+    /// What to add to a stamp's clock to get the wall clock that messages show; `None`: they may show any.
+    unix_minus_now_ns: Option<u64>,
+}
+
+impl Expected {
+    /// Messages that all end in this.
+    pub(super) fn new(tail: Vec<u8>) -> Expected {
+        Expected { tail, tails: Vec::new(), unix_minus_now_ns: None }
+    }
+
+    /// The same, in turn. Each client sends every one of them equally often.
+    pub(super) fn with_tails(self, tails: Vec<Vec<u8>>) -> Expected {
+        Expected { tails, ..self }
+    }
+
+    pub(super) fn with_wall_clock(self, unix_minus_now_ns: u64) -> Expected {
+        Expected { unix_minus_now_ns: Some(unix_minus_now_ns), ..self }
+    }
+
+    /// The end, as it is written.
+    pub(super) fn template(&self) -> Template {
+        match self.is_varied() {
+            true => Template::default().hole(Piece::Tail),
+            false => Template::literal(&self.tail),
+        }
+    }
+
+    /// The wall clock that the message with this stamp shows, if that is known.
+    #[inline]
+    pub(crate) fn unix_ns_of(&self, stamp: Stamp) -> Option<u64> {
+        self.unix_minus_now_ns.map(|more_ns| stamp.sent_ns().wrapping_add(more_ns))
+    }
+
+    /// The end of messages that are all alike.
+    #[inline]
+    pub(super) fn tail(&self) -> &[u8] {
+        &self.tail
+    }
+
+    /// Whether these are the bytes of the tail. An empty one is not compared: the masked loads of a vectorised
+    /// `memcmp` take a hundred nanoseconds to find out that an empty vector's pointer is not to be followed.
+    #[inline]
+    pub(super) fn is_tail(&self, bytes: &[u8]) -> bool {
+        bytes.len() == self.tail.len() && (bytes.is_empty() || bytes == self.tail)
+    }
+
+    /// Whether messages differ.
+    #[inline]
+    pub(super) fn is_varied(&self) -> bool {
+        !self.tails.is_empty()
+    }
+
+    /// Whether these are the bytes that the message with this stamp ends with.
+    #[inline]
+    pub(super) fn is_tail_of(&self, stamp: Stamp, bytes: &[u8]) -> bool {
+        if self.is_varied() { bytes == self.tail_of(&stamp) } else { self.is_tail(bytes) }
+    }
+
+    /// What the message with this stamp ends with.
+    #[inline]
+    pub(crate) fn tail_of(&self, stamp: &Stamp) -> &[u8] {
+        match self.tails.len() {
+            0 => &self.tail,
+            n => &self.tails[stamp.client.wrapping_add(stamp.seq) as usize % n],
+        }
+    }
+}

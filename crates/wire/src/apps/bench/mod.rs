@@ -1,0 +1,240 @@
+//! The benchmark of the seeds: `echo`, which comes back, and `broadcast`, which everyone gets; the sender of a broadcast
+//! gets a `broadcastResult` besides.
+//!
+//! Where nothing is carried around a message it has one of three forms: [`raw`], [`json`], [`binary`]. Protocols that
+//! have events put the name there, and the payload of the json form into the body, in a [`Shape`] of their own.
+
+pub(crate) mod binary;
+mod expected;
+pub(crate) mod json;
+mod json_reply;
+mod json_words;
+mod raw;
+
+use std::sync::OnceLock;
+
+pub(crate) use expected::Expected;
+use json::{Escaped, Plain, is_padding_sound};
+use json_words::{BEFORE_STAMP, BEFORE_TIME};
+
+use crate::contract::{Arrival, Says, Shape, Spelling, Utterance};
+use crate::event::{Event, Kind, Role};
+use crate::facts::Form;
+use crate::options::{BadOption, Options};
+use crate::stamp::{self, Found, Stamp, padding};
+use crate::template::{Piece, Template};
+
+/// The benchmark's messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Bench {
+    form: Form,
+    shape: Shape,
+    /// Raw messages are text.
+    is_text: bool,
+    expected: Expected,
+    /// The ending as it stands in a string, where messages stand so.
+    escaped: OnceLock<Vec<u8>>,
+}
+
+impl Bench {
+    /// Messages in this form, or in this shape, of the size that is asked for.
+    pub(crate) fn new(form: Form, shape: Shape, options: &Options) -> Result<Bench, BadOption> {
+        let tail = tail(form, shape, options)?;
+        let is_text = options.payload.text;
+        Ok(Bench { form, shape, is_text, expected: Expected::new(tail), escaped: OnceLock::new() })
+    }
+
+    /// The same, with messages that end in these in turn.
+    pub(crate) fn with_tails(self, tails: Vec<Vec<u8>>) -> Bench {
+        Bench { expected: self.expected.with_tails(tails), ..self }
+    }
+
+    /// The same, with messages that show the wall clock: a stamp's time of sending and this.
+    pub(crate) fn with_wall_clock(self, unix_minus_now_ns: u64) -> Bench {
+        Bench { expected: self.expected.with_wall_clock(unix_minus_now_ns), ..self }
+    }
+
+    /// What a message with a sound stamp must be besides.
+    #[inline]
+    pub(crate) fn expected(&self) -> &Expected {
+        &self.expected
+    }
+
+    /// What ends a message that carries a row of data.
+    pub(crate) fn tail_of_row(&self, row: &str) -> Vec<u8> {
+        match self.form {
+            Form::Json => json::tail_of_row(row),
+            Form::Raw | Form::Binary => row.as_bytes().to_vec(),
+        }
+    }
+
+    /// Whether messages may end in different ways.
+    pub(crate) fn may_vary(&self) -> bool {
+        self.shape == Shape::Typed && self.form != Form::Binary
+    }
+
+    /// A message up to what varies; `None`: there is none of this kind.
+    pub(crate) fn utterance(&self, kind: Kind) -> Option<Utterance<'static>> {
+        let event = match kind {
+            Kind::Echo => "echo",
+            Kind::Broadcast => "broadcast",
+        };
+        let tail = self.expected.template();
+        let body = match (self.shape, self.form) {
+            (Shape::Bytes, _) => Template::default().hole(Piece::IdBytes).then(&tail),
+            (Shape::Alone, _) => self.payload(),
+            (Shape::Member(name), _) => {
+                Template::literal(format!(r#"{{"{name}":"#)).then(&self.payload()).text("}")
+            }
+            (Shape::Typed, Form::Json) => {
+                let before = format!(r#"{{"type":"{event}","payload":"#);
+                Template::literal(before).then(&before_tail()).then(&tail)
+            }
+            (Shape::Typed, Form::Binary) => binary::template(kind, &tail, self.expected.tail().len()),
+            (Shape::Typed, Form::Raw) if kind == Kind::Broadcast => return None,
+            (Shape::Typed, Form::Raw) => {
+                let id = if self.is_text { Piece::Id } else { Piece::IdBytes };
+                Template::default().hole(id).then(&tail)
+            }
+        };
+        let is_binary = match self.shape {
+            Shape::Typed => self.form == Form::Binary || self.form == Form::Raw && !self.is_text,
+            _ => self.shape == Shape::Bytes,
+        };
+        Some(Utterance { event, body, is_binary, kind: Some(kind), wants_reply: false })
+    }
+
+    /// What follows the id in a JSON payload, up to its closing brace.
+    #[inline]
+    fn ending(&self) -> &[u8] {
+        let tail = self.expected.tail();
+        tail.strip_suffix(b"}}").unwrap_or(tail)
+    }
+
+    /// The same as it stands in a string.
+    #[inline]
+    fn escaped(&self) -> &[u8] {
+        self.escaped.get_or_init(|| {
+            let mut escaped = Vec::new();
+            crate::json::escape(&mut escaped, self.ending());
+            escaped
+        })
+    }
+
+    /// The JSON payload of either kind.
+    fn payload(&self) -> Template {
+        before_tail().text(self.ending()).text("}")
+    }
+
+    /// The stamp in a message that has nothing around it.
+    #[inline(always)]
+    fn find(&self, message: &[u8], is_text: bool) -> Found {
+        match self.form {
+            Form::Raw if is_text => stamp::find(message),
+            Form::Raw => stamp::read_binary(message),
+            Form::Json if self.expected.is_varied() => stamp::find(message),
+            Form::Json => stamp::find_before(message, self.expected.tail().len()),
+            Form::Binary => binary::find(message, is_text),
+        }
+    }
+
+    /// What a message that came in is; `None`: nothing that matters.
+    #[inline(always)]
+    pub(crate) fn judge(&self, arrival: &Arrival<'_>) -> Option<Event> {
+        let bytes = arrival.bytes;
+        // An attachment does not say itself whose it is.
+        if let (Says::NamedAmongOthers(name), Spelling::Bytes) = (arrival.says, arrival.spelling) {
+            role_of_event(name)?;
+        }
+        let found = match (arrival.found, arrival.spelling) {
+            (Some(found), _) => found,
+            (None, Spelling::Whole { is_text }) => self.find(arrival.text, is_text),
+            (None, _) => stamp::find(arrival.text),
+        };
+        Some(match found {
+            Found::At { stamp, offset } => match self.role(arrival, stamp, offset) {
+                Some(role) => Event::Message { role, stamp, bytes },
+                None => Event::Corrupt { bytes },
+            },
+            Found::Corrupt => Event::Corrupt { bytes },
+            // What servers emit of their own accord is none of our business, unless they have taken our word for it.
+            Found::None => match arrival.says {
+                Says::NamedAmongOthers(name) => {
+                    role_of_event(name)?;
+                    Event::Foreign { bytes }
+                }
+                _ => Event::Foreign { bytes },
+            },
+        })
+    }
+
+    /// What a message with a sound stamp is to this client; `None` when something else in it is damaged.
+    #[inline(always)]
+    fn role(&self, arrival: &Arrival<'_>, stamp: Stamp, offset: usize) -> Option<Role> {
+        let (text, expected) = (arrival.text, &self.expected);
+        match arrival.spelling {
+            Spelling::Whole { .. } => match self.form {
+                Form::Raw => raw::role(text, stamp, offset, expected),
+                Form::Json => json_reply::role(text, stamp, offset, expected),
+                Form::Binary => binary::role(text, stamp, expected),
+            },
+            Spelling::Plain => {
+                let is_sound = is_padding_sound::<Plain>(text, offset + stamp::TEXT_BYTES, self.ending());
+                role_of::<Plain>(arrival).filter(|_| is_sound)
+            }
+            Spelling::Escaped => {
+                let is_sound = is_padding_sound::<Escaped>(text, offset + stamp::TEXT_BYTES, self.escaped());
+                role_of::<Escaped>(arrival).filter(|_| is_sound)
+            }
+            Spelling::Bytes => {
+                let is_sound = expected.is_tail(&text[offset + stamp::BINARY_BYTES..]);
+                role_of::<Plain>(arrival).filter(|_| is_sound)
+            }
+        }
+    }
+}
+
+/// A JSON payload up to what ends it.
+fn before_tail() -> Template {
+    Template::literal(BEFORE_TIME).hole(Piece::UnixNs).text(BEFORE_STAMP).hole(Piece::Id)
+}
+
+/// What follows the stamp in messages of the size that is asked for.
+pub(crate) fn tail(form: Form, shape: Shape, options: &Options) -> Result<Vec<u8>, BadOption> {
+    match (shape, form) {
+        (Shape::Bytes, _) => {
+            let size = options.payload.padding.unwrap_or(0);
+            let max = options.limits.message_bytes_max.saturating_sub(stamp::BINARY_BYTES);
+            let max = u32::try_from(max).unwrap_or(u32::MAX);
+            if size > max {
+                return Err(BadOption::PayloadSize { min: 0, max });
+            }
+            Ok(padding(size as usize).collect())
+        }
+        (Shape::Typed, Form::Raw) => raw::tail(options),
+        (Shape::Typed, Form::Binary) => binary::tail(options),
+        _ => json::tail(options),
+    }
+}
+
+/// What a message of ours is, by what the protocol knows of it, or else by its type wherever that stands.
+#[inline(always)]
+fn role_of<S: json::Spelled>(arrival: &Arrival<'_>) -> Option<Role> {
+    match arrival.says {
+        Says::Unknown => json::role::<S>(arrival.text),
+        Says::Named(name) | Says::NamedAmongOthers(name) => role_of_event(name),
+        Says::Answer(Kind::Echo) => Some(Role::Echo),
+        Says::Answer(Kind::Broadcast) => Some(Role::Ack),
+        Says::Pushed => Some(Role::Copy),
+    }
+}
+
+#[inline(always)]
+fn role_of_event(name: &[u8]) -> Option<Role> {
+    match name {
+        b"broadcast" => Some(Role::Copy),
+        b"echo" => Some(Role::Echo),
+        b"broadcastResult" => Some(Role::Ack),
+        _ => None,
+    }
+}

@@ -1,0 +1,128 @@
+//! Conditions, compiled: what a message is looked through for.
+
+use memchr::memmem::Finder;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::pointer::{POINTER_DEPTH_MAX, Pointer};
+use crate::app_file::{Condition, JsonScalar};
+use crate::contract::Opened;
+
+/// The most memory that one expression may take, compiled.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// A condition, compiled. The cheapest test comes first.
+#[derive(Debug)]
+pub(super) struct Matcher {
+    tests: Vec<Test>,
+}
+
+#[derive(Debug)]
+enum Test {
+    Event(String),
+    Contains(Box<Finder<'static>>),
+    Json(Pointer, JsonScalar),
+    Regex(Regex),
+}
+
+impl Matcher {
+    /// The condition, ready for use.
+    pub(super) fn new(condition: &Condition) -> Result<Matcher, BadCondition> {
+        let mut tests: Vec<Test> = condition.event.iter().cloned().map(Test::Event).collect();
+        for (pointer, value) in &condition.json {
+            let pointer = Pointer::parse(pointer).ok_or(BadCondition::Pointer)?;
+            tests.push(Test::Json(pointer, value.clone()));
+        }
+        if let Some(words) = &condition.contains {
+            tests.push(Test::Contains(Box::new(Finder::new(words).into_owned())));
+        }
+        if let Some(regex) = &condition.regex {
+            let regex = RegexBuilder::new(regex).size_limit(REGEX_BYTES_MAX).build();
+            tests.push(Test::Regex(regex.map_err(|error| BadCondition::Regex(error.to_string()))?));
+        }
+        if tests.is_empty() { Err(BadCondition::Empty) } else { Ok(Matcher { tests }) }
+    }
+
+    /// Whether the message is meant.
+    #[inline]
+    pub(super) fn matches(&self, message: &Opened<'_>) -> bool {
+        let body = &message.body;
+        self.tests.iter().all(|test| match test {
+            Test::Event(name) => *message.event == *name.as_bytes(),
+            Test::Contains(words) => words.find(body).is_some(),
+            Test::Json(pointer, value) => pointer.leads_to(body, value),
+            Test::Regex(regex) => regex.is_match(body),
+        })
+    }
+}
+
+/// A condition that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BadCondition {
+    /// It says nothing.
+    Empty,
+    /// A pointer that is none.
+    Pointer,
+    /// An expression that is none, and why.
+    Regex(String),
+}
+
+impl std::fmt::Display for BadCondition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BadCondition::Empty => {
+                f.write_str("needs at least one of `contains`, `regex`, `json` and `event`")
+            }
+            BadCondition::Pointer => write!(
+                f,
+                "expected a JSON pointer (RFC 6901) of at most {POINTER_DEPTH_MAX} keys, each after a slash: \
+                 \"/type\", \"/items/0/id\""
+            ),
+            BadCondition::Regex(error) => f.write_str(error),
+        }
+    }
+}
+
+/// Whether a condition can be used.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(condition: &Condition) -> Result<(), BadCondition> {
+    Matcher::new(condition).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened<'a>(event: &'a str, body: &'a [u8]) -> Opened<'a> {
+        Opened { event: event.as_bytes().into(), body: body.into() }
+    }
+
+    #[test]
+    fn all_that_is_given_must_hold() {
+        let condition = Condition {
+            event: Some("speak".into()),
+            contains: Some("lobby".into()),
+            regex: Some(r#""n":\d+"#.into()),
+            json: vec![("/type".into(), JsonScalar::Text("say".into()))],
+        };
+        let matcher = Matcher::new(&condition).unwrap();
+        assert!(matcher.matches(&opened("speak", br#"{"type":"say","n":5,"room":"lobby"}"#)));
+        assert!(!matcher.matches(&opened("speak", br#"{"type":"say","n":5,"room":"bar"}"#)));
+        assert!(!matcher.matches(&opened("speak", br#"{"type":"say","n":"5","room":"lobby"}"#)));
+        assert!(!matcher.matches(&opened("speak", br#"{"type":"said","n":5,"room":"lobby"}"#)));
+        assert!(!matcher.matches(&opened("speak", b"\xff\xfe")));
+        assert!(!matcher.matches(&opened("spoke", br#"{"type":"say","n":5,"room":"lobby"}"#)));
+    }
+
+    #[test]
+    fn conditions_that_cannot_be_used() {
+        let bad = |condition: Condition| check(&condition).unwrap_err();
+        assert_eq!(bad(Condition::default()), BadCondition::Empty);
+        let regex = |text: &str| Condition { regex: Some(text.into()), ..Condition::default() };
+        assert!(matches!(bad(regex("(")), BadCondition::Regex(_)));
+        assert!(matches!(bad(regex(r"\w{1000}{1000}")), BadCondition::Regex(_)));
+        let json = vec![("type".into(), JsonScalar::Bare("1".into()))];
+        assert_eq!(bad(Condition { json, ..Condition::default() }), BadCondition::Pointer);
+    }
+}

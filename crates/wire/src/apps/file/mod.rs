@@ -1,0 +1,22 @@
+//! A user's own app, as an [`AppFile`](crate::app_file::AppFile) describes it. There is a client's side only: the server is theirs.
+//!
+//! ```text
+//! opening --a step's turn: said, come in, waited for--> its next step
+//! opening --no step is left--> usable
+//! usable --every so often--> a heartbeat
+//! ```
+//!
+//! A message that carries an id, or answers one that does, is classified by what the protocol knows of it and by the
+//! conditions given for answers and copies. Every other, and those that none of them fits, is in this order: a refusal,
+//! something to be answered, what the opening waits for, something to be ignored, and unrecognised.
+
+mod matcher;
+mod pointer;
+mod script;
+mod spoken;
+
+pub use matcher::{BadCondition, check};
+pub use pointer::POINTER_DEPTH_MAX;
+
+pub(crate) use script::Script;
+pub(crate) use spoken::Spoken;

@@ -1,0 +1,218 @@
+//! A user's own app, ready for use over a protocol.
+
+use std::sync::Arc;
+
+use super::matcher::{BadCondition, Matcher};
+use super::script::{Script, USABLE};
+use crate::app_file::{AppFile, Condition, OPEN_STEPS_MAX, OpenStep, Say};
+use crate::contract::{Arrival, Letter, Says, Utterance};
+use crate::event::{Event, Kind, Rejection, Role};
+use crate::options::{BadOption, Options};
+use crate::stamp::{self, Found};
+
+/// An [`AppFile`], with the protocol's envelopes around its messages.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    written: Arc<AppFile>,
+    /// Bytes of padding in a message.
+    padding: usize,
+    open: Vec<Step>,
+    answers: Vec<(Matcher, Letter)>,
+    /// How long from one to the next, nanoseconds, and what is said then.
+    heartbeat: Option<(u64, Letter)>,
+    /// What a message with an id may be, in the order in which that is found out.
+    roles: Vec<(Matcher, Role)>,
+    /// What it is when nothing else fits.
+    other_role: Option<Role>,
+    refusals: Vec<(Matcher, Rejection)>,
+    ignore: Vec<Matcher>,
+}
+
+/// One step of an opening.
+#[derive(Debug)]
+enum Step {
+    Send(Letter),
+    Expect(Matcher),
+    Wait(u64),
+}
+
+impl Spoken {
+    /// Compiles the description; `letter` puts the envelope around a message.
+    pub(crate) fn new(
+        written: Arc<AppFile>,
+        options: &Options,
+        letter: &dyn Fn(&Utterance<'_>) -> Result<Letter, BadOption>,
+    ) -> Result<Spoken, BadOption> {
+        let bad = |expected| BadOption::OfDialect { option: "app", expected };
+        if written.open.len() > OPEN_STEPS_MAX {
+            return Err(bad("fewer steps to open with"));
+        }
+        let padding = options.payload.padding.unwrap_or(0) as usize;
+        let max = options.limits.message_bytes_max;
+        let measured = Kind::ALL.iter().filter_map(|&kind| written.measured(kind));
+        if measured.into_iter().any(|say| say.body.bytes_max(padding) > max) {
+            return Err(BadOption::PayloadSize { min: 0, max: u32::try_from(max).unwrap_or(u32::MAX) });
+        }
+        let unusable = |_: BadCondition| bad("conditions that can be used");
+        let matcher = |condition: &Condition| Matcher::new(condition).map_err(unusable);
+        let said = |say: &Say| letter(&utterance(&written, say, padding, None));
+        let step = |step: &OpenStep| {
+            Ok(match step {
+                OpenStep::Send(say) => Step::Send(said(say)?),
+                OpenStep::Expect(condition) => Step::Expect(matcher(condition)?),
+                OpenStep::Wait(ns) => Step::Wait(*ns),
+            })
+        };
+        let (echo, broadcast) = (written.echo.as_ref(), written.broadcast.as_ref());
+        let conditions = [
+            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack),
+            (echo.and_then(|e| e.reply.as_ref()), Role::Echo),
+            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy),
+            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy),
+        ];
+        let roles = conditions.into_iter().filter_map(|(condition, role)| Some((condition?, role)));
+        let any_reply = echo.is_some_and(|e| e.reply.is_none()).then_some(Role::Echo);
+        let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
+        Ok(Spoken {
+            padding,
+            open: written.open.iter().map(step).collect::<Result<_, BadOption>>()?,
+            answers: written
+                .answers
+                .iter()
+                .map(|answer| Ok((matcher(&answer.when)?, said(&answer.send)?)))
+                .collect::<Result<_, BadOption>>()?,
+            heartbeat: match &written.heartbeat {
+                Some(heartbeat) => Some((heartbeat.every_ns, said(&heartbeat.send)?)),
+                None => None,
+            },
+            roles: roles.map(|(c, role)| Ok((matcher(c)?, role))).collect::<Result<_, BadOption>>()?,
+            other_role: any_reply.or(any_copy),
+            refusals: written
+                .errors
+                .iter()
+                .map(|refusal| {
+                    let name = format!("rejected_{}", refusal.kind);
+                    Ok((matcher(&refusal.when)?, Rejection::named(&name)))
+                })
+                .collect::<Result<_, BadOption>>()?,
+            ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
+            written,
+        })
+    }
+
+    /// What it was made of.
+    pub(crate) fn written(&self) -> &AppFile {
+        &self.written
+    }
+
+    /// A measured message up to what varies; `None`: there is none of this kind.
+    pub(crate) fn utterance(&self, kind: Kind) -> Option<Utterance<'_>> {
+        self.written.measured(kind).map(|say| utterance(&self.written, say, self.padding, Some(kind)))
+    }
+
+    /// What a message that came in is; `None`: nothing that matters. What is to be answered, and what the opening has
+    /// waited for, the script is told.
+    pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script) -> Option<Event> {
+        let bytes = arrival.bytes;
+        let stamp = match arrival.found.unwrap_or_else(|| stamp::find(arrival.text)) {
+            Found::At { stamp, .. } => Some(stamp),
+            Found::Corrupt => return Some(Event::Corrupt { bytes }),
+            Found::None => None,
+        };
+        if let (Some(stamp), Says::Answer(kind)) = (stamp, arrival.says)
+            && let Some(role) = self.role_of_answer(kind)
+        {
+            return Some(Event::Message { role, stamp, bytes });
+        }
+        let Some(opened) = (arrival.open)(arrival.text) else { return Some(Event::Foreign { bytes }) };
+        if let Some(stamp) = stamp
+            && let Some(&(_, role)) = self.roles.iter().find(|(m, _)| m.matches(&opened))
+        {
+            return Some(Event::Message { role, stamp, bytes });
+        }
+        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(&opened)) {
+            return Some(Event::Rejected(rejection));
+        }
+        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(&opened)) {
+            script.handle_question(answer);
+            return None;
+        }
+        if let Some(Step::Expect(expected)) = self.open.get(script.step)
+            && expected.matches(&opened)
+        {
+            script.step += 1;
+            return None;
+        }
+        if self.ignore.iter().any(|m| m.matches(&opened)) {
+            return None;
+        }
+        let role = match arrival.says {
+            // Nobody waits for it.
+            Says::Answer(_) => return None,
+            Says::Pushed if self.written.broadcast.is_some() => Some(Role::Copy),
+            _ => self.other_role,
+        };
+        match (stamp, role, arrival.says) {
+            (Some(stamp), Some(role), _) => Some(Event::Message { role, stamp, bytes }),
+            (None, _, Says::NamedAmongOthers(_)) => None,
+            _ => Some(Event::Foreign { bytes }),
+        }
+    }
+
+    /// What to say now, if anything: to be asked for until there is nothing.
+    pub(crate) fn poll(
+        &self,
+        script: &mut Script,
+        now_ns: u64,
+        on: &mut impl FnMut(Event),
+    ) -> Option<&Letter> {
+        if !script.is_ready {
+            return None;
+        }
+        if let Some(answer) = script.questions.pop_front() {
+            return Some(&self.answers[answer].1);
+        }
+        while script.step != USABLE {
+            match self.open.get(script.step) {
+                Some(Step::Send(letter)) => {
+                    script.step += 1;
+                    return Some(letter);
+                }
+                Some(Step::Wait(ns)) if script.wake_ns == 0 => {
+                    script.wake_ns = now_ns + ns;
+                    return None;
+                }
+                Some(Step::Wait(_)) if now_ns >= script.wake_ns => {
+                    script.wake_ns = 0;
+                    script.step += 1;
+                }
+                Some(Step::Wait(_) | Step::Expect(_)) => return None,
+                None => {
+                    script.step = USABLE;
+                    script.wake_ns = self.heartbeat.as_ref().map_or(0, |(every_ns, _)| now_ns + every_ns);
+                    on(Event::Usable);
+                }
+            }
+        }
+        let (every_ns, letter) = self.heartbeat.as_ref()?;
+        if now_ns < script.wake_ns {
+            return None;
+        }
+        script.wake_ns = now_ns + every_ns;
+        Some(letter)
+    }
+
+    /// What the answer is that a protocol knows for one, unless conditions say what to wait for.
+    fn role_of_answer(&self, kind: Kind) -> Option<Role> {
+        match kind {
+            Kind::Echo => self.written.echo.as_ref().filter(|echo| echo.reply.is_none()).map(|_| Role::Echo),
+            Kind::Broadcast => self.written.broadcast.as_ref().filter(|b| b.is_replied).map(|_| Role::Ack),
+        }
+    }
+}
+
+fn utterance<'a>(written: &AppFile, say: &'a Say, padding: usize, kind: Option<Kind>) -> Utterance<'a> {
+    let (body, is_binary) = (say.body.padded(padding), written.binary);
+    let wants_reply = kind.is_some_and(|kind| written.is_replied(kind));
+    Utterance { event: &say.event, body, is_binary, kind, wants_reply }
+}

@@ -1,0 +1,85 @@
+//! What is said: the messages that are measured, and what a message that comes in is.
+//!
+//! [`bench`] is the seeds' own; a file describes any other ([`file`]). An app knows nothing of how its messages are
+//! carried: it is given what a protocol has taken the envelope off, and what the protocol knows of it.
+
+pub(crate) mod bench;
+pub(crate) mod file;
+
+use bench::Bench;
+use file::Spoken;
+
+use crate::contract::{Arrival, Utterance};
+use crate::event::{Event, Kind};
+use crate::pending::Pending;
+use crate::stamp::Stamp;
+
+/// Whichever app a run's clients speak.
+#[derive(Debug)]
+pub(crate) enum App {
+    /// The seeds' benchmark.
+    Bench(Bench),
+    /// A user's own.
+    File(Box<Spoken>),
+}
+
+/// How far a client has come in a user's own app, and what it waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) script: file::Script,
+    pub(crate) pending: Pending,
+}
+
+impl App {
+    /// A measured message up to what varies; `None`: there is none of this kind.
+    pub(crate) fn utterance(&self, kind: Kind) -> Option<Utterance<'_>> {
+        match self {
+            App::Bench(bench) => bench.utterance(kind),
+            App::File(app) => app.utterance(kind),
+        }
+    }
+
+    /// The wall clock that the message with this stamp shows, if that is known.
+    #[inline]
+    pub(crate) fn unix_ns_of(&self, stamp: Stamp) -> Option<u64> {
+        match self {
+            App::Bench(bench) => bench.expected().unix_ns_of(stamp),
+            App::File(_) => None,
+        }
+    }
+
+    /// What the message with this stamp ends with, where they end with something in turn.
+    #[inline]
+    pub(crate) fn tail_of(&self, stamp: &Stamp) -> &[u8] {
+        match self {
+            App::Bench(bench) => bench.expected().tail_of(stamp),
+            App::File(_) => b"",
+        }
+    }
+
+    /// Whether broadcasts are acknowledged apart from the sender's copy; `None`: as the protocol's own servers do.
+    pub(crate) fn has_ack(&self) -> Option<bool> {
+        match self {
+            App::Bench(_) => None,
+            App::File(app) => Some(app.written().has_ack()),
+        }
+    }
+
+    /// The place in it of a client that is new, where there is something to keep.
+    pub(crate) fn place(&self) -> Option<Box<Place>> {
+        match self {
+            App::Bench(_) => None,
+            App::File(_) => Some(Box::default()),
+        }
+    }
+
+    /// What a message that came in is; `None`: nothing that matters. `script` is there where the app has one.
+    #[inline(always)]
+    pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: Option<&mut file::Script>) -> Option<Event> {
+        match (self, script) {
+            (App::Bench(bench), _) => bench.judge(arrival),
+            (App::File(app), Some(script)) => app.judge(arrival, script),
+            (App::File(_), None) => None,
+        }
+    }
+}

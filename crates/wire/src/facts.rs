@@ -1,0 +1,148 @@
+//! What is known of a dialect before anything is said in it: its protocol's folder declares it.
+
+use crate::backoff::Backoff;
+use crate::flag::Flag;
+
+/// What is known of a dialect.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Its name on the command line and in results.
+    pub name: &'static str,
+    /// Other names under which it may be asked for.
+    pub aliases: &'static [&'static str],
+    /// The name of what carries it: its own, but for the dialects of a plain WebSocket.
+    pub protocol: &'static str,
+    /// The paths at which a server speaks it, and below which; the first is the usual one. Those without share all the
+    /// others.
+    pub paths: &'static [&'static str],
+    /// The subprotocols that a client offers unless told otherwise.
+    pub offered: &'static [&'static str],
+    /// The subprotocols that a server speaks unless told otherwise.
+    pub spoken: &'static [&'static str],
+    /// How its servers open a connection, where they do so with something of their own.
+    pub openings: &'static [Opening],
+    /// The HTTP status with which a server refuses an origin that it does not serve.
+    pub origin_refusal: u16,
+    /// Where its own clients put a token.
+    pub token: TokenHome,
+    /// How long its own clients wait before they connect again.
+    pub backoff: Backoff,
+    /// What its clients can choose.
+    pub flags: &'static [Flag],
+    /// What its servers can choose.
+    pub server_flags: &'static [Flag],
+    /// The form of the benchmark's messages where nothing is around them.
+    pub form: Form,
+    /// Whether there are broadcasts.
+    pub can_broadcast: bool,
+    /// Whether a message can ask for its own answer ([`Ack::Callback`](crate::settings::Ack)).
+    pub has_callbacks: bool,
+    /// Whether there is nothing around a message: what an app says is all there is.
+    pub is_bare: bool,
+    /// Whether any message, text or binary, comes back as it is.
+    pub takes_anything: bool,
+    /// Whether there is no WebSocket at all: a message is a request, and the answer to it is its echo.
+    pub is_plain_http: bool,
+    /// What a user's own app may say over it; `None`: an app has no use for this dialect.
+    pub app: Option<AppRules>,
+    /// Whether it is nothing without a user's own app.
+    pub needs_app: bool,
+}
+
+impl Facts {
+    /// What most dialects are, but for their names: a base to write others on.
+    pub(crate) const USUAL: Facts = Facts {
+        name: "",
+        aliases: &[],
+        protocol: "",
+        paths: &[],
+        offered: &[],
+        spoken: &[],
+        openings: &[],
+        origin_refusal: 403,
+        token: TokenHome::Nowhere,
+        backoff: Backoff::USUAL,
+        flags: &[],
+        server_flags: &[],
+        form: Form::Json,
+        can_broadcast: true,
+        has_callbacks: false,
+        is_bare: false,
+        takes_anything: false,
+        is_plain_http: false,
+        app: None,
+        needs_app: false,
+    };
+
+    /// Whether it may be asked for by this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// What a server says first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opening {
+    /// This, and nothing behind it.
+    Whole(&'static str),
+    /// This, and something behind it.
+    Start(&'static str),
+}
+
+impl Opening {
+    /// Whether this is what was said.
+    pub(crate) fn is(self, text: &str) -> bool {
+        match self {
+            Opening::Whole(whole) => text == whole,
+            Opening::Start(start) => text.starts_with(start),
+        }
+    }
+}
+
+/// Where a protocol's own clients put a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TokenHome {
+    /// Nowhere: whoever has one must say where it goes.
+    Nowhere,
+    /// Into this parameter of the query.
+    Query(&'static str),
+    /// Into a message of the protocol's own, unless another place was asked for.
+    Message,
+}
+
+/// The form of the benchmark's messages where nothing is around them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// wsdemo's: the stamp, and padding.
+    Raw,
+    /// websocket-bench's, as JSON.
+    Json,
+    /// websocket-bench's, as binary.
+    Binary,
+}
+
+/// What a user's own app may say over a protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AppRules {
+    /// Whether messages go under the name of an event.
+    pub has_events: bool,
+    /// Whether the protocol has replies of its own, which need not carry an id.
+    pub has_replies: bool,
+    /// Whether it says of every message whether that is a reply.
+    pub tells_replies: bool,
+    /// What a message must be.
+    pub body: Body,
+}
+
+/// What a message of an app must be; of JSON, also what it stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Body {
+    /// Anything.
+    Any,
+    /// A JSON object.
+    Object(&'static str),
+    /// A JSON value.
+    Value(&'static str),
+    /// JSON values with commas between them.
+    Values(&'static str),
+}

@@ -1,0 +1,91 @@
+//! What can be chosen about a protocol: its folder declares it here, and command lines, files and plans are made of that.
+
+/// One thing to choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flag {
+    /// Its name, on the command line behind two dashes. Several protocols may have one of the same name and kind.
+    pub name: &'static str,
+    /// What stands in help for its value; empty for a switch.
+    pub value_name: &'static str,
+    /// What it chooses, in lower case and without a full stop.
+    pub help: &'static str,
+    /// What holds where it is not given, as help shows it.
+    pub default: Option<&'static str>,
+    /// What its value may be.
+    pub kind: FlagKind,
+}
+
+/// What the value of a flag may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlagKind {
+    /// Any text.
+    Text,
+    /// JSON, which records do not show where it names a secret.
+    Json,
+    /// What lets a client in. Records never show it.
+    Secret,
+    /// A whole number from `min` to `max`.
+    Number {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// There is no value: it is given or not.
+    Switch,
+    /// A length of time; nanoseconds where it is not given.
+    Time(u64),
+    /// Bytes; so many where it is not given.
+    Size(u64),
+}
+
+/// The name of the flags that choose among the ways in which a protocol's sessions travel. Results name what was chosen.
+pub(crate) const TRANSPORT: &str = "transport";
+
+impl Flag {
+    /// One with any text for its value.
+    pub(crate) const fn text(name: &'static str, value_name: &'static str, help: &'static str) -> Flag {
+        Flag { name, value_name, help, default: None, kind: FlagKind::Text }
+    }
+
+    /// One with JSON for its value.
+    pub(crate) const fn json(name: &'static str, help: &'static str) -> Flag {
+        Flag { kind: FlagKind::Json, ..Flag::text(name, "JSON", help) }
+    }
+
+    /// One with a secret for its value, which is JSON.
+    pub(crate) const fn secret_json(name: &'static str, help: &'static str) -> Flag {
+        Flag { kind: FlagKind::Secret, ..Flag::text(name, "JSON", help) }
+    }
+
+    /// One with a number from `min` to `max` for its value.
+    pub(crate) const fn number(
+        name: &'static str,
+        value_name: &'static str,
+        help: &'static str,
+        min: u64,
+        max: u64,
+    ) -> Flag {
+        Flag { kind: FlagKind::Number { min, max }, ..Flag::text(name, value_name, help) }
+    }
+
+    /// One without a value.
+    pub(crate) const fn switch(name: &'static str, help: &'static str) -> Flag {
+        Flag { kind: FlagKind::Switch, ..Flag::text(name, "", help) }
+    }
+
+    /// One with a length of time for its value.
+    pub(crate) const fn time(name: &'static str, help: &'static str, default_ns: u64) -> Flag {
+        Flag { kind: FlagKind::Time(default_ns), ..Flag::text(name, "TIME", help) }
+    }
+
+    /// One with a number of bytes for its value.
+    pub(crate) const fn size(name: &'static str, help: &'static str, default: u64) -> Flag {
+        Flag { kind: FlagKind::Size(default), ..Flag::text(name, "SIZE", help) }
+    }
+
+    /// The same, where help is to say what holds otherwise.
+    pub(crate) const fn or(self, default: &'static str) -> Flag {
+        Flag { default: Some(default), ..self }
+    }
+}

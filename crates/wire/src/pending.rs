@@ -1,0 +1,49 @@
+//! Messages by the numbers that a protocol gives them, for answers that do not carry their ids.
+
+use std::collections::VecDeque;
+
+use crate::event::Kind;
+use crate::stamp::Stamp;
+
+/// Most messages of one client that an answer is waited for: beyond it the oldest has none.
+const PENDING_MAX: usize = 1024;
+
+/// Messages without their answer, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    messages: VecDeque<(u64, Kind, Stamp)>,
+}
+
+impl Pending {
+    /// A message goes out under this number, larger than those before.
+    pub(crate) fn push(&mut self, number: u64, kind: Kind, stamp: Stamp) {
+        if self.messages.len() == PENDING_MAX {
+            self.messages.pop_front();
+        }
+        self.messages.push_back((number, kind, stamp));
+    }
+
+    /// The message of this number, once.
+    pub(crate) fn take(&mut self, number: u64) -> Option<(Kind, Stamp)> {
+        let at = self.messages.binary_search_by_key(&number, |&(number, ..)| number).ok()?;
+        self.messages.remove(at).map(|(_, kind, stamp)| (kind, stamp))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_answered_once_in_any_order() {
+        let mut pending = Pending::default();
+        let stamp = |seq| Stamp::new(0, 0, seq, 0, 0);
+        for number in 0..PENDING_MAX as u32 + 2 {
+            pending.push(u64::from(number), Kind::Echo, stamp(number));
+        }
+        assert_eq!((pending.take(1), pending.take(5000)), (None, None));
+        assert_eq!(pending.take(3), Some((Kind::Echo, stamp(3))));
+        assert_eq!(pending.take(2), Some((Kind::Echo, stamp(2))));
+        assert_eq!(pending.take(3), None);
+    }
+}

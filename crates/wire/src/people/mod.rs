@@ -1,0 +1,59 @@
+//! Who a run's clients are: a row of a user's data each, and a token.
+//!
+//! A person is a function of the client's number: what it is called is looked up, and its token signed, at the moment at
+//! which somebody has to be told. Nothing is kept for it.
+
+mod jwt;
+
+use std::fmt;
+
+use secret::Secret;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use jwt::Signer;
+pub use jwt::{Algorithm, BadKey, Jwt};
+
+use crate::template::{Names, Quoting, Table, Template};
+
+/// Who a run's clients are.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct People {
+    /// What their placeholders stand for.
+    pub names: Names,
+    /// A row for each; clients take them in turn, and from the start again where there are more of them.
+    pub rows: Table,
+    /// What `{token}` is, where it is signed; `None`: nothing, or what its name says.
+    pub token: Option<Jwt>,
+}
+
+impl Default for People {
+    /// People without any data but their numbers.
+    fn default() -> People {
+        let mut names = Names::default();
+        names.set("person.id", Template::of_client());
+        People { names, rows: Table::default(), token: None }
+    }
+}
+
+impl People {
+    /// The same with other rows.
+    pub fn with_rows(&self, rows: Table) -> People {
+        People { names: self.names.clone(), rows, token: self.token.clone() }
+    }
+
+    /// What is known of a client, and nobody else's business, in every form in which it is sent. (Tokens are known by their
+    /// look: [`secret::scrub`].)
+    pub fn secrets_of(&self, client: u32) -> Vec<Secret> {
+        let forms = |cell: &str| {
+            [Quoting::Plain, Quoting::JSON, Quoting::Percent].map(|quoting| Secret::from(quoting.of(cell)))
+        };
+        self.rows.row(client).flat_map(forms).collect()
+    }
+}
+
+impl fmt::Debug for People {
+    /// How many they are, and no more.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("People").field("rows", &self.rows.rows()).finish_non_exhaustive()
+    }
+}

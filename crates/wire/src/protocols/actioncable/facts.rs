@@ -1,0 +1,60 @@
+//! What is known of Action Cable, and what can be chosen about it.
+
+use crate::backoff::Backoff;
+use crate::facts::{AppRules, Body, Facts, Opening, TokenHome};
+use crate::flag::Flag;
+
+/// What Rails speaks.
+const PLAIN: &str = "actioncable-v1-json";
+/// What AnyCable speaks besides: session ids and the history of streams.
+pub(super) const EXTENDED: &str = "actioncable-v1-ext-json";
+/// What a client offers so that a server which speaks nothing else it knows can say so.
+const UNSUPPORTED: &str = "actioncable-unsupported";
+
+/// The channel of websocket-shootout's Rails server.
+pub(super) const CHANNEL: &str = "BenchmarkChannel";
+
+pub(super) const CHANNEL_CLASS: Flag = Flag::text("channel", "CLASS", "the channel").or(CHANNEL);
+pub(super) const CHANNEL_PARAMS: Flag =
+    Flag::json("channel-params", "parameters of the subscription, e.g. '{\"room\":1}'");
+pub(super) const SUBSCRIPTIONS: Flag = Flag::number(
+    "subscriptions",
+    "N",
+    "subscriptions of each client; from the second on they have an id",
+    1,
+    u32::MAX as u64,
+)
+.or("1");
+
+/// Rails sends one every 3 seconds.
+pub(super) const PING_INTERVAL: Flag =
+    Flag::time("cable-ping-interval", "ping every client this often", 3_000_000_000);
+
+pub(super) static FACTS: Facts = Facts {
+    name: "actioncable",
+    protocol: "actioncable",
+    paths: &["/cable"],
+    offered: &[PLAIN],
+    spoken: &[PLAIN, EXTENDED, UNSUPPORTED],
+    // Rails' welcome, and AnyCable's.
+    openings: &[Opening::Start(r#"{"type":"welcome"}"#), Opening::Start(r#"{"type":"welcome","sid":"#)],
+    origin_refusal: 404,
+    token: TokenHome::Query("jid"),
+    // @rails/actioncable 7.1, connection_monitor.js.
+    backoff: Backoff::Grown {
+        first_ms: 6_000.0,
+        factor: 1.15,
+        first_share: (1.0, 2.0),
+        share: (1.0, 1.15),
+        ms_max: f64::INFINITY,
+    },
+    flags: &[CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS],
+    server_flags: &[PING_INTERVAL],
+    app: Some(AppRules {
+        has_events: true,
+        has_replies: false,
+        tells_replies: false,
+        body: Body::Object("what the action's method gets"),
+    }),
+    ..Facts::USUAL
+};

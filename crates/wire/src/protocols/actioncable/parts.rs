@@ -1,0 +1,84 @@
+//! What is encoded once.
+
+use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS};
+use crate::contract::{Letter, Utterance};
+use crate::json;
+use crate::options::{BadOption, Options};
+use crate::template::{Quoting, Template};
+
+/// What no message starts with.
+const NO_MESSAGE: &[u8] = b"\0";
+
+/// What is encoded once.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The commands that subscribe.
+    pub(super) subscribe: Vec<Template>,
+    /// What names the first subscription, as it stands in a JSON string.
+    own: Template,
+    /// What a message to the first subscription starts with, up to its action's name; or what no message does, where the
+    /// subscription has a name of each client's own.
+    pub(super) usual: Vec<u8>,
+}
+
+impl Parts {
+    /// Identifiers, in commands and answers.
+    pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
+        let settings = &options.of_dialect.settings;
+        let params = settings.text(CHANNEL_PARAMS.name).unwrap_or("{}");
+        let params = members_of(&options.template(params, Quoting::JSON)?)
+            .ok_or(BadOption::of(&CHANNEL_PARAMS, "a JSON object"))?;
+        let channel = settings.text(CHANNEL_CLASS.name).unwrap_or(CHANNEL);
+        let identifiers: Vec<Template> = (1..=settings.number(SUBSCRIPTIONS.name).unwrap_or(1))
+            .map(|number| identifier(channel, &params, number))
+            .collect();
+        let own = identifiers.first().ok_or(BadOption::of(&SUBSCRIPTIONS, "at least one subscription"))?;
+        let subscribe = |identifier: &Template| {
+            Template::literal(r#"{"command":"subscribe","identifier":""#).then(identifier).text(r#""}"#)
+        };
+        let usual = |own: &[u8]| [br#"{"identifier":""#, own, br#"","message":{"action":""#].concat();
+        Ok(Parts {
+            subscribe: identifiers.iter().map(subscribe).collect(),
+            usual: own.as_literal().map_or(NO_MESSAGE.to_vec(), usual),
+            own: own.clone(),
+        })
+    }
+
+    /// The action is a member of the data like any other, as `perform` has it in Rails' own client.
+    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
+        let members = utterance.body.members().ok_or(BadOption::OfDialect {
+            option: "app",
+            expected: "messages that are JSON objects, as Action Cable's data are",
+        })?;
+        let mut data = Template::literal("{");
+        if !utterance.event.is_empty() {
+            let mut name = Vec::new();
+            json::escape(&mut name, utterance.event.as_bytes());
+            let comma = if members.is_empty() { "" } else { "," };
+            data = data.text(r#""action":""#).text(name).text(r#"""#).text(comma);
+        }
+        let data = data.then(&members).text("}");
+        let template = Template::literal(br#"{"command":"message","identifier":""#)
+            .then(&self.own)
+            .text(br#"","data":""#)
+            .then(&data.escaped())
+            .text(br#""}"#);
+        Ok(Letter { text: (&template).into(), kind: utterance.kind, ..Letter::default() })
+    }
+}
+
+/// The members of a JSON object, without its braces.
+fn members_of(object: &Template) -> Option<Template> {
+    json::object(object.sample().trim_ascii(), |_, _| {})?;
+    object.members()
+}
+
+/// What names a subscription, as it stands in a JSON string.
+fn identifier(channel: &str, params: &Template, number: u64) -> Template {
+    let mut name = Vec::new();
+    json::escape(&mut name, channel.as_bytes());
+    let comma = if params.is_empty() { "" } else { "," };
+    let id = if number > 1 { format!(r#","id":{number}"#) } else { String::new() };
+    let plain = Template::literal(r#"{"channel":""#).text(name).text("\"").text(comma).then(params);
+    plain.text(id).text("}").escaped()
+}

@@ -1,0 +1,12 @@
+//! What is known of plain HTTP.
+
+use crate::facts::{Facts, Form};
+
+pub(super) static FACTS: Facts = Facts {
+    name: "http",
+    protocol: "http",
+    form: Form::Raw,
+    can_broadcast: false,
+    is_plain_http: true,
+    ..Facts::USUAL
+};

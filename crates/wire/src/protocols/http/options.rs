@@ -1,0 +1,114 @@
+//! What can be chosen about requests and their answers. That has a verb of its own, `throng http`, and so a type.
+
+use crate::settings::{Settings, Value};
+
+/// A client's choices for plain requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// The method.
+    pub method: String,
+    /// The body; `None` sends no body, nor its length.
+    pub body: Option<Vec<u8>>,
+    /// Whether a connection carries one request after the other, or each has its own.
+    pub keep_alive: bool,
+    /// Most requests under way on one connection.
+    pub pipelining: u32,
+    /// The good status codes, as ranges with both ends included.
+    pub expect_status: Vec<(u16, u16)>,
+    /// The one good body; `None`: any.
+    pub expect_body: Option<Vec<u8>>,
+}
+
+/// What may be asked for twice (RFC 9110 §9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
+
+pub(super) const METHOD: &str = "method";
+pub(super) const BODY: &str = "body";
+pub(super) const NO_KEEP_ALIVE: &str = "no-keep-alive";
+pub(super) const PIPELINING: &str = "pipelining";
+pub(super) const EXPECT_STATUS: &str = "expect-status";
+pub(super) const EXPECT_BODY: &str = "expect-body";
+
+impl Default for HttpOptions {
+    fn default() -> HttpOptions {
+        HttpOptions {
+            method: "GET".into(),
+            body: None,
+            keep_alive: true,
+            pipelining: 1,
+            expect_status: vec![(200, 299)],
+            expect_body: None,
+        }
+    }
+}
+
+impl From<HttpOptions> for Settings {
+    fn from(options: HttpOptions) -> Settings {
+        let HttpOptions { method, body, keep_alive, pipelining, expect_status, expect_body } = options;
+        let ranges: Vec<String> =
+            expect_status.iter().map(|(first, last)| format!("{first}-{last}")).collect();
+        let mut settings = Settings::default()
+            .with(METHOD, method)
+            .with(PIPELINING, u64::from(pipelining))
+            .with(EXPECT_STATUS, ranges.join(","));
+        for (name, bytes) in [(BODY, body), (EXPECT_BODY, expect_body)] {
+            if let Some(bytes) = bytes {
+                settings = settings.with(name, bytes);
+            }
+        }
+        if keep_alive { settings } else { settings.with(NO_KEEP_ALIVE, Value::On) }
+    }
+}
+
+impl From<&Settings> for HttpOptions {
+    fn from(settings: &Settings) -> HttpOptions {
+        let usual = HttpOptions::default();
+        let range = |text: &str| {
+            let (first, last) = text.split_once('-')?;
+            Some((first.parse().ok()?, last.parse().ok()?))
+        };
+        let ranges = |text: &str| text.split(',').filter_map(range).collect();
+        let pipelining = settings.number(PIPELINING).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        HttpOptions {
+            method: settings.text(METHOD).map_or(usual.method, str::to_owned),
+            body: settings.bytes(BODY).map(<[u8]>::to_vec),
+            keep_alive: !settings.is_on(NO_KEEP_ALIVE),
+            pipelining: pipelining.unwrap_or(usual.pipelining),
+            expect_status: settings.text(EXPECT_STATUS).map_or(usual.expect_status, ranges),
+            expect_body: settings.bytes(EXPECT_BODY).map(<[u8]>::to_vec),
+        }
+    }
+}
+
+impl HttpOptions {
+    /// Whether a request may be sent again when nobody knows what became of it.
+    pub(super) fn is_idempotent(&self) -> bool {
+        IDEMPOTENT.contains(&self.method.as_str())
+    }
+
+    /// Whether an answer with this status is a good one.
+    pub fn is_expected(&self, status: u16) -> bool {
+        self.expect_status.iter().any(|&(first, last)| (first..=last).contains(&status))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_down_can_be_read() {
+        let all = HttpOptions {
+            method: "POST".into(),
+            body: Some(vec![0, 255]),
+            keep_alive: false,
+            pipelining: 7,
+            expect_status: vec![(200, 299), (404, 404)],
+            expect_body: Some(Vec::new()),
+        };
+        for options in [HttpOptions::default(), all] {
+            assert_eq!(HttpOptions::from(&Settings::from(options.clone())), options);
+        }
+        assert_eq!(HttpOptions::from(&Settings::default()), HttpOptions::default());
+    }
+}

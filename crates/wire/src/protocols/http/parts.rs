@@ -1,0 +1,64 @@
+//! The request, encoded.
+
+use super::options::{EXPECT_STATUS, HttpOptions, METHOD, NO_KEEP_ALIVE, PIPELINING};
+use crate::http::fields;
+use crate::options::{BadOption, Options};
+use crate::template::Template;
+
+/// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
+const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// The most requests under way on one connection.
+const PIPELINING_MAX: u32 = 1024;
+
+/// What is encoded once.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The request.
+    pub(super) request: Template,
+    pub(super) http: HttpOptions,
+}
+
+impl Parts {
+    pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
+        let http = HttpOptions::from(&options.of_dialect.settings);
+        check(&http)?;
+        Ok(Parts { request: encode(options, &http)?, http })
+    }
+}
+
+/// The whole request, which is the same every time but for who sends it.
+fn encode(options: &Options, http: &HttpOptions) -> Result<Template, BadOption> {
+    let [path, query] = options.target()?;
+    let length = http.body.as_ref().map(|body| format!("Content-Length: {}\r\n", body.len()));
+    Ok(Template::literal(&http.method)
+        .text(" ")
+        .then(&path)
+        .then(&query)
+        .text(format!(" HTTP/1.1\r\nHost: {}\r\n", options.host))
+        .then(&options.encode_fields()?)
+        .text(if http.keep_alive { "" } else { "Connection: close\r\n" })
+        .text(length.unwrap_or_default())
+        .text("\r\n")
+        .text(http.body.as_deref().unwrap_or_default()))
+}
+
+fn check(http: &HttpOptions) -> Result<(), BadOption> {
+    let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
+    if !fields::is_token(http.method.as_bytes()) || http.method == "CONNECT" {
+        return bad(METHOD, "a method such as GET or POST");
+    }
+    if http.body.as_ref().is_some_and(|body| body.len() > BODY_BYTES_MAX) {
+        return bad("body or --input", "at most 16 MiB");
+    }
+    if http.pipelining == 0 || http.pipelining > PIPELINING_MAX {
+        return bad(PIPELINING, "from 1 to 1024 requests");
+    }
+    if http.pipelining > 1 && !http.keep_alive {
+        return bad(NO_KEEP_ALIVE, "a kept connection: requests are to be pipelined");
+    }
+    if http.expect_status.iter().any(|&(first, last)| first < 200 || first > last || last > 599) {
+        return bad(EXPECT_STATUS, "final status codes: 200 to 599");
+    }
+    Ok(())
+}

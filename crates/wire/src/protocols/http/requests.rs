@@ -1,0 +1,313 @@
+//! The client's side: requests on one connection after the other.
+//!
+//! ```text
+//! closed --send--> connecting --handle_open--> open: what waits goes out, as many as may be under way
+//! open --an answer is whole--> open, or closed if it was the connection's last
+//! open --eof between answers--> closed
+//! open --eof, a reset, a bad answer--> broken: closed if the connection has given an answer before, else a failure
+//! closed, with requests left--> connecting: they are sent again, if they may be
+//! ```
+//!
+//! So a server may end a connection whenever it likes, and a client is lost when a connection gives no answer at all. What
+//! was under way on a connection that broke is sent again only where its method is idempotent (RFC 9110 §9.2.2): nobody
+//! knows what the server did with it. What followed an answer that was said to be the last the server has not done
+//! (RFC 9112 §9.6).
+
+use std::collections::VecDeque;
+
+use super::options::HttpOptions;
+use super::parts::Parts;
+use crate::absent::NoClient;
+use crate::contract::{Carried, Hears, HttpClientProtocol, HttpLink, Letter};
+use crate::event::{Event, Role, Wrong};
+use crate::failure::Failure;
+use crate::http::response::{Got, Responses};
+use crate::io::{Fate, Io, Sending, StreamId};
+use crate::stamp::Stamp;
+use crate::template::Filling;
+
+const STREAM: StreamId = 0;
+
+/// Most requests that wait in one client. What comes up beyond is not sent, and so never answered.
+const REQUESTS_MAX: usize = 1 << 20;
+
+/// One client's side.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    connection: Connection,
+    /// Whether this connection has given a whole answer.
+    has_answered: bool,
+    responses: Responses,
+    answer: Answer,
+    /// Requests without their answer, oldest first.
+    waiting: VecDeque<Stamp>,
+    /// So many of them are on the connection.
+    under_way: usize,
+    /// So many have been sent: those, and what connections before it left.
+    sent: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Connection {
+    #[default]
+    Closed,
+    Connecting,
+    Open,
+    /// The answer that is coming in is its last.
+    Last,
+}
+
+/// The answer that is coming in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answer {
+    status: u16,
+    wrong: Option<Wrong>,
+    /// Bytes on the wire, head and body.
+    wire_bytes: u32,
+    /// Bytes of the body that were as expected.
+    matched: usize,
+}
+
+/// A request that has just been written.
+struct Written {
+    stamp: Stamp,
+    /// It was not sent before.
+    is_first: bool,
+    bytes: u32,
+}
+
+impl Requests {
+    /// A client whose first connection the driver makes of its own accord.
+    pub(crate) fn new() -> Requests {
+        Requests { connection: Connection::Connecting, ..Requests::default() }
+    }
+
+    /// Sends what may be sent, over a new connection if need be; what had to wait for that is told.
+    fn flush<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        match self.connection {
+            Connection::Closed if !self.waiting.is_empty() => {
+                self.connection = Connection::Connecting;
+                link.io.open_stream(STREAM);
+            }
+            Connection::Open => {
+                while let Some(Written { stamp, is_first, bytes }) = self.write_next(link) {
+                    if is_first {
+                        link.io.handle_fate(stamp, Fate::Sent { bytes });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the next request, if another may be under way.
+    fn write_next<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) -> Option<Written> {
+        let most = link.parts.http.pipelining as usize;
+        let may = self.connection == Connection::Open && self.under_way < most;
+        let next = self.waiting.get_mut(self.under_way).filter(|_| may)?;
+        *next = Stamp::new(next.worker, next.client, next.seq, next.intended_ns, link.now_ns);
+        let filling = Filling::of(link.who());
+        let out = link.io.out(STREAM);
+        let before = out.len();
+        link.parts.request.write(out, &filling, 0);
+        let bytes = (out.len() - before) as u32;
+        self.under_way += 1;
+        let is_first = self.under_way > self.sent;
+        self.sent = self.sent.max(self.under_way);
+        Some(Written { stamp: *next, is_first, bytes })
+    }
+
+    /// The connection broke with requests under way: those that may not be sent again have no answer.
+    fn handle_cut_off<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        if !link.parts.http.is_idempotent() {
+            self.sent -= self.under_way;
+            self.waiting.drain(..self.under_way).for_each(|stamp| link.io.handle_fate(stamp, Fate::Dropped));
+        }
+        self.handle_gone(link);
+    }
+
+    /// The connection is gone. What it left unanswered is sent again (RFC 9112 §9.3.2).
+    fn handle_gone<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        self.connection = Connection::Closed;
+        self.has_answered = false;
+        self.responses = Responses::default();
+        self.answer = Answer::default();
+        self.under_way = 0;
+        self.flush(link);
+    }
+
+    fn handle_got<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, got: Got<'_>, on: &mut impl Hears) {
+        let http = &link.parts.http;
+        match got {
+            Got::Head { status, keep_alive } => {
+                self.answer.status = status;
+                if !http.is_expected(status) {
+                    self.answer.wrong = Some(Wrong::Status(status));
+                }
+                if !(keep_alive && http.keep_alive) {
+                    self.connection = Connection::Last;
+                }
+            }
+            Got::Data(data) => {
+                let rest = http.expect_body.as_ref().map(|body| &body[self.answer.matched..]);
+                match rest {
+                    Some(rest) if rest.starts_with(data) => self.answer.matched += data.len(),
+                    Some(_) => self.answer.wrong = self.answer.wrong.or(Some(Wrong::Body)),
+                    None => {}
+                }
+            }
+            Got::End => {
+                self.handle_end(http, on);
+                if self.connection == Connection::Last {
+                    link.io.close_stream(STREAM);
+                    self.handle_gone(link);
+                }
+            }
+        }
+    }
+
+    /// An answer is whole: it is that of the oldest request.
+    fn handle_end(&mut self, http: &HttpOptions, on: &mut impl Hears) {
+        let Answer { status, mut wrong, wire_bytes, matched } = std::mem::take(&mut self.answer);
+        if http.expect_body.as_ref().is_some_and(|body| matched < body.len()) {
+            wrong = wrong.or(Some(Wrong::Body));
+        }
+        if let Some(wrong) = wrong {
+            on.hear(Carried::Event(Event::Wrong(wrong)));
+        }
+        self.has_answered = true;
+        self.under_way -= 1;
+        self.sent -= 1;
+        let stamp = self.waiting.pop_front().expect("under way");
+        let role = Role::Answer { status };
+        on.hear(Carried::Event(Event::Message { role, stamp, bytes: wire_bytes }));
+    }
+
+    /// The connection is of no further use: a failure, unless it did well before.
+    fn handle_broken<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        failure: Failure,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        if !self.has_answered {
+            return Err(failure);
+        }
+        on.hear(Carried::Event(Event::Broken(failure)));
+        self.handle_cut_off(link);
+        Ok(())
+    }
+
+    fn next<'a, I>(
+        &mut self,
+        link: &HttpLink<'_, Parts, I>,
+        input: &mut &'a [u8],
+    ) -> Result<Option<Got<'a>>, Failure> {
+        match self.under_way {
+            0 if input.is_empty() => Ok(None),
+            // Nobody asked for it.
+            0 => Err(Failure::NotHttp),
+            _ => {
+                let (before, is_head) = (input.len(), link.parts.http.method == "HEAD");
+                let got = self.responses.next(&link.common.options().limits, is_head, input);
+                let used = u32::try_from(before - input.len()).unwrap_or(u32::MAX);
+                self.answer.wire_bytes = self.answer.wire_bytes.saturating_add(used);
+                got
+            }
+        }
+    }
+}
+
+impl HttpClientProtocol for Requests {
+    type Parts = Parts;
+    type Socket = NoClient<Parts>;
+
+    fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, _stream: StreamId) {
+        self.connection = Connection::Open;
+        self.flush(link);
+    }
+
+    fn handle_input<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        _stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let mut input = bytes;
+        while matches!(self.connection, Connection::Open | Connection::Last) {
+            match self.next(link, &mut input) {
+                Ok(None) => break,
+                Ok(Some(got)) => self.handle_got(link, got, on),
+                Err(failure) => {
+                    link.io.close_stream(STREAM);
+                    return self.handle_broken(link, failure, on);
+                }
+            }
+        }
+        self.flush(link);
+        Ok(())
+    }
+
+    fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        _stream: StreamId,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match self.responses.handle_eof() {
+            Ok(true) => {
+                self.handle_end(&link.parts.http, on);
+                self.handle_gone(link);
+            }
+            Ok(false) if self.under_way > 0 && !self.has_answered => return Err(Failure::Eof),
+            Ok(false) => self.handle_cut_off(link),
+            Err(failure) => return self.handle_broken(link, failure, on),
+        }
+        Ok(())
+    }
+
+    fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, _stream: StreamId) -> bool {
+        let goes_on = self.has_answered;
+        if goes_on {
+            link.io.close_stream(STREAM);
+            self.handle_cut_off(link);
+        }
+        goes_on
+    }
+
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn send<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        _letter: &Letter,
+        filling: &Filling<'_>,
+    ) -> Sending {
+        let before = self.waiting.len();
+        let is_busy = before >= link.parts.http.pipelining as usize;
+        if before < REQUESTS_MAX {
+            self.waiting.push_back(*filling.mark.stamp);
+            // Where none is before it, it goes out as it is, and there is nothing to tell.
+            if self.under_way == before && self.write_next(link).is_some() {
+                return Sending::Out;
+            }
+            self.flush(link);
+        }
+        Sending::Waits { is_busy }
+    }
+
+    /// HTTP has no goodbye.
+    fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        if self.connection != Connection::Closed {
+            link.io.close_stream(STREAM);
+        }
+        *self = Requests::default();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.connection == Connection::Closed
+    }
+}

@@ -1,0 +1,281 @@
+//! The client's side.
+//!
+//! ```text
+//! upgraded: joins; joining --ok--> usable; joining --error--> rejected
+//! any --30 s--> sends a heartbeat; --30 s more without its answer--> failed
+//! any --phx_error, phx_close--> rejected
+//! ```
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::binary::{Push, Received};
+use super::parts::{ACCEPTED, HEARTBEAT_REF, JOIN_REF, Parts};
+use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::event::{Event, Kind, Rejection};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::json::{array, object, string, unescape};
+use crate::pending::Pending;
+use crate::stamp::{self, Found, Stamp};
+use crate::template::Filling;
+use crate::ws::receiver::Message;
+
+/// As often as phoenix.js. Phoenix gives up a client that is silent for twice that long.
+const HEARTBEAT_INTERVAL_NS: u64 = 30_000_000_000;
+
+/// One client's channel.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    next_heartbeat_ns: u64,
+    /// Messages sent, the join being the first.
+    number: u32,
+    /// A server's replies do not say to what: as a rule, to what was sent last.
+    sent_broadcast: bool,
+    is_joined: bool,
+    awaits_heartbeat: bool,
+}
+
+impl ClientProtocol for Client {
+    type Parts = Parts;
+
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {
+        self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
+        self.number = 1;
+        let (join, filling) = (&link.parts.join, link.filling());
+        link.sender.message(link.io, true, |out| join.write(out, &filling, 0));
+    }
+
+    #[inline]
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message: &Message<'_>,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let (text, bytes) = (message.bytes()?, message.wire_bytes);
+        if !message.text {
+            on.hear(self.handle_binary(text, bytes));
+            return Ok(());
+        }
+        let found = stamp::find_before(text, link.parts.bytes_behind_id(text));
+        let says = match found {
+            Found::None => {
+                if let Some(carried) = self.handle_control(link, text, bytes) {
+                    on.hear(carried);
+                }
+                return Ok(());
+            }
+            _ if link.parts.is_pushed(text) => Says::Pushed,
+            _ => match self.says_of_unusual(&mut link.pending, text) {
+                Some(says) => says,
+                None => {
+                    on.hear(Carried::Event(Event::Rejected(Rejection::Message)));
+                    return Ok(());
+                }
+            },
+        };
+        on.hear(arrival(text, bytes, found, says));
+        Ok(())
+    }
+
+    #[inline]
+    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
+        self.number = self.number.wrapping_add(1);
+        self.sent_broadcast = letter.kind == Some(Kind::Broadcast);
+        let number = u64::from(self.number);
+        if let (Some(pending), Some(kind)) = (&mut link.pending, letter.kind) {
+            pending.push(number, kind, *filling.mark.stamp);
+        }
+        let topic = link.parts.topic.as_bytes();
+        link.sender.message(link.io, !letter.is_binary, |out| {
+            if letter.is_binary {
+                let number = self.number.to_string();
+                let strings = [JOIN_REF.as_bytes(), number.as_bytes(), topic, &letter.event];
+                Push::write_head(out, strings);
+            }
+            letter.text.write(out, filling, number);
+        });
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_joined
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        Some(self.next_heartbeat_ns)
+    }
+
+    fn handle_timeout<I: Io>(&mut self, link: &mut Link<'_, Parts, I>) -> Result<(), Failure> {
+        if link.now_ns < self.next_heartbeat_ns {
+            return Ok(());
+        }
+        if std::mem::replace(&mut self.awaits_heartbeat, true) {
+            return Err(Failure::HeartbeatTimeout);
+        }
+        self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
+        let heartbeat = &link.parts.heartbeat;
+        link.sender.message(link.io, true, |out| out.extend_from_slice(heartbeat));
+        Ok(())
+    }
+}
+
+impl Client {
+    /// What a reply answers that does not say so itself.
+    fn last_sent(&self) -> Kind {
+        if self.sent_broadcast { Kind::Broadcast } else { Kind::Echo }
+    }
+
+    /// What is known of a message with an id that does not start as those usually do that answer nothing; `None`: it is
+    /// refused.
+    fn says_of_unusual(&self, pending: &mut Option<&mut Pending>, text: &[u8]) -> Option<Says<'static>> {
+        static REPLY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""phx_reply""#));
+        if !text.ends_with(ACCEPTED) && is_refusal(text) {
+            return None;
+        }
+        if REPLY.find(text).is_none() {
+            return Some(Says::Pushed);
+        }
+        let numbered = pending.is_some().then(|| Control::parse(text)).flatten();
+        let kind = numbered.and_then(|control| take(pending, control.number)).map(|(kind, _)| kind);
+        Some(Says::Answer(kind.unwrap_or_else(|| self.last_sent())))
+    }
+
+    fn handle_binary<'a>(&self, message: &'a [u8], bytes: u32) -> Carried<'a> {
+        let (says, data) = match Received::parse(message) {
+            Some(Received::Pushed { data }) => (Says::Pushed, data),
+            Some(Received::Replied { status: b"ok", data }) => (Says::Answer(self.last_sent()), data),
+            Some(Received::Replied { .. }) => return Carried::Event(Event::Rejected(Rejection::Message)),
+            None => return Carried::Event(Event::Foreign { bytes }),
+        };
+        let found = Some(stamp::read_binary(data));
+        Carried::Arrival(Arrival { text: data, spelling: Spelling::Bytes, found, says, bytes, open: whole })
+    }
+
+    /// A message without an id: `None` when it is the protocol's own, and needs no more.
+    #[cold]
+    fn handle_control<'a, I>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        text: &'a [u8],
+        bytes: u32,
+    ) -> Option<Carried<'a>> {
+        let Some(control) = Control::parse(text) else {
+            return Some(Carried::Event(Event::Foreign { bytes }));
+        };
+        let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
+        let of_channel = control.number == JOIN_REF.as_bytes() || control.event != b"phx_reply";
+        match (control.event, control.number) {
+            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(link.parts) => {
+                Some(Carried::Event(Event::Foreign { bytes }))
+            }
+            (b"phx_reply", number) if number == JOIN_REF.as_bytes() => match control.status {
+                b"ok" if !self.is_joined => {
+                    self.is_joined = true;
+                    Some(Carried::Ready)
+                }
+                b"ok" => None,
+                _ => rejected(Rejection::Subscription),
+            },
+            (b"phx_reply", number) if number == HEARTBEAT_REF.as_bytes() => {
+                self.awaits_heartbeat = false;
+                None
+            }
+            (b"phx_reply", _) if control.status == b"error" => rejected(Rejection::Message),
+            (b"phx_reply", number) => Some(match take(&mut link.pending, number) {
+                Some((kind, stamp)) => {
+                    arrival(text, bytes, Found::At { stamp, offset: 0 }, Says::Answer(kind))
+                }
+                None => arrival(text, bytes, Found::None, Says::Unknown),
+            }),
+            (b"phx_error", _) => rejected(Rejection::Crashed),
+            (b"phx_close", _) => rejected(Rejection::ChannelClosed),
+            // The framework's own news of who is there.
+            (b"presence_state" | b"presence_diff", _) => None,
+            _ => Some(arrival(text, bytes, Found::None, Says::Pushed)),
+        }
+    }
+}
+
+/// A message of text.
+#[inline(always)]
+fn arrival<'a>(text: &'a [u8], bytes: u32, found: Found, says: Says<'a>) -> Carried<'a> {
+    Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
+}
+
+/// The message that a reply with this number answers, if replies are known by that.
+fn take(pending: &mut Option<&mut Pending>, number: &[u8]) -> Option<(Kind, Stamp)> {
+    pending.as_mut()?.take(std::str::from_utf8(number).ok()?.parse().ok()?)
+}
+
+/// There is no envelope left.
+fn whole(data: &[u8]) -> Option<Opened<'_>> {
+    Some(Opened { event: b"".into(), body: data.into() })
+}
+
+/// The event and its payload; of a reply, the response.
+fn open(message: &[u8]) -> Option<Opened<'_>> {
+    let Control { event, payload, response, .. } = Control::parse(message)?;
+    let body = if event == b"phx_reply" { response } else { payload };
+    Some(Opened { event: event.into(), body: body.into() })
+}
+
+/// A message taken apart; strings without their marks.
+#[derive(Debug, Default)]
+struct Control<'a> {
+    topic: &'a [u8],
+    number: &'a [u8],
+    event: &'a [u8],
+    payload: &'a [u8],
+    /// Of a reply.
+    status: &'a [u8],
+    response: &'a [u8],
+}
+
+impl<'a> Control<'a> {
+    fn parse(message: &'a [u8]) -> Option<Control<'a>> {
+        let mut control = Control { payload: b"null", ..Control::default() };
+        let text = |value| string(value).unwrap_or_default();
+        if message.first() == Some(&b'[') {
+            let mut at = 0;
+            array(message, |item| {
+                match at {
+                    1 => control.number = text(item),
+                    2 => control.topic = text(item),
+                    3 => control.event = text(item),
+                    4 => control.payload = item,
+                    _ => {}
+                }
+                at += 1;
+            })?;
+        } else {
+            object(message, |key, value| match key {
+                b"ref" => control.number = text(value),
+                b"topic" => control.topic = text(value),
+                b"event" => control.event = text(value),
+                b"payload" => control.payload = value,
+                _ => {}
+            })?;
+        }
+        // Not every payload is an object, and only a reply's has a status.
+        let _ = object(control.payload, |key, value| match key {
+            b"status" => control.status = text(value),
+            b"response" => control.response = value,
+            _ => {}
+        });
+        Some(control)
+    }
+
+    /// Whether it is of the topic that the client has joined.
+    fn is_of(&self, parts: &Parts) -> bool {
+        unescape(self.topic).is_some_and(|topic| topic == parts.topic.as_bytes())
+    }
+}
+
+/// Whether a message of ours comes back as an error. Only what has the word is looked at closely.
+fn is_refusal(payload: &[u8]) -> bool {
+    static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""error""#));
+    let is_error = |control: Control<'_>| control.event == b"phx_reply" && control.status == b"error";
+    ERROR.find(payload).is_some() && Control::parse(payload).is_some_and(is_error)
+}

@@ -1,0 +1,51 @@
+//! A WebSocket and nothing around its messages: what an app says is all there is.
+
+mod client;
+mod facts;
+mod server;
+
+use client::Client;
+use server::Server;
+
+use crate::absent::{NoRequests, NoSession};
+use crate::contract::{Letter, Protocol, Side, Utterance};
+use crate::dialect_id::DialectId;
+use crate::facts::Facts;
+use crate::json;
+use crate::options::{BadOption, Options};
+use crate::room::Room;
+
+/// A plain WebSocket.
+pub(crate) struct Plain;
+
+impl Protocol for Plain {
+    type Parts = ();
+    type Client = Client;
+    type Requests = NoRequests<(), Client>;
+    type Server = Server;
+    type Session = NoSession;
+
+    fn facts(dialect: DialectId) -> &'static Facts {
+        facts::of(dialect)
+    }
+
+    fn parts(_options: &Options) -> Result<(), BadOption> {
+        Ok(())
+    }
+
+    fn client(_parts: &()) -> Side<Client, Self::Requests> {
+        Side::Socket(Client)
+    }
+
+    fn letter(_parts: &(), utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
+        let Utterance { body, is_binary, kind, .. } = utterance;
+        Ok(Letter { text: body.into(), is_binary: *is_binary, kind: *kind, ..Letter::default() })
+    }
+    /// The rooms of raw, json and binary are one, in which any text may come.
+    fn attachments(room: Room, text: &[u8]) -> Option<u32> {
+        match room.dialect {
+            DialectId::Json => json::object(text, |_, _| {}).map(|()| 0),
+            _ => Some(0),
+        }
+    }
+}

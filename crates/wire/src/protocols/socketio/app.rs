@@ -1,0 +1,322 @@
+//! What the server does with packets, whatever carries them: the benchmark's events, and those of the servers in the
+//! protocol's test suite.
+//!
+//! ```text
+//! unconnected --0: a namespace that there is--> connected; 40{"sid":S} and the event auth, with what was sent along
+//! connected --an event--> connected, with its answer; --1--> unconnected
+//! a second 0, anything else when unconnected, whatever breaks the rules --> the end of the session
+//! ```
+
+use super::packet::{self, Kind, MAIN, Packet};
+use super::payload;
+use super::sid::SID_CHARS;
+use super::version::Version;
+use crate::dialect_id::DialectId;
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::json;
+use crate::room::Room;
+use crate::ws::End;
+use crate::ws::frame::{self, Opcode};
+
+/// The namespaces that there are.
+const NAMESPACES: [&[u8]; 2] = [MAIN, b"/custom"];
+
+/// Where packets go.
+pub(crate) trait Outlet {
+    /// A packet of text, in parts.
+    fn text(&mut self, parts: &[&[u8]]);
+    /// An attachment of the packet before.
+    fn attachment(&mut self, bytes: &[u8]);
+    /// An id for a socket.
+    fn sid(&mut self) -> [u8; SID_CHARS];
+    /// Where this session gets the broadcasts of a namespace.
+    fn room(&self, namespace: &[u8]) -> Room;
+}
+
+/// One session's namespaces, and the packet that is not whole yet.
+#[derive(Debug)]
+pub(crate) struct App {
+    version: Version,
+    connected: [bool; NAMESPACES.len()],
+    partial: Option<Box<Partial>>,
+    /// What is still to be said to who has connected.
+    greeting: Option<Vec<u8>>,
+}
+
+/// A packet whose attachments are still coming in.
+#[derive(Debug)]
+struct Partial {
+    text: Vec<u8>,
+    missing: u8,
+    attachments: Vec<Vec<u8>>,
+}
+
+/// What answers and broadcasts have in common.
+struct Reply<'a> {
+    namespace: &'static [u8],
+    attachments: &'a [Vec<u8>],
+    /// Of the message that is answered, its attachments apart.
+    bytes: u32,
+}
+
+impl App {
+    pub(crate) fn new(version: Version) -> App {
+        App { version, connected: [false; NAMESPACES.len()], partial: None, greeting: None }
+    }
+
+    /// Whether any namespace is connected.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connected.contains(&true)
+    }
+
+    /// Whether there is something to be said in a packet of its own: [`greet`](App::greet).
+    pub(crate) fn has_greeting(&self) -> bool {
+        self.greeting.is_some()
+    }
+
+    /// Says the event that follows a connect.
+    pub(crate) fn greet(&mut self, out: &mut impl Outlet) {
+        if let Some(packet) = self.greeting.take() {
+            out.text(&[&packet]);
+        }
+    }
+
+    /// Joins the rooms of all namespaces that are connected.
+    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+        self.rooms(out).for_each(|room| on(ServerEvent::Joined { room }));
+    }
+
+    /// Leaves them.
+    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+        self.rooms(out).for_each(|room| on(ServerEvent::Left { room }));
+    }
+
+    fn rooms(&self, out: &impl Outlet) -> impl Iterator<Item = Room> {
+        let connected = NAMESPACES.iter().zip(self.connected).filter(|(_, is_connected)| *is_connected);
+        connected.map(|(namespace, _)| out.room(namespace))
+    }
+
+    /// Whether the message is an event whose answer is the message itself.
+    #[inline]
+    pub(crate) fn is_echo(&self, message: &[u8]) -> bool {
+        message.starts_with(br#"42["echo","#)
+            && self.connected[0]
+            && self.partial.is_none()
+            && self.greeting.is_none()
+            && json::array(&message[2..], |_| {}).is_some()
+    }
+
+    /// The session begins. Before version 4, the main namespace needs no asking for.
+    pub(crate) fn open(&mut self, out: &mut impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+        if self.version == Version::V3 {
+            self.connect(0, b"", out, on);
+        }
+    }
+
+    /// Takes a packet of text, without the type that Engine.IO gives it.
+    pub(crate) fn handle_text(
+        &mut self,
+        text: &[u8],
+        out: &mut impl Outlet,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        if self.partial.is_some() {
+            return Err(Failure::BadMessage);
+        }
+        let packet = Packet::parse(text)?;
+        let Some(missing @ 1..) = packet.attachments else { return self.perform(text, &[], out, on) };
+        let is_sound = json::array(packet.payload, |_| {}).is_some()
+            && packet::are_placeholders_sound(packet.payload, missing);
+        if !is_sound {
+            return Err(Failure::BadMessage);
+        }
+        self.partial = Some(Box::new(Partial { text: text.to_vec(), missing, attachments: Vec::new() }));
+        Ok(())
+    }
+
+    /// Takes an attachment of the packet before.
+    pub(crate) fn handle_attachment(
+        &mut self,
+        bytes: &[u8],
+        out: &mut impl Outlet,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let mut partial = self.partial.take().ok_or(Failure::BadMessage)?;
+        partial.attachments.push(bytes.to_vec());
+        partial.missing -= 1;
+        if partial.missing > 0 {
+            self.partial = Some(partial);
+            return Ok(());
+        }
+        self.perform(&partial.text, &partial.attachments, out, on)
+    }
+
+    fn perform(
+        &mut self,
+        text: &[u8],
+        attachments: &[Vec<u8>],
+        out: &mut impl Outlet,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let packet = Packet::parse(text)?;
+        let name = packet.namespace.split(|&byte| byte == b'?').next().unwrap_or_default();
+        let found = NAMESPACES.iter().position(|known| *known == name);
+        let connected = found.filter(|&at| self.connected[at]);
+        match (packet.kind, found, connected) {
+            (Kind::Connect, _, None) => {
+                let is_auth = packet.payload.is_empty() || json::object(packet.payload, |_, _| {}).is_some();
+                if !is_auth {
+                    return Err(Failure::BadMessage);
+                }
+                match found {
+                    Some(at) => self.connect(at, packet.payload, out, on),
+                    None => self.refuse(packet.namespace, out),
+                }
+            }
+            (Kind::Disconnect, _, Some(at)) if packet.payload.is_empty() => {
+                self.connected[at] = false;
+                on(ServerEvent::Left { room: out.room(NAMESPACES[at]) });
+            }
+            // Nothing was asked to be acknowledged.
+            (Kind::Ack, _, Some(_)) => json::array(packet.payload, |_| {}).ok_or(Failure::BadMessage)?,
+            (Kind::Event, _, Some(at)) => {
+                let bytes = text.len() as u32 + 1;
+                let reply = Reply { namespace: NAMESPACES[at], attachments, bytes };
+                return reply.to_event(&packet, out, on);
+            }
+            _ => return Err(Failure::BadMessage),
+        }
+        Ok(())
+    }
+
+    fn connect(
+        &mut self,
+        at: usize,
+        auth: &[u8],
+        out: &mut impl Outlet,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        self.connected[at] = true;
+        let namespace = NAMESPACES[at];
+        let [name, comma] = in_packet(namespace);
+        match self.version {
+            Version::V3 => out.text(&[b"40", name, comma]),
+            Version::V4 => {
+                let sid = out.sid();
+                out.text(&[b"40", name, comma, br#"{"sid":""#, &sid, br#""}"#]);
+            }
+        }
+        let auth = if auth.is_empty() { b"{}" } else { auth };
+        self.greeting = Some([b"42", name, comma, br#"["auth","#, auth, b"]"].concat());
+        on(ServerEvent::Joined { room: out.room(namespace) });
+    }
+
+    fn refuse(&self, namespace: &[u8], out: &mut impl Outlet) {
+        let [name, comma] = in_packet(namespace);
+        let reason: &[u8] = match self.version {
+            Version::V3 => br#""Invalid namespace""#,
+            Version::V4 => br#"{"message":"Invalid namespace"}"#,
+        };
+        out.text(&[b"44", name, comma, reason]);
+    }
+}
+
+/// A namespace as it stands in a packet.
+fn in_packet(namespace: &[u8]) -> [&[u8]; 2] {
+    if namespace == MAIN { [b"", b""] } else { [namespace, b","] }
+}
+
+impl Reply<'_> {
+    /// Answers an event. One that nobody listens to is ignored.
+    fn to_event(
+        &self,
+        packet: &Packet<'_>,
+        out: &mut impl Outlet,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let (name, at) = packet::event(packet.payload)?;
+        let arguments = &packet.payload[at..];
+        let answer = match name {
+            b"echo" => "echo",
+            b"broadcast" => {
+                self.broadcast(arguments, on);
+                "broadcastResult"
+            }
+            b"message" => "message-back",
+            b"message-with-ack" if packet.id.is_some() => "",
+            _ => return Ok(()),
+        };
+        if name != b"broadcast" {
+            on(ServerEvent::Echoed { bytes: self.bytes });
+        }
+        match packet.id.filter(|_| name != b"message") {
+            Some(id) => {
+                let arguments = arguments.strip_prefix(b",").unwrap_or(arguments);
+                self.say([b'3', b'6'], &[id, b"[", arguments], out);
+            }
+            None => self.say([b'2', b'5'], &[b"[\"", answer.as_bytes(), b"\"", arguments], out),
+        }
+        Ok(())
+    }
+
+    /// Sends a packet of the first type, or, with attachments, of the second.
+    fn say(&self, types: [u8; 2], payload: &[&[u8]], out: &mut impl Outlet) {
+        let mut text = Vec::new();
+        self.write(&mut text, types, payload);
+        out.text(&[&text]);
+        self.attachments.iter().for_each(|attachment| out.attachment(attachment));
+    }
+
+    fn write(&self, out: &mut Vec<u8>, [plain, binary]: [u8; 2], payload: &[&[u8]]) {
+        out.push(b'4');
+        match self.attachments.len() {
+            0 => out.push(plain),
+            count => {
+                out.push(binary);
+                out.extend_from_slice(format!("{count}-").as_bytes());
+            }
+        }
+        in_packet(self.namespace).iter().chain(payload).for_each(|part| out.extend_from_slice(part));
+    }
+
+    /// Sends an event to everyone in the namespace, in each of the encodings.
+    fn broadcast(&self, arguments: &[u8], on: &mut impl FnMut(ServerEvent<'_>)) {
+        let mut text = Vec::new();
+        self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
+        let frame = self.frames(Version::V4, &text);
+        on(ServerEvent::Broadcast { room: room(Version::V4, self.namespace), frame: &frame });
+        let frame = self.frames(Version::V3, &text);
+        on(ServerEvent::Rebroadcast { room: room(Version::V3, self.namespace), frame: &frame });
+        let mut packets = Vec::new();
+        payload::push_text(&mut packets, &[&text]);
+        self.attachments.iter().for_each(|attachment| payload::push_attachment(&mut packets, attachment));
+        on(ServerEvent::Rebroadcast { room: room_of_sessions(self.namespace), frame: &packets });
+    }
+
+    /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so the
+    /// common frames are plain.
+    fn frames(&self, version: Version, text: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 16);
+        let mut frame = |opcode, before: &[u8], payload: &[u8]| {
+            let start = frame::open(&mut out, End::Server);
+            out.extend_from_slice(before);
+            out.extend_from_slice(payload);
+            frame::seal(&mut out, start, opcode, false, None);
+        };
+        frame(Opcode::Text, b"", text);
+        let before = version.before_attachment();
+        self.attachments.iter().for_each(|attachment| frame(Opcode::Binary, before, attachment));
+        out
+    }
+}
+
+/// The room of those with a WebSocket: one for each way in which attachments are sent.
+pub(crate) fn room(version: Version, namespace: &[u8]) -> Room {
+    Room::of(DialectId::Socketio, version as u8, namespace)
+}
+
+/// The room of the sessions over requests. Its broadcasts are packets, each with a separator before it.
+pub(crate) fn room_of_sessions(namespace: &[u8]) -> Room {
+    Room::of_sessions(DialectId::Socketio, namespace)
+}

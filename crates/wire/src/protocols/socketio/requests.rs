@@ -1,0 +1,352 @@
+//! The client's side over plain requests: one stream to receive, one to send, and one for a WebSocket to take over.
+//!
+//! ```text
+//! receiving: a request --its answer is over--> the same request again, until the session is over or taken over
+//! sending:   idle --a packet--> a request --its answer is over--> the next, with what came up meanwhile
+//! ```
+//!
+//! One request at a time in either direction, as engine.io-client has it: packets keep their order.
+
+use super::client;
+use super::handshake::Handshake;
+use super::parts::Parts;
+use super::payload::{self, Unit};
+use super::takeover::Takeover;
+use super::talk::{self, Phase, Said, Talk};
+use super::transport::Transport;
+use super::version::Version;
+use crate::contract::{Carried, Hears, HttpClientProtocol, HttpLink, Letter, QUEUED_BYTES_MAX};
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::http::{Exchange, Got};
+use crate::io::{Io, Sending, StreamId};
+use crate::opening::Socket;
+use crate::request::{Content, Plain};
+use crate::template::Filling;
+
+/// The first request; then, if there is to be one, the WebSocket.
+const MAIN: StreamId = 0;
+const SENDING: StreamId = 1;
+/// Polls beside a WebSocket.
+const POLLING: StreamId = 2;
+
+/// One session's side.
+#[derive(Debug)]
+pub(crate) struct Client {
+    transport: Transport,
+    version: Version,
+    talk: Talk,
+    /// Some answer has been good.
+    upgraded: bool,
+    /// The session's name; empty before the handshake.
+    sid: String,
+    payload_bytes_max: usize,
+    receiving: Exchange,
+    sending: Exchange,
+    /// Of the answer that is coming in.
+    body: Vec<u8>,
+    /// Packets that wait for the request under way, each with a separator before it.
+    queued: Vec<u8>,
+    takeover: Option<Box<Takeover>>,
+    /// The WebSocket that has taken the session over, and the session.
+    taken: Option<(Socket, client::Client)>,
+}
+
+impl Client {
+    /// A new client, whose transport goes over requests.
+    pub(crate) fn new(parts: &Parts) -> Client {
+        Client {
+            transport: parts.transport,
+            version: parts.version,
+            talk: Talk::default(),
+            upgraded: false,
+            sid: String::new(),
+            payload_bytes_max: usize::MAX,
+            receiving: Exchange::connecting(MAIN),
+            sending: Exchange::new(SENDING),
+            body: Vec::new(),
+            queued: Vec::new(),
+            takeover: None,
+            taken: None,
+        }
+    }
+
+    /// What requests say behind the path's own query. Before version 4, attachments come as text only if asked to.
+    fn query(&self) -> String {
+        let base64 = if self.version == Version::V3 { "b64=1" } else { "" };
+        let join = if base64.is_empty() || self.sid.is_empty() { "" } else { "&" };
+        let name = if self.sid.is_empty() { "" } else { "sid=" };
+        [base64, join, name, &self.sid].concat()
+    }
+
+    fn is_probed(&self) -> bool {
+        self.takeover.as_ref().is_some_and(|takeover| takeover.is_probed())
+    }
+
+    /// Asks for more packets.
+    fn receive<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        if self.talk.phase == Phase::Over {
+            return self.receiving.close(link.io);
+        }
+        if !self.is_probed() {
+            let (query, who) = (self.query(), link.who());
+            let request = Plain::get("", &query);
+            self.receiving.request(link.io, |out| link.common.write_plain(out, who, &request));
+        }
+    }
+
+    /// Sends what is queued, as far as one request may carry it, if nothing is under way.
+    fn flush<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        let is_ready = !self.sid.is_empty() && !self.is_probed() && self.talk.phase != Phase::Over;
+        if is_ready && !self.queued.is_empty() && !self.sending.is_busy() {
+            let end = payload::portion(&self.queued, self.payload_bytes_max);
+            let body = payload::body(self.version, &self.queued[..end]);
+            self.queued.drain(..end);
+            self.post(link, &body);
+        }
+    }
+
+    fn post<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, body: &[u8]) {
+        let (query, content_type) = (self.query(), "text/plain;charset=UTF-8");
+        let request = Plain::post("", &query, Content { content_type, bytes: body });
+        let who = link.who();
+        self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
+    }
+
+    fn handle_receiving<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        mut input: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let limits = &link.common.options().limits;
+        while let Some(got) = self.receiving.next(limits, &mut input, link.io)? {
+            match got {
+                Got::Head { status: 200, .. } => {
+                    if !std::mem::replace(&mut self.upgraded, true) {
+                        on.hear(Carried::Event(Event::Upgraded));
+                    }
+                }
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::Data(bytes) if self.body.len() + bytes.len() > limits.message_bytes_max => {
+                    return Err(Failure::MessageTooLarge);
+                }
+                Got::Data(bytes) => self.body.extend_from_slice(bytes),
+                Got::End => self.handle_polled(link, on)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn handle_sending<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        mut input: &[u8],
+    ) -> Result<(), Failure> {
+        while let Some(got) = self.sending.next(&link.common.options().limits, &mut input, link.io)? {
+            match got {
+                Got::Head { status: 200, .. } | Got::Data(_) => {}
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::End => self.flush(link),
+            }
+        }
+        Ok(())
+    }
+
+    /// An answer to a poll is whole.
+    fn handle_polled<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let body = std::mem::take(&mut self.body);
+        payload::read(self.version, &body, |unit| self.handle_unit(link, unit, on))?;
+        if self.transport == Transport::Upgrade && self.takeover.is_none() {
+            self.receiving.close(link.io);
+            self.receiving = Exchange::new(POLLING);
+            self.takeover = Some(Box::new(Takeover::Connecting));
+            link.io.open_stream(MAIN);
+        }
+        self.receive(link);
+        self.flush(link);
+        Ok(())
+    }
+
+    fn handle_unit<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        unit: Unit<'_>,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let text = match unit {
+            Unit::Text(text) => text,
+            Unit::Attachment(bytes) => {
+                return self.talk.handle_attachment((&bytes, bytes.len() as u32), on);
+            }
+        };
+        if self.sid.is_empty() {
+            self.handle_handshake(text)?;
+        }
+        // Usable is who has got the transport that was asked for.
+        let transport = self.transport;
+        let mut on = |carried: Carried<'_>| match carried {
+            Carried::Ready if transport == Transport::Upgrade => {}
+            carried => on.hear(carried),
+        };
+        let filling = Filling::of(link.who());
+        let say = &mut |said: Said<'_>| match said {
+            Said::Connect(packet) => payload::push(&mut self.queued, |out| packet.write(out, &filling, 0)),
+            Said::Packet(packet) => payload::push_text(&mut self.queued, &[packet]),
+        };
+        self.talk.handle_text(
+            link.parts,
+            &mut link.pending,
+            link.now_ns,
+            (text, text.len() as u32),
+            say,
+            &mut on,
+        )
+    }
+
+    fn handle_handshake(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let handshake = Handshake::parse(text.strip_prefix(b"0").ok_or(Failure::BadMessage)?)?;
+        if self.transport == Transport::Upgrade && !handshake.has_upgrade {
+            return Err(Failure::NoUpgrade);
+        }
+        self.sid = String::from_utf8(handshake.sid.to_vec()).map_err(|_| Failure::BadMessage)?;
+        let most = handshake.payload_bytes_max.and_then(|bytes| usize::try_from(bytes).ok());
+        self.payload_bytes_max = most.unwrap_or(usize::MAX);
+        Ok(())
+    }
+
+    /// Lets the WebSocket take over, if it has been probed and no request is under way.
+    fn conclude<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, on: &mut impl Hears) {
+        let is_quiet = !self.receiving.is_busy() && !self.sending.is_busy();
+        if !(self.is_probed() && is_quiet) {
+            return;
+        }
+        let Some(takeover) = self.takeover.take() else { return };
+        let (talk, queued) = (std::mem::take(&mut self.talk), std::mem::take(&mut self.queued));
+        let is_usable = talk.phase == Phase::Usable;
+        self.taken = Some((takeover.take(&queued, link.io), client::Client::of(talk)));
+        self.receiving.close(link.io);
+        self.sending.close(link.io);
+        if is_usable {
+            on.hear(Carried::Ready);
+        }
+    }
+}
+
+impl HttpClientProtocol for Client {
+    type Parts = Parts;
+    type Socket = client::Client;
+
+    fn take_over(&mut self) -> Option<(Socket, client::Client)> {
+        self.taken.take()
+    }
+
+    fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) {
+        match (stream, &mut self.takeover) {
+            (MAIN, Some(takeover)) => takeover.handle_open(link.common, &self.sid, link.now_ns, link.io),
+            (SENDING, _) => self.sending.handle_open(link.io),
+            _ => {
+                self.receiving.handle_open(link.io);
+                if !self.receiving.is_busy() {
+                    self.receive(link);
+                }
+            }
+        }
+    }
+
+    fn handle_input<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match (stream, &mut self.takeover) {
+            (MAIN, Some(takeover)) => {
+                takeover
+                    .handle_input(link.common, bytes, link.io, &mut |event| on.hear(Carried::Event(event)))?;
+            }
+            (SENDING, _) => self.handle_sending(link, bytes)?,
+            _ => self.handle_receiving(link, bytes, on)?,
+        }
+        self.conclude(link, on);
+        Ok(())
+    }
+
+    fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        stream: StreamId,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match (stream, &self.takeover) {
+            (MAIN, Some(_)) => return Err(Failure::Eof),
+            (SENDING, _) => {
+                self.sending.handle_eof()?;
+                self.flush(link);
+            }
+            _ => {
+                if self.receiving.handle_eof()? {
+                    self.handle_polled(link, on)?;
+                }
+            }
+        }
+        self.conclude(link, on);
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.talk.phase == Phase::Usable && self.transport == Transport::Polling
+    }
+
+    fn send<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        letter: &Letter,
+        filling: &Filling<'_>,
+    ) -> Sending {
+        if self.queued.len() > QUEUED_BYTES_MAX {
+            return Sending::Out;
+        }
+        let number = talk::number(&mut link.pending, letter, filling);
+        payload::push(&mut self.queued, |out| letter.text.write(out, filling, number));
+        if let Some(attachment) = &letter.attachment {
+            let mut bytes = Vec::new();
+            attachment.write(&mut bytes, filling, number);
+            payload::push_attachment(&mut self.queued, &bytes);
+        }
+        self.flush(link);
+        Sending::Out
+    }
+
+    /// Says goodbye if no request has to be waited for; otherwise the server notices that nobody polls.
+    fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        if self.is_ready() && self.sending.is_open() && !self.sending.is_busy() {
+            let mut goodbye = Vec::new();
+            payload::push_text(&mut goodbye, &[b"1"]);
+            self.post(link, &payload::body(self.version, &goodbye));
+        }
+        self.talk.phase = Phase::Over;
+        self.receiving.close(link.io);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.talk.phase == Phase::Over
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.talk.poll_timeout()
+    }
+
+    fn handle_timeout<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) -> Result<(), Failure> {
+        if self.talk.handle_timeout(link.now_ns)? {
+            payload::push_text(&mut self.queued, &[b"2"]);
+            self.flush(link);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! The server's side over a WebSocket: a packet is a message.
+
+use super::app::{self, Outlet};
+use super::candidate::Candidate;
+use super::payload::{self, Unit};
+use super::request::{self, Told};
+use super::service::Service;
+use super::session::Session;
+use super::sid::{self, SID_CHARS};
+use super::side::{Next, Opening, Side};
+use super::terms::Terms;
+use super::version::Version;
+use crate::contract::{ServerLink, ServerProtocol};
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::http::query;
+use crate::http::request::Request;
+use crate::io::Io;
+use crate::room::Room;
+use crate::server_config::ServerConfig;
+use crate::session::Asked;
+use crate::ws::close::NO_CODE;
+
+/// Where the payload of a server's unsealed frame starts.
+const BODY: usize = 2;
+
+/// One connection's side, in a box: connections of other protocols need no room for it.
+pub(crate) type Server = Box<Connection>;
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    terms: Terms,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Before the upgrade.
+    New(Version, Service),
+    /// About to take over a session.
+    Candidate(Candidate),
+    Live(Box<Side>),
+}
+
+impl ServerProtocol for Server {
+    type Session = Session;
+
+    fn open(cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
+        let version = query::param(request.target, "EIO").and_then(Version::named).ok_or(400u16)?;
+        if query::param(request.target, "transport") != Some("websocket") {
+            return Err(400);
+        }
+        let service = Service::at(request.path());
+        let stage = match query::param(request.target, "sid") {
+            None => Stage::New(version, service),
+            Some(sid) => Stage::Candidate(Candidate::new(version, service, sid)),
+        };
+        Ok(Box::new(Connection { terms: Terms::of(&cfg.settings), stage }))
+    }
+
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+        match &mut self.stage {
+            &mut Stage::New(version, service) => {
+                let opening = Opening { version, service, sid: &sid::fresh(link.io), has_upgrade: false };
+                let now_ns = link.now_ns;
+                let side = Side::open(&opening, &self.terms, now_ns, &mut Frames { link, version }, on);
+                self.stage = Stage::Live(Box::new(side));
+            }
+            Stage::Candidate(candidate) => candidate.handle_upgraded(link.now_ns),
+            Stage::Live(_) => {}
+        }
+    }
+
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        start: usize,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let out = link.io.out(0);
+        let bytes = out.len() - start - BODY;
+        if bytes > self.terms.payload_bytes_max {
+            out.truncate(start);
+            return Err(Failure::MessageTooLarge);
+        }
+        if let Stage::Live(side) = &self.stage
+            && side.is_echo(text, &out[start + BODY..])
+        {
+            link.sender.seal(out, start, text, None);
+            on(ServerEvent::Echoed { bytes: bytes as u32 });
+            return Ok(());
+        }
+        let message = out[start + BODY..].to_vec();
+        out.truncate(start);
+        self.handle(link, text, &message, on)
+    }
+
+    fn take_request(&mut self) -> Option<Asked<request::Request>> {
+        match &mut self.stage {
+            Stage::Candidate(candidate) => candidate.take_request(),
+            _ => None,
+        }
+    }
+
+    fn handle_answered<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        word: Option<Told>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let Stage::Candidate(candidate) = &mut self.stage else { return Ok(()) };
+        match word {
+            Some(Told::Admitted) => {
+                candidate.handle_admitted();
+                while let Stage::Candidate(candidate) = &mut self.stage
+                    && !candidate.is_asking()
+                    && let Some((text, message)) = candidate.poll_waiting()
+                {
+                    self.handle(link, text, &message, on)?;
+                }
+                Ok(())
+            }
+            Some(Told::Session(side, packets)) => {
+                let waiting = candidate.take_waiting();
+                self.take_over(link, side, &packets, on)?;
+                waiting.iter().try_for_each(|(text, message)| self.handle(link, *text, message, on))
+            }
+            Some(Told::TurnedAway) | None => {
+                link.sender.close(link.io, NO_CODE);
+                Err(Failure::Refused(400))
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        match &self.stage {
+            Stage::New(..) => None,
+            Stage::Candidate(candidate) => Some(candidate.poll_timeout()),
+            Stage::Live(side) => Some(side.poll_timeout()),
+        }
+    }
+
+    fn handle_timeout<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let outcome = match &mut self.stage {
+            Stage::Live(side) => {
+                let (now_ns, version) = (link.now_ns, side.version);
+                side.handle_timeout(now_ns, &mut Frames { link, version })
+            }
+            Stage::Candidate(candidate) if candidate.poll_timeout() <= link.now_ns => Err(Failure::Silent),
+            _ => Ok(()),
+        };
+        outcome.inspect_err(|_| link.sender.close(link.io, NO_CODE))
+    }
+}
+
+impl Connection {
+    /// Takes a message.
+    fn handle<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        message: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let side = match &mut self.stage {
+            Stage::Live(side) => side,
+            Stage::Candidate(candidate) => {
+                let frames = &mut Frames { link, version: Version::V4 };
+                if candidate.handle_message(text, message, frames)? {
+                    on(ServerEvent::Asked);
+                }
+                return Ok(());
+            }
+            Stage::New(..) => return Ok(()),
+        };
+        let (now_ns, version) = (link.now_ns, side.version);
+        let frames = &mut Frames { link, version };
+        if !text {
+            let attachment = message.strip_prefix(version.before_attachment()).ok_or(Failure::BadMessage)?;
+            return side.handle_attachment(attachment, frames, on);
+        }
+        if side.handle_text(now_ns, message, frames, on)? == Next::Close {
+            link.sender.close(link.io, NO_CODE);
+        }
+        Ok(())
+    }
+
+    /// The session of plain requests becomes this connection's: with the packets that wait, and its places in rooms.
+    fn take_over<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        side: Box<Side>,
+        packets: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let version = side.version;
+        let mut frames = Frames { link, version };
+        if !packets.is_empty() {
+            payload::read(Version::V4, &packets[1..], |unit| {
+                match unit {
+                    Unit::Text(text) => frames.text(&[text]),
+                    Unit::Attachment(bytes) => frames.attachment(&bytes),
+                }
+                Ok(())
+            })?;
+        }
+        side.join(&frames, on);
+        self.stage = Stage::Live(side);
+        Ok(())
+    }
+}
+
+/// Packets as messages of a WebSocket.
+struct Frames<'a, 'b, I> {
+    link: &'a mut ServerLink<'b, I>,
+    version: Version,
+}
+
+impl<I: Io> Outlet for Frames<'_, '_, I> {
+    fn text(&mut self, parts: &[&[u8]]) {
+        self.link.sender.message(self.link.io, true, |out| {
+            parts.iter().for_each(|part| out.extend_from_slice(part));
+        });
+    }
+
+    fn attachment(&mut self, bytes: &[u8]) {
+        self.link.sender.message(self.link.io, false, |out| {
+            out.extend_from_slice(self.version.before_attachment());
+            out.extend_from_slice(bytes);
+        });
+    }
+
+    fn sid(&mut self) -> [u8; SID_CHARS] {
+        sid::fresh(self.link.io)
+    }
+
+    fn room(&self, namespace: &[u8]) -> Room {
+        app::room(self.version, namespace)
+    }
+}

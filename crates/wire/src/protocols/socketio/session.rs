@@ -1,0 +1,369 @@
+//! The server's side over plain requests: a session that outlives them, and that a WebSocket can take over.
+//!
+//! ```text
+//! new --the first request: the handshake--> open
+//! open --a poll--> answered with the packets that wait, or held until there are some
+//! open --a WebSocket enters, and probes--> probed: polls are answered with 6, nothing to say
+//! probed --the WebSocket takes it--> taken: the session is the WebSocket's, and its name with it
+//! taken --a plain request--> refused; --the WebSocket is gone--> over
+//! open --1--> over, or left if no poll is held --a poll, or a second later--> over
+//! open --a second poll beside the one held; a second request to send beside another; silence; whatever breaks the rules--> over
+//! ```
+
+use super::app::{self, Outlet};
+use super::complaint::{self, BAD_REQUEST, UNKNOWN_SESSION};
+use super::payload::{self, Unit};
+use super::request::{Request, Told, UPGRADE_TIMEOUT_NS, Verb};
+use super::sid::{self, SID_CHARS};
+use super::side::{Next, Opening, Side};
+use super::terms::Terms;
+use super::version::Version;
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::http::answer::{AnswerHead, TEXT};
+use crate::io::Io;
+use crate::room::Room;
+use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
+use crate::settings::Settings;
+
+/// Most bytes of packets that wait for the client to poll.
+const QUEUED_BYTES_MAX: usize = 1 << 20;
+
+/// How long a poll may take that crosses with the goodbye, sent at the same time on another connection.
+const CROSSING_NS: u64 = 1_000_000_000;
+
+/// The packet that says nothing.
+const NOOP: &[u8] = b"6";
+
+/// One session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    version: Version,
+    terms: Terms,
+    /// From the first request on, until the client has left or a WebSocket has it.
+    side: Option<Box<Side>>,
+    phase: Phase,
+    /// The head of the answer to the poll that is held.
+    held: Option<AnswerHead>,
+    /// Packets that wait, each with a separator before it.
+    queued: Vec<u8>,
+    /// The body of a request to send is on its way.
+    begun: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    New,
+    Open,
+    /// A WebSocket is there, which has until then to take over.
+    Entered {
+        until_ns: u64,
+        probed: bool,
+    },
+    /// The client has said goodbye.
+    Left {
+        until_ns: u64,
+    },
+    /// A WebSocket has it.
+    Taken,
+    Over,
+}
+
+/// Packets into the queue.
+struct Queue<'a, I> {
+    queued: &'a mut Vec<u8>,
+    io: &'a mut I,
+}
+
+impl<I: Io> Outlet for Queue<'_, I> {
+    fn text(&mut self, parts: &[&[u8]]) {
+        payload::push_text(self.queued, parts);
+    }
+
+    fn attachment(&mut self, bytes: &[u8]) {
+        payload::push_attachment(self.queued, bytes);
+    }
+
+    fn sid(&mut self) -> [u8; SID_CHARS] {
+        sid::fresh(self.io)
+    }
+
+    fn room(&self, namespace: &[u8]) -> Room {
+        app::room_of_sessions(namespace)
+    }
+}
+
+impl Session {
+    fn open<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        request: &Request,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        let opening = Opening {
+            version: request.version,
+            service: request.service,
+            sid: request.sid.as_bytes(),
+            has_upgrade: true,
+        };
+        let queue = &mut Queue { queued: &mut self.queued, io: link.io };
+        self.phase = Phase::Open;
+        self.side = Some(Box::new(Side::open(&opening, &self.terms, link.now_ns, queue, on)));
+    }
+
+    fn poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: AnswerHead) -> Answer<Told> {
+        if self.held.is_some() {
+            complaint::write(&head, link.io.out(REQUEST), 400, BAD_REQUEST);
+            self.end(link);
+            return Answer::Whole;
+        }
+        if let Phase::Left { .. } = self.phase {
+            self.phase = Phase::Over;
+        }
+        if matches!(self.phase, Phase::Entered { probed: true, .. }) && self.queued.is_empty() {
+            payload::push_text(&mut self.queued, &[NOOP]);
+        }
+        if self.queued.is_empty() {
+            self.held = Some(head);
+            return Answer::Held;
+        }
+        let body = self.take_body();
+        head.write_whole(link.io.out(REQUEST), 200, Some(TEXT), &body);
+        Answer::Whole
+    }
+
+    /// Two requests to send at a time: packets could change places (Engine.IO protocol, "HTTP long-polling").
+    fn refuse_second<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: &AnswerHead) -> Answer<Told> {
+        complaint::write(head, link.io.out(REQUEST), 400, BAD_REQUEST);
+        self.end(link);
+        Answer::Whole
+    }
+
+    fn push<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        head: &AnswerHead,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        if body.len() > self.terms.payload_bytes_max {
+            return head.write_whole(link.io.out(REQUEST), 413, None, b"");
+        }
+        let outcome = self.hear(link, body, on);
+        match outcome {
+            Ok(_) => head.write_whole(link.io.out(REQUEST), 200, Some("text/html"), b"ok"),
+            Err(_) => complaint::write(head, link.io.out(REQUEST), 400, BAD_REQUEST),
+        }
+        match outcome {
+            Ok(Next::GoOn) => self.flush(link),
+            Ok(Next::Close) => self.leave(link),
+            Err(_) => self.end(link),
+        }
+    }
+
+    /// Takes the packets of a body, up to the one that ends the session, if there is one.
+    fn hear<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<Next, Failure> {
+        let Some(side) = &mut self.side else { return Err(Failure::BadMessage) };
+        let (now_ns, version) = (link.now_ns, self.version);
+        let queue = &mut Queue { queued: &mut self.queued, io: link.io };
+        let mut next = Next::GoOn;
+        payload::read(version, body, |unit| {
+            match unit {
+                _ if next == Next::Close => {}
+                Unit::Text(text) => next = side.handle_text(now_ns, text, queue, on)?,
+                Unit::Attachment(bytes) => side.handle_attachment(&bytes, queue, on)?,
+            }
+            Ok(())
+        })?;
+        Ok(next)
+    }
+
+    /// Answers the poll that is held with what there is to say. Who does not poll while too much comes up is given up.
+    fn flush<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        if self.queued.len() > QUEUED_BYTES_MAX && self.held.is_none() {
+            return self.end(link);
+        }
+        if self.queued.is_empty() {
+            return;
+        }
+        if let Some(head) = self.held.take() {
+            let body = self.take_body();
+            head.write_whole(link.io.out(HELD), 200, Some(TEXT), &body);
+            link.io.close_stream(HELD);
+        }
+    }
+
+    /// The client has said goodbye: a poll ends with nothing to say.
+    fn leave<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        self.phase = match self.held {
+            Some(_) => Phase::Over,
+            None => Phase::Left { until_ns: link.now_ns + CROSSING_NS },
+        };
+        self.side = None;
+        payload::push_text(&mut self.queued, &[NOOP]);
+        self.flush(link);
+    }
+
+    fn take_body(&mut self) -> Vec<u8> {
+        payload::body(self.version, &std::mem::take(&mut self.queued))
+    }
+
+    /// Ends the session; who polls is told so.
+    fn end<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        self.queued.clear();
+        payload::push_text(&mut self.queued, &[b"1"]);
+        self.flush(link);
+        self.phase = Phase::Over;
+    }
+
+    /// Who comes second is granted a WebSocket all the same, and turned away there (engine.io, `onWebSocket`).
+    fn enter<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request) -> Answer<Told> {
+        match self.phase {
+            Phase::Open => {
+                let until_ns = link.now_ns + UPGRADE_TIMEOUT_NS;
+                self.phase = Phase::Entered { until_ns, probed: false };
+                Answer::Told(Told::Admitted)
+            }
+            Phase::Entered { .. } | Phase::Taken => Answer::Told(Told::TurnedAway),
+            Phase::New | Phase::Left { .. } | Phase::Over => {
+                request.complain(link.io.out(REQUEST), UNKNOWN_SESSION);
+                Answer::Whole
+            }
+        }
+    }
+
+    fn probe<I: Io>(&mut self, link: &mut SessionLink<'_, I>) -> Answer<Told> {
+        let Phase::Entered { probed, .. } = &mut self.phase else { return Answer::Whole };
+        *probed = true;
+        self.end_poll(link);
+        Answer::Told(Told::Admitted)
+    }
+
+    fn take<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Answer<Told> {
+        if !matches!(self.phase, Phase::Entered { .. }) {
+            return Answer::Whole;
+        }
+        let Some(side) = self.side.take() else { return Answer::Whole };
+        self.end_poll(link);
+        self.phase = Phase::Taken;
+        side.part(&Queue { queued: &mut self.queued, io: link.io }, on);
+        Answer::Taken(Told::Session(side, std::mem::take(&mut self.queued)))
+    }
+
+    /// Nothing more will come by a poll.
+    fn end_poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        if self.held.is_some() {
+            payload::push_text(&mut self.queued, &[NOOP]);
+            self.flush(link);
+        }
+    }
+}
+
+impl ServerSession for Session {
+    type Question = Request;
+    type Word = Told;
+
+    fn new(question: &Request, settings: &Settings) -> Session {
+        Session {
+            version: question.version,
+            terms: Terms::of(settings),
+            side: None,
+            phase: Phase::New,
+            held: None,
+            queued: Vec::new(),
+            begun: false,
+        }
+    }
+
+    fn handle_request<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        request: Request,
+        body: &[u8],
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Answer<Told> {
+        if self.phase == Phase::New {
+            self.open(link, &request, on);
+        }
+        let is_plain = matches!(request.verb, Verb::Poll | Verb::Begin | Verb::Push { .. });
+        if request.version != self.version || (is_plain && self.phase == Phase::Taken) {
+            request.complain(link.io.out(REQUEST), BAD_REQUEST);
+            return Answer::Whole;
+        }
+        match request.verb {
+            Verb::Poll => self.poll(link, request.head),
+            Verb::Begin | Verb::Push { begun: false } if self.begun => {
+                self.refuse_second(link, &request.head)
+            }
+            Verb::Begin => {
+                self.begun = true;
+                Answer::Told(Told::Admitted)
+            }
+            Verb::Push { begun } => {
+                self.begun &= !begun;
+                self.push(link, &request.head, body, on);
+                Answer::Whole
+            }
+            Verb::Enter => self.enter(link, &request),
+            Verb::Probe => self.probe(link),
+            Verb::Take => self.take(link, on),
+        }
+    }
+
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl FnMut(ServerEvent<'_>)) {
+        self.held = None;
+        self.phase = Phase::Over;
+    }
+
+    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, packets: &[u8]) {
+        self.queued.extend_from_slice(packets);
+        self.flush(link);
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        let until_ns = match self.phase {
+            Phase::Entered { until_ns, .. } | Phase::Left { until_ns } => until_ns,
+            Phase::New | Phase::Open | Phase::Taken | Phase::Over => u64::MAX,
+        };
+        let side_ns = self.side.as_ref().map_or(u64::MAX, |side| side.poll_timeout());
+        Some(until_ns.min(side_ns))
+    }
+
+    fn handle_timeout<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        match self.phase {
+            Phase::Entered { until_ns, .. } if until_ns <= link.now_ns => self.phase = Phase::Open,
+            Phase::Left { until_ns } if until_ns <= link.now_ns => self.phase = Phase::Over,
+            _ => {}
+        }
+        let Some(side) = &mut self.side else { return };
+        match side.handle_timeout(link.now_ns, &mut Queue { queued: &mut self.queued, io: link.io }) {
+            Ok(()) => self.flush(link),
+            Err(_) => self.end(link),
+        }
+    }
+
+    fn queued_bytes(&self) -> usize {
+        self.queued.len()
+    }
+
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        self.end(link);
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+}

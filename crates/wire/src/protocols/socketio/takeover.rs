@@ -1,0 +1,89 @@
+//! The WebSocket that takes a session of plain requests over, on the client's side.
+//!
+//! ```text
+//! connecting --handle_open--> opening --101: 2probe goes--> probing --3probe--> probed
+//! probed, and no request is under way: 5 goes, and the session is the WebSocket's
+//! ```
+
+use super::payload;
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::opening::{Opening, Socket};
+use crate::request::Common;
+use crate::ws::receiver::Incoming;
+
+/// One such connection, which is stream 0 of its client.
+#[derive(Debug)]
+pub(crate) enum Takeover {
+    Connecting,
+    Opening(Opening),
+    Probing(Socket),
+    Probed(Socket),
+}
+
+impl Takeover {
+    /// The connection stands: asks for the WebSocket of the session.
+    pub(crate) fn handle_open(&mut self, common: &Common, sid: &str, now_ns: u64, io: &mut impl Io) {
+        let of_session =
+            |target: &str| target.replacen("transport=polling", "transport=websocket", 1) + "&sid=" + sid;
+        *self = Takeover::Opening(Opening::new(common.write_upgrade_to(io, now_ns, of_session)));
+    }
+
+    /// Bytes came in.
+    pub(crate) fn handle_input(
+        &mut self,
+        common: &Common,
+        mut input: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        if let Takeover::Opening(opening) = self {
+            let Some(mut socket) = opening.handle_input(common, &mut input)? else { return Ok(()) };
+            socket.sender.message(io, true, |out| out.extend_from_slice(b"2probe"));
+            *self = Takeover::Probing(socket);
+        }
+        loop {
+            let (socket, was_probed) = match self {
+                Takeover::Probing(socket) => (socket, false),
+                Takeover::Probed(socket) => (socket, true),
+                _ => return Ok(()),
+            };
+            match socket.receiver.next(&common.options().limits, &mut socket.sender, io, &mut input)? {
+                None => return Ok(()),
+                Some(Incoming::Control) => {}
+                Some(Incoming::Closed { code }) => on(Event::Closed { code }),
+                Some(Incoming::Message(message)) => {
+                    if was_probed || !message.text || message.bytes()? != b"3probe" {
+                        return Err(Failure::BadMessage);
+                    }
+                    self.handle_probed();
+                }
+            }
+        }
+    }
+
+    fn handle_probed(&mut self) {
+        *self = match std::mem::replace(self, Takeover::Connecting) {
+            Takeover::Probing(socket) => Takeover::Probed(socket),
+            other => other,
+        };
+    }
+
+    /// Whether polling is to come to an end.
+    pub(crate) fn is_probed(&self) -> bool {
+        matches!(self, Takeover::Probed(_))
+    }
+
+    /// Polling has come to an end: takes over, and sends the packets that wait, of which none is an attachment.
+    ///
+    /// # Panics
+    /// If it is not probed.
+    pub(crate) fn take(self, queued: &[u8], io: &mut impl Io) -> Socket {
+        let Takeover::Probed(mut socket) = self else { panic!("not probed") };
+        for packet in std::iter::once(&b"5"[..]).chain(payload::waiting(queued)) {
+            socket.sender.message(io, true, |out| out.extend_from_slice(packet));
+        }
+        socket
+    }
+}

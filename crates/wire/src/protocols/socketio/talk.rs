@@ -1,0 +1,321 @@
+//! What the client makes of packets, whatever carries them.
+//!
+//! ```text
+//! opening --0, the handshake: connects--> connecting --40--> usable
+//! connecting --44--> refused; usable --41--> disconnected
+//! version 3: opening --0--> connecting --40: usable, or connects to its namespace--> connecting --40/ns--> usable
+//! any --1, the session is over--> over
+//! ```
+
+use super::handshake::Handshake;
+use super::heartbeat::Heartbeat;
+use super::packet::{self, Kind as PacketKind, MAIN, Packet};
+use super::parts::Parts;
+use super::version::Version;
+use crate::contract::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::event::{Event, Kind, Rejection};
+use crate::failure::Failure;
+use crate::pending::Pending;
+use crate::stamp::{self, Found, Stamp};
+use crate::template::{Filling, Template};
+use crate::ws::End;
+use crate::ws::close::NO_CODE;
+
+/// One session.
+#[derive(Debug, Default)]
+pub(crate) struct Talk {
+    pub(crate) phase: Phase,
+    pub(crate) version: Version,
+    /// Attachments that are still to come.
+    attachments: u8,
+    /// From the handshake on; in a box, for clients without it to be small.
+    held: Option<Box<Held>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    heartbeat: Heartbeat,
+    /// What the next attachment belongs to, if it matters.
+    awaited: Option<Awaited>,
+}
+
+/// What an attachment belongs to.
+#[derive(Debug)]
+enum Awaited {
+    Named(Vec<u8>),
+    Answer(Kind),
+}
+
+/// What is to be said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Said<'a> {
+    /// The packet that connects to the namespace, which may be each client's own.
+    Connect(&'a Template),
+    /// This packet.
+    Packet(&'a [u8]),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Phase {
+    #[default]
+    Opening,
+    Connecting,
+    Usable,
+    Over,
+}
+
+impl Talk {
+    /// Takes one packet of text, its type included; `bytes` are those of the message that carried it. What is to be
+    /// answered goes to `say`, packet by packet.
+    #[inline(always)]
+    pub(crate) fn handle_text(
+        &mut self,
+        parts: &Parts,
+        pending: &mut Option<&mut Pending>,
+        now_ns: u64,
+        (text, bytes): (&[u8], u32),
+        say: &mut impl FnMut(Said<'_>),
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        if self.phase == Phase::Usable
+            && self.attachments == 0
+            && let Some(name) = text.strip_prefix(&parts.usual[..]).and_then(name_in)
+        {
+            let found = stamp::find_before(text, parts.behind_id);
+            if found != Found::None {
+                on.hear(arrival(text, bytes, found, Says::NamedAmongOthers(name)));
+                return Ok(());
+            }
+        }
+        self.handle_unusual(parts, pending, now_ns, (text, bytes), say, on)
+    }
+
+    fn handle_unusual(
+        &mut self,
+        parts: &Parts,
+        pending: &mut Option<&mut Pending>,
+        now_ns: u64,
+        (text, bytes): (&[u8], u32),
+        say: &mut impl FnMut(Said<'_>),
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let (&kind, data) = text.split_first().ok_or(Failure::BadMessage)?;
+        match (kind, self.phase) {
+            (_, Phase::Over) | (b'6', _) => {}
+            (b'0', Phase::Opening) => {
+                let version = parts.version;
+                let Handshake { pace, .. } = Handshake::parse(data)?;
+                let heartbeat = Heartbeat::new(version, End::Client, pace, now_ns);
+                self.held = Some(Box::new(Held { heartbeat, awaited: None }));
+                (self.version, self.phase) = (version, Phase::Connecting);
+                if version == Version::V4
+                    && let Some(connect) = &parts.connect
+                {
+                    say(Said::Connect(connect));
+                }
+            }
+            (b'1', _) => {
+                self.phase = Phase::Over;
+                on.hear(Carried::Event(Event::Closed { code: NO_CODE }));
+            }
+            (_, Phase::Opening) => return Err(Failure::BadMessage),
+            (b'2', _) => {
+                self.held.as_mut().map_or(Ok(()), |held| held.heartbeat.handle_ping(now_ns))?;
+                say(Said::Packet(&[b"3", data].concat()));
+            }
+            (b'3', _) => self.held.as_mut().map_or(Ok(()), |held| held.heartbeat.handle_pong(now_ns))?,
+            (b'4', _) => {
+                return self.handle_packet(parts, pending, Packet::parse(data)?, (text, bytes), say, on);
+            }
+            _ => return Err(Failure::BadMessage),
+        }
+        Ok(())
+    }
+
+    fn handle_packet(
+        &mut self,
+        parts: &Parts,
+        pending: &mut Option<&mut Pending>,
+        packet: Packet<'_>,
+        (text, bytes): (&[u8], u32),
+        say: &mut impl FnMut(Said<'_>),
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        if self.attachments > 0 {
+            return Err(Failure::BadMessage);
+        }
+        let is_own = packet.namespace == parts.namespace;
+        let mut reject = |rejection| on.hear(Carried::Event(Event::Rejected(rejection)));
+        match (packet.kind, self.phase) {
+            // Version 4 tells its name for the client; version 3 tells nothing.
+            (PacketKind::Connect, _) if !packet.payload.is_empty() && !is_object(packet.payload) => {
+                return Err(Failure::BadMessage);
+            }
+            (PacketKind::Connect, Phase::Connecting) if is_own => {
+                self.phase = Phase::Usable;
+                on.hear(Carried::Ready);
+            }
+            (PacketKind::Connect, Phase::Connecting)
+                if packet.namespace == MAIN && self.version == Version::V3 =>
+            {
+                if let Some(connect) = &parts.connect {
+                    say(Said::Connect(connect));
+                }
+            }
+            (PacketKind::ConnectError, Phase::Connecting) => reject(Rejection::Namespace),
+            (PacketKind::Disconnect, _) if is_own => reject(Rejection::Disconnected),
+            (PacketKind::Event | PacketKind::Ack, _) => {
+                let says = says(&packet)?;
+                if let (PacketKind::Event, Some(id)) = (packet.kind, packet.id) {
+                    say(Said::Packet(&acknowledgement(packet.namespace, id)));
+                }
+                match packet.attachments {
+                    Some(count @ 1..) => {
+                        self.attachments = count;
+                        if let Some(held) = &mut self.held {
+                            held.awaited = Awaited::of(says).filter(|_| is_own);
+                        }
+                    }
+                    _ => handle_event(pending, &packet, says, is_own, (text, bytes), on),
+                }
+            }
+            _ => return Err(Failure::BadMessage),
+        }
+        Ok(())
+    }
+
+    /// When to be woken.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        self.held.as_ref().map(|held| held.heartbeat.poll_timeout())
+    }
+
+    /// Whether a ping is to be sent now.
+    pub(crate) fn handle_timeout(&mut self, now_ns: u64) -> Result<bool, Failure> {
+        let beats = self.held.as_mut().map_or(Some(false), |held| held.heartbeat.handle_timeout(now_ns));
+        beats.ok_or(Failure::HeartbeatTimeout)
+    }
+
+    /// Takes one attachment; `bytes` are those of the message that carried it.
+    pub(crate) fn handle_attachment(
+        &mut self,
+        (attachment, bytes): (&[u8], u32),
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        self.attachments = self.attachments.checked_sub(1).ok_or(Failure::BadMessage)?;
+        let awaited = self.held.as_mut().and_then(|held| held.awaited.take());
+        let says = match &awaited {
+            None => return Ok(()),
+            Some(Awaited::Named(name)) => Says::NamedAmongOthers(name),
+            Some(Awaited::Answer(kind)) => Says::Answer(*kind),
+        };
+        let found = Some(stamp::read_binary(attachment));
+        let (text, spelling) = (attachment, Spelling::Bytes);
+        on.hear(Carried::Arrival(Arrival { text, spelling, found, says, bytes, open: whole }));
+        Ok(())
+    }
+}
+
+/// An event or an acknowledgement without attachments. What other namespaces say is none of our business, unless it
+/// is a message of ours.
+fn handle_event<'a>(
+    pending: &mut Option<&mut Pending>,
+    packet: &Packet<'_>,
+    says: Says<'a>,
+    is_own: bool,
+    (text, bytes): (&'a [u8], u32),
+    on: &mut impl Hears,
+) {
+    let numbered = packet.id.filter(|_| packet.kind == PacketKind::Ack).and_then(|id| take(pending, id));
+    let found = match (stamp::find(text), numbered) {
+        (Found::None, Some((_, stamp))) => Found::At { stamp, offset: 0 },
+        (found, _) => found,
+    };
+    if is_own {
+        on.hear(arrival(text, bytes, found, says));
+    } else if found != Found::None {
+        on.hear(Carried::Event(Event::Beside { bytes }));
+    }
+}
+
+/// The message that an acknowledgement with this id is for, if it is known by that.
+fn take(pending: &mut Option<&mut Pending>, id: &[u8]) -> Option<(Kind, Stamp)> {
+    pending.as_mut()?.take(std::str::from_utf8(id).ok()?.parse().ok()?)
+}
+
+/// The number of a message that has one: that of a measured one says which it is.
+#[inline]
+pub(crate) fn number(pending: &mut Option<&mut Pending>, letter: &Letter, filling: &Filling<'_>) -> u64 {
+    let Some(kind) = letter.kind.filter(|_| letter.is_numbered) else { return 0 };
+    let &stamp = filling.mark.stamp;
+    let number = u64::from(stamp.seq) << 1 | u64::from(kind == Kind::Broadcast);
+    if let Some(pending) = pending {
+        pending.push(number, kind, stamp);
+    }
+    number
+}
+
+impl Awaited {
+    fn of(says: Says<'_>) -> Option<Awaited> {
+        match says {
+            Says::NamedAmongOthers(name) => Some(Awaited::Named(name.to_vec())),
+            Says::Answer(kind) => Some(Awaited::Answer(kind)),
+            _ => None,
+        }
+    }
+}
+
+fn is_object(payload: &[u8]) -> bool {
+    crate::json::object(payload, |_, _| {}).is_some()
+}
+
+/// The name of an event that stands where it was sent.
+#[inline]
+fn name_in(payload: &[u8]) -> Option<&[u8]> {
+    let name = payload.strip_prefix(b"[\"")?;
+    name.iter().position(|&byte| byte == b'"').map(|end| &name[..end])
+}
+
+/// A message of text.
+#[inline(always)]
+fn arrival<'a>(text: &'a [u8], bytes: u32, found: Found, says: Says<'a>) -> Carried<'a> {
+    Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
+}
+
+/// What a packet says of itself: an event by its name, an acknowledgement by what is acknowledged.
+fn says<'a>(packet: &Packet<'a>) -> Result<Says<'a>, Failure> {
+    Ok(match (packet.kind, packet.id) {
+        (PacketKind::Event, _) => Says::NamedAmongOthers(packet::event(packet.payload)?.0),
+        (PacketKind::Ack, Some(id)) => Says::Answer(acknowledged(id)),
+        _ => Says::NamedAmongOthers(b""),
+    })
+}
+
+/// The event, and its arguments as an array.
+fn open(text: &[u8]) -> Option<Opened<'_>> {
+    let packet = Packet::parse(text.strip_prefix(b"4")?).ok()?;
+    if packet.kind == PacketKind::Ack {
+        return Some(Opened { event: b"".into(), body: packet.payload.into() });
+    }
+    let (event, end) = packet::event(packet.payload).ok()?;
+    let arguments = packet.payload[end..].strip_prefix(b",").unwrap_or(&packet.payload[end..]);
+    Some(Opened { event: event.into(), body: [b"[", arguments].concat().into() })
+}
+
+/// There is no envelope.
+fn whole(attachment: &[u8]) -> Option<Opened<'_>> {
+    Some(Opened { event: b"".into(), body: attachment.into() })
+}
+
+/// What a server gets that asks for an acknowledgement: nothing but that.
+fn acknowledgement(namespace: &[u8], id: &[u8]) -> Vec<u8> {
+    let (to, end): (&[u8], &[u8]) = if namespace == MAIN { (b"", b"") } else { (namespace, b",") };
+    [b"43", to, end, id, b"[]"].concat()
+}
+
+/// What was acknowledged, by the last bit of the id.
+fn acknowledged(id: &[u8]) -> Kind {
+    match id.last() {
+        Some(digit) if digit % 2 == 1 => Kind::Broadcast,
+        _ => Kind::Echo,
+    }
+}

@@ -1,0 +1,145 @@
+//! What the services do with messages. A message stays the way it is written in a JSON string, since that is how it
+//! goes out again.
+
+use std::ops::Range;
+
+use super::frames::{self, Strings};
+use super::service::{App, Service};
+use crate::apps::bench::json;
+use crate::dialect_id::DialectId;
+use crate::event::Kind;
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::room::Room;
+use crate::ws::End;
+use crate::ws::frame::{self, Opcode};
+
+/// Why the service `/close` closes.
+pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");
+
+/// The room of those with a WebSocket. One for each way in which messages are encoded.
+pub(crate) fn room(service: &Service, framed: bool) -> Room {
+    Room::of(DialectId::Sockjs, u8::from(framed), service.prefix.as_bytes())
+}
+
+/// The room of the sessions over requests. Its broadcasts are strings, each with a comma before it.
+pub(crate) fn room_of_sessions(service: &Service) -> Room {
+    Room::of_sessions(DialectId::Sockjs, service.prefix.as_bytes())
+}
+
+/// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between. An
+/// array that is none is a failure, before anything is done.
+pub(crate) fn answer_array(
+    service: &Service,
+    out: &mut Vec<u8>,
+    array: Range<usize>,
+    on: &mut impl FnMut(ServerEvent<'_>),
+) -> Result<(), Failure> {
+    let mut strings = Strings::default();
+    while let Some(string) = strings.next(&out[array.clone()])? {
+        frames::check(&out[array.clone()][string])?;
+    }
+    let start = out.len();
+    let mut strings = Strings::default();
+    while let Some(string) = strings.next(&out[array.clone()])? {
+        if out.len() > start {
+            out.push(b',');
+        }
+        answer(service, out, array.start + string.start..array.start + string.end, on);
+    }
+    Ok(())
+}
+
+/// Appends the reply to the message whose string, well escaped, lies in `out`.
+pub(crate) fn answer(
+    service: &Service,
+    out: &mut Vec<u8>,
+    string: Range<usize>,
+    on: &mut impl FnMut(ServerEvent<'_>),
+) {
+    match kind(service, &out[string.clone()]) {
+        Kind::Echo => {
+            on(ServerEvent::Echoed { bytes: string.len() as u32 });
+            append_string(out, string);
+        }
+        Kind::Broadcast => {
+            broadcast(service, out, string.clone(), on);
+            out.push(b'"');
+            append_result(out, string);
+            out.push(b'"');
+        }
+    }
+}
+
+/// Whether a message, as a string or not, is but to be sent back, which nearly all are that are no broadcasts.
+pub(crate) fn is_echo(service: &Service, message: &[u8]) -> bool {
+    service.app != App::Benchmark || memchr::memmem::find(message, b"broadcast").is_none()
+}
+
+/// What is asked with a message.
+fn kind(service: &Service, string: &[u8]) -> Kind {
+    const USUAL: &[u8] = br#"{\"type\":\"broadcast\","#;
+    if is_echo(service, string) {
+        return Kind::Echo;
+    }
+    if string.starts_with(USUAL) {
+        return Kind::Broadcast;
+    }
+    let mut plain = Vec::new();
+    let unescaped = frames::unescape(&mut plain, string);
+    unescaped.ok().and_then(|()| json::recognise(&plain)).map_or(Kind::Echo, |(kind, _)| kind)
+}
+
+/// Appends a string as it goes out, with its marks.
+fn append_string(out: &mut Vec<u8>, string: Range<usize>) {
+    out.push(b'"');
+    if frames::has_mangled(&out[string.clone()]) {
+        let string = out[string].to_vec();
+        frames::escape_mangled(out, &string);
+    } else {
+        out.extend_from_within(string);
+    }
+    out.push(b'"');
+}
+
+/// Appends what the sender of a broadcast gets besides its copy.
+fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
+    let mut plain = Vec::new();
+    let unescaped = frames::unescape(&mut plain, &out[string]);
+    debug_assert!(unescaped.is_ok(), "checked before");
+    if let Some((_, at)) = json::recognise(&plain) {
+        plain.splice(at..at + json::BROADCAST_BYTES, json::RESULT.iter().copied());
+    }
+    frames::escape(out, &plain);
+}
+
+/// Sends a message to everyone in the service, in each of the three encodings.
+fn broadcast(
+    service: &Service,
+    out: &mut Vec<u8>,
+    string: Range<usize>,
+    on: &mut impl FnMut(ServerEvent<'_>),
+) {
+    let start = out.len();
+    out.push(b',');
+    append_string(out, string.clone());
+    on(ServerEvent::Broadcast { room: room_of_sessions(service), frame: &out[start..] });
+    let quoted = start + 1..out.len();
+
+    let framed = frame::open(out, End::Server);
+    out.extend_from_slice(b"a[");
+    out.extend_from_within(quoted);
+    out.push(b']');
+    // Members differ in their compression contexts, so the common frame is plain.
+    frame::seal(out, framed, Opcode::Text, false, None);
+    on(ServerEvent::Rebroadcast { room: room(service, true), frame: &out[framed..] });
+
+    let mut plain = Vec::new();
+    let unescaped = frames::unescape(&mut plain, &out[string]);
+    debug_assert!(unescaped.is_ok(), "checked before");
+    let raw = frame::open(out, End::Server);
+    out.extend_from_slice(&plain);
+    frame::seal(out, raw, Opcode::Text, false, None);
+    on(ServerEvent::Rebroadcast { room: room(service, false), frame: &out[raw..] });
+    out.truncate(start);
+}

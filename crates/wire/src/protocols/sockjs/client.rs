@@ -1,0 +1,153 @@
+//! The client's side over a WebSocket, and what a frame means on any transport.
+//!
+//! ```text
+//! waiting --o--> open --c--> over
+//! raw: there are no frames
+//! ```
+
+use super::frames::{self, Strings};
+use super::parts::Parts;
+use super::transport::Transport;
+use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::stamp;
+use crate::template::Filling;
+use crate::ws::receiver::Message;
+
+/// The code for a session that the server has lost, which sockjs-client uses too.
+const LOST: u16 = 1006;
+
+/// How far a session has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Phase {
+    #[default]
+    Waiting,
+    Open,
+    Over,
+}
+
+/// One connection's side.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    phase: Phase,
+}
+
+impl ClientProtocol for Client {
+    type Parts = Parts;
+
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl Hears) {
+        if link.parts.transport == Transport::RawWebSocket {
+            self.phase = Phase::Open;
+            on.hear(Carried::Ready);
+        }
+    }
+
+    #[inline]
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message: &Message<'_>,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let (frame, bytes) = (message.bytes()?, message.wire_bytes);
+        let parts = link.parts;
+        match parts.one_of_ours(frame) {
+            _ if parts.transport == Transport::RawWebSocket => {
+                let spelling = Spelling::Whole { is_text: message.text };
+                let says = Says::Unknown;
+                on.hear(Carried::Arrival(Arrival {
+                    text: frame,
+                    spelling,
+                    found: None,
+                    says,
+                    bytes,
+                    open: whole,
+                }));
+            }
+            Some(string) if self.phase == Phase::Open => on.hear(arrival(parts, string, bytes)),
+            Some(_) => {}
+            None => return handle_frame(&mut self.phase, frame, parts, on),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
+        link.sender.message(link.io, true, |out| letter.text.write(out, filling, 0));
+    }
+
+    fn is_ready(&self) -> bool {
+        self.phase == Phase::Open
+    }
+}
+
+/// A message in its string.
+#[inline(always)]
+fn arrival<'a>(parts: &Parts, string: &'a [u8], bytes: u32) -> Carried<'a> {
+    let found = Some(stamp::find_before(string, parts.behind_id));
+    Carried::Arrival(Arrival {
+        text: string,
+        spelling: Spelling::Escaped,
+        found,
+        says: Says::Unknown,
+        bytes,
+        open: unescape,
+    })
+}
+
+/// There is no envelope.
+fn whole(text: &[u8]) -> Option<Opened<'_>> {
+    Some(Opened { event: b"".into(), body: text.into() })
+}
+
+/// What the string stands for.
+fn unescape(string: &[u8]) -> Option<Opened<'_>> {
+    let mut body = Vec::new();
+    frames::unescape(&mut body, string).ok()?;
+    Some(Opened { event: b"".into(), body: body.into() })
+}
+
+/// Takes one frame of the server's.
+pub(crate) fn handle_frame(
+    phase: &mut Phase,
+    frame: &[u8],
+    parts: &Parts,
+    on: &mut impl Hears,
+) -> Result<(), Failure> {
+    let (&kind, rest) = frame.split_first().ok_or(Failure::BadMessage)?;
+    match (kind, *phase) {
+        (b'h', _) | (_, Phase::Over) => {}
+        (b'o', Phase::Waiting) => {
+            *phase = Phase::Open;
+            on.hear(Carried::Ready);
+        }
+        // A session that was open is there anew: the server has lost it, and all that was sent to it.
+        (b'o', Phase::Open) => {
+            *phase = Phase::Over;
+            on.hear(Carried::Event(Event::Closed { code: LOST }));
+        }
+        (b'a', Phase::Open) => {
+            let mut strings = Strings::default();
+            while let Some(string) = strings.next(rest)? {
+                let string = &rest[string];
+                on.hear(arrival(parts, string, string.len() as u32));
+            }
+        }
+        (b'c', _) => {
+            *phase = Phase::Over;
+            on.hear(Carried::Event(Event::Closed { code: close_code(rest)? }));
+        }
+        _ => return Err(Failure::BadMessage),
+    }
+    Ok(())
+}
+
+/// The code of `[3000,"Go away!"]`.
+fn close_code(array: &[u8]) -> Result<u16, Failure> {
+    let digits = array.strip_prefix(b"[").ok_or(Failure::BadMessage)?;
+    let end = digits.iter().position(|b| !b.is_ascii_digit()).ok_or(Failure::BadMessage)?;
+    let code = std::str::from_utf8(&digits[..end]).expect("digits");
+    code.parse().map_err(|_| Failure::BadMessage)
+}

@@ -1,0 +1,94 @@
+//! What is encoded once, and where below a service a session is.
+
+use super::transport::Transport;
+use crate::contract::{Letter, Utterance};
+use crate::io::Io;
+use crate::options::{BadOption, Options};
+use crate::stamp;
+use crate::template::Template;
+
+/// What surrounds the message in a frame that has but one.
+const ONE_BEFORE: &[u8] = b"a[\"";
+const ONE_AFTER: &[u8] = b"\"]";
+
+/// What is encoded once.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(super) transport: Transport,
+    /// What a frame with one measured message starts with.
+    usual: Vec<u8>,
+    /// Fewest bytes of such a message, in its string.
+    bytes_min: usize,
+    /// Bytes that usually follow the id in its string.
+    pub(super) behind_id: usize,
+}
+
+impl Parts {
+    pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
+        let transport = Transport::of(&options.of_dialect.settings)?;
+        Ok(Parts { transport, usual: ONE_BEFORE.to_vec(), bytes_min: 0, behind_id: 0 })
+    }
+
+    /// The message in a frame that has but one of ours, as nearly all have, which is worth a short cut: it is too short
+    /// for two.
+    #[inline]
+    pub(super) fn one_of_ours<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
+        let is_one = frame.len() < 2 * self.bytes_min
+            && frame.len() > self.bytes_min
+            && frame.starts_with(&self.usual)
+            && frame.ends_with(ONE_AFTER);
+        is_one.then(|| &frame[ONE_BEFORE.len()..frame.len() - ONE_AFTER.len()])
+    }
+
+    /// A string in an array; over requests the string alone, for messages that come up meanwhile join it there.
+    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Letter {
+        let body = &utterance.body;
+        let template = match self.transport {
+            Transport::RawWebSocket => body.clone(),
+            Transport::WebSocket => Template::literal("[\"").then(&body.escaped()).text("\"]"),
+            _ => Template::literal("\"").then(&body.escaped()).text("\""),
+        };
+        Letter { text: (&template).into(), kind: utterance.kind, ..Letter::default() }
+    }
+
+    pub(super) fn handle_letters(&mut self, letters: &[&Letter]) {
+        let Some((first, others)) = letters.split_first() else { return };
+        // Behind the marks that are around it in either way to send.
+        let inside = |letter: &&Letter| {
+            let start = letter.text.start();
+            let mark = start.iter().position(|&byte| byte == b'"').map_or(0, |at| at + 1);
+            start[mark..].to_vec()
+        };
+        let common = others.iter().map(inside).fold(inside(first), |common, other| {
+            let same = common.iter().zip(&other).take_while(|(a, b)| a == b).count();
+            common[..same].to_vec()
+        });
+        let around = if self.transport == Transport::WebSocket { ONE_AFTER.len() } else { 1 };
+        let behind = first.text.bytes_behind_id().unwrap_or(0).saturating_sub(around);
+        let before = letters.iter().map(|letter| inside(letter).len()).min().unwrap_or(0);
+        self.usual = [ONE_BEFORE, &common].concat();
+        self.bytes_min = before + stamp::TEXT_BYTES + behind;
+        self.behind_id = behind;
+    }
+}
+
+/// Below the service's path, where a client connects: to a session of its own, unless it goes without frames.
+pub(super) fn write_path(parts: &Parts, now_ns: u64, io: &mut impl Io) {
+    match parts.transport {
+        Transport::RawWebSocket => io.out(0).extend_from_slice(b"/websocket"),
+        _ => {
+            let session = session_path(now_ns, io);
+            let out = io.out(0);
+            out.extend_from_slice(session.as_bytes());
+            out.extend_from_slice(b"/websocket");
+        }
+    }
+}
+
+/// A fresh session's place below the service: `/<three digits for balancers>/<the session>`. The time is mixed in
+/// so that a run repeated with the same seed does not meet its own sessions again.
+pub(crate) fn session_path(now_ns: u64, io: &mut impl Io) -> String {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (number, name) = (io.random_u64(), io.random_u64() ^ now_ns.wrapping_mul(GOLDEN));
+    format!("/{:03}/{name:016x}", number % 1000)
+}

@@ -1,0 +1,239 @@
+//! The client's side over plain requests: one stream to receive, one to send.
+//!
+//! ```text
+//! receiving: a request --its answer is over--> the same request again, until the session is over
+//! sending:   idle --send--> a request --its answer is over--> the next, with all messages that came up meanwhile
+//! ```
+//!
+//! One request at a time in either direction, as sockjs-client has it: messages keep their order.
+
+use super::client::{self, Phase};
+use super::lines::{self, Lines};
+use super::parts::{Parts, session_path};
+use super::transport::Transport;
+use crate::contract::{Carried, Hears, HttpClientProtocol, HttpLink, Letter, QUEUED_BYTES_MAX};
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::http::{Exchange, Got};
+use crate::io::{Io, Sending, StreamId};
+use crate::request::{Common, Content, Plain};
+use crate::template::Filling;
+
+const RECEIVING: StreamId = 0;
+const SENDING: StreamId = 1;
+
+/// One session's side.
+#[derive(Debug)]
+pub(crate) struct Client {
+    transport: Transport,
+    phase: Phase,
+    /// Some answer has been good.
+    upgraded: bool,
+    /// The session's place below the service.
+    session: String,
+    receiving: Exchange,
+    sending: Exchange,
+    lines: Lines,
+    /// Messages that wait for the request under way, with commas between.
+    queued: Vec<u8>,
+}
+
+impl Client {
+    /// A new client, whose transport goes over requests.
+    pub(crate) fn new(parts: &Parts) -> Client {
+        Client {
+            transport: parts.transport,
+            phase: Phase::Waiting,
+            upgraded: false,
+            session: String::new(),
+            receiving: Exchange::connecting(RECEIVING),
+            sending: Exchange::new(SENDING),
+            lines: Lines::default(),
+            queued: Vec::new(),
+        }
+    }
+
+    /// Asks for more frames.
+    fn receive<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        if self.phase == Phase::Over {
+            return self.receiving.close(link.io);
+        }
+        self.lines.reset();
+        let (method, end, query) = self.transport.receive();
+        let place = format!("{}{end}", self.session);
+        let content = (method == "POST").then_some(Content { content_type: "text/plain", bytes: &[] });
+        let (who, request) = (link.who(), Plain { method, place: &place, query, content });
+        self.receiving.request(link.io, |out| link.common.write_plain(out, who, &request));
+    }
+
+    /// Sends what is queued, if nothing is under way.
+    fn flush<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        if self.queued.is_empty() || self.sending.is_busy() || self.phase != Phase::Open {
+            return;
+        }
+        let (end, content_type) = self.transport.send();
+        let mut body = Vec::with_capacity(self.queued.len() + 2);
+        match self.transport {
+            Transport::Jsonp => {
+                body.extend_from_slice(b"d=%5B");
+                percent_encode(&mut body, &self.queued);
+                body.extend_from_slice(b"%5D");
+            }
+            _ => {
+                body.push(b'[');
+                body.extend_from_slice(&self.queued);
+                body.push(b']');
+            }
+        }
+        self.queued.clear();
+        let place = format!("{}{end}", self.session);
+        let request = Plain::post(&place, "", Content { content_type, bytes: &body });
+        let who = link.who();
+        self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
+    }
+
+    fn handle_received(
+        &mut self,
+        parts: &Parts,
+        common: &Common,
+        bytes: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let (phase, transport) = (&mut self.phase, self.transport);
+        let bytes_max = common.options().limits.message_bytes_max;
+        let mut scratch = Vec::new();
+        self.lines.push(bytes, bytes_max, |line| match lines::frame_in(transport, line, &mut scratch)? {
+            Some(frame) => client::handle_frame(phase, frame, parts, on),
+            None => Ok(()),
+        })
+    }
+
+    fn handle_receiving<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        mut input: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        while let Some(got) = self.receiving.next(&link.common.options().limits, &mut input, link.io)? {
+            match got {
+                Got::Head { status: 200, .. } => {
+                    if !std::mem::replace(&mut self.upgraded, true) {
+                        on.hear(Carried::Event(Event::Upgraded));
+                    }
+                }
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::Data(bytes) => self.handle_received(link.parts, link.common, bytes, on)?,
+                Got::End => self.receive(link),
+            }
+        }
+        Ok(())
+    }
+
+    fn handle_sending<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        mut input: &[u8],
+    ) -> Result<(), Failure> {
+        while let Some(got) = self.sending.next(&link.common.options().limits, &mut input, link.io)? {
+            match got {
+                Got::Head { status: 200 | 204, .. } | Got::Data(_) => {}
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::End => self.flush(link),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HttpClientProtocol for Client {
+    type Parts = Parts;
+    type Socket = client::Client;
+
+    fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) {
+        match stream {
+            RECEIVING => {
+                self.receiving.handle_open(link.io);
+                if self.session.is_empty() {
+                    self.session = session_path(link.now_ns, link.io);
+                    self.receive(link);
+                }
+            }
+            _ => self.sending.handle_open(link.io),
+        }
+    }
+
+    fn handle_input<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match stream {
+            RECEIVING => self.handle_receiving(link, bytes, on),
+            _ => self.handle_sending(link, bytes),
+        }
+    }
+
+    fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        stream: StreamId,
+        _on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        match stream {
+            RECEIVING => {
+                self.receiving.handle_eof()?;
+                self.receive(link);
+            }
+            _ => {
+                self.sending.handle_eof()?;
+                self.flush(link);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    fn send<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        letter: &Letter,
+        filling: &Filling<'_>,
+    ) -> Sending {
+        if self.queued.len() > QUEUED_BYTES_MAX {
+            return Sending::Out;
+        }
+        if !self.queued.is_empty() {
+            self.queued.push(b',');
+        }
+        letter.text.write(&mut self.queued, filling, 0);
+        self.flush(link);
+        Sending::Out
+    }
+
+    /// There is no goodbye in SockJS over requests: the server notices that nobody asks for frames.
+    fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        self.phase = Phase::Over;
+        self.receiving.close(link.io);
+        self.sending.close(link.io);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.phase == Phase::Over
+    }
+}
+
+/// Appends bytes as the value of a form's field.
+fn percent_encode(out: &mut Vec<u8>, bytes: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for &byte in bytes {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' => out.push(byte),
+            _ => out.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
+        }
+    }
+}

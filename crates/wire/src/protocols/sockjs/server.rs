@@ -1,0 +1,171 @@
+//! The server's side over a WebSocket, with frames or without.
+//!
+//! ```text
+//! upgraded --o--> open --messages--> open
+//! open --h, every 25 seconds--> open
+//! open --broken framing; or the service closes--> closed
+//! ```
+
+use super::app::{self, GO_AWAY};
+use super::facts::HEARTBEAT;
+use super::frames;
+use super::plain::Place;
+use super::service::{App, Service};
+use super::session::Session;
+use crate::contract::{ServerLink, ServerProtocol};
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::http::request::Request;
+use crate::io::Io;
+use crate::server_config::ServerConfig;
+use crate::ws::frame;
+
+/// Where the payload of a server's unsealed frame starts.
+const BODY: usize = 2;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// What is said to a client whose message is no JSON.
+const BROKEN: (u16, &str) = (3000, "Broken framing.");
+
+/// One connection's side.
+#[derive(Debug)]
+pub(crate) struct Server {
+    service: &'static Service,
+    framed: bool,
+    /// From one heartbeat to the next: in milliseconds, to be small.
+    interval_ms: u32,
+    heartbeat_at_ns: u64,
+}
+
+impl ServerProtocol for Server {
+    type Session = Session;
+
+    fn open(cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
+        let (service, rest) = Service::at(request.path()).ok_or(404u16)?;
+        let framed = match Place::at(rest) {
+            Some(Place::WebSocket) => true,
+            Some(Place::RawWebSocket) => false,
+            _ => return Err(404),
+        };
+        if !service.websocket {
+            return Err(404);
+        }
+        let interval_ms = (cfg.settings.amount(&HEARTBEAT) / NS_PER_MS).clamp(1, u32::MAX.into()) as u32;
+        Ok(Server { service, framed, interval_ms, heartbeat_at_ns: u64::MAX })
+    }
+
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+        if self.framed {
+            self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
+            link.sender.message(link.io, true, |out| out.push(b'o'));
+        }
+        if self.service.app != App::Close {
+            return on(ServerEvent::Joined { room: app::room(self.service, self.framed) });
+        }
+        let (code, reason) = GO_AWAY;
+        if self.framed {
+            link.sender.message(link.io, true, |out| {
+                out.extend_from_slice(format!("c[{code},\"{reason}\"]").as_bytes());
+            });
+        }
+        self.heartbeat_at_ns = u64::MAX;
+        link.sender.close_because(link.io, code, reason);
+    }
+
+    #[inline]
+    fn handle_message<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        start: usize,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        if !self.framed {
+            self.handle_raw(link, text, start, on);
+            return Ok(());
+        }
+        let out = link.io.out(0);
+        let body = start + BODY;
+        if out.len() == body {
+            out.truncate(start);
+            return Ok(());
+        }
+        let message = body..out.len();
+        let reply = frame::open(out, crate::ws::End::Server);
+        out.extend_from_slice(b"a[");
+        let replies = out.len();
+        let answered =
+            if text { app::answer_array(self.service, out, message, on) } else { Err(Failure::BadMessage) };
+        if answered.is_err() {
+            out.truncate(start);
+            let (code, reason) = BROKEN;
+            link.sender.close_because(link.io, code, reason);
+            return answered;
+        }
+        if out.len() == replies {
+            out.truncate(start);
+            return Ok(());
+        }
+        out.push(b']');
+        link.sender.seal(out, reply, true, None);
+        out.drain(start..reply);
+        Ok(())
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        (self.heartbeat_at_ns != u64::MAX).then_some(self.heartbeat_at_ns)
+    }
+
+    fn handle_timeout<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        _on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        if link.now_ns >= self.heartbeat_at_ns {
+            self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
+            link.sender.message(link.io, true, |out| out.push(b'h'));
+        }
+        Ok(())
+    }
+}
+
+impl Server {
+    fn next_heartbeat_ns(&self, now_ns: u64) -> u64 {
+        now_ns + u64::from(self.interval_ms) * NS_PER_MS
+    }
+
+    /// A message without a frame: what its string would be answered with, as it is.
+    fn handle_raw<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        start: usize,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        let out = link.io.out(0);
+        let body = start + BODY;
+        let bytes = (out.len() - body) as u32;
+        if !text || app::is_echo(self.service, &out[body..]) {
+            on(ServerEvent::Echoed { bytes });
+            return link.sender.seal(out, start, text, None);
+        }
+        let mut string = Vec::new();
+        frames::escape(&mut string, &out[body..]);
+        out.truncate(body);
+        out.extend_from_slice(&string);
+        let reply = out.len();
+        app::answer(self.service, out, body..reply, &mut |event| {
+            on(match event {
+                ServerEvent::Echoed { .. } => ServerEvent::Echoed { bytes },
+                other => other,
+            });
+        });
+        let mut plain = Vec::new();
+        // What was just escaped can be unescaped.
+        let _ = frames::unescape(&mut plain, &out[reply + 1..out.len() - 1]);
+        out.truncate(body);
+        out.extend_from_slice(&plain);
+        link.sender.seal(out, start, true, None);
+    }
+}

@@ -1,0 +1,117 @@
+//! A client over a WebSocket, whichever protocol it speaks.
+
+use super::Parts;
+use crate::contract::{ClientProtocol, Hears, Letter, Link, Protocol, Side};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::pending::Pending;
+use crate::protocols;
+use crate::roll::Roll;
+use crate::template::Filling;
+use crate::ws::receiver::Message;
+use crate::ws::sender::Sender;
+
+/// What any protocol's side of a connection acts through, but for its parts.
+pub(crate) struct Through<'a, I> {
+    pub(crate) pending: Option<&'a mut Pending>,
+    pub(crate) roll: &'a Roll,
+    pub(crate) now_ns: u64,
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) io: &'a mut I,
+}
+
+impl<'a, I> Through<'a, I> {
+    #[inline]
+    fn with<P>(self, parts: &'a P) -> Link<'a, P, I> {
+        let Through { pending, roll, now_ns, sender, io } = self;
+        Link { parts, pending, roll, now_ns, sender, io }
+    }
+}
+
+macro_rules! clients {
+    ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
+        /// A connection's protocol, on the client's side.
+        #[derive(Debug)]
+        pub(crate) enum ClientState {
+            $($id(<protocols::$module::$id as Protocol>::Client),)*
+        }
+
+        /// Calls the protocol, whichever it is, with its own parts.
+        macro_rules! of_any {
+            ($state:expr, $parts:expr, $through:expr, $client:ident, $link:ident => $call:expr) => {
+                match ($state, $parts) {
+                    $((ClientState::$id($client), Parts::$id(parts)) => {
+                        let $link = &mut $through.with(parts);
+                        $call
+                    })*
+                    _ => unreachable!("a client has the parts of its own protocol"),
+                }
+            };
+        }
+
+        impl ClientState {
+            /// The state of a new connection over a WebSocket.
+            ///
+            /// # Panics
+            /// If these are the parts of clients that go over requests.
+            pub(crate) fn new(parts: &Parts) -> ClientState {
+                match parts {
+                    $(Parts::$id(parts) => match protocols::$module::$id::client(parts) {
+                        Side::Socket(client) => ClientState::$id(client),
+                        Side::Requests(_) => panic!("a client over requests"),
+                    })*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn handle_upgraded<I: Io>(
+                &mut self,
+                parts: &Parts,
+                through: Through<'_, I>,
+                on: &mut impl Hears,
+            ) {
+                of_any!(self, parts, through, client, link => client.handle_upgraded(link, on))
+            }
+
+            #[inline]
+            pub(crate) fn handle_message<I: Io>(
+                &mut self,
+                parts: &Parts,
+                through: Through<'_, I>,
+                message: &Message<'_>,
+                on: &mut impl Hears,
+            ) -> Result<(), Failure> {
+                of_any!(self, parts, through, client, link => client.handle_message(link, message, on))
+            }
+
+            #[inline]
+            pub(crate) fn send<I: Io>(
+                &mut self,
+                parts: &Parts,
+                through: Through<'_, I>,
+                letter: &Letter,
+                filling: &Filling<'_>,
+            ) {
+                of_any!(self, parts, through, client, link => client.send(link, letter, filling))
+            }
+
+            pub(crate) fn is_ready(&self) -> bool {
+                match self { $(ClientState::$id(client) => client.is_ready(),)* }
+            }
+
+            pub(crate) fn poll_timeout(&self) -> Option<u64> {
+                match self { $(ClientState::$id(client) => client.poll_timeout(),)* }
+            }
+
+            pub(crate) fn handle_timeout<I: Io>(
+                &mut self,
+                parts: &Parts,
+                through: Through<'_, I>,
+            ) -> Result<(), Failure> {
+                of_any!(self, parts, through, client, link => client.handle_timeout(link))
+            }
+        }
+    };
+}
+
+protocols!(clients);

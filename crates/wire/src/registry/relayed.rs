@@ -1,0 +1,121 @@
+//! Broadcasts that somebody else has encoded: whether the members of a room can take them for their own server's.
+//!
+//! Servers that share broadcasts (docs/FLEET.md "Several servers as one") hand them on as frames, over a network that others may
+//! reach. A client closes its connection over a frame that breaks a rule, and many libraries do so over a message that they
+//! cannot read; so what goes to all clients of a server is read once before.
+
+use crate::contract::Protocol;
+use crate::dialect_id::DialectId;
+use crate::protocols;
+use crate::room::Room;
+use crate::ws::End;
+use crate::ws::frame::{Accepts, Header, Opcode};
+
+/// What a client without compression takes from a server.
+const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
+
+macro_rules! relayed {
+    ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
+        /// Whether these bytes are so many broadcasts as a room's members get them: whole frames of whole messages, in the
+        /// dialect's own form; of sessions, what they are given for that.
+        pub fn can_carry(room: Room, messages: u32, bytes: &[u8]) -> bool {
+            let found = match room.dialect {
+                $($(DialectId::$dialect)|+ => messages_of::<protocols::$module::$id>(room, bytes),)*
+            };
+            found == Some(messages) && messages > 0
+        }
+    };
+}
+
+protocols!(relayed);
+
+fn messages_of<P: Protocol>(room: Room, bytes: &[u8]) -> Option<u32> {
+    if room.is_of_sessions() { P::messages_for_sessions(bytes) } else { messages_in_frames::<P>(room, bytes) }
+}
+
+/// How many messages frames are; `None`: they are none of this room's.
+fn messages_in_frames<P: Protocol>(room: Room, mut bytes: &[u8]) -> Option<u32> {
+    let (mut messages, mut attachments) = (0, 0);
+    while !bytes.is_empty() {
+        let (header, at) = Header::parse(bytes, PLAIN).ok()??;
+        let (payload, rest) = bytes[at..].split_at_checked(usize::try_from(header.len).ok()?)?;
+        bytes = rest;
+        match header.opcode {
+            _ if !header.fin => return None,
+            Opcode::Binary if attachments > 0 => attachments -= 1,
+            _ if attachments > 0 => return None,
+            Opcode::Text => {
+                simdutf8::basic::from_utf8(payload).ok()?;
+                attachments = P::attachments(room, payload)?;
+                messages += 1;
+            }
+            Opcode::Binary if P::takes_binary() => messages += 1,
+            _ => return None,
+        }
+    }
+    (attachments == 0).then_some(messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(payload: &str) -> Vec<u8> {
+        [&[0x81, payload.len() as u8], payload.as_bytes()].concat()
+    }
+
+    fn binary(payload: &[u8]) -> Vec<u8> {
+        [&[0x82, payload.len() as u8], payload].concat()
+    }
+
+    #[test]
+    fn whole_messages_of_the_dialect_are_carried() {
+        let of_all = |dialect| Room::of(dialect, 0, b"x");
+        let json = text(r#"{"type":"broadcast"}"#);
+        assert!(can_carry(of_all(DialectId::Json), 2, &[json.clone(), json.clone()].concat()));
+        assert!(!can_carry(of_all(DialectId::Json), 1, &[json.clone(), json].concat()), "there are two");
+        assert!(can_carry(of_all(DialectId::Binary), 1, &binary(&[7, 0xff])));
+        assert!(can_carry(of_all(DialectId::Actioncable), 1, &text(r#"{"message":1}"#)));
+        assert!(can_carry(of_all(DialectId::Phoenix), 1, &text(r#"[null,null,"room:lobby","b",{}]"#)));
+        assert!(can_carry(of_all(DialectId::Socketio), 1, &text(r#"42/chat,["broadcast",1]"#)));
+        let attached = [text(r#"451-["broadcast",{"_placeholder":true,"num":0}]"#), binary(&[1])].concat();
+        assert!(can_carry(of_all(DialectId::Socketio), 1, &attached));
+        assert!(!can_carry(of_all(DialectId::Socketio), 1, &attached[..attached.len() - 3]), "no attachment");
+        let framed = Room::of(DialectId::Sockjs, 1, b"/sockjs");
+        assert!(can_carry(framed, 1, &text(r#"a["x"]"#)) && !can_carry(framed, 1, &text("x")));
+        assert!(can_carry(Room::of(DialectId::Sockjs, 0, b"/sockjs"), 1, &text("x")));
+        let sessions = Room::of_sessions(DialectId::Sockjs, b"/sockjs");
+        assert!(can_carry(sessions, 2, br#","a","b""#));
+        assert!(!can_carry(sessions, 1, br#","a",1"#));
+        let sessions = Room::of_sessions(DialectId::Socketio, b"/");
+        assert!(can_carry(sessions, 1, "\u{1e}42[\"broadcast\",1]".as_bytes()));
+        assert!(!can_carry(sessions, 1, "\u{1e}41".as_bytes()), "goodbye to everybody");
+    }
+
+    #[test]
+    fn what_clients_would_close_their_connections_over_is_not() {
+        let room = Room::of(DialectId::Json, 0, b"");
+        let sound = text(r#"{"type":"broadcast","payload":"xyz"}"#);
+        assert!(can_carry(room, 1, &sound));
+        for at in [0, 1] {
+            for bit in 0..8 {
+                let mut mutated = sound.clone();
+                mutated[at] ^= 1 << bit;
+                assert!(!can_carry(room, 1, &mutated), "{mutated:02x?}");
+            }
+        }
+        for bad in [
+            text(r#"{"type":"#),
+            text("\u{0}"),
+            [0x88, 0].to_vec(),
+            [0x89, 0].to_vec(),
+            sound[..9].to_vec(),
+            Vec::new(),
+        ] {
+            assert!(!can_carry(room, 1, &bad), "{bad:02x?}");
+        }
+        let mut no_text = sound.clone();
+        no_text[20] = 0xff;
+        assert!(!can_carry(room, 1, &no_text));
+    }
+}

@@ -1,0 +1,151 @@
+//! A client over plain requests, whichever protocol it speaks.
+
+use super::Parts;
+use super::clients::ClientState;
+use crate::contract::{Hears, HttpClientProtocol, HttpLink, Letter, Protocol, Side};
+use crate::failure::Failure;
+use crate::io::{Io, Sending, StreamId};
+use crate::opening::Socket;
+use crate::pending::Pending;
+use crate::protocols;
+use crate::request::Common;
+use crate::template::Filling;
+
+/// What any of them acts through, but for its parts.
+pub(crate) struct HttpThrough<'a, I> {
+    pub(crate) pending: Option<&'a mut Pending>,
+    pub(crate) common: &'a Common,
+    pub(crate) now_ns: u64,
+    pub(crate) io: &'a mut I,
+}
+
+impl<'a, I> HttpThrough<'a, I> {
+    fn with<P>(self, parts: &'a P) -> HttpLink<'a, P, I> {
+        let HttpThrough { pending, common, now_ns, io } = self;
+        HttpLink { parts, pending, common, now_ns, io }
+    }
+}
+
+macro_rules! requesting {
+    ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
+        /// The state of a client over plain requests, of any protocol that can do so.
+        #[derive(Debug)]
+        pub(crate) enum HttpClientState {
+            $($id(<protocols::$module::$id as Protocol>::Requests),)*
+        }
+
+        /// Calls the protocol, whichever it is.
+        macro_rules! of_any {
+            ($state:expr, $client:ident => $call:expr) => {
+                match $state { $(HttpClientState::$id($client) => $call,)* }
+            };
+            ($state:expr, $parts:expr, $through:expr, $client:ident, $link:ident => $call:expr) => {
+                match ($state, $parts) {
+                    $((HttpClientState::$id($client), Parts::$id(parts)) => {
+                        let $link = &mut $through.with(parts);
+                        $call
+                    })*
+                    _ => unreachable!("a client has the parts of its own protocol"),
+                }
+            };
+        }
+
+        impl HttpClientState {
+            /// The state of a new client; `None` when its protocol and transport use a WebSocket.
+            pub(crate) fn new(parts: &Parts) -> Option<HttpClientState> {
+                match parts {
+                    $(Parts::$id(parts) => match protocols::$module::$id::client(parts) {
+                        Side::Requests(client) => Some(HttpClientState::$id(client)),
+                        Side::Socket(_) => None,
+                    })*
+                }
+            }
+
+            /// The WebSocket that goes on from here with the client, on stream 0, and its protocol's state; once.
+            pub(crate) fn take_over(&mut self) -> Option<(Socket, ClientState)> {
+                match self {
+                    $(HttpClientState::$id(client) => {
+                        client.take_over().map(|(socket, client)| (socket, ClientState::$id(client)))
+                    })*
+                }
+            }
+        }
+    };
+}
+
+protocols!(requesting);
+
+impl HttpClientState {
+    pub(crate) fn handle_open<I: Io>(
+        &mut self,
+        parts: &Parts,
+        through: HttpThrough<'_, I>,
+        stream: StreamId,
+    ) {
+        of_any!(self, parts, through, client, link => client.handle_open(link, stream));
+    }
+
+    pub(crate) fn handle_input<I: Io>(
+        &mut self,
+        parts: &Parts,
+        through: HttpThrough<'_, I>,
+        stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        of_any!(self, parts, through, client, link => client.handle_input(link, stream, bytes, on))
+    }
+
+    pub(crate) fn handle_eof<I: Io>(
+        &mut self,
+        parts: &Parts,
+        through: HttpThrough<'_, I>,
+        stream: StreamId,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        of_any!(self, parts, through, client, link => client.handle_eof(link, stream, on))
+    }
+
+    pub(crate) fn handle_lost<I: Io>(
+        &mut self,
+        parts: &Parts,
+        through: HttpThrough<'_, I>,
+        stream: StreamId,
+    ) -> bool {
+        of_any!(self, parts, through, client, link => client.handle_lost(link, stream))
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        of_any!(self, client => client.is_ready())
+    }
+
+    pub(crate) fn send<I: Io>(
+        &mut self,
+        parts: &Parts,
+        through: HttpThrough<'_, I>,
+        letter: &Letter,
+        filling: &Filling<'_>,
+    ) -> Sending {
+        of_any!(self, parts, through, client, link => client.send(link, letter, filling))
+    }
+
+    pub(crate) fn close<I: Io>(&mut self, parts: &Parts, through: HttpThrough<'_, I>) {
+        of_any!(self, parts, through, client, link => client.close(link));
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        of_any!(self, client => client.is_closed())
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        of_any!(self, client => client.poll_timeout())
+    }
+
+    pub(crate) fn handle_timeout<I: Io>(
+        &mut self,
+        parts: &Parts,
+        through: HttpThrough<'_, I>,
+    ) -> Result<(), Failure> {
+        of_any!(self, parts, through, client, link => client.handle_timeout(link))
+    }
+}

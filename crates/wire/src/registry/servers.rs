@@ -1,0 +1,143 @@
+//! A server's side of a connection, whichever protocol it speaks: over a WebSocket, and before it.
+
+use super::sessions::{SessionRequest, Word};
+use crate::contract::{Protocol, ServerLink, ServerProtocol};
+use crate::dialect_id::DialectId;
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::http::answer::AnswerHead;
+use crate::http::request::Request;
+use crate::io::Io;
+use crate::protocols;
+use crate::server_config::ServerConfig;
+use crate::session::PlainAnswer;
+
+macro_rules! servers {
+    ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
+        /// A connection's protocol, on the server's side.
+        #[derive(Debug)]
+        pub(crate) enum ServerState {
+            $($id(<protocols::$module::$id as Protocol>::Server),)*
+        }
+
+        /// Calls the protocol, whichever it is.
+        macro_rules! of_any {
+            ($state:expr, $server:ident => $call:expr) => {
+                match $state { $(ServerState::$id($server) => $call,)* }
+            };
+        }
+
+        impl ServerState {
+            pub(crate) fn open(
+                dialect: DialectId,
+                cfg: &ServerConfig,
+                request: &Request<'_>,
+                subprotocol: Option<&str>,
+            ) -> Result<ServerState, u16> {
+                match dialect {
+                    $($(DialectId::$dialect)|+ => {
+                        let server = <<protocols::$module::$id as Protocol>::Server>::open(cfg, request, subprotocol);
+                        server.map(ServerState::$id)
+                    })*
+                }
+            }
+
+            pub(crate) fn take_request(&mut self) -> Option<SessionRequest> {
+                match self { $(ServerState::$id(server) => server.take_request().map(SessionRequest::$module),)* }
+            }
+
+            pub(crate) fn handle_answered<I: Io>(
+                &mut self,
+                link: &mut ServerLink<'_, I>,
+                word: Option<Word>,
+                on: &mut impl FnMut(ServerEvent<'_>),
+            ) -> Result<(), Failure> {
+                match self {
+                    $(ServerState::$id(server) => server.handle_answered(link, word.map(Word::$module), on),)*
+                }
+            }
+        }
+
+        fn protocol_s_answer(
+            dialect: DialectId,
+            cfg: &ServerConfig,
+            now_ns: u64,
+            request: &Request<'_>,
+            io: &mut impl Io,
+        ) -> Option<PlainAnswer<SessionRequest>> {
+            match dialect {
+                $($(DialectId::$dialect)|+ => {
+                    let answer = protocols::$module::$id::plain_answer(cfg, now_ns, request, io)?;
+                    Some(answer.map(SessionRequest::$module))
+                })*
+            }
+        }
+    };
+}
+
+protocols!(servers);
+
+impl ServerState {
+    pub(crate) fn handle_upgraded<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        of_any!(self, server => server.handle_upgraded(link, on));
+    }
+
+    #[inline]
+    pub(crate) fn handle_message<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        text: bool,
+        start: usize,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        of_any!(self, server => server.handle_message(link, text, start, on))
+    }
+
+    pub(crate) fn handle_close<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
+        of_any!(self, server => server.handle_close(link));
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        of_any!(self, server => server.poll_timeout())
+    }
+
+    pub(crate) fn handle_timeout<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        of_any!(self, server => server.handle_timeout(link, on))
+    }
+}
+
+/// Where a server takes any body.
+const UPLOAD: &str = "/upload";
+/// Where it shows what it does.
+const METRICS: &str = "/metrics";
+
+/// What a request that is no upgrade gets, once its body is in: that of the protocol at its path, or one empty page.
+pub(crate) fn plain_answer(
+    cfg: &ServerConfig,
+    now_ns: u64,
+    request: &Request<'_>,
+    io: &mut impl Io,
+) -> PlainAnswer<SessionRequest> {
+    let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(request.path()));
+    protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| {
+        match (request.path(), request.method) {
+            ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
+            (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(AnswerHead {
+                minor: request.minor,
+                keep_alive: request.keep_alive(),
+                date: cfg.date(now_ns),
+                fields: String::new(),
+            }))),
+            ("/" | UPLOAD | METRICS, _) => PlainAnswer::Status(405),
+            _ => PlainAnswer::Status(404),
+        }
+    })
+}

@@ -1,0 +1,245 @@
+//! A server's session over plain requests, whichever protocol it speaks, and the requests that name one.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::contract::{Protocol, QuestionOf};
+use crate::event::ServerEvent;
+use crate::http::answer::AnswerHead;
+use crate::http::date::DateField;
+use crate::io::Io;
+use crate::protocols;
+use crate::server_config::ServerConfig;
+use crate::session::{self, Asked, Question, REQUEST, ServerSession, SessionLink};
+
+/// A whole request that concerns a session.
+#[derive(Debug)]
+pub struct SessionRequest {
+    /// Names the session among those of all protocols.
+    name: String,
+    /// A session that is not there is made, not missed.
+    opens: bool,
+    /// The connection lives on after the answer.
+    pub(crate) keep_alive: bool,
+    pub(crate) body: Vec<u8>,
+    of: Of,
+}
+
+/// What a session has for the connection that asked, besides what it wrote: a WebSocket may take it over.
+#[derive(Debug)]
+pub struct Word(WordOf);
+
+/// What became of a request.
+pub type Answer = session::Answer<Word>;
+
+/// One session.
+#[derive(Debug)]
+pub struct Session {
+    state: State,
+}
+
+type SessionOf<P> = <P as Protocol>::Session;
+
+macro_rules! sessions {
+    ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
+        /// What its protocol has read out of the head of a request.
+        #[derive(Debug)]
+        enum Of {
+            $($id(QuestionOf<protocols::$module::$id>),)*
+            /// Of no session: whoever drives the server knows what it does.
+            Metrics(AnswerHead),
+        }
+
+        #[derive(Debug)]
+        enum WordOf {
+            $($id(<SessionOf<protocols::$module::$id> as ServerSession>::Word),)*
+        }
+
+        #[derive(Debug)]
+        enum State {
+            $($id(SessionOf<protocols::$module::$id>),)*
+        }
+
+        /// Calls the protocol, whichever it is; something else is for requests that are of none.
+        macro_rules! of_any {
+            ($value:expr, $session:ident => $call:expr) => {
+                match $value { $(State::$id($session) => $call,)* }
+            };
+            ($value:expr, $question:ident => $call:expr, $head:ident => $else:expr) => {
+                match $value {
+                    $(Of::$id($question) => $call,)*
+                    Of::Metrics($head) => $else,
+                }
+            };
+        }
+
+        impl SessionRequest {
+            $(
+                #[doc = concat!("One of `", stringify!($module), "`.")]
+                pub(super) fn $module(asked: Asked<QuestionOf<protocols::$module::$id>>) -> SessionRequest {
+                    let Asked { name, opens, keep_alive, question } = asked;
+                    SessionRequest { name, opens, keep_alive, body: Vec::new(), of: Of::$id(question) }
+                }
+            )*
+
+            /// What tells its session that its body is on its way, where one that comes beside another has to be refused.
+            pub(crate) fn beginning(&self) -> Option<SessionRequest> {
+                let of = match &self.of {
+                    $(Of::$id(question) => Of::$id(question.beginning()?),)*
+                    Of::Metrics(_) => return None,
+                };
+                let (name, body) = (self.name.clone(), Vec::new());
+                Some(SessionRequest { name, opens: false, keep_alive: false, body, of })
+            }
+        }
+
+        impl Word {
+            $(
+                #[doc = concat!("The word of a session of `", stringify!($module), "`.")]
+                pub(super) fn $module(self) -> <SessionOf<protocols::$module::$id> as ServerSession>::Word {
+                    match self.0 {
+                        WordOf::$id(word) => word,
+                        _ => unreachable!("a session's word is for a connection of its own protocol"),
+                    }
+                }
+            )*
+        }
+
+        impl Session {
+            /// The session that a request [`opens`](SessionRequest::opens), which it is then to be given.
+            pub fn new(cfg: &ServerConfig, request: &SessionRequest) -> Session {
+                let state = match &request.of {
+                    $(Of::$id(question) => State::$id(ServerSession::new(question, &cfg.settings)),)*
+                    Of::Metrics(_) => panic!("opens no session"),
+                };
+                Session { state }
+            }
+
+            /// Lets the session answer a request that names it.
+            pub fn handle_request(
+                &mut self,
+                now_ns: u64,
+                request: SessionRequest,
+                io: &mut impl Io,
+                on: &mut impl FnMut(ServerEvent<'_>),
+            ) -> Answer {
+                let link = &mut SessionLink { now_ns, io };
+                match (&mut self.state, request.of) {
+                    $((State::$id(session), Of::$id(question)) => {
+                        let answer = session.handle_request(link, question, &request.body, on);
+                        answer.map(|word| Word(WordOf::$id(word)))
+                    })*
+                    _ => unreachable!("a session's name is of its protocol"),
+                }
+            }
+        }
+    };
+}
+
+protocols!(sessions);
+
+impl SessionRequest {
+    /// One that wants to know what the server does.
+    pub(super) fn for_metrics(head: AnswerHead) -> SessionRequest {
+        let keep_alive = head.keep_alive;
+        SessionRequest {
+            name: String::new(),
+            opens: false,
+            keep_alive,
+            body: Vec::new(),
+            of: Of::Metrics(head),
+        }
+    }
+
+    /// Names the session among those of all protocols.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a session that is not there is to be made.
+    pub fn opens(&self) -> bool {
+        self.opens
+    }
+
+    /// Which of `of` equals keeps the session, from 0: the same for every request that names it.
+    pub fn keeper(&self, of: usize) -> usize {
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        (hasher.finish() % of as u64) as usize
+    }
+
+    /// When an answer was made that is no session's: by whoever has no clock.
+    pub(crate) fn set_date(&mut self, date: DateField) {
+        of_any!(&mut self.of, question => question.set_date(date), _head => {});
+    }
+
+    /// Its session knows that its body was on its way.
+    pub(crate) fn set_begun(&mut self) {
+        of_any!(&mut self.of, question => question.set_begun(), _head => {});
+    }
+
+    /// Whether it only announces the body of another request.
+    pub fn is_beginning(&self) -> bool {
+        of_any!(&self.of, question => question.is_beginning(), _head => false)
+    }
+
+    /// Whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
+    pub fn is_for_metrics(&self) -> bool {
+        matches!(self.of, Of::Metrics(_))
+    }
+
+    /// Writes the answer to such a request: metrics in the text format of Prometheus.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn answer_metrics(&self, metrics: &str, out: &mut Vec<u8>) {
+        let Of::Metrics(head) = &self.of else { panic!("a request of a session") };
+        head.write_whole(out, 200, Some("text/plain; version=0.0.4"), metrics.as_bytes());
+    }
+
+    /// Answers that there is no such session.
+    pub fn refuse(self, io: &mut impl Io) {
+        of_any!(self.of, question => question.refuse(&self.body, io),
+            head => head.write_whole(io.out(REQUEST), 404, None, b""));
+    }
+}
+
+impl Session {
+    /// The connection held is gone before its answer was whole, or the one is gone that has taken the session.
+    pub fn handle_lost(&mut self, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(ServerEvent<'_>)) {
+        let link = &mut SessionLink { now_ns, io };
+        of_any!(&mut self.state, session => session.handle_lost(link, on));
+    }
+
+    /// Broadcasts of a room that the session has joined: frames, end to end. What cannot be sent now is kept.
+    pub fn handle_broadcast(&mut self, now_ns: u64, frames: &[u8], io: &mut impl Io) {
+        let link = &mut SessionLink { now_ns, io };
+        of_any!(&mut self.state, session => session.handle_broadcast(link, frames));
+    }
+
+    /// When the session wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        of_any!(&self.state, session => session.poll_timeout())
+    }
+
+    /// The time named by [`poll_timeout`](Session::poll_timeout) has come.
+    pub fn handle_timeout(&mut self, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(ServerEvent<'_>)) {
+        let link = &mut SessionLink { now_ns, io };
+        of_any!(&mut self.state, session => session.handle_timeout(link, on));
+    }
+
+    /// Bytes that wait for the client to ask for them.
+    pub fn queued_bytes(&self) -> usize {
+        of_any!(&self.state, session => session.queued_bytes())
+    }
+
+    /// They are too many: the session ends, and its client is told when it asks.
+    pub fn give_up(&mut self, now_ns: u64, io: &mut impl Io) {
+        let link = &mut SessionLink { now_ns, io };
+        of_any!(&mut self.state, session => session.give_up(link));
+    }
+
+    /// Whether it may be forgotten. Until then its name is taken.
+    pub fn is_over(&self) -> bool {
+        of_any!(&self.state, session => session.is_over())
+    }
+}

@@ -1,0 +1,248 @@
+//! The requests of a client: what all of a run have in common, encoded once, and what is each client's own in its holes.
+
+use crate::http::fields;
+use crate::http::request::is_host;
+use crate::io::Io;
+use crate::options::{BadOption, Options};
+use crate::roll::Roll;
+use crate::template::{Filling, Quoting, Template, Who};
+use crate::ws::extension;
+use crate::ws::upgrade::{self, Key};
+
+/// The fields the handshake sets itself, and those that would change how the request is framed.
+const RESERVED_FIELDS: [&str; 11] = [
+    "connection",
+    "content-length",
+    "host",
+    "origin",
+    "sec-websocket-accept",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    "sec-websocket-protocol",
+    "sec-websocket-version",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// What an upgrade request starts with.
+const METHOD: &[u8] = b"GET ";
+
+/// The body of a plain request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content<'a> {
+    pub(crate) content_type: &'a str,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// A plain request, but for what all of a client's have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain<'a> {
+    pub(crate) method: &'a str,
+    /// What goes behind the path.
+    pub(crate) place: &'a str,
+    /// What goes behind the path's own query.
+    pub(crate) query: &'a str,
+    pub(crate) content: Option<Content<'a>>,
+}
+
+impl<'a> Plain<'a> {
+    /// A `GET` of this place.
+    pub(crate) fn get(place: &'a str, query: &'a str) -> Plain<'a> {
+        Plain { method: "GET", place, query, content: None }
+    }
+
+    /// A `POST` to it.
+    pub(crate) fn post(place: &'a str, query: &'a str, content: Content<'a>) -> Plain<'a> {
+        Plain { method: "POST", place, query, content: Some(content) }
+    }
+}
+
+/// What was asked for in an upgrade: what the answer is held against.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) key: Key,
+    /// The subprotocols that were offered, where they are the client's own; `None`: those that all offer.
+    pub(crate) offered: Option<Vec<String>>,
+}
+
+/// What the requests of a run's clients have in common, and what else was asked for.
+pub(crate) struct Common {
+    options: Options,
+    /// Who the clients are.
+    pub(crate) roll: Roll,
+    /// The path, to which a protocol may add; and the query.
+    path: Template,
+    query: Template,
+    /// The upgrade request from there to its key, and after it.
+    before: Vec<u8>,
+    after: Template,
+    /// What all of that takes, but for what is each client's own.
+    upgrade_bytes: usize,
+    /// The field lines that all requests of a client share, besides `Host`.
+    fields: Template,
+    /// The subprotocols, where some are each client's own.
+    offered: Option<Vec<Template>>,
+}
+
+impl Common {
+    /// Encodes what never changes. The options are sound, and as the protocol completes them.
+    pub(crate) fn new(options: Options) -> Result<Common, BadOption> {
+        let roll = Roll::new(options.people.clone())?;
+        let [path, query] = options.target()?;
+        let fields = options.encode_fields()?;
+        let subprotocols = subprotocols(&options)?;
+        check_rows(&roll, &fields, &subprotocols)?;
+        let before = format!(
+            " HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ",
+            options.host
+        );
+        let after = encode_after(&options, &subprotocols).then(&fields).text("\r\n");
+        let offered =
+            subprotocols.iter().any(|protocol| protocol.as_literal().is_none()).then_some(subprotocols);
+        let before = before.into_bytes();
+        let upgrade_bytes = METHOD.len()
+            + before.len()
+            + size_of::<Key>()
+            + [&path, &query, &after].map(Template::bytes).iter().sum::<usize>();
+        Ok(Common { options, roll, path, query, before, after, upgrade_bytes, fields, offered })
+    }
+
+    /// What was asked for.
+    #[inline]
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Who says something now.
+    #[inline]
+    pub(crate) fn who(&self, io: &impl Io, now_ns: u64) -> Who<'_> {
+        self.roll.who(io.client(), now_ns)
+    }
+
+    /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path.
+    pub(crate) fn write_upgrade<I: Io>(
+        &self,
+        io: &mut I,
+        now_ns: u64,
+        write_place: impl FnOnce(&mut I),
+    ) -> Asked {
+        let filling = &Filling::of(self.who(io, now_ns));
+        io.out(0).reserve(self.upgrade_bytes);
+        io.out(0).extend_from_slice(METHOD);
+        self.path.write(io.out(0), filling, 0);
+        write_place(io);
+        self.query.write(io.out(0), filling, 0);
+        self.write_key(io, filling)
+    }
+
+    /// The same, with another path and query that are made of its own.
+    pub(crate) fn write_upgrade_to(
+        &self,
+        io: &mut impl Io,
+        now_ns: u64,
+        other: impl FnOnce(&str) -> String,
+    ) -> Asked {
+        let filling = &Filling::of(self.who(io, now_ns));
+        let target = other(&(self.path.filled_text(filling) + &self.query.filled_text(filling)));
+        io.out(0).extend_from_slice(METHOD);
+        io.out(0).extend_from_slice(target.as_bytes());
+        self.write_key(io, filling)
+    }
+
+    /// Appends an upgrade request from its version on.
+    fn write_key(&self, io: &mut impl Io, filling: &Filling<'_>) -> Asked {
+        let key = upgrade::new_key(io);
+        let out = io.out(0);
+        out.extend_from_slice(&self.before);
+        out.extend_from_slice(&key);
+        self.after.write(out, filling, 0);
+        let offered =
+            self.offered.as_ref().map(|all| all.iter().map(|one| one.filled_text(filling)).collect());
+        Asked { key, offered }
+    }
+
+    /// Appends a plain request.
+    pub(crate) fn write_plain(&self, out: &mut Vec<u8>, who: Who<'_>, request: &Plain<'_>) {
+        let filling = &Filling::of(who);
+        let &Plain { method, place, query, content } = request;
+        out.extend_from_slice(method.as_bytes());
+        out.push(b' ');
+        self.path.write(out, filling, 0);
+        out.extend_from_slice(place.as_bytes());
+        self.query.write(out, filling, 0);
+        let join = if self.query.is_empty() { "?" } else { "&" };
+        let join = if query.is_empty() { "" } else { join };
+        for part in [join, query, " HTTP/1.1\r\nHost: ", &self.options.host, "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        self.fields.write(out, filling, 0);
+        let Some(Content { content_type, bytes }) = content else { return out.extend_from_slice(b"\r\n") };
+        for part in
+            ["Content-Type: ", content_type, "\r\nContent-Length: ", &bytes.len().to_string(), "\r\n\r\n"]
+        {
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.extend_from_slice(bytes);
+    }
+}
+
+fn encode_after(options: &Options, subprotocols: &[Template]) -> Template {
+    let mut after = Template::literal("\r\n");
+    for (n, protocol) in subprotocols.iter().enumerate() {
+        let before = if n == 0 { "Sec-WebSocket-Protocol: " } else { ", " };
+        after = after.text(before).then(protocol);
+    }
+    if !subprotocols.is_empty() {
+        after = after.text("\r\n");
+    }
+    match options.deflate {
+        Some(deflate) => after.text(format!("Sec-WebSocket-Extensions: {}\r\n", extension::offer(deflate))),
+        None => after,
+    }
+}
+
+fn subprotocols(options: &Options) -> Result<Vec<Template>, BadOption> {
+    options.subprotocols.iter().map(|text| options.template(text, Quoting::Plain)).collect()
+}
+
+/// Whether what is asked for can be put into a request.
+pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
+    if !is_host(options.host.as_bytes()) {
+        return Err(BadOption::Host);
+    }
+    let path = options.path.reveal().as_bytes();
+    if !path.starts_with(b"/") || !path.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
+        return Err(BadOption::Path);
+    }
+    for (name, value) in &options.headers {
+        let reserved = RESERVED_FIELDS.iter().any(|r| name.eq_ignore_ascii_case(r));
+        if reserved || !fields::is_token(name.as_bytes()) || !fields::is_value(value.reveal().as_bytes()) {
+            return Err(BadOption::Header);
+        }
+    }
+    if options.origin.as_ref().is_some_and(|origin| !fields::is_value(origin.as_bytes())) {
+        return Err(BadOption::Header);
+    }
+    for (n, protocol) in subprotocols(options)?.iter().enumerate() {
+        if !fields::is_token(&protocol.sample())
+            || options.subprotocols[..n].contains(&options.subprotocols[n])
+        {
+            return Err(BadOption::Subprotocol);
+        }
+    }
+    Ok(())
+}
+
+/// Whether every row of people's data fits into the head of a request, where it stands as it is.
+fn check_rows(roll: &Roll, fields: &Template, subprotocols: &[Template]) -> Result<(), BadOption> {
+    let row = |row, expected| Err(BadOption::Row { row, expected });
+    let is_visible = |cell: &[u8]| cell.iter().all(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f));
+    if let Some(bad) = roll.misfit([fields].into_iter(), is_visible) {
+        return row(bad, "no line breaks or other control characters in what goes into a header");
+    }
+    match roll.misfit(subprotocols.iter(), fields::is_token) {
+        Some(bad) => row(bad, "letters, digits and !#$%&'*+-.^_`|~ in what goes into a subprotocol"),
+        None => Ok(()),
+    }
+}

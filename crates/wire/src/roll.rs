@@ -1,0 +1,61 @@
+//! Who the clients are, ready to be told: rows at hand, and the key that signs.
+
+use std::sync::Arc;
+
+use crate::options::BadOption;
+use crate::people::{BadKey, People, Signer};
+use crate::template::{Filling, Folk, Table, Template, Who};
+
+/// People, with the key at hand that signs their tokens.
+#[derive(Debug)]
+pub(crate) struct Roll {
+    people: Arc<People>,
+    signer: Option<Signer>,
+    /// What to add to a session's clock to get the wall clock, which tokens show.
+    pub(crate) unix_minus_now_ns: u64,
+}
+
+impl Roll {
+    /// Reads the key.
+    pub(crate) fn new(people: Arc<People>) -> Result<Roll, BadOption> {
+        let signer = people.token.as_ref().map(Signer::new).transpose();
+        let signer =
+            signer.map_err(|BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected })?;
+        Ok(Roll { people, signer, unix_minus_now_ns: 0 })
+    }
+
+    /// Who says something now: client number `client` of the run.
+    #[inline]
+    pub(crate) fn who(&self, client: u32, now_ns: u64) -> Who<'_> {
+        Who { client, now_ns, people: self }
+    }
+
+    /// The first row whose cells do not fit where these templates have them as they are, counted from 1.
+    pub(crate) fn misfit<'a>(
+        &self,
+        templates: impl Iterator<Item = &'a Template>,
+        fits: impl Fn(&[u8]) -> bool,
+    ) -> Option<u32> {
+        let rows = &self.people.rows;
+        let columns: Vec<u16> = templates.flat_map(Template::plain_columns).collect();
+        let is_misfit = |row: &usize| columns.iter().any(|&column| !fits(rows.get(*row, column).as_bytes()));
+        let row = (0..rows.rows()).filter(|_| !columns.is_empty()).find(is_misfit)?;
+        u32::try_from(row + 1).ok()
+    }
+}
+
+impl Folk for Roll {
+    fn rows(&self) -> &Table {
+        &self.people.rows
+    }
+
+    fn unix_ns(&self, now_ns: u64) -> u64 {
+        now_ns.wrapping_add(self.unix_minus_now_ns)
+    }
+
+    fn write_token(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
+        if let Some(signer) = &self.signer {
+            signer.write(out, filling);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A connection whose upgrade is asked for, and then granted.
+
+use crate::contract::ServerLink;
+use crate::dialect_id::DialectId;
+use crate::event::ServerEvent;
+use crate::failure::Failure;
+use crate::http::request::Request;
+use crate::io::Io;
+use crate::registry::servers::ServerState;
+use crate::registry::sessions::SessionRequest;
+use crate::server_config::ServerConfig;
+use crate::ws::receiver::{Incoming, Receiver};
+use crate::ws::sender::Sender;
+use crate::ws::upgrade::{self, Terms};
+use crate::ws::{End, frame};
+
+/// An upgrade that may be granted: the 101, and what comes after it.
+#[derive(Debug)]
+pub(super) struct Upgrade {
+    opening: Vec<u8>,
+    session: Session,
+}
+
+/// After an upgrade.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) receiver: Receiver,
+    pub(super) sender: Sender,
+    pub(super) dialect: ServerState,
+}
+
+impl Upgrade {
+    /// Whether the request may have its upgrade; or the HTTP status to refuse it with.
+    pub(super) fn judge(request: &Request<'_>, cfg: &ServerConfig) -> Result<Upgrade, u16> {
+        let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
+        let facts = id.facts();
+        let terms =
+            Terms { origins: &cfg.origins, origin_refusal: facts.origin_refusal, deflate: cfg.deflate };
+        let granted = upgrade::judge(request, terms, |offered| subprotocol(cfg, facts.spoken, offered))?;
+        let dialect = ServerState::open(id, cfg, request, granted.subprotocol)?;
+        let mut opening = Vec::new();
+        granted.write(&mut opening);
+        let level = cfg.deflate.map_or(0, |deflate| deflate.level);
+        let (inflater, deflater) = granted.deflate.map(|agreed| agreed.codecs(End::Server, level)).unzip();
+        let session = Session {
+            receiver: Receiver::new(End::Server, inflater),
+            sender: Sender::new(End::Server, deflater),
+            dialect,
+        };
+        Ok(Upgrade { opening, session })
+    }
+
+    /// What a session is to be asked before it is granted.
+    pub(super) fn take_request(&mut self) -> Option<SessionRequest> {
+        self.session.dialect.take_request()
+    }
+
+    /// Writes the 101 and what the dialect says first.
+    pub(super) fn open(
+        self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Session {
+        let Upgrade { opening, mut session } = self;
+        io.out(0).extend_from_slice(&opening);
+        on(ServerEvent::Upgraded);
+        session.dialect.handle_upgraded(&mut ServerLink { cfg, now_ns, sender: &mut session.sender, io }, on);
+        session
+    }
+}
+
+impl Session {
+    #[inline]
+    pub(super) fn handle_input(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        mut input: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), Failure> {
+        let Session { receiver, sender, dialect } = self;
+        loop {
+            let handled = match receiver.next(&cfg.limits, sender, io, &mut input) {
+                Ok(None) => return Ok(()),
+                // Our close is out: whatever else the client says is judged, but nothing may be answered.
+                Ok(Some(Incoming::Message(message))) if sender.is_closed() => {
+                    let out = io.out(0);
+                    let start = out.len();
+                    let judged = message.append_to(out);
+                    out.truncate(start);
+                    judged
+                }
+                Ok(Some(Incoming::Message(message))) => {
+                    let out = io.out(0);
+                    let start = frame::open(out, End::Server);
+                    let mut link = ServerLink { cfg, now_ns, sender, io };
+                    match message.append_to(link.io.out(0)) {
+                        Ok(()) => dialect.handle_message(&mut link, message.text, start, on),
+                        Err(failure) => {
+                            link.io.out(0).truncate(start);
+                            Err(failure)
+                        }
+                    }
+                }
+                Ok(Some(Incoming::Control)) => Ok(()),
+                Ok(Some(Incoming::Closed { code })) => {
+                    on(ServerEvent::Closed { code });
+                    Ok(())
+                }
+                Err(failure) => Err(failure),
+            };
+            handled.inspect_err(|&failure| sender.fail(io, failure))?;
+        }
+    }
+}
+
+/// The subprotocol of that name, if it is among those of the dialect, or those that were asked for instead.
+fn subprotocol<'a>(cfg: &'a ServerConfig, own: &[&'static str], name: &[u8]) -> Option<&'a str> {
+    match cfg.subprotocols.as_slice() {
+        [] => own.iter().copied().find(|spoken| spoken.as_bytes() == name),
+        spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == name),
+    }
+}

@@ -1,0 +1,35 @@
+//! What the connections of a server have in common.
+
+use crate::dialect_id::DialectId;
+use crate::http::date::DateField;
+use crate::limits::{DeflateOptions, Limits};
+use crate::settings::Settings;
+
+/// What the connections of a server have in common.
+#[derive(Clone, Debug, Default)]
+pub struct ServerConfig {
+    /// Bounds on what a client may send.
+    pub limits: Limits,
+    /// Accept permessage-deflate when offered.
+    pub deflate: Option<DeflateOptions>,
+    /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
+    pub origins: Vec<String>,
+    /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
+    pub subprotocols: Vec<String>,
+    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
+    /// all others, are told apart by each message.
+    pub dialect: Option<DialectId>,
+    /// What was chosen about single protocols, by the names of their flags.
+    pub settings: Settings,
+    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it and for the date of
+    /// answers, which have none while this is 0.
+    pub unix_minus_now_ns: u64,
+}
+
+impl ServerConfig {
+    /// When an answer was made that is made now.
+    pub(crate) fn date(&self, now_ns: u64) -> DateField {
+        let is_known = self.unix_minus_now_ns != 0;
+        DateField::new(is_known.then(|| now_ns.wrapping_add(self.unix_minus_now_ns)))
+    }
+}

@@ -1,0 +1,20 @@
+//! Messages with holes: literals, and what stands between them, put together once and written for each message.
+//!
+//! An app's message becomes a template, and a protocol puts its envelope around it: literals that meet become one. In a
+//! user's own text a hole is a lower-case name in braces, as `{id}`. Braces around anything else are text, so that JSON
+//! needs no escapes.
+
+mod names;
+mod parse;
+mod pieces;
+mod quoting;
+mod stencil;
+mod table;
+
+pub use names::Names;
+pub use parse::{BadTemplate, Purpose};
+pub use pieces::Template;
+pub(crate) use pieces::{Filling, Folk, Mark, Piece, Who};
+pub use quoting::Quoting;
+pub(crate) use stencil::Stencil;
+pub use table::Table;

@@ -1,0 +1,56 @@
+//! A user's own placeholders, and what each stands for.
+
+use serde::{Deserialize, Serialize};
+
+use super::pieces::{Piece, Template};
+use super::quoting::Quoting;
+
+/// What a user's own placeholders stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    all: Vec<(String, Template)>,
+}
+
+impl Names {
+    /// From now on this name stands for that, whatever it stood for before.
+    pub fn set(&mut self, name: impl Into<String>, meaning: Template) {
+        let name = name.into();
+        match self.all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = meaning,
+            None => self.all.push((name, meaning)),
+        }
+    }
+
+    /// What a name stands for.
+    pub fn get(&self, name: &str) -> Option<&Template> {
+        self.all.iter().find(|(known, _)| known == name).map(|(_, meaning)| meaning)
+    }
+
+    /// All names.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+/// What a name may stand for.
+impl Template {
+    /// The cell in this column of the client's row.
+    pub fn of_column(column: u16) -> Template {
+        Template::default().hole(Piece::Cell { column, quoting: Quoting::Plain })
+    }
+
+    /// The client's number in the run.
+    pub fn of_client() -> Template {
+        Template::default().hole(Piece::Client)
+    }
+
+    /// The client's token, signed when it is written.
+    pub fn of_token() -> Template {
+        Template::default().hole(Piece::Token)
+    }
+
+    /// The second at which it is written, and so many more: a `NumericDate` (RFC 7519 §2).
+    pub fn of_second(ahead_s: i64) -> Template {
+        Template::default().hole(Piece::Second { ahead_s })
+    }
+}

@@ -1,0 +1,249 @@
+//! A template from a user's text.
+
+use std::fmt;
+use std::ops::Range;
+
+use percent_encoding::percent_decode_str;
+
+use super::names::Names;
+use super::pieces::{Piece, Template};
+use super::quoting::Quoting;
+
+/// What a template is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// A message that is measured, and so has an id, a time and padding.
+    Measured,
+    /// Any other message.
+    Other,
+    /// What is said before there are messages: requests, and what a token claims.
+    Opening,
+}
+
+/// The placeholders that stand for themselves, and the purposes that have them.
+const NAMES: [(&str, Piece, &[Purpose]); 6] = [
+    ("id", Piece::Id, &[Purpose::Measured]),
+    ("intended_ns", Piece::IntendedNs, &[Purpose::Measured]),
+    ("unix_ns", Piece::UnixNs, &[Purpose::Measured]),
+    ("padding", Piece::Padding, &[Purpose::Measured]),
+    ("client", Piece::Client, &[Purpose::Measured, Purpose::Other]),
+    ("seq", Piece::Seq, &[Purpose::Measured, Purpose::Other]),
+];
+
+/// What the names of columns start with, which may have any characters.
+const OF_COLUMNS: [&str; 2] = ["data.", "person."];
+
+/// A template that is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BadTemplate {
+    /// A placeholder that is not there for this purpose.
+    Unknown {
+        /// Where in the text it stands.
+        at: Range<usize>,
+        /// The placeholders that are.
+        known: Vec<String>,
+    },
+    /// A message that is measured, without `{id}`.
+    NoId,
+}
+
+impl fmt::Display for BadTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadTemplate::Unknown { known, .. } => {
+                write!(f, "no such placeholder here; there are {}", known.join(", "))
+            }
+            BadTemplate::NoId => f.write_str("a message that is measured must carry {id}, to be known again"),
+        }
+    }
+}
+
+impl Template {
+    /// Reads a template of an app's file, where every lower-case name in braces is a placeholder. What these stand for is
+    /// written as `quoting` says, and the text around them stays as it is.
+    pub fn parse(
+        text: &str,
+        purpose: Purpose,
+        names: &Names,
+        quoting: Quoting,
+    ) -> Result<Template, BadTemplate> {
+        let template = read(text, quoting, |name| match meaning(name, purpose, names) {
+            Some(meaning) => Read::Meaning(meaning),
+            None => Read::Unknown,
+        });
+        let template = template.map_err(|at| BadTemplate::Unknown { at, known: known(purpose, names) })?;
+        if purpose == Purpose::Measured && !template.pieces.contains(&Piece::Id) {
+            return Err(BadTemplate::NoId);
+        }
+        Ok(template)
+    }
+
+    /// Reads a text of the command line that goes into a request or a join. Braces are common there, as in a query that
+    /// has one of GraphQL's: what is nobody's name is text, unless it can only be meant for one.
+    pub fn opening(text: &str, names: &Names, quoting: Quoting) -> Result<Template, BadTemplate> {
+        read(text, quoting, |name| own(name, names))
+            .map_err(|at| BadTemplate::Unknown { at, known: known(Purpose::Opening, names) })
+    }
+
+    /// The same of a path with its query, in which braces may have been percent-encoded on their way.
+    pub(crate) fn target(text: &str, names: &Names) -> Result<Template, BadTemplate> {
+        let mut plain = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, name, after)) = encoded_placeholder(rest) {
+            let decoded = percent_decode_str(name).decode_utf8_lossy();
+            plain.push_str(before);
+            plain.push_str(&match own(&decoded, names) {
+                Read::Text => format!("%7B{name}%7D"),
+                Read::Meaning(_) | Read::Unknown => format!("{{{decoded}}}"),
+            });
+            rest = after;
+        }
+        plain.push_str(rest);
+        Template::opening(&plain, names, Quoting::Percent)
+    }
+}
+
+/// What a name in braces is.
+enum Read {
+    Meaning(Template),
+    Text,
+    Unknown,
+}
+
+/// What a name is where only a user's own names are placeholders.
+fn own(name: &str, names: &Names) -> Read {
+    match names.get(name) {
+        Some(meaning) => Read::Meaning(meaning.clone()),
+        None if name == "token" || name.starts_with("person.") => Read::Unknown,
+        None => Read::Text,
+    }
+}
+
+/// Reads a text; where the first unknown placeholder stands, if there is one.
+fn read(text: &str, quoting: Quoting, of: impl Fn(&str) -> Read) -> Result<Template, Range<usize>> {
+    let mut template = Template::default();
+    let (mut taken, mut from) = (0, 0);
+    while let Some((at, name)) = placeholder(text, from) {
+        from = at.end;
+        match of(name) {
+            Read::Text => continue,
+            Read::Unknown => return Err(at),
+            Read::Meaning(meaning) => {
+                template = template.text(&text[taken..at.start]).then(&meaning.quoted(quoting));
+                taken = at.end;
+            }
+        }
+    }
+    Ok(template.text(&text[taken..]))
+}
+
+/// The next placeholder from `from` on: where it stands, with its braces, and its name.
+fn placeholder(text: &str, from: usize) -> Option<(Range<usize>, &str)> {
+    text[from..].match_indices('{').find_map(|(at, _)| {
+        let start = from + at;
+        let name = &text[start + 1..start + 1 + text[start + 1..].find('}')?];
+        let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'.';
+        let looks_like_one = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && (OF_COLUMNS.iter().any(|start| name.starts_with(start)) || name.bytes().all(is_name));
+        (looks_like_one && !name.contains(['{', '"'])).then(|| (start..start + 2 + name.len(), name))
+    })
+}
+
+/// The next name between percent-encoded braces, and what is before and behind these.
+fn encoded_placeholder(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("%7B")?;
+    let (name, after) = rest.split_once("%7D")?;
+    Some((before, name, after))
+}
+
+fn meaning(name: &str, purpose: Purpose, names: &Names) -> Option<Template> {
+    if let Some(own) = names.get(name) {
+        return Some(own.clone());
+    }
+    let (_, piece, _) = NAMES.iter().find(|(known, _, of)| *known == name && of.contains(&purpose))?;
+    Some(Template::default().hole(piece.clone()))
+}
+
+fn known(purpose: Purpose, names: &Names) -> Vec<String> {
+    let built_in = NAMES.iter().filter(|(_, _, of)| of.contains(&purpose)).map(|(name, ..)| *name);
+    let (of_data, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with("data."));
+    built_in.chain(of_data).chain(others).map(|name| format!("{{{name}}}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stamp::Stamp;
+    use crate::template::pieces::tests::nobody;
+    use crate::template::{Filling, Mark, Table, Who};
+
+    fn names() -> Names {
+        let mut names = Names::default();
+        names.set("data.user", Template::of_column(0));
+        names.set("data.e-mail", Template::of_column(1));
+        names.set("person.id", Template::of_client());
+        names
+    }
+
+    fn filled(template: &Template, client: u32) -> String {
+        let mut rows = Table::new(2);
+        assert!(rows.push(["ann", "a@x"].into_iter()) && rows.push(["bob", "b@x"].into_iter()));
+        let stamp = Stamp::new(1, 2, 3, 456, 789);
+        let who = Who { client, ..nobody(&rows) };
+        let filling = Filling { mark: Mark { stamp: &stamp, unix_ns: 5 }, seq: 9, who, tail: b"" };
+        let mut out = Vec::new();
+        template.padded(12).write(&mut out, &filling, 0);
+        String::from_utf8(out).unwrap().replace(std::str::from_utf8(&stamp.to_text()).unwrap(), "ID")
+    }
+
+    fn written(text: &str, purpose: Purpose, client: u32) -> String {
+        filled(&Template::parse(text, purpose, &names(), Quoting::JSON).unwrap(), client)
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_and_other_braces_are_text() {
+        let text = r#"{"id":"{id}","a":{},"b":{"c":[{client},{seq}]},"t":{intended_ns},"u":{unix_ns}}{"#;
+        let expected = r#"{"id":"ID","a":{},"b":{"c":[7,9]},"t":456,"u":5}{"#;
+        assert_eq!(written(text, Purpose::Measured, 7), expected);
+        assert_eq!(written("{padding}{id}{padding}", Purpose::Measured, 0), "123456789012ID123456789012");
+        assert_eq!(written("{ id} {Id} {} {{seq}} é", Purpose::Other, 0), "{ id} {Id} {} {9} é");
+    }
+
+    #[test]
+    fn clients_take_the_rows_in_turn() {
+        let text = "{data.user}:{data.e-mail}";
+        assert_eq!(written(text, Purpose::Other, 0), "ann:a@x");
+        assert_eq!(written(text, Purpose::Other, 1), "bob:b@x");
+        assert_eq!(written(text, Purpose::Other, 4), "ann:a@x");
+    }
+
+    #[test]
+    fn what_is_not_there_is_named_with_what_is() {
+        let bad = |text, purpose| Template::parse(text, purpose, &names(), Quoting::Plain).unwrap_err();
+        assert_eq!(bad("x", Purpose::Measured), BadTemplate::NoId);
+        for (text, at) in [("a{idd}", 1..6), ("{id}{data.usr}", 4..14), ("é{uuid}", 2..8)] {
+            let BadTemplate::Unknown { at: found, known } = bad(text, Purpose::Measured) else { panic!() };
+            assert_eq!(found, at, "{text}");
+            assert!(known.contains(&"{id}".into()) && known.contains(&"{data.user}".into()), "{known:?}");
+        }
+        for (purpose, first) in [(Purpose::Other, &["{client}", "{seq}"][..]), (Purpose::Opening, &[])] {
+            let BadTemplate::Unknown { known, .. } = bad("{id}", purpose) else { panic!() };
+            assert_eq!(known, [first, &["{data.user}", "{data.e-mail}", "{person.id}"]].concat());
+        }
+    }
+
+    #[test]
+    fn on_the_command_line_other_braces_are_text() {
+        let target = |text: &str| Template::target(text, &names()).map(|template| filled(&template, 3));
+        assert_eq!(target("/u/{person.id}?q={me{name}}").as_deref(), Ok("/u/3?q={me{name}}"));
+        assert_eq!(
+            target("/%7Bperson.id%7D/%7Bx%7D?m={data.e-mail}").as_deref(),
+            Ok("/3/%7Bx%7D?m=b%40x"),
+            "as URLs have them"
+        );
+        for (text, at) in [("/?t={token}", 4..11), ("/{person.name}", 1..14)] {
+            let Err(BadTemplate::Unknown { at: found, known }) = target(text) else { panic!("{text}") };
+            assert!(found == at && known.contains(&"{person.id}".to_owned()), "{found:?} {known:?}");
+        }
+    }
+}

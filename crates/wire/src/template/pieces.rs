@@ -1,0 +1,293 @@
+//! The pieces of a template, and what stands in its holes.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::quoting::Quoting;
+use super::table::Table;
+use crate::json::extend_decimal;
+use crate::stamp::{self, Lag, Stamp, padding};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A message up to what varies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A literal, or a hole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Piece {
+    Text(Vec<u8>),
+    /// The stamp in its text form.
+    Id,
+    /// The stamp in its binary form.
+    IdBytes,
+    IntendedNs,
+    UnixNs,
+    /// The wall clock as eight bytes, big endian.
+    UnixNsBytes,
+    Client,
+    Seq,
+    /// A number of the protocol's own: of a push, of an acknowledgement.
+    Number,
+    Padding,
+    /// What messages end with in turn.
+    Tail,
+    /// A cell of the client's row, as it has to stand there.
+    Cell {
+        column: u16,
+        quoting: Quoting,
+    },
+    /// The client's token, which needs no quotes anywhere (RFC 7515 §7.1).
+    Token,
+    /// The second at which it is written, and so many more.
+    Second {
+        ahead_s: i64,
+    },
+}
+
+impl Template {
+    /// A literal.
+    pub fn literal(text: impl AsRef<[u8]>) -> Template {
+        Template::default().text(text)
+    }
+
+    /// The same, with a literal behind it.
+    pub fn text(mut self, text: impl AsRef<[u8]>) -> Template {
+        let text = text.as_ref();
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Piece::Text(before)) => before.extend_from_slice(text),
+            _ => self.pieces.push(Piece::Text(text.to_vec())),
+        }
+        self
+    }
+
+    /// The same, with a hole behind it.
+    pub(crate) fn hole(self, hole: Piece) -> Template {
+        match hole {
+            Piece::Text(text) => self.text(text),
+            hole => {
+                let mut pieces = self.pieces;
+                pieces.push(hole);
+                Template { pieces }
+            }
+        }
+    }
+
+    /// The same, with another template behind it.
+    pub fn then(self, other: &Template) -> Template {
+        other.pieces.iter().fold(self, |all, piece| all.hole(piece.clone()))
+    }
+
+    /// The same as it stands within a JSON string. Ids and numbers have nothing to escape.
+    pub(crate) fn escaped(&self) -> Template {
+        self.requoted(Quoting::JSON, Quoting::escaped)
+    }
+
+    /// The same, which is plain, quoted like this: text and cells.
+    pub fn quoted(&self, quoting: Quoting) -> Template {
+        self.requoted(quoting, |_| quoting)
+    }
+
+    fn requoted(&self, of_text: Quoting, of_cell: impl Fn(Quoting) -> Quoting) -> Template {
+        let requoted = |piece: &Piece| match piece {
+            Piece::Text(text) => {
+                let mut quoted = Vec::with_capacity(text.len());
+                of_text.write(&mut quoted, text);
+                Piece::Text(quoted)
+            }
+            &Piece::Cell { column, quoting } => Piece::Cell { column, quoting: of_cell(quoting) },
+            other => other.clone(),
+        };
+        Template { pieces: self.pieces.iter().map(requoted).collect() }
+    }
+
+    /// The columns whose cells stand in it as they are.
+    pub(crate) fn plain_columns(&self) -> impl Iterator<Item = u16> + '_ {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Cell { column, quoting: Quoting::Plain } => Some(*column),
+            _ => None,
+        })
+    }
+
+    /// What it says, if that is the same for everybody, at any time.
+    pub(crate) fn as_literal(&self) -> Option<&[u8]> {
+        match &self.pieces[..] {
+            [] => Some(b""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What stands between the braces, if it is an object: without blanks around it.
+    pub(crate) fn members(&self) -> Option<Template> {
+        let mut pieces = self.pieces.clone();
+        match pieces.first_mut()? {
+            Piece::Text(first) => {
+                *first = first.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start().to_vec()
+            }
+            _ => return None,
+        }
+        match pieces.last_mut()? {
+            Piece::Text(last) => *last = last.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end().to_vec(),
+            _ => return None,
+        }
+        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        Some(Template { pieces })
+    }
+
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The same with the padding in its place.
+    pub(crate) fn padded(&self, bytes: usize) -> Template {
+        let padded = |all: Template, piece: &Piece| match piece {
+            Piece::Padding => all.text(padding(bytes).collect::<Vec<u8>>()),
+            other => all.hole(other.clone()),
+        };
+        self.pieces.iter().fold(Template::default(), padded)
+    }
+
+    /// The most bytes that the message has with so much padding, data and varied ends aside.
+    pub(crate) fn bytes_max(&self, padding: usize) -> usize {
+        let bytes = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len(),
+            Piece::Padding => padding,
+            _ => stamp::TEXT_BYTES,
+        };
+        self.pieces.iter().map(bytes).sum()
+    }
+
+    /// The bytes of its literals.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
+        self.pieces.iter().map(bytes).sum()
+    }
+
+    /// What a message may look like: each number 0, each cell 0, no padding.
+    pub fn sample(&self) -> Vec<u8> {
+        let id = Mark::NONE.stamp.to_text();
+        let of = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Id => id.to_vec(),
+            Piece::Padding | Piece::Tail | Piece::IdBytes | Piece::UnixNsBytes => Vec::new(),
+            _ => b"0".to_vec(),
+        };
+        self.pieces.iter().flat_map(of).collect()
+    }
+
+    /// Appends the text; `number` is what the protocol calls it by, if it is a message.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
+        for piece in &self.pieces {
+            piece.write(out, filling, number);
+        }
+    }
+}
+
+impl Template {
+    /// What it says.
+    pub(crate) fn filled(&self, filling: &Filling<'_>) -> Cow<'_, [u8]> {
+        match self.as_literal() {
+            Some(text) => text.into(),
+            None => {
+                let mut out = Vec::new();
+                self.write(&mut out, filling, 0);
+                out.into()
+            }
+        }
+    }
+
+    /// The same as text, which cells and literals are.
+    pub(crate) fn filled_text(&self, filling: &Filling<'_>) -> String {
+        String::from_utf8_lossy(&self.filled(filling)).into_owned()
+    }
+}
+
+impl Piece {
+    pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
+        let Filling { mark: Mark { stamp, unix_ns }, seq, who, tail } = filling;
+        match self {
+            Piece::Text(text) => out.extend_from_slice(text),
+            Piece::Id => out.extend_from_slice(&stamp.to_text()),
+            Piece::IdBytes => out.extend_from_slice(&stamp.to_binary()),
+            Piece::UnixNs => extend_decimal(out, *unix_ns),
+            Piece::UnixNsBytes => out.extend_from_slice(&unix_ns.to_be_bytes()),
+            Piece::IntendedNs => extend_decimal(out, stamp.intended_ns),
+            Piece::Client => extend_decimal(out, u64::from(who.client)),
+            Piece::Seq => extend_decimal(out, u64::from(*seq)),
+            Piece::Number => extend_decimal(out, number),
+            Piece::Tail => out.extend_from_slice(tail),
+            Piece::Cell { column, quoting } => {
+                quoting.write(out, who.people.rows().cell(who.client, *column).as_bytes());
+            }
+            Piece::Token => who.people.write_token(out, filling),
+            Piece::Second { ahead_s } => {
+                extend_decimal(
+                    out,
+                    (who.people.unix_ns(who.now_ns) / NS_PER_S).saturating_add_signed(*ahead_s),
+                );
+            }
+            Piece::Padding => unreachable!("put in its place by padded()"),
+        }
+    }
+}
+
+/// What stands in the holes of one message, or of a request.
+pub(crate) struct Filling<'a> {
+    pub(crate) mark: Mark<'a>,
+    /// The number of the message on its connection, from 1.
+    pub(crate) seq: u32,
+    pub(crate) who: Who<'a>,
+    pub(crate) tail: &'a [u8],
+}
+
+impl<'a> Filling<'a> {
+    /// What stands in the holes of what is no message of the app's.
+    pub(crate) fn of(who: Who<'a>) -> Filling<'a> {
+        Filling { mark: Mark::NONE, seq: 0, who, tail: b"" }
+    }
+}
+
+/// Who says it, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Who<'a> {
+    /// The client's number in the run.
+    pub(crate) client: u32,
+    /// When, on the sessions' clock.
+    pub(crate) now_ns: u64,
+    /// Those that it is one of.
+    pub(crate) people: &'a dyn Folk,
+}
+
+/// What is known of people, for the holes that ask for it.
+pub(crate) trait Folk {
+    /// The rows that clients take in turn.
+    fn rows(&self) -> &Table;
+
+    /// The wall clock at a time of the sessions'.
+    fn unix_ns(&self, now_ns: u64) -> u64;
+
+    /// Appends the token of whoever says it.
+    fn write_token(&self, out: &mut Vec<u8>, filling: &Filling<'_>);
+}
+
+/// What a message that is measured carries. Templates of others do not ask for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark<'a> {
+    pub(crate) stamp: &'a Stamp,
+    pub(crate) unix_ns: u64,
+}
+
+impl Mark<'_> {
+    pub(crate) const NONE: Mark<'static> =
+        Mark { stamp: &Stamp { worker: 0, client: 0, seq: 0, intended_ns: 0, lag: Lag::NONE }, unix_ns: 0 };
+}
+
+#[cfg(test)]
+pub(super) mod tests;

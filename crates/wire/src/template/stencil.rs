@@ -1,0 +1,155 @@
+//! A template for sending: its literals in one piece, with room in it for what always takes as much.
+//!
+//! A message is then copied at once, and what varies put over it. Only what is of no fixed length has a literal of its own
+//! behind it. The wall clock has nineteen digits from 2001 to 2286; at other times a message is put together piece by piece.
+
+use std::ops::Range;
+
+use super::pieces::{Filling, Mark, Piece, Template};
+use crate::json::extend_decimal;
+use crate::stamp;
+
+/// Digits of the wall clock, and the times at which it has so many.
+const UNIX_NS_DIGITS: usize = 19;
+const UNIX_NS: Range<u64> = 1_000_000_000_000_000_000..10_000_000_000_000_000_000;
+
+/// A template, laid out.
+#[derive(Debug, Default)]
+pub(crate) struct Stencil {
+    segments: Vec<Segment>,
+}
+
+/// A literal with holes of fixed length in it, and what is behind it.
+#[derive(Debug, Default)]
+struct Segment {
+    literal: Vec<u8>,
+    fixed: Vec<(usize, Fixed)>,
+    behind: Option<Piece>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fixed {
+    Id,
+    IdBytes,
+    UnixNs,
+    UnixNsBytes,
+}
+
+impl Fixed {
+    fn bytes(self) -> usize {
+        match self {
+            Fixed::Id => stamp::TEXT_BYTES,
+            Fixed::IdBytes => stamp::BINARY_BYTES,
+            Fixed::UnixNs => UNIX_NS_DIGITS,
+            Fixed::UnixNsBytes => size_of::<u64>(),
+        }
+    }
+
+    fn piece(self) -> Piece {
+        match self {
+            Fixed::Id => Piece::Id,
+            Fixed::IdBytes => Piece::IdBytes,
+            Fixed::UnixNs => Piece::UnixNs,
+            Fixed::UnixNsBytes => Piece::UnixNsBytes,
+        }
+    }
+}
+
+impl From<&Template> for Stencil {
+    fn from(template: &Template) -> Stencil {
+        let (mut segments, mut open) = (Vec::new(), Segment::default());
+        for piece in &template.pieces {
+            let fixed = match piece {
+                Piece::Text(text) => {
+                    open.literal.extend_from_slice(text);
+                    continue;
+                }
+                Piece::Id => Fixed::Id,
+                Piece::IdBytes => Fixed::IdBytes,
+                Piece::UnixNs => Fixed::UnixNs,
+                Piece::UnixNsBytes => Fixed::UnixNsBytes,
+                other => {
+                    open.behind = Some(other.clone());
+                    segments.push(std::mem::take(&mut open));
+                    continue;
+                }
+            };
+            open.fixed.push((open.literal.len(), fixed));
+            open.literal.resize(open.literal.len() + fixed.bytes(), b'0');
+        }
+        segments.push(open);
+        Stencil { segments }
+    }
+}
+
+impl Stencil {
+    /// What messages start with, up to the first hole.
+    pub(crate) fn start(&self) -> &[u8] {
+        let Some(Segment { literal, fixed, .. }) = self.segments.first() else { return b"" };
+        &literal[..fixed.first().map_or(literal.len(), |&(at, _)| at)]
+    }
+
+    /// Bytes behind the id, if they are always as many: where whoever receives it looks for the id first.
+    pub(crate) fn bytes_behind_id(&self) -> Option<usize> {
+        let Segment { literal, fixed, .. } = self.segments.last()?;
+        match fixed.last() {
+            Some(&(at, Fixed::Id)) => Some(literal.len() - at - Fixed::Id.bytes()),
+            _ => None,
+        }
+    }
+
+    /// Appends the message; `number` is what the protocol calls it by.
+    #[inline]
+    pub(crate) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
+        if !UNIX_NS.contains(&filling.mark.unix_ns) {
+            return self.write_piecewise(out, filling, number);
+        }
+        for Segment { literal, fixed, behind } in &self.segments {
+            let start = out.len();
+            out.extend_from_slice(literal);
+            let room = &mut out[start..];
+            for &(at, hole) in fixed {
+                let Mark { stamp, unix_ns } = filling.mark;
+                match hole {
+                    Fixed::Id => stamp.write_text(at_start(&mut room[at..])),
+                    Fixed::IdBytes => stamp.write_binary(at_start(&mut room[at..])),
+                    Fixed::UnixNs => {
+                        let mut digits = itoa::Buffer::new();
+                        *at_start(&mut room[at..]) = *digits
+                            .format(unix_ns)
+                            .as_bytes()
+                            .first_chunk::<UNIX_NS_DIGITS>()
+                            .expect("so many digits at these times");
+                    }
+                    Fixed::UnixNsBytes => *at_start(&mut room[at..]) = unix_ns.to_be_bytes(),
+                }
+            }
+            match behind {
+                None => {}
+                Some(Piece::Number) => extend_decimal(out, number),
+                Some(piece) => piece.write(out, filling, number),
+            }
+        }
+    }
+
+    #[cold]
+    fn write_piecewise(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
+        for Segment { literal, fixed, behind } in &self.segments {
+            let mut from = 0;
+            for &(at, hole) in fixed {
+                out.extend_from_slice(&literal[from..at]);
+                hole.piece().write(out, filling, number);
+                from = at + hole.bytes();
+            }
+            out.extend_from_slice(&literal[from..]);
+            if let Some(piece) = behind {
+                piece.write(out, filling, number);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn at_start<const BYTES: usize>(room: &mut [u8]) -> &mut [u8; BYTES] {
+    room.first_chunk_mut().expect("the literal has room for its holes")
+}

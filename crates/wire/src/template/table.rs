@@ -1,0 +1,152 @@
+//! Rows of a user's data, which clients take in turn.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// Rows of text, each with the same number of cells.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    columns: u16,
+    cells: String,
+    /// Where in `cells` each ends.
+    ends: Vec<u32>,
+    of: Takers,
+}
+
+/// Whose rows these are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Takers {
+    /// Everybody's: clients take them in turn, and from the start again.
+    #[default]
+    All,
+    /// Those of the clients of some workers alone, of whom each has a row of its own: in the order of their numbers.
+    Workers {
+        /// The first of them, and how many they are.
+        first: u32,
+        count: u32,
+        /// How many workers there are in all.
+        of: u32,
+    },
+}
+
+impl fmt::Debug for Table {
+    /// Without its cells: they may be people's names and passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows", self.rows())
+    }
+}
+
+impl Table {
+    /// No rows yet.
+    pub fn new(columns: u16) -> Table {
+        Table { columns, ..Table::default() }
+    }
+
+    /// Appends a row. False, and nothing done, if 4 GiB do not hold it.
+    ///
+    /// # Panics
+    /// Unless it has a cell for each column.
+    pub fn push<'a>(&mut self, row: impl ExactSizeIterator<Item = &'a str> + Clone) -> bool {
+        assert_eq!(row.len(), usize::from(self.columns), "cells of a row");
+        let bytes: usize = row.clone().map(str::len).sum();
+        if u32::try_from(self.cells.len() + bytes).is_err() {
+            return false;
+        }
+        for cell in row {
+            self.cells.push_str(cell);
+            self.ends.push(self.cells.len() as u32);
+        }
+        true
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.ends.len() / usize::from(self.columns.max(1))
+    }
+
+    /// What they take in memory, and on their way to whoever needs them.
+    pub fn bytes(&self) -> usize {
+        self.cells.len() + self.ends.len() * size_of::<u32>()
+    }
+
+    /// Those rows alone that the clients of these workers take, of so many in all, if the run has so many clients at the
+    /// most. Where several clients share a row these are all.
+    pub fn share(&self, workers: Range<u16>, of: u16, clients_max: u32) -> Table {
+        if clients_max as usize > self.rows() || self.of != Takers::All {
+            return self.clone();
+        }
+        let (first, count, of) = (u32::from(workers.start), workers.len() as u32, u32::from(of));
+        let mut share = Table { of: Takers::Workers { first, count, of }, ..Table::new(self.columns) };
+        let is_theirs = |client: &u32| workers.contains(&((client % of) as u16));
+        for client in (0..clients_max).filter(is_theirs) {
+            let row: Vec<&str> = (0..self.columns).map(|column| self.cell(client, column)).collect();
+            assert!(share.push(row.into_iter()), "a part is no larger than the whole");
+        }
+        share
+    }
+
+    /// A cell of the row of client number `client`; empty if there are no rows.
+    pub(crate) fn cell(&self, client: u32, column: u16) -> &str {
+        let row = match self.of {
+            Takers::All => client as usize,
+            Takers::Workers { first, count, of } => {
+                let (before, place) = (client / of.max(1), client % of.max(1));
+                before as usize * count as usize + place.saturating_sub(first) as usize
+            }
+        };
+        self.get(row % self.rows().max(1), column)
+    }
+
+    /// A cell by its place; empty if it has none, as in a table that somebody else has sent.
+    pub(crate) fn get(&self, row: usize, column: u16) -> &str {
+        let at = row * usize::from(self.columns) + usize::from(column);
+        let Some(&end) = self.ends.get(at) else { return "" };
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        self.cells.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The cells of a client's row.
+    pub(crate) fn row(&self, client: u32) -> impl Iterator<Item = &str> {
+        (0..self.columns).map(move |column| self.cell(client, column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: u32) -> Table {
+        let mut table = Table::new(2);
+        for row in 0..rows {
+            let cells = [format!("name-{row}"), row.to_string()];
+            assert!(table.push(cells.iter().map(String::as_str)));
+        }
+        table
+    }
+
+    #[test]
+    fn a_share_has_the_rows_of_its_own_clients_and_no_more() {
+        let whole = table(23);
+        for (workers, of) in [(0..1, 1), (0..2, 5), (2..4, 5), (4..5, 5), (3..4, 7)] {
+            let share = whole.share(workers.clone(), of, 20);
+            let own = |client: &u32| workers.contains(&((client % u32::from(of)) as u16));
+            let clients: Vec<u32> = (0..20).filter(own).collect();
+            assert_eq!(share.rows(), clients.len(), "{workers:?} of {of}");
+            for client in clients {
+                assert_eq!(share.cell(client, 0), format!("name-{client}"), "{workers:?} of {of}");
+                assert!(share.row(client).eq(whole.row(client)));
+            }
+        }
+    }
+
+    #[test]
+    fn where_clients_share_rows_everybody_needs_all() {
+        let whole = table(5);
+        let share = whole.share(0..1, 4, 6);
+        assert!(share == whole && share.cell(5, 0) == "name-0");
+        assert!(table(5).share(0..1, 4, 5).rows() == 2);
+        assert_eq!(Table::default().cell(7, 0), "");
+    }
+}

@@ -1,0 +1,256 @@
+//! An app of a user's own, over a plain WebSocket: its opening, its classification, and whatever a server may say to it.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use proptest::prelude::*;
+use wire::app_file::*;
+use wire::template::{Purpose, Quoting, Table, Template};
+use wire::{
+    BadOption, Client, Config, DialectId, DialectOptions, Event, Kind, Options, Payload, People, Role,
+};
+
+const WELCOME: &str = r#"{"type":"welcome"}"#;
+const JOINED: &str = r#"{"room":"lobby","type":"joined"}"#;
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn say(text: &str, purpose: Purpose) -> Say {
+    Say {
+        event: String::new(),
+        body: Template::parse(text, purpose, &people().names, Quoting::JSON).unwrap(),
+    }
+}
+
+fn is_type(value: &str) -> Condition {
+    let json = vec![("/type".to_owned(), JsonScalar::Text(value.to_owned()))];
+    Condition { json, ..Condition::default() }
+}
+
+fn people() -> People {
+    let mut people = People::default();
+    people.names.set("data.user", Template::of_column(0));
+    people.rows = Table::new(1);
+    assert!(people.rows.push(["ann"].into_iter()) && people.rows.push(["bob"].into_iter()));
+    people
+}
+
+/// A chat: a welcome, a login, a moment, a room.
+fn chat() -> AppFile {
+    let other = |text| say(text, Purpose::Other);
+    AppFile {
+        name: "chat".into(),
+        open: vec![
+            OpenStep::Expect(is_type("welcome")),
+            OpenStep::Send(other(r#"{"type":"login","user":"{data.user}","client":{client},"n":{seq}}"#)),
+            OpenStep::Wait(SECOND_NS),
+            OpenStep::Send(other(r#"{"type":"join","n":{seq}}"#)),
+            OpenStep::Expect(is_type("joined")),
+        ],
+        echo: Some(Exchange {
+            send: say(r#"{"type":"ask","id":"{id}","text":"{padding}"}"#, Purpose::Measured),
+            reply: Some(is_type("answer")),
+            is_replied: false,
+        }),
+        broadcast: Some(Broadcast {
+            send: say(r#"{"type":"say","id":"{id}","at":{unix_ns}}"#, Purpose::Measured),
+            copy: None,
+            own: Some(is_type("own")),
+            ack: Some(is_type("ack")),
+            is_replied: false,
+        }),
+        errors: vec![Refusal { kind: "login".into(), when: is_type("denied") }],
+        answers: vec![Reaction { when: is_type("ping"), send: other(r#"{"type":"pong"}"#) }],
+        ignore: vec![is_type("presence")],
+        heartbeat: Some(Heartbeat { every_ns: 5 * SECOND_NS, send: other(r#"{"type":"alive","n":{seq}}"#) }),
+        ..AppFile::default()
+    }
+}
+
+fn options_of(dialect: AppFile) -> Options {
+    let of_dialect = DialectOptions { app: Some(Arc::new(dialect)), ..DialectOptions::default() };
+    let payload = Payload { padding: Some(3), text: false };
+    Options { of_dialect, payload, people: people().into(), ..options(DialectId::Custom) }
+}
+
+fn config_of(dialect: AppFile) -> Config {
+    Config::new(options_of(dialect)).unwrap()
+}
+
+/// Client number 3 with its request answered, at time 0.
+fn opened(cfg: &Config) -> (Client, Fake) {
+    let (mut client, mut io) = (Client::new(), Fake::of(3));
+    client.handle_open(cfg, 0, 0, &mut io);
+    let answer = answer_to(&std::mem::take(&mut io.out));
+    client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
+    (client, io)
+}
+
+fn answer_to(request: &[u8]) -> Vec<u8> {
+    let request = std::str::from_utf8(request).unwrap();
+    let key = request.split("Sec-WebSocket-Key: ").nth(1).unwrap().split("\r\n").next().unwrap();
+    let accept = wire::ws::upgrade::accept_of(key.as_bytes());
+    let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
+    [&head[..], b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()
+}
+
+fn events_of(client: &mut Client, cfg: &Config, now_ns: u64, io: &mut Fake, messages: &[&str]) -> Vec<Event> {
+    let mut events = Vec::new();
+    client.handle_input(cfg, now_ns, 0, &texts(messages), io, &mut |e| events.push(e)).unwrap();
+    events
+}
+
+fn wake(client: &mut Client, cfg: &Config, now_ns: u64, io: &mut Fake) -> Vec<Event> {
+    let mut events = Vec::new();
+    client.handle_timeout(cfg, now_ns, io, &mut |e| events.push(e)).unwrap();
+    events
+}
+
+#[test]
+fn the_opening_goes_step_by_step() {
+    let cfg = config_of(chat());
+    let (mut client, mut io) = opened(&cfg);
+    assert!(io.out.is_empty() && !client.is_usable(), "the welcome comes first");
+    assert_eq!(events_of(&mut client, &cfg, 7, &mut io, &[WELCOME]), []);
+    assert_eq!(said(&io.out), [r#"{"type":"login","user":"bob","client":3,"n":1}"#]);
+    assert_eq!(client.poll_timeout(), Some(7 + SECOND_NS));
+    io.out.clear();
+    assert_eq!(wake(&mut client, &cfg, SECOND_NS, &mut io), [], "woken too early: nothing happens");
+    assert!(io.out.is_empty());
+    assert_eq!(wake(&mut client, &cfg, 7 + SECOND_NS, &mut io), []);
+    assert_eq!(said(&io.out), [r#"{"type":"join","n":2}"#]);
+    assert_eq!(client.poll_timeout(), None);
+    client.send(&cfg, 0, 1, Kind::Echo, stamp(1), &mut io);
+    assert_eq!(said(&io.out).len(), 1, "nothing is sent before the client is usable");
+    assert_eq!(events_of(&mut client, &cfg, 2 * SECOND_NS, &mut io, &[JOINED]), [Event::Usable]);
+    assert!(client.is_usable());
+    assert_eq!(client.poll_timeout(), Some(7 * SECOND_NS));
+}
+
+#[test]
+fn an_opening_may_end_with_a_wait_or_have_no_step() {
+    let cfg = config_of(AppFile { open: vec![OpenStep::Wait(5)], ..chat() });
+    let (mut client, mut io) = opened(&cfg);
+    assert_eq!(wake(&mut client, &cfg, 5, &mut io), [Event::Usable]);
+    let cfg = config_of(AppFile { open: vec![], heartbeat: None, ..chat() });
+    assert!(opened(&cfg).0.is_usable());
+    assert_eq!(opened(&cfg).0.poll_timeout(), None);
+}
+
+/// A usable client; its output so far is forgotten.
+fn usable(cfg: &Config) -> (Client, Fake) {
+    let (mut client, mut io) = opened(cfg);
+    events_of(&mut client, cfg, 0, &mut io, &[WELCOME]);
+    wake(&mut client, cfg, SECOND_NS, &mut io);
+    assert_eq!(events_of(&mut client, cfg, SECOND_NS, &mut io, &[JOINED]), [Event::Usable]);
+    io.out.clear();
+    (client, io)
+}
+
+#[test]
+fn messages_and_heartbeats_are_as_described() {
+    let cfg = config_of(chat());
+    let (mut client, mut io) = usable(&cfg);
+    client.send(&cfg, 0, 5, Kind::Echo, stamp(1), &mut io);
+    client.send(&cfg, 0, 6, Kind::Broadcast, stamp(2), &mut io);
+    assert_eq!(wake(&mut client, &cfg, 6 * SECOND_NS, &mut io), []);
+    let id = |seq| String::from_utf8(stamp(seq).to_text().to_vec()).unwrap();
+    let ask = format!(r#"{{"type":"ask","id":"{}","text":"123"}}"#, id(1));
+    let say = format!(r#"{{"type":"say","id":"{}","at":6}}"#, id(2));
+    assert_eq!(said(&io.out), [ask, say, r#"{"type":"alive","n":5}"#.into()]);
+    assert_eq!(client.poll_timeout(), Some(11 * SECOND_NS));
+}
+
+#[test]
+fn every_message_is_what_the_conditions_say() {
+    let cfg = config_of(chat());
+    let id = String::from_utf8(stamp(9).to_text().to_vec()).unwrap();
+    let with_id = |kind: &str| format!(r#"{{"from":{{"type":"x"}},"id":"{id}","type":"{kind}"}}"#);
+    let message = |role| Some(Event::Message { role, stamp: stamp(9), bytes: 0 });
+    let denied = Event::Rejected(wire::Rejection::Named("rejected_login"));
+    for (text, expected, answered) in [
+        (with_id("answer"), message(Role::Echo), false),
+        (with_id("ack"), message(Role::Ack), false),
+        (with_id("own"), message(Role::Copy), false),
+        (with_id("say"), message(Role::Copy), false),
+        (with_id("denied"), Some(denied), false),
+        (with_id("ping"), None, true),
+        (with_id("presence"), None, false),
+        (with_id("say").replace("throng-", "thring-"), Some(Event::Corrupt { bytes: 0 }), false),
+        (r#"{"type":"denied"}"#.into(), Some(denied), false),
+        (r#"{"type":"ping"}"#.into(), None, true),
+        (r#"{"type":"presence"}"#.into(), None, false),
+        (JOINED.into(), Some(Event::Foreign { bytes: 0 }), false),
+        (String::new(), Some(Event::Foreign { bytes: 0 }), false),
+    ] {
+        let (mut client, mut io) = usable(&cfg);
+        let mut events = events_of(&mut client, &cfg, 0, &mut io, &[&text]);
+        for event in &mut events {
+            if let Event::Message { bytes, .. } | Event::Corrupt { bytes } | Event::Foreign { bytes } = event
+            {
+                assert_eq!(std::mem::take(bytes), text.len() as u32);
+            }
+        }
+        assert_eq!(events, Vec::from_iter(expected), "{text}");
+        let answers: &[&str] = if answered { &[r#"{"type":"pong"}"#] } else { &[] };
+        assert_eq!(said(&io.out), answers, "{text}");
+    }
+}
+
+#[test]
+fn what_is_said_out_of_turn_does_not_open() {
+    let cfg = config_of(chat());
+    let (mut client, mut io) = opened(&cfg);
+    let foreign = Event::Foreign { bytes: JOINED.len() as u32 };
+    assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[JOINED, WELCOME, JOINED]), [foreign, foreign]);
+    assert!(!client.is_usable());
+    let (mut client, mut io) = opened(&cfg);
+    let events = events_of(&mut client, &cfg, 0, &mut io, &[r#"{"type":"denied"}"#]);
+    assert_eq!(events, [Event::Rejected(wire::Rejection::Named("rejected_login"))]);
+}
+
+#[test]
+fn binary_frames_where_the_dialect_has_them() {
+    let dialect = AppFile { binary: true, open: vec![], ..chat() };
+    let cfg = config_of(dialect);
+    let (mut client, mut io) = opened(&cfg);
+    client.send(&cfg, 0, 0, Kind::Echo, stamp(1), &mut io);
+    assert_eq!(io.out[0], 0x82);
+    let reply = [br#"{"type":"answer","id":""#, &stamp(1).to_text()[..], b"\"}\xff"].concat();
+    let mut events = Vec::new();
+    client.handle_input(&cfg, 0, 0, &plain(0x82, &reply), &mut io, &mut |e| events.push(e)).unwrap();
+    assert_eq!(events, [Event::Message { role: Role::Echo, stamp: stamp(1), bytes: reply.len() as u32 }]);
+}
+
+#[test]
+fn what_cannot_be_spoken_is_refused() {
+    assert!(matches!(
+        Config::new(options(DialectId::Custom)).err(),
+        Some(BadOption::OfDialect { option: "app", .. })
+    ));
+    let dialect = AppFile { open: vec![OpenStep::Wait(1); OPEN_STEPS_MAX + 1], ..chat() };
+    assert!(matches!(Config::new(options_of(dialect)).err(), Some(BadOption::OfDialect { .. })));
+    let dialect = AppFile { ignore: vec![Condition::default()], ..chat() };
+    assert!(matches!(Config::new(options_of(dialect)).err(), Some(BadOption::OfDialect { .. })));
+    let mut options = options_of(chat());
+    options.payload.padding = Some(u32::MAX);
+    assert!(matches!(Config::new(options).err(), Some(BadOption::PayloadSize { .. })));
+}
+
+#[test]
+fn only_what_is_acknowledged_apart_has_an_ack() {
+    assert!(config_of(chat()).has_ack());
+    let broadcast = chat().broadcast.map(|broadcast| Broadcast { ack: None, ..broadcast });
+    assert!(!config_of(AppFile { broadcast, ..chat() }).has_ack());
+    assert!(config(DialectId::Json).has_ack() && !config(DialectId::Raw).has_ack());
+}
+
+proptest! {
+    /// Whatever a server says, in whatever portions: events or a failure, never a panic.
+    #[test]
+    fn any_message_is_an_event(message in "(\\{|\\}|\\[|\\]|\"type\"|:|,|\"welcome\"|\"ping\"|\\\\|\\\\u|\"|throng-|[a-f0-9]{8}|.){0,40}") {
+        let cfg = config_of(AppFile { open: vec![OpenStep::Expect(is_type("welcome"))], ..chat() });
+        receive_all(&cfg, "", &texts(&[&message]));
+    }
+}

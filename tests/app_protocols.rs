@@ -1,0 +1,102 @@
+//! Apps of one's own over the protocols that throng knows: the examples, against throng's server and, where it can be had,
+//! against a server of somebody else's.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::skip;
+use support::target::{Target, Unavailable};
+use support::throng::{Server, run, sum_of, throng};
+
+const CLIENTS: u64 = 20;
+const MESSAGES: u64 = 200;
+const WITHIN: Duration = Duration::from_secs(60);
+
+fn example(protocol: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/apps/{protocol}.toml"))
+}
+
+/// The results of a run of an example that must succeed.
+fn results(verb: &str, url: &str, protocol: &str, more: &[&str]) -> Value {
+    let (clients, messages) = (CLIENTS.to_string(), MESSAGES.to_string());
+    let mut command = throng([verb, url, "--format", "json", "--clients", &clients]);
+    command.args(["--concurrent", "4", "--sample-size", &messages, "--payload-padding", "50"]);
+    let outcome = run(command.arg("--app").arg(example(protocol)).args(more), WITHIN);
+    assert_eq!(outcome.code, Some(0), "{verb} {protocol} {more:?}: {outcome}");
+    outcome.json()
+}
+
+/// Every message of both kinds is answered, and reaches everybody once.
+fn assert_measured(url: &str, protocol: &str, more: &[&str]) {
+    for (verb, expected) in [("echo", MESSAGES), ("broadcast", MESSAGES * CLIENTS)] {
+        let results = results(verb, url, protocol, more);
+        let name = format!("{protocol}/{protocol}");
+        assert!(results["dialect"].as_str().unwrap().starts_with(&name), "{results:#}");
+        assert_eq!(
+            (sum_of(&results, "expected"), sum_of(&results, "received")),
+            (expected, expected),
+            "{verb} {protocol} {more:?}: {results:#}"
+        );
+        for nothing in ["missing", "duplicate", "corrupt", "unexpected", "reordered"] {
+            assert_eq!(sum_of(&results, nothing), 0, "{nothing}: {verb} {protocol} {more:?}: {results:#}");
+        }
+        assert_eq!(results["steps"][0]["rtt"]["count"], MESSAGES, "each is answered: {results:#}");
+        assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{results:#}");
+    }
+}
+
+#[test]
+fn each_example_is_carried_by_its_protocol() {
+    let server = Server::start(&[]);
+    let at = |path: &str| format!("ws://{}{path}", server.address);
+    assert_measured(&at("/cable"), "actioncable", &[]);
+    assert_measured(&at("/socket/websocket"), "phoenix", &[]);
+    assert_measured(&at("/socket/websocket"), "phoenix", &["--vsn", "1.0.0"]);
+    for transport in ["websocket", "polling", "upgrade"] {
+        assert_measured(&at("/socket.io/"), "socketio", &["--transport", transport]);
+    }
+    for transport in ["websocket", "xhr-streaming", "xhr-polling"] {
+        assert_measured(&at("/sockjs"), "sockjs", &["--transport", transport]);
+    }
+}
+
+/// The server calls the callback of the event, and says nothing else to its sender.
+#[test]
+fn socket_io_answers_by_its_callbacks() {
+    match Target::start_as("socketio-node", None) {
+        Ok(target) => {
+            assert_measured(&target.url().replacen("http", "ws", 1), "socketio", &[]);
+            target.stop();
+        }
+        Err(Unavailable(why)) => skip("socketio-node", &why),
+    }
+}
+
+#[test]
+fn an_app_goes_over_what_it_was_written_for() {
+    for (more, said) in [
+        (&["--dialect", "phoenix"][..], "is written for actioncable"),
+        (&["--dialect", "json"], "plain, sockjs, actioncable, phoenix or socketio"),
+        (&["--topic", "room:1"], "--topic: is for --dialect phoenix"),
+    ] {
+        let mut command = throng(["echo", "ws://127.0.0.1:9/cable", "--app"]);
+        let outcome = run(command.arg(example("actioncable")).args(more), WITHIN);
+        assert!(outcome.code == Some(2) && outcome.stderr.contains(said), "{said}\n{outcome}");
+    }
+}
+
+/// A flag would not help: what the app says is written for the other protocol.
+#[test]
+fn a_server_of_another_protocol_is_told_by_what_to_change() {
+    let server = Server::start(&[]);
+    let url = format!("ws://{}/cable", server.address);
+    let outcome = run(throng(["echo", &url, "--app"]).arg(example("phoenix")), WITHIN);
+    let said = "the server speaks actioncable, not phoenix";
+    assert!(outcome.code == Some(1) && outcome.stderr.contains(said), "{outcome}");
+    assert!(outcome.stderr.contains("protocol = \"actioncable\""), "{outcome}");
+    assert!(!outcome.stderr.contains("--dialect"), "{outcome}");
+}

@@ -1,0 +1,318 @@
+//! Each client is somebody: a server that verifies tokens with npm's own library counts as many users as there are clients,
+//! wherever the token is put, and the rows of a file are theirs.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crew::http::{Patience, Source};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use support::node::Scripts;
+use support::process::Process;
+use support::target::Unavailable;
+use support::throng::{Outcome, errors_of, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const CLIENTS: u64 = 200;
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// The server of tests/servers/people, running.
+struct Gate {
+    _process: Process,
+    address: SocketAddr,
+    folder: TempDir,
+}
+
+/// Whom it has let in, and why others not.
+struct Users {
+    users: Vec<Value>,
+    refused: Vec<String>,
+}
+
+impl Users {
+    /// Each, by what its token says of it.
+    fn distinct(&self, claim: &str) -> BTreeSet<String> {
+        self.users.iter().map(|user| user[claim].as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+impl Gate {
+    /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
+    fn start(algorithm: &str) -> Option<Gate> {
+        // Once for all tests of this file, which run side by side.
+        static SCRIPTS: OnceLock<Result<Scripts, String>> = OnceLock::new();
+        let install = || Scripts::install_in("tests/servers", "people").map_err(|Unavailable(why)| why);
+        let scripts = match SCRIPTS.get_or_init(install) {
+            Ok(scripts) => scripts,
+            Err(why) => {
+                skip("tokens that npm's jsonwebtoken verifies", why);
+                return None;
+            }
+        };
+        let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
+        let key = folder.path().join("key");
+        let port = address.port().to_string();
+        let process = scripts.start("server.js", &[&port, algorithm, key.to_str().unwrap()]);
+        assert!(wait_until(WITHIN, || is_listening(address)), "the server does not listen");
+        Some(Gate { _process: process, address, folder })
+    }
+
+    fn key(&self) -> PathBuf {
+        self.folder.path().join("key")
+    }
+
+    /// A command that goes to this place, with the key at hand.
+    fn command(&self, verb: &str, place: &str) -> Command {
+        let scheme = if verb == "http" { "http" } else { "ws" };
+        let mut command = throng([verb, &format!("{scheme}://{}{place}", self.address), "--format", "json"]);
+        command.args(["--connect-timeout", "20s", "--no-preflight"]);
+        command.env("THE_KEY", fs::read_to_string(self.key()).unwrap());
+        command
+    }
+
+    /// Whom it has seen since the last time that it was asked.
+    fn users(&self) -> Users {
+        let (host, port) = (self.address.ip().to_string(), self.address.port());
+        let answer = Source { host, port, path: "/users".into() }
+            .get(Patience { word: WITHIN, answer: WITHIN })
+            .expect("the server is there");
+        let seen: Value = serde_json::from_slice(&answer.body).expect("it says who was there");
+        let array = |name: &str| seen[name].as_array().unwrap().clone();
+        let refused = array("refused").iter().map(|why| why.as_str().unwrap().to_owned()).collect();
+        Users { users: array("users"), refused }
+    }
+
+    /// Runs it, and sees that each client was somebody else, in that place, and all had their answers.
+    fn assert_all_are_let_in(&self, command: &mut Command, place: &str) -> Outcome {
+        let outcome = run(command, WITHIN);
+        assert_eq!(outcome.code, Some(0), "{place}: {outcome}");
+        let results = outcome.json();
+        assert_eq!(sum_of(&results, "connected"), CLIENTS, "{place}: {outcome}");
+        assert_eq!(sum_of(&results, "missing"), 0, "{place}: {outcome}");
+        let seen = self.users();
+        assert_eq!(seen.refused, [""; 0], "{place}");
+        assert_eq!(seen.distinct("sub").len() as u64, CLIENTS, "{place}: {outcome}");
+        let places: BTreeSet<String> = seen.distinct("place");
+        assert_eq!(places, BTreeSet::from([place.to_owned()]), "{outcome}");
+        outcome
+    }
+}
+
+fn idle(gate: &Gate, place: &str) -> Command {
+    let mut command = gate.command("idle", place);
+    command.args(["--clients", &CLIENTS.to_string(), "--duration", "200ms"]);
+    command
+}
+
+#[test]
+fn two_hundred_clients_are_two_hundred_users_wherever_their_token_is() {
+    let Some(gate) = Gate::start("HS256") else { return };
+    for (place, path, more) in [
+        ("query", "/?token={token}", &[][..]),
+        ("path", "/as/{token}", &[]),
+        ("header", "/", &["-H", "Authorization: Bearer {token}"]),
+        ("cookie", "/", &["--token-in", "cookie:jid"]),
+        ("cookie", "/", &["-H", "Cookie: theme=dark; jid={token}"]),
+        ("query", "/", &["--token-in", "query:token"]),
+        ("subprotocol", "/", &["--subprotocol", "access_token", "--subprotocol", "{token}"]),
+        ("auth", "/socket.io/", &["--dialect", "socketio"]),
+        ("auth", "/socket.io/", &["--dialect", "socketio", "--auth", r#"{"token":"{token}","v":1}"#]),
+        ("auth", "/socket.io/", &["--dialect", "socketio", "--transport", "polling"]),
+        ("auth", "/socket.io/", &["--dialect", "socketio", "--transport", "upgrade"]),
+    ] {
+        let mut command = idle(&gate, path);
+        command.args(["--jwt-secret", "env:THE_KEY", "--processes", "2"]).args(more);
+        gate.assert_all_are_let_in(&mut command, place);
+    }
+    let mut requests = gate.command("http", "/");
+    requests.args(["--jwt-secret", "env:THE_KEY", "--token-in", "header:Authorization"]);
+    requests.args(["--connections", &CLIENTS.to_string(), "--amount", "2000", "--pipelining", "2"]);
+    gate.assert_all_are_let_in(&mut requests, "header");
+}
+
+/// An app whose people have names, and tokens of this kind; `more` is what else it says of these.
+fn app(gate: &Gate, algorithm: &str, more: &str) -> PathBuf {
+    let rows = (0..CLIENTS).map(|n| format!("user-{n},\"Ann \"\"{n}\"\", the {n}th\"\n"));
+    fs::write(gate.folder.path().join("users.csv"), "login,name\n".to_owned() + &rows.collect::<String>())
+        .unwrap();
+    let key = if algorithm == "HS256" { "secret" } else { "key" };
+    let text = format!(
+        r#"
+[people]
+data = "users.csv"
+columns = {{ mail = "{{person.login}}@example.com" }}
+token = {{ jwt = "{algorithm}", {key} = "file:key"{more} }}
+
+[connect]
+path = "/?token={{token}}&name={{person.name}}"
+headers = {{ X-Mail = "{{person.mail}}" }}
+"#
+    );
+    let path = gate.folder.path().join("app.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn every_algorithm_signs_what_the_rows_say() {
+    for algorithm in ["HS256", "RS256", "ES256"] {
+        let Some(gate) = Gate::start(algorithm) else { return };
+        let claims = r#", kid = "k1", claims = { sub = "{person.login}", name = "{person.name}", mail = "{person.mail}", exp = "+5m" }"#;
+        let mut command = idle(&gate, "");
+        command.args(["--processes", "3", "--threads", "1", "--app"]).arg(app(&gate, algorithm, claims));
+        let outcome = run(&mut command, WITHIN);
+        assert_eq!(sum_of(&outcome.json(), "connected"), CLIENTS, "{outcome}");
+        let seen = gate.users();
+        assert_eq!(seen.refused, [""; 0], "{algorithm}");
+        let expected = |of: &dyn Fn(u64) -> String| (0..CLIENTS).map(of).collect::<BTreeSet<String>>();
+        assert_eq!(seen.distinct("sub"), expected(&|n| format!("user-{n}")), "{algorithm}");
+        assert_eq!(seen.distinct("name"), expected(&|n| format!("Ann \"{n}\", the {n}th")), "{algorithm}");
+        assert_eq!(seen.distinct("mail"), expected(&|n| format!("user-{n}@example.com")), "{algorithm}");
+    }
+}
+
+#[test]
+fn clients_without_a_token_are_told_apart_from_those_with_one() {
+    let Some(gate) = Gate::start("HS256") else { return };
+    let mut wrong = idle(&gate, "/?token={token}");
+    wrong.args(["--jwt-secret", "env:ANOTHER"]).env("ANOTHER", "a key that the server does not have");
+    let outcome = run(&mut wrong, WITHIN);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert_eq!(errors_of(&outcome.json(), "http_status"), CLIENTS, "{outcome}");
+    assert_eq!(gate.users().refused.len() as u64, CLIENTS);
+}
+
+/// What is said of these flags, before anything connects.
+fn said_of(flags: &[&str]) -> String {
+    let outcome = run(throng(["idle", "ws://127.0.0.1:9/"]).args(flags), WITHIN);
+    assert_eq!(outcome.code, Some(2), "{flags:?}: {outcome}");
+    outcome.stderr
+}
+
+#[test]
+fn mistakes_are_told_before_anybody_connects() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let good = file("good.csv", b"name,room\nann,1\n\"b\nob\",2\n");
+    for (flags, said) in [
+        (vec!["--people", &file("empty.csv", b"")], "empty.csv: is empty: the first line has the names"),
+        (vec!["--people", &file("head.csv", b"name\n")], "head.csv: has no rows below its first line"),
+        (
+            vec!["--people", &file("ragged.csv", b"a,b\n1,2\n3\n")],
+            "ragged.csv: line 3: 1 cell, and the first line has 2",
+        ),
+        (vec!["--people", &file("latin.csv", b"a\n\xe9\n")], "latin.csv: line 2: not UTF-8"),
+        (vec!["--people", "/no/such.csv"], "/no/such.csv: cannot be read"),
+        (
+            vec!["--people", &good, "-H", "X: {person.nmae}"],
+            "--header: {person.nmae}: no such placeholder here; there are {person.id}, {person.name}",
+        ),
+        (
+            vec!["--people", &good, "-H", "X: {person.name}"],
+            "--people: row 2 of people's data: expected no line breaks",
+        ),
+        (
+            vec!["--people", &good, "--subprotocol", "{person.name}"],
+            "row 2 of people's data: expected letters",
+        ),
+        (
+            vec!["-H", "X: {token}"],
+            "{token}: no such placeholder here; there are {person.id}; what signs tokens is --jwt-secret",
+        ),
+        (vec!["--jwt-secret", "env:NO_SUCH_VARIABLE"], "the environment has no NO_SUCH_VARIABLE"),
+        (vec!["--jwt-secret", "abc"], "a place: this protocol has none of its own"),
+        (vec!["--jwt-secret", "abc", "--token", "x"], "cannot be used with"),
+        (vec!["--token-in", "query:a"], "--token-in: there is no token to put there"),
+    ] {
+        let stderr = said_of(&flags);
+        assert!(stderr.contains(said), "{flags:?}\n{said}\n{stderr}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_file_name_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("users.csv"), "name\nann\n").unwrap();
+    fs::write(folder.path().join("no.key"), "open sesame").unwrap();
+    let good = "[people]\ndata = 'users.csv'\ntoken = { jwt = 'RS256', key = 'file:no.key' }\n[connect]\npath = '/{person.name}'\n";
+    for (from, to, place, said) in [
+        ("", "", "3:", "expected an RSA private key of 2,048 to 4,096 bits in PEM: openssl genpkey"),
+        ("no.key", "other.key", "3:", "could not read"),
+        ("'file:no.key'", "'open sesame'", "3:", "expected env:NAME or file:PATH: a file is shared"),
+        ("RS256", "HS512", "3:", "expected HS256, RS256 or ES256"),
+        ("RS256", "HS256", "3:", "HS256 is signed with a `secret`"),
+        ("key = ", "kye = ", "3:", "unknown key `kye`"),
+        ("key = 'file:no.key'", "kid = '1'", "3:", "RS256 needs a `key`: env:NAME or file:PATH"),
+        (
+            "key = 'file:no.key'",
+            "key = 'file:no.key', claims = { exp = 'soon' }",
+            "3:",
+            "expected a time from now such as",
+        ),
+        (
+            "key = 'file:no.key'",
+            "key = 'file:no.key', claims = { n = '{person.nmae}' }",
+            "3:",
+            "{person.nmae}: no such placeholder",
+        ),
+        ("token = { jwt = 'RS256', key = 'file:no.key' }", "token = 5", "3:", "expected a text such as"),
+        ("[people]\n", "[people]\ncolumns = { a = '{person.b}' }\n", "2:", "{person.b}: no such placeholder"),
+        ("[people]\n", "[people]\nrows = 5\n", "2:", "unknown key `rows`"),
+        ("[people]\n", "data = 'users.csv'\n[people]\n", "1:", "`data` is in [people] already"),
+        (
+            "token = { jwt = 'RS256', key = 'file:no.key' }\n[connect]\npath = '/{person.name}'",
+            "[connect]\npath = 'cable'",
+            "4:",
+            "a path, which starts with /",
+        ),
+        (
+            "token = { jwt = 'RS256', key = 'file:no.key' }\n[connect]\npath = '/{person.name}'",
+            "[connect]\nheaders = { A = '{person.x}' }",
+            "4:",
+            "{person.x}: no such placeholder",
+        ),
+    ] {
+        let path = folder.path().join("app.toml");
+        fs::write(&path, good.replacen(from, to, 1)).unwrap();
+        let stderr = said_of(&["--app", path.to_str().unwrap()]);
+        let is_told = stderr.contains(&format!("app.toml:{place}")) && stderr.contains(said);
+        assert!(is_told, "{to}\n{said}\n{stderr}");
+    }
+}
+
+/// What the documentation shows, as it shows it.
+#[test]
+fn the_files_of_the_documentation_work() {
+    let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/APP-FILE.md");
+    let documentation = fs::read_to_string(documentation).unwrap();
+    let section =
+        documentation.split("## Who the clients are").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let files: Vec<&str> = section.expect("the section").split("```toml").skip(1).collect();
+    assert_eq!(files.len(), 2);
+    for (algorithm, file, subject) in [("HS256", files[0], "user-7"), ("RS256", files[1], "user-7")] {
+        let Some(gate) = Gate::start(algorithm) else { return };
+        let text = file.split("```").next().unwrap();
+        let path = gate.folder.path().join("app.toml");
+        fs::write(&path, text.replace("file:jwt.pem", "file:key")).unwrap();
+        let rows = (0..CLIENTS).map(|n| format!("user-{n},Ann {n},open sesame\n")).collect::<String>();
+        fs::write(gate.folder.path().join("users.csv"), "login,name,password\n".to_owned() + &rows).unwrap();
+        let mut command = idle(&gate, "");
+        command.env("JWT_SECRET", fs::read_to_string(gate.key()).unwrap()).arg("--app").arg(&path);
+        let outcome = run(&mut command, WITHIN);
+        assert_eq!(sum_of(&outcome.json(), "connected"), CLIENTS, "{outcome}");
+        let seen = gate.users().distinct("sub");
+        assert!(seen.len() as u64 == CLIENTS && seen.contains(subject), "{seen:?}");
+    }
+}
