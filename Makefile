@@ -88,9 +88,9 @@ bench-dialects:
 bench-fleet:
 	python3 bench/fleet.py
 
-# The fuzz targets are built once, and each runs for 20 seconds: two minutes on two CPUs.
+# The fuzz targets are built once, and each runs for 20 seconds with the same seed: two minutes on two CPUs.
 fuzz-check:
-	fuzz/run.py 20
+	fuzz/run.py --same 20
 
 # An hour of CPU for each: half a working day on two CPUs. FUZZ_SECONDS=600 is shorter; TARGETS=ws_client runs that one.
 FUZZ_SECONDS ?= 3600

@@ -91,7 +91,7 @@ pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions
 /// A good answer to a client's upgrade request, with `fields` added.
 pub fn answer(request: &[u8], fields: &str) -> Vec<u8> {
     let request = std::str::from_utf8(request).expect("ASCII");
-    let key = request.split("Sec-WebSocket-Key: ").nth(1).expect("a key");
+    let key = request.split("\r\nSec-WebSocket-Key: ").nth(1).expect("a key");
     let accept = accept_of(key.split("\r\n").next().expect("a line").as_bytes());
     let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
     [&head[..], fields.as_bytes(), b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()

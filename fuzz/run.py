@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Builds the fuzz targets once, with a stable compiler, and runs each for a while.
 
-usage: fuzz/run.py SECONDS [TARGET...]
+usage: fuzz/run.py [--same] SECONDS [TARGET...]
        fuzz/run.py --keep [TARGET...]
 
 What cargo-fuzz does beside this needs a nightly compiler: the address sanitizer, which code without `unsafe` has no use
 for. libfuzzer-sys brings libFuzzer itself, and rustc's own flags have the code count its branches. Each target starts
 from the inputs kept in corpus/TARGET and leaves what it learns in target/corpus/TARGET; an input that fails is left in
 artifacts/TARGET, and is to become a unit test. --keep makes corpus/TARGET anew of the shortest inputs that were learnt.
+With --same, nothing that was learnt is used and the seed is the same each time, so that what fails is a change's fault
+and not chance's.
 """
 
 import os
@@ -60,14 +62,18 @@ def build():
     return directory / host / "fuzz"
 
 
-def run(program, seconds):
+def run(program, seconds, is_same):
     """How it went, in a line, and whether well."""
     name = program.name
-    learnt, artifacts = target_directory() / "corpus" / name, HERE / "artifacts" / name
+    learnt, artifacts = target_directory() / ("same" if is_same else "corpus") / name, HERE / "artifacts" / name
+    if is_same:
+        shutil.rmtree(learnt, ignore_errors=True)
     for directory in (learnt, artifacts):
         directory.mkdir(parents=True, exist_ok=True)
+    # What is new goes to the first directory.
     kept = [path for path in [HERE / "corpus" / name] if path.is_dir()]
-    command = [program, learnt, *kept, f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS_MAX}"]
+    command = [program, learnt, *kept, *(["-seed=1"] if is_same else [])]
+    command += [f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS_MAX}"]
     command += [f"-max_len={INPUT_BYTES_MAX}", f"-artifact_prefix={artifacts}/", "-print_final_stats=1"]
     start = time.monotonic()
     try:
@@ -106,7 +112,8 @@ def keep(program):
 
 
 def main():
-    wanted, chosen = sys.argv[1], sys.argv[2:]
+    is_same = sys.argv[1] == "--same"
+    wanted, *chosen = sys.argv[2 if is_same else 1 :]
     names = sorted(path.stem for path in (HERE / "fuzz_targets").glob("*.rs"))
     unknown = set(chosen) - set(names)
     if unknown:
@@ -118,7 +125,7 @@ def main():
         return
     seconds, well = int(wanted), True
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        jobs = [pool.submit(run, programs / name, seconds) for name in chosen or names]
+        jobs = [pool.submit(run, programs / name, seconds, is_same) for name in chosen or names]
         for job in jobs:
             line, is_well = job.result()
             print(f"fuzz: {line}", flush=True)

@@ -58,7 +58,7 @@ def main() -> int:
     extent = "quick" if args.quick else "full"
     try:
         target = target_directory()
-        binaries = Binaries(prepare_suite(target / "autobahn"), *build_throng(target))
+        binaries = Binaries(prepare_suite(target / "autobahn"), *build_throng(target, args.quick))
         roles = [args.role] if args.role else list(ROLES)
         # At once: the suite is one busy Python process for each role, and throng has little to do.
         with ThreadPoolExecutor(len(roles)) as pool:
@@ -122,10 +122,11 @@ def target_directory() -> Path:
     return Path(json.loads(done.stdout)["target_directory"])
 
 
-def build_throng(target: Path) -> tuple[Path, Path]:
-    """Builds the server and the client driver; their paths."""
-    must_run(["cargo", "build", "--release", "-p", "throng", "-p", "throng-autobahn"], cwd=ROOT)
-    return target / "release" / "throng", target / "release" / "throng-autobahn"
+def build_throng(target: Path, is_quick: bool) -> tuple[Path, Path]:
+    """Builds the server and the client driver; their paths. For the quick cases as the tests need them anyway."""
+    profile, directory = ([], "debug") if is_quick else (["--release"], "release")
+    must_run(["cargo", "build", "--workspace", "--locked", *profile], cwd=ROOT)
+    return target / directory / "throng", target / directory / "throng-autobahn"
 
 
 def prepare_suite(home: Path) -> Path:
