@@ -217,7 +217,7 @@ fn mistakes_are_told_before_anybody_connects() {
         (vec!["--people", "/no/such.csv"], "/no/such.csv: cannot be read"),
         (
             vec!["--people", &good, "-H", "X: {person.nmae}"],
-            "--header: {person.nmae}: no such placeholder here; there are {person.id}, {person.name}",
+            "--header: {person.nmae}: no such placeholder here; there are {person.id}, {room}, {person.name}",
         ),
         (
             vec!["--people", &good, "-H", "X: {person.name}"],
@@ -229,7 +229,7 @@ fn mistakes_are_told_before_anybody_connects() {
         ),
         (
             vec!["-H", "X: {token}"],
-            "{token}: no such placeholder here; there are {person.id}; what signs tokens is --jwt-secret",
+            "{token}: no such placeholder here; there are {person.id}, {room}; what signs tokens is --jwt-secret",
         ),
         (vec!["--jwt-secret", "env:NO_SUCH_VARIABLE"], "the environment has no NO_SUCH_VARIABLE"),
         (vec!["--jwt-secret", "abc"], "a place: this protocol has none of its own"),

@@ -4,14 +4,10 @@ use clap::{Args, ValueEnum};
 use load::{Churn, Rooms, Slow};
 use results::units;
 
-/// Who hears whom.
+/// Who of a room hears what is said there.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Load")]
-pub(crate) struct RoomArgs {
-    /// Each N clients share a room, in the order of their numbers, and hear nobody else: a copy that comes from another room
-    /// has leaked [default: one room for all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    rooms: Option<u32>,
+pub(crate) struct HearerArgs {
     /// Whether the sender gets a copy of its own message [default: all]
     #[arg(long, value_enum, value_name = "WHOM")]
     to: Option<To>,
@@ -26,10 +22,9 @@ enum To {
     Others,
 }
 
-impl RoomArgs {
-    /// The same, as the plan carries it.
-    pub(crate) fn rooms(self) -> Rooms {
-        let rooms = self.rooms.map_or(Rooms::ONE, Rooms::of);
+impl HearerArgs {
+    /// Rooms in which they hear it.
+    pub(crate) fn of(self, rooms: Rooms) -> Rooms {
         if self.to == Some(To::Others) { rooms.to_others() } else { rooms }
     }
 }

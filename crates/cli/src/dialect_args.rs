@@ -224,7 +224,7 @@ fn augment(command: Command, flags: &'static [Shared], heading: &'static str) ->
         let arg = Arg::new(flag.name).long(flag.name).help(help.as_str()).help_heading(heading);
         match flag.kind {
             FlagKind::Switch => arg.action(ArgAction::SetTrue),
-            FlagKind::Text | FlagKind::Json => arg.value_name(flag.value_name),
+            FlagKind::Text | FlagKind::OwnText | FlagKind::Json => arg.value_name(flag.value_name),
             FlagKind::Secret => arg.value_name(flag.value_name).value_parser(given::value),
             FlagKind::Number { min, max } => {
                 let parser = ValueParser::from(clap::value_parser!(u64).range(min..=max));
@@ -243,7 +243,9 @@ fn settings(matches: &ArgMatches, flags: &[Shared]) -> Result<Settings, clap::Er
     for flag in flags.iter().map(|shared| shared.flag) {
         let value = match flag.kind {
             FlagKind::Switch => matches.get_flag(flag.name).then_some(Value::On),
-            FlagKind::Text | FlagKind::Json => one::<String>(matches, flag.name)?.map(Value::Text),
+            FlagKind::Text | FlagKind::OwnText | FlagKind::Json => {
+                one::<String>(matches, flag.name)?.map(Value::Text)
+            }
             FlagKind::Secret => one::<Secret>(matches, flag.name)?.map(Value::Secret),
             FlagKind::Number { .. } | FlagKind::Time(_) | FlagKind::Size(_) => {
                 one::<u64>(matches, flag.name)?.map(Value::Number)

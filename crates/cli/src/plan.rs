@@ -13,6 +13,7 @@ use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::payload;
 use crate::people;
+use crate::stderr;
 use crate::target::Target;
 
 /// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
@@ -37,6 +38,12 @@ pub(crate) fn plan(
     check_connecting(args)?;
     check_local_addrs(args)?;
     let speech = speech(args, target, dialect)?;
+    if args.people_args.rooms.is_some() && !people::tells_apart(&speech) {
+        stderr::note(
+            "--rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
+             --topic, --channel-params or an app's file",
+        );
+    }
     let local_addrs = match args.local_addr.as_slice() {
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
         given => given.to_vec(),
@@ -54,7 +61,7 @@ pub(crate) fn plan(
         speech,
         workload,
         slow: None,
-        rooms: Rooms::ONE,
+        rooms: if workload == Workload::Broadcast { args.people_args.rooms() } else { Rooms::ONE },
         churn: None,
         connecting: Connecting {
             timeout_ns: args.connect_timeout,
@@ -136,7 +143,7 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
     let people = people::of_flags(&args.people_args)?;
     let Some(file) = file else {
         args.dialect_args.check(speech.dialect)?;
-        speech.people = people.unwrap_or_default().into();
+        speech.people = people.into();
         return introduced(speech, false);
     };
     let described = app_file::read(file, people)?;

@@ -20,6 +20,8 @@ pub struct Flag {
 pub enum FlagKind {
     /// Any text.
     Text,
+    /// Any text, in which people's names in braces stand for what is each client's own.
+    OwnText,
     /// JSON, which records do not show where it names a secret.
     Json,
     /// What lets a client in. Records never show it.
@@ -46,6 +48,11 @@ impl Flag {
     /// One with any text for its value.
     pub(crate) const fn text(name: &'static str, value_name: &'static str, help: &'static str) -> Flag {
         Flag { name, value_name, help, default: None, kind: FlagKind::Text }
+    }
+
+    /// One with text for its value that may be each client's own.
+    pub(crate) const fn own_text(name: &'static str, value_name: &'static str, help: &'static str) -> Flag {
+        Flag { kind: FlagKind::OwnText, ..Flag::text(name, value_name, help) }
     }
 
     /// One with JSON for its value.

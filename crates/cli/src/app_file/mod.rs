@@ -60,7 +60,7 @@ pub(crate) fn carriers() -> String {
 }
 
 /// Reads a file. `given` are the people of the command line, if it has any.
-pub(crate) fn read(path: &Path, given: Option<People>) -> Result<Described, Failure> {
+pub(crate) fn read(path: &Path, given: People) -> Result<Described, Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::usage("--app", format!("{} cannot be read: {error}", path.display())))?;
     parse(path, &text, given)
@@ -80,7 +80,7 @@ pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Fail
     Err(Failure::usage("--app", format!("{} has no {key}, which throng {scenario} sends", app.name)))
 }
 
-fn parse(path: &Path, text: &str, given: Option<People>) -> Result<Described, Failure> {
+fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
     let source = Source { path, text };
     let file: File = toml::from_str(text).map_err(|error| {
         let message =

@@ -20,21 +20,16 @@ pub(crate) struct Connect {
     pub(crate) headers: Vec<(String, Secret)>,
 }
 
-/// The people of a file; `given` are those of the command line, if it has any.
-pub(super) fn people(source: &Source<'_>, file: &File, given: Option<People>) -> Result<People, Failure> {
+/// The people of a file, beginning with those of the command line.
+pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<People, Failure> {
     let own = file.people.as_ref().map(Spanned::get_ref);
     let (data, prefixes) = match (&file.data, own.and_then(|own| own.data.as_ref())) {
         (Some(at), Some(_)) => return Err(source.error(at.span(), "`data` is in [people] already")),
         (Some(data), None) => (Some(data), &[people::DATA, people::PERSON][..]),
         (None, data) => (data, &[people::PERSON][..]),
     };
-    let mut people = match given {
-        None => People::default(),
-        Some(given) => {
-            refuse_two(&given, data.is_some(), own.is_some_and(|own| own.token.is_some()))?;
-            given
-        }
-    };
+    refuse_two(&given, data.is_some(), own.is_some_and(|own| own.token.is_some()))?;
+    let mut people = given;
     if let Some(data) = data {
         people::set_rows(&mut people, "--app", &source.folder().join(data.get_ref()), prefixes)?;
     }

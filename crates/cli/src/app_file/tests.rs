@@ -32,7 +32,7 @@ send = "alive"
 "#;
 
 fn parsed(text: &str) -> Result<Described, Failure> {
-    parse(Path::new("chat.toml"), text, None)
+    parse(Path::new("chat.toml"), text, People::default())
 }
 
 /// What is said of a file with a mistake.
@@ -131,16 +131,18 @@ fn files_that_are_not_there_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.toml");
     assert!(
-        format!("{:?}", read(&path, None).err().unwrap()).contains("d.toml cannot be read: No such file")
+        format!("{:?}", read(&path, People::default()).err().unwrap())
+            .contains("d.toml cannot be read: No such file")
     );
     fs::write(&path, "data = 'users.csv'").unwrap();
     assert!(
-        format!("{:?}", read(&path, None).err().unwrap()).contains("users.csv: cannot be read: No such file")
+        format!("{:?}", read(&path, People::default()).err().unwrap())
+            .contains("users.csv: cannot be read: No such file")
     );
     fs::write(folder.path().join("users.csv"), "user\nann\n").unwrap();
-    assert_eq!(read(&path, None).unwrap().people.rows.rows(), 1);
+    assert_eq!(read(&path, People::default()).unwrap().people.rows.rows(), 1);
     fs::write(&path, "data = 'users.csv'\nopen = [{ send = '{data.usr}' }]").unwrap();
-    let said = format!("{:?}", read(&path, None).err().unwrap());
+    let said = format!("{:?}", read(&path, People::default()).err().unwrap());
     assert!(
         said.contains("{data.usr}: no such placeholder here; there are {client}, {seq}, {data.user}"),
         "{said}"

@@ -139,7 +139,7 @@ nbf = 5"#;
             (
                 "name = '{person.name}'",
                 "name",
-                "{person.name}: no such placeholder here; there are {person.id}",
+                "{person.name}: no such placeholder here; there are {person.id}, {room}",
             ),
             ("t = '{token}'", "t", "what signs tokens is --jwt-secret"),
         ] {

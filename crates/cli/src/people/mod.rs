@@ -27,12 +27,9 @@ pub(crate) const TOKEN: &str = "token";
 pub(crate) const PERSON: &str = "person.";
 pub(crate) const DATA: &str = "data.";
 
-/// Who the clients are, as the command line says; `None`: it says nothing.
-pub(crate) fn of_flags(args: &PeopleArgs) -> Result<Option<People>, Failure> {
-    if args.people.is_none() && args.jwt_secret.is_none() {
-        return Ok(None);
-    }
-    let mut people = People::default();
+/// Who the clients are, as the command line says.
+pub(crate) fn of_flags(args: &PeopleArgs) -> Result<People, Failure> {
+    let mut people = args.rooms.map_or_else(People::default, People::in_rooms_of);
     if let Some(path) = &args.people {
         set_rows(&mut people, "--people", path, &[PERSON])?;
     }
@@ -41,7 +38,7 @@ pub(crate) fn of_flags(args: &PeopleArgs) -> Result<Option<People>, Failure> {
         let jwt = Jwt { algorithm: Algorithm::Hs256, key: key.clone(), key_id: None, claims };
         set_token(&mut people, jwt);
     }
-    Ok(Some(people))
+    Ok(people)
 }
 
 /// Reads the rows that a flag names, and gives their columns names that start with each of these.
@@ -86,6 +83,13 @@ pub(crate) fn place_token(speech: &mut Speech, is_said: bool) {
     }
 }
 
+/// Whether anything that clients join with may be each client's own.
+pub(crate) fn tells_apart(speech: &Speech) -> bool {
+    let names = speech.people.names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>();
+    let has_one = |text: &str| names.iter().any(|name| text.contains(name));
+    speech.of_dialect.app.is_some() || texts(speech).iter().any(|(_, text)| has_one(text))
+}
+
 /// Whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.
 pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
     let template = |flag: &str, text: &str| {
@@ -110,7 +114,9 @@ pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
 /// Whether the value of a dialect's flag may be each client's own: of what it joins with.
 fn is_own(name: &str) -> bool {
     let mut flags = protocol_flags::of_clients().iter().map(|shared| shared.flag);
-    flags.any(|flag| flag.name == name && matches!(flag.kind, FlagKind::Json | FlagKind::Secret))
+    flags.any(|flag| {
+        flag.name == name && matches!(flag.kind, FlagKind::OwnText | FlagKind::Json | FlagKind::Secret)
+    })
 }
 
 /// What goes into requests and joins as users have written it, and the flag that each is of.

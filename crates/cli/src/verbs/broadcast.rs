@@ -6,7 +6,7 @@ use load::{Plan, Slow, Workload};
 use results::Scenario;
 
 use crate::args::RunArgs;
-use crate::crowd::{self, RoomArgs};
+use crate::crowd::{self, HearerArgs};
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::processes;
@@ -33,7 +33,7 @@ pub(crate) struct Broadcast {
     #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
-    rooms: RoomArgs,
+    hearers: HearerArgs,
     /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
@@ -42,7 +42,7 @@ pub(crate) struct Broadcast {
 impl Broadcast {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, steps, rooms, slow } = &self;
+        let Self { run: args, steps, hearers, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let stepping = self.stepping()?;
@@ -50,7 +50,7 @@ impl Broadcast {
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
-        (plan.churn, plan.slow, plan.rooms) = (steps.churn, *slow, rooms.rooms());
+        (plan.churn, plan.slow, plan.rooms) = (steps.churn, *slow, hearers.of(plan.rooms));
         check_slow(*slow, clients_max)?;
         check_acknowledged(&plan)?;
         run::run(Request {
@@ -82,7 +82,8 @@ impl Broadcast {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let outlook = Outlook::new(self.course()?, Workload::Broadcast).in_rooms(self.rooms.rooms());
+        let outlook =
+            Outlook::new(self.course()?, Workload::Broadcast).in_rooms(self.run.people_args.rooms());
         Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 

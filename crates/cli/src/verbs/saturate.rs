@@ -6,7 +6,7 @@ use load::Workload;
 use results::{Scenario, units};
 
 use crate::args::RunArgs;
-use crate::crowd::RoomArgs;
+use crate::crowd::HearerArgs;
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::processes;
@@ -47,10 +47,10 @@ pub(crate) struct Saturate {
     #[arg(short, long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns, help_heading = "Load")]
     duration: u64,
     /// Send echoes, which come back only to their sender, instead of broadcasts
-    #[arg(long, conflicts_with_all = ["rooms", "to"], help_heading = "Load")]
+    #[arg(long, conflicts_with = "to", help_heading = "Load")]
     echo: bool,
     #[command(flatten)]
-    rooms: RoomArgs,
+    hearers: HearerArgs,
 }
 
 impl Saturate {
@@ -67,7 +67,7 @@ impl Saturate {
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
         let mut plan = plan::plan(args, &target, workload, dialect, clients_max)?;
-        plan.rooms = self.rooms.rooms();
+        plan.rooms = self.hearers.of(plan.rooms);
         broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,
@@ -101,7 +101,7 @@ impl Saturate {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(self.rooms.rooms());
+        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(self.run.people_args.rooms());
         Ok(outlook.connecting(self.run.connect_rate))
     }
 

@@ -6,6 +6,7 @@
 mod jwt;
 
 use std::fmt;
+use std::num::NonZero;
 
 use secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -27,15 +28,21 @@ pub struct People {
 }
 
 impl Default for People {
-    /// People without any data but their numbers.
+    /// People without any data but their numbers, in one room.
     fn default() -> People {
-        let mut names = Names::default();
-        names.set("person.id", Template::of_client());
-        People { names, rows: Table::default(), token: None }
+        People::in_rooms_of(NonZero::<u32>::MAX)
     }
 }
 
 impl People {
+    /// People without any data but their numbers, of whom each `size` share a room.
+    pub fn in_rooms_of(size: NonZero<u32>) -> People {
+        let mut names = Names::default();
+        names.set("person.id", Template::of_client());
+        names.set("room", Template::of_room(size));
+        People { names, rows: Table::default(), token: None }
+    }
+
     /// The same with other rows.
     pub fn with_rows(&self, rows: Table) -> People {
         People { names: self.names.clone(), rows, token: self.token.clone() }

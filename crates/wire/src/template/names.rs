@@ -1,5 +1,7 @@
 //! A user's own placeholders, and what each stands for.
 
+use std::num::NonZero;
+
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, Template};
@@ -42,6 +44,11 @@ impl Template {
     /// The client's number in the run.
     pub fn of_client() -> Template {
         Template::default().hole(Piece::Client)
+    }
+
+    /// The number of the client's room, where each `size` clients share one, in the order of their numbers.
+    pub fn of_room(size: NonZero<u32>) -> Template {
+        Template::default().hole(Piece::Room { size })
     }
 
     /// The client's token, signed when it is written.

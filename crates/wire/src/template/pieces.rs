@@ -1,6 +1,7 @@
 //! The pieces of a template, and what stands in its holes.
 
 use std::borrow::Cow;
+use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,8 @@ use crate::json::extend_decimal;
 use crate::stamp::{self, Lag, Stamp, padding};
 
 const NS_PER_S: u64 = 1_000_000_000;
+/// Digits of the largest number of a client.
+const CLIENT_DIGITS_MAX: usize = 10;
 
 /// A message up to what varies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +33,10 @@ pub(crate) enum Piece {
     /// The wall clock as eight bytes, big endian.
     UnixNsBytes,
     Client,
+    /// The number of the client's room, where each `size` clients share one.
+    Room {
+        size: NonZero<u32>,
+    },
     Seq,
     /// A number of the protocol's own: of a push, of an acknowledgement.
     Number,
@@ -164,6 +171,25 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
+    /// The most bytes that it has for anybody of whom these are the rows, if what it says of them has a bound.
+    pub(crate) fn longest(&self, rows: &Table) -> Option<usize> {
+        let bytes = |piece: &Piece| match piece {
+            Piece::Text(text) => Some(text.len()),
+            Piece::Client | Piece::Room { .. } => Some(CLIENT_DIGITS_MAX),
+            Piece::Cell { column, .. } => Some(rows.longest(*column)),
+            _ => None,
+        };
+        self.pieces.iter().map(bytes).sum()
+    }
+
+    /// What it starts with, up to its first hole.
+    pub(crate) fn start(&self) -> &[u8] {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text,
+            _ => b"",
+        }
+    }
+
     /// The bytes of its literals.
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
@@ -220,6 +246,7 @@ impl Piece {
             Piece::UnixNsBytes => out.extend_from_slice(&unix_ns.to_be_bytes()),
             Piece::IntendedNs => extend_decimal(out, stamp.intended_ns),
             Piece::Client => extend_decimal(out, u64::from(who.client)),
+            Piece::Room { size } => extend_decimal(out, u64::from(who.client / *size)),
             Piece::Seq => extend_decimal(out, u64::from(*seq)),
             Piece::Number => extend_decimal(out, number),
             Piece::Tail => out.extend_from_slice(tail),

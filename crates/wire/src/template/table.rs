@@ -87,6 +87,11 @@ impl Table {
         share
     }
 
+    /// The bytes of the longest cell in a column.
+    pub(crate) fn longest(&self, column: u16) -> usize {
+        (0..self.rows()).map(|row| self.get(row, column).len()).max().unwrap_or(0)
+    }
+
     /// A cell of the row of client number `client`; empty if there are no rows.
     pub(crate) fn cell(&self, client: u32, column: u16) -> &str {
         let row = match self.of {

@@ -88,11 +88,11 @@ impl ClientProtocol for Client {
         if let (Some(pending), Some(kind)) = (&mut link.pending, letter.kind) {
             pending.push(number, kind, *filling.mark.stamp);
         }
-        let topic = link.parts.topic.as_bytes();
+        let topic = &link.parts.topic;
         link.sender.message(link.io, !letter.is_binary, |out| {
             if letter.is_binary {
-                let number = self.number.to_string();
-                let strings = [JOIN_REF.as_bytes(), number.as_bytes(), topic, &letter.event];
+                let (number, topic) = (self.number.to_string(), topic.filled(filling));
+                let strings = [JOIN_REF.as_bytes(), number.as_bytes(), &topic, &letter.event];
                 Push::write_head(out, strings);
             }
             letter.text.write(out, filling, number);
@@ -155,7 +155,7 @@ impl Client {
 
     /// A message without an id: `None` when it is the protocol's own, and needs no more.
     #[cold]
-    fn handle_control<'a, I>(
+    fn handle_control<'a, I: Io>(
         &mut self,
         link: &mut Link<'_, Parts, I>,
         text: &'a [u8],
@@ -167,7 +167,7 @@ impl Client {
         let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
         let of_channel = control.number == JOIN_REF.as_bytes() || control.event != b"phx_reply";
         match (control.event, control.number) {
-            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(link.parts) => {
+            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(link) => {
                 Some(Carried::Event(Event::Foreign { bytes }))
             }
             (b"phx_reply", number) if number == JOIN_REF.as_bytes() => match control.status {
@@ -268,8 +268,8 @@ impl<'a> Control<'a> {
     }
 
     /// Whether it is of the topic that the client has joined.
-    fn is_of(&self, parts: &Parts) -> bool {
-        unescape(self.topic).is_some_and(|topic| topic == parts.topic.as_bytes())
+    fn is_of<I: Io>(&self, link: &Link<'_, Parts, I>) -> bool {
+        unescape(self.topic).is_some_and(|topic| *topic == *link.parts.topic.filled(&link.filling()))
     }
 }
 

@@ -9,7 +9,8 @@ pub(super) const TOPIC: &str = "room:lobby";
 /// What a client speaks unless told otherwise.
 pub(super) const VSN: &str = "2.0.0";
 
-pub(super) const TOPIC_NAME: Flag = Flag::text("topic", "NAME", "the topic").or(TOPIC);
+pub(super) const TOPIC_NAME: Flag =
+    Flag::own_text("topic", "NAME", "the topic; {room} in it is the number of the client's room").or(TOPIC);
 pub(super) const JOIN_PARAMS: Flag = Flag::secret_json(
     "join-params",
     "parameters of the join, e.g. '{\"user\":1}'; env:NAME and file:PATH keep them out of the list of processes",

@@ -10,6 +10,9 @@ use crate::json;
 use crate::options::{BadOption, Options};
 use crate::template::{Piece, Quoting, Template};
 
+/// The length of a topic is one byte of a binary message.
+const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
+
 /// The number of a client's join, which all its later messages show, and of all its heartbeats.
 pub(super) const JOIN_REF: &str = "1";
 pub(super) const HEARTBEAT_REF: &str = "0";
@@ -47,10 +50,10 @@ impl Version {
 pub(crate) struct Parts {
     pub(super) join: Template,
     pub(super) heartbeat: Vec<u8>,
-    /// The topic joined.
-    pub(super) topic: String,
+    /// The topic joined, which may be each client's own.
+    pub(super) topic: Template,
     /// The same as a JSON string, with its marks.
-    quoted_topic: Vec<u8>,
+    quoted_topic: Template,
     version: Version,
     /// Most bytes of a message.
     message_bytes_max: usize,
@@ -89,23 +92,21 @@ impl Parts {
         if json::object(&join_params.sample(), |_, _| {}).is_none() {
             return Err(BadOption::of(&JOIN_PARAMS, "a JSON object"));
         }
-        let topic = settings.text(TOPIC_NAME.name).unwrap_or(TOPIC);
-        if topic.len() > usize::from(u8::MAX) {
-            return Err(BadOption::of(&TOPIC_NAME, "at most 255 bytes"));
+        let topic = options.template(settings.text(TOPIC_NAME.name).unwrap_or(TOPIC), Quoting::Plain)?;
+        if topic.longest(&options.people.rows).is_none_or(|bytes| bytes > TOPIC_BYTES_MAX) {
+            return Err(BadOption::of(&TOPIC_NAME, "at most 255 bytes for each client, without its token"));
         }
-        let mut quoted = b"\"".to_vec();
-        json::escape(&mut quoted, topic.as_bytes());
-        quoted.push(b'"');
+        let quoted = Template::literal("\"").then(&topic.escaped()).text("\"");
         let is_v1 = Version::in_path(options.path.reveal()).and_then(Version::of) == Some(Version::V1);
         Ok(Parts {
             join: join(!is_v1, &quoted, &join_params),
             heartbeat: heartbeat(!is_v1),
-            topic: topic.to_owned(),
+            topic,
             version: if is_v1 { Version::V1 } else { Version::V2 },
             message_bytes_max: options.limits.message_bytes_max,
             pushed: match is_v1 {
                 true => br#"{"event":""#.to_vec(),
-                false => [b"[null,null,", &quoted[..], b","].concat(),
+                false => Template::literal("[null,null,").then(&quoted).text(",").start().to_vec(),
             },
             quoted_topic: quoted,
             behind_id: 0,
@@ -143,7 +144,7 @@ impl Parts {
             Version::V2 => Template::literal(format!(r#"["{JOIN_REF}",""#))
                 .hole(Piece::Number)
                 .text("\",")
-                .text(&self.quoted_topic)
+                .then(&self.quoted_topic)
                 .text(",\"")
                 .text(name)
                 .text("\",")
@@ -152,7 +153,7 @@ impl Parts {
             Version::V1 => Template::literal(r#"{"ref":""#)
                 .hole(Piece::Number)
                 .text(r#"","topic":"#)
-                .text(&self.quoted_topic)
+                .then(&self.quoted_topic)
                 .text(r#","event":""#)
                 .text(name)
                 .text(r#"","payload":"#)
@@ -168,15 +169,15 @@ impl Parts {
     }
 }
 
-fn join(is_v2: bool, topic: &[u8], params: &Template) -> Template {
+fn join(is_v2: bool, topic: &Template, params: &Template) -> Template {
     match is_v2 {
         true => Template::literal(format!(r#"["{JOIN_REF}","{JOIN_REF}","#))
-            .text(topic)
+            .then(topic)
             .text(r#","phx_join","#)
             .then(params)
             .text("]"),
         false => Template::literal(r#"{"topic":"#)
-            .text(topic)
+            .then(topic)
             .text(r#","event":"phx_join","payload":"#)
             .then(params)
             .text(format!(r#","ref":"{JOIN_REF}"}}"#)),
