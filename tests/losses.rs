@@ -84,6 +84,27 @@ fn a_storm_takes_its_share_however_the_clients_are_spread() {
     }
 }
 
+/// Every other client reads slowly, or drops its connection: with two threads, all clients of one of them.
+#[test]
+fn who_does_not_send_leaves_its_share_of_the_rate_to_the_others() {
+    let server = Server::start(&[]);
+    for threads in ["1", "2", "3"] {
+        let rated = format!("--clients 20 --rate 100 --duration 1s --threads {threads}");
+        let slow = format!("broadcast {rated} --dialect json --slow 50%:1MiB/s");
+        assert_eq!(sum_of(&results(&server, &slow), "sent"), 100, "{threads} threads");
+        let listening = format!("broadcast {rated} --dialect json --senders 5%");
+        let heard = results(&server, &listening);
+        assert_eq!((sum_of(&heard, "sent"), sum_of(&heard, "received")), (100, 2_000), "{heard:#}");
+        let closed = "--clients 20 --concurrent 3 --sample-size 60 --senders 10%";
+        let closed = format!("broadcast {closed} --dialect json --threads {threads}");
+        assert_eq!(sum_of(&results(&server, &closed), "received"), 60 * 20, "{threads} threads");
+        let storm = format!(
+            "storm --clients 20 --share 50% --interval 100ms --duration 1s --lead 1s --threads {threads}"
+        );
+        assert_eq!(sum_of(&results(&server, &storm), "sent"), 200, "{threads} threads");
+    }
+}
+
 #[test]
 fn a_server_of_another_dialect_is_quoted() {
     let server = Server::start(&[]);

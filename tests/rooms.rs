@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -61,6 +62,22 @@ fn a_topic_of_people_s_is_joined_as_their_rows_say() {
     let outcome = broadcast(&server, "/socket/websocket", "phoenix", &more);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(counts(&outcome.json()), [MESSAGES * 5, MESSAGES * 5, 0, 0], "{outcome}");
+}
+
+#[test]
+fn a_share_of_the_clients_speaks_and_the_others_listen() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let log = folder.path().join("events.parquet");
+    let more = ["--channel-params", r#"{"room":{room}}"#, "--senders", "20%", "--threads", "2", "--events"];
+    let outcome =
+        broadcast(&server, "/cable", "actioncable", &[&more[..], &[log.to_str().unwrap()]].concat());
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(counts(&outcome.json()), [MESSAGES * 5, MESSAGES * 5, 0, 0], "{outcome}");
+    let of_sent = ["events", "--to", "json", "--kind", "send", log.to_str().unwrap()];
+    let sent = run(&mut throng(of_sent), RUN_MAX).stdout;
+    let rows = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let senders: BTreeSet<u64> = rows.map(|row| row["client"].as_u64().unwrap()).collect();
+    assert_eq!(senders, BTreeSet::from([0, 5, 10, 15]), "one of each room");
 }
 
 #[test]

@@ -24,12 +24,26 @@ pub mod wire;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A loopback address that nobody listens on at the moment.
+/// Ports for servers: below those that the kernel gives to whoever asks for any (`ip_local_port_range`), so that nobody gets one
+/// of them between the moment at which it was free and the server's start.
+const PORTS: Range<u32> = 24_000..32_000;
+
+/// A loopback address that nobody listens on, and that no other test of this process is given.
 pub fn free_address() -> SocketAddr {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    // Other processes' tests begin elsewhere.
+    let first = std::process::id().wrapping_mul(61);
+    let ports = PORTS.len() as u32;
+    (0..ports)
+        .map(|_| PORTS.start + first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % ports)
+        .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port as u16)))
+        .find(|address| TcpListener::bind(address).is_ok())
+        .expect("a free port")
 }
 
 /// Asks until the answer is yes; false if it still is not when the time is up.

@@ -135,7 +135,7 @@ pub struct Server {
 
 impl Server {
     /// Starts `throng serve` on a free port with these further arguments, and waits until it listens. A port that was
-    /// free may be somebody's a moment later (other tests connect from ports of the same range): then another is tried.
+    /// free may be somebody's a moment later (a shootout's server): then another is tried.
     pub fn start(arguments: &[&str]) -> Server {
         Server::start_as(arguments, |serve| serve)
     }

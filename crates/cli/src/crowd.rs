@@ -1,13 +1,16 @@
 //! Slow clients, churn and rooms as users write them: `10%:1KiB/s`, `1%/s`.
 
 use clap::{Args, ValueEnum};
-use load::{Churn, Rooms, Slow};
+use load::{Churn, Plan, Slow, Speakers};
 use results::units;
 
-/// Who of a room hears what is said there.
+/// Who speaks, and who of a room hears it.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Load")]
-pub(crate) struct HearerArgs {
+pub(crate) struct TalkArgs {
+    /// A share of the clients sends, evenly spread, and the others only listen, e.g. 10% [default: 100%]
+    #[arg(long, value_name = "SHARE", value_parser = speakers)]
+    senders: Option<Speakers>,
     /// Whether the sender gets a copy of its own message [default: all]
     #[arg(long, value_enum, value_name = "WHOM")]
     to: Option<To>,
@@ -22,11 +25,19 @@ enum To {
     Others,
 }
 
-impl HearerArgs {
-    /// Rooms in which they hear it.
-    pub(crate) fn of(self, rooms: Rooms) -> Rooms {
-        if self.to == Some(To::Others) { rooms.to_others() } else { rooms }
+impl TalkArgs {
+    /// The same plan, in which it is so.
+    pub(crate) fn of(self, plan: Plan) -> Plan {
+        let rooms = if self.to == Some(To::Others) { plan.rooms.to_others() } else { plan.rooms };
+        Plan { rooms, speakers: self.senders, ..plan }
     }
+}
+
+/// `SHARE`.
+fn speakers(text: &str) -> Result<Speakers, String> {
+    let share =
+        units::share(text).map_err(|_| format!("{text:?} is not a share of the clients, such as 10%"))?;
+    if share > 0.0 && share <= 1.0 { Ok(Speakers { share }) } else { Err("above 0% and at most 100%".into()) }
 }
 
 /// `SHARE:SIZE/s`.

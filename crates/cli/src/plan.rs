@@ -60,6 +60,7 @@ pub(crate) fn plan(
         tls,
         speech,
         workload,
+        speakers: None,
         slow: None,
         rooms: if workload == Workload::Broadcast { args.people_args.rooms() } else { Rooms::ONE },
         churn: None,

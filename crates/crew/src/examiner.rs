@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use engine::events::{BATCH_ENTRIES, Batch};
 use engine::{Delta, Report, Settled};
-use load::{Load, Plan, Rooms, Segment, StepOrder, Until, Workload};
+use load::{Load, Plan, Rooms, Segment, Senders, StepOrder, Until, Workload};
 use stats::Errors;
 use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
 
@@ -39,10 +39,13 @@ pub(crate) struct Examiner {
     workers: u16,
     workload: Workload,
     rooms: Rooms,
+    senders: Senders,
     is_churning: bool,
     records_events: bool,
     epoch_ns: u64,
     order: Option<StepOrder>,
+    /// Each worker's part of its load.
+    parts: Vec<Option<Segment>>,
     began_ns: u64,
     /// The most clients that any step so far has asked for.
     clients_max: u32,
@@ -58,10 +61,12 @@ impl Examiner {
             workers,
             workload: plan.workload,
             rooms: plan.rooms,
+            senders: plan.senders(),
             is_churning: plan.churn.is_some(),
             records_events: plan.records_events,
             epoch_ns: plan.epoch_ns,
             order: None,
+            parts: Vec::new(),
             began_ns: plan.epoch_ns,
             clients_max: 0,
             accounts: HashMap::new(),
@@ -73,6 +78,7 @@ impl Examiner {
     /// A step is ordered at this moment.
     pub(crate) fn begin(&mut self, order: StepOrder, now_ns: u64) {
         self.clients_max = self.clients_max.max(order.clients);
+        self.parts = order.load.senders(self.senders).parts(order.clients, self.workers);
         (self.order, self.began_ns) = (Some(order), now_ns);
         self.accounts.clear();
     }
@@ -266,11 +272,16 @@ impl Examiner {
     fn sent_max(&self, worker: Option<u16>, now_ns: u64) -> u64 {
         let at_most = at_most(EVENTS_PER_S_MAX, now_ns, self.began_ns);
         let Some(order) = &self.order else { return 0 };
-        let part = worker.map(|worker| Segment { worker, workers: self.workers }.among(order.clients));
-        let busy = part.map_or(1, |part| part.workers);
+        let part = match worker {
+            None => Segment { worker: 0, workers: 1 },
+            Some(worker) => match self.parts.get(usize::from(worker)).copied().flatten() {
+                Some(part) => part,
+                None => return 0,
+            },
+        };
         let on_schedule = |rate_per_s: f64, duration_ns: u64| {
             let messages = rate_per_s * duration_ns as f64 / NS_PER_S as f64;
-            (messages * (1.0 + ROUNDING_SHARE) / f64::from(busy)) as u64 + ROUNDING
+            (messages * (1.0 + ROUNDING_SHARE) / f64::from(part.workers)) as u64 + ROUNDING
         };
         at_most.min(match order.load {
             Load::Open { schedule, duration_ns } => {
@@ -280,7 +291,7 @@ impl Examiner {
                 on_schedule(storm.rate_per_s, storm.lead_ns.saturating_add(storm.duration_ns))
             }
             Load::Closed { concurrency, until: Until::Samples(samples), .. } => {
-                part.map_or(samples, |part| part.share_by_slots(samples, concurrency))
+                part.share_by_slots(samples, concurrency)
             }
             Load::Hold { .. } => 0,
             Load::Closed { until: Until::Elapsed { .. }, .. } => u64::MAX,

@@ -254,6 +254,7 @@ mod tests {
             },
             workload: Workload::Echo,
             rooms: Rooms::ONE,
+            speakers: None,
             slow: None,
             churn: None,
             connecting: Connecting {

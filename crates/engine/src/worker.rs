@@ -229,9 +229,14 @@ impl Worker {
     /// The load begins at this moment.
     fn start_loading(&mut self, at_ns: u64) {
         let order = self.clients.ledger.step.order;
-        let senders = self.clients.senders();
+        let present = self.clients.present();
+        let roles = order.load.senders(self.plan.senders());
+        let sends = |client: &u32| roles.sends(self.segment.number(*client));
+        let senders: Vec<u32> = present.iter().copied().filter(sends).collect();
+        let parts = roles.parts(order.clients, self.segment.workers);
+        let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
-        let mut pace = Pace::new(&order, self.segment, at_ns, senders.clone(), seed);
+        let mut pace = Pace::new(&order, part, at_ns, senders.clone(), seed);
         if self.plan.churn.is_some() {
             pace.pass_over_absent();
         }
@@ -250,7 +255,7 @@ impl Worker {
             storm_ns: unrest.as_ref().and_then(Unrest::storm_ns),
             has_churn: unrest.as_ref().is_some_and(Unrest::is_churn),
         };
-        self.clients.ledger.start_load(terms, senders, at_ns);
+        self.clients.ledger.start_load(terms, &present, senders, at_ns);
         (self.pace, self.unrest) = (Some(pace), unrest);
         self.phase = Phase::Loading;
         self.reporter.keep(Beat::Loading, at_ns);

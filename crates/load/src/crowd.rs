@@ -1,6 +1,13 @@
-//! Clients that are not like the others: those that read slowly, and those that leave while others come.
+//! Clients that are not like the others: those that only listen, those that read slowly, and those that leave while others come.
 
 use serde::{Deserialize, Serialize};
+
+/// Speakers: a share of the clients sends, and the others listen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Speakers {
+    /// Share of the clients: above 0, at most 1.
+    pub share: f64,
+}
 
 /// Slow consumers: a share of the clients reads no faster than this.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,9 +14,10 @@ mod rooms;
 mod rule;
 mod schedule;
 mod segment;
+mod senders;
 mod sizes;
 
-pub use crowd::{Churn, Slow};
+pub use crowd::{Churn, Slow, Speakers};
 pub use pacer::Pacer;
 pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,
@@ -25,3 +26,4 @@ pub use rooms::{Rooms, Seat};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;
+pub use senders::Senders;

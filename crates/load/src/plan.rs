@@ -8,10 +8,11 @@ use std::sync::Arc;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::crowd::{Churn, Slow, is_picked};
+use crate::crowd::{Churn, Slow, Speakers, is_picked};
 use crate::rooms::Rooms;
 use crate::schedule::Schedule;
 use crate::segment::Segment;
+use crate::senders::Senders;
 use crate::sizes;
 
 /// What every worker of a run is told once.
@@ -27,6 +28,8 @@ pub struct Plan {
     pub workload: Workload,
     /// Who hears whom.
     pub rooms: Rooms,
+    /// Some clients send, and the others listen.
+    pub speakers: Option<Speakers>,
     /// Some clients read slowly.
     pub slow: Option<Slow>,
     /// Clients leave, and others come.
@@ -49,6 +52,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Who sends where there is no storm.
+    pub fn senders(&self) -> Senders {
+        Senders::new(self.speakers, self.slow)
+    }
+
     /// The same for some of the workers, one after the other: without the rows of people's data that no client of theirs
     /// takes.
     pub fn part(&self, segments: &[Segment]) -> Plan {
@@ -267,6 +275,13 @@ pub enum Load {
         /// When to stop.
         until: Until,
     },
+}
+
+impl Load {
+    /// Who of these sends.
+    pub fn senders(&self, of_plan: Senders) -> Senders {
+        if let Load::Storm(storm) = self { of_plan.without(storm.share) } else { of_plan }
+    }
 }
 
 /// A reconnect storm.

@@ -17,12 +17,6 @@ impl Segment {
         client * u32::from(self.workers) + u32::from(self.worker)
     }
 
-    /// The same among those workers alone that have any of a step's `clients`: there may be more workers than clients.
-    pub fn among(self, clients: u32) -> Self {
-        let busy = u32::from(self.workers).min(clients.max(1)) as u16;
-        if self.worker < busy { Self { workers: busy, ..self } } else { self }
-    }
-
     /// This worker's share of `total`: shares differ by at most one, and grow as the total grows.
     pub fn share(&self, total: u32) -> u32 {
         let (worker, workers) = (u32::from(self.worker), u32::from(self.workers));
@@ -62,13 +56,6 @@ mod tests {
             for segment in all(workers) {
                 prop_assert!(segment.share(total + 1) >= segment.share(total));
             }
-        }
-
-        #[test]
-        fn those_with_clients_have_all_of_the_load(clients in 1u32..50, workers in 1u16..40) {
-            let busy = || all(workers).filter(|s| s.share(clients) > 0).map(|s| s.among(clients));
-            prop_assert_eq!(busy().map(|s| s.share(1_000)).sum::<u32>(), 1_000);
-            prop_assert!(busy().all(|s| usize::from(s.workers) == busy().count()));
         }
 
         #[test]

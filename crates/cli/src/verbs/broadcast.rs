@@ -6,7 +6,7 @@ use load::{Plan, Slow, Workload};
 use results::Scenario;
 
 use crate::args::RunArgs;
-use crate::crowd::{self, HearerArgs};
+use crate::crowd::{self, TalkArgs};
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::processes;
@@ -33,7 +33,7 @@ pub(crate) struct Broadcast {
     #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
-    hearers: HearerArgs,
+    talk: TalkArgs,
     /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
@@ -42,15 +42,15 @@ pub(crate) struct Broadcast {
 impl Broadcast {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, steps, hearers, slow } = &self;
+        let Self { run: args, steps, talk, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let stepping = self.stepping()?;
         let clients_max = stepping.clients_max(steps, 0)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let mut plan = plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?;
-        (plan.churn, plan.slow, plan.rooms) = (steps.churn, *slow, hearers.of(plan.rooms));
+        let plan = talk.of(plan::plan(args, &target, Workload::Broadcast, dialect, clients_max)?);
+        let plan = Plan { churn: steps.churn, slow: *slow, ..plan };
         check_slow(*slow, clients_max)?;
         check_acknowledged(&plan)?;
         run::run(Request {

@@ -6,7 +6,7 @@ use load::Workload;
 use results::{Scenario, units};
 
 use crate::args::RunArgs;
-use crate::crowd::HearerArgs;
+use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
 use crate::processes;
@@ -50,7 +50,7 @@ pub(crate) struct Saturate {
     #[arg(long, conflicts_with = "to", help_heading = "Load")]
     echo: bool,
     #[command(flatten)]
-    hearers: HearerArgs,
+    talk: TalkArgs,
 }
 
 impl Saturate {
@@ -66,8 +66,7 @@ impl Saturate {
         }
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let mut plan = plan::plan(args, &target, workload, dialect, clients_max)?;
-        plan.rooms = self.hearers.of(plan.rooms);
+        let plan = self.talk.of(plan::plan(args, &target, workload, dialect, clients_max)?);
         broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,

@@ -284,6 +284,7 @@ pub(crate) fn plan() -> Plan {
         tls: None,
         speech,
         workload: Workload::Echo,
+        speakers: None,
         slow: None,
         rooms: load::Rooms::ONE,
         churn: None,

@@ -110,7 +110,8 @@ mod tests {
         ledger.usable = clients;
         let terms =
             Terms { window_end_ns: u64::MAX, is_closed: true, awaits: true, storm_ns, has_churn: false };
-        ledger.start_load(terms, (0..clients).collect(), 0);
+        let all: Vec<u32> = (0..clients).collect();
+        ledger.start_load(terms, &all, all.clone(), 0);
         ledger
     }
 

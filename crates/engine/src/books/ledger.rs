@@ -39,10 +39,10 @@ impl Ledger {
         self.step.broadcasts.reset(self.rooms.members_at_most(self.segment, clients));
     }
 
-    /// The load of the step begins at `at_ns`, on these terms, sent by these clients in turn.
-    pub(crate) fn start_load(&mut self, terms: Terms, senders: Vec<u32>, at_ns: u64) {
+    /// The load of the step begins at `at_ns`, on these terms: due to these clients, and sent by those in turn.
+    pub(crate) fn start_load(&mut self, terms: Terms, present: &[u32], senders: Vec<u32>, at_ns: u64) {
         self.meter.counts.slow += u64::from(self.slow);
-        self.step.attendance = self.absences(&senders);
+        self.step.attendance = self.absences(present);
         self.step.senders = senders;
         self.step.terms = Some(terms);
         self.freed.clear();

@@ -115,10 +115,10 @@ impl Clients {
         }
     }
 
-    /// Those that send in a load that begins now.
-    pub(crate) fn senders(&self) -> Vec<u32> {
-        let sends = |&index: &u32| self.is_usable(index) && !self.all[index as usize].record.is_slow;
-        (0..self.count()).filter(sends).collect()
+    /// Those to whom broadcasts are due in a load that begins now.
+    pub(crate) fn present(&self) -> Vec<u32> {
+        let is_present = |&index: &u32| self.is_usable(index) && !self.all[index as usize].record.is_slow;
+        (0..self.count()).filter(is_present).collect()
     }
 
     /// A client connects. Where it tried before and went unanswered, the time counts from then.

@@ -59,30 +59,21 @@ pub(crate) struct Closed {
 }
 
 impl Pace {
-    /// The load of `order` from `start_ns` on, sent through `clients` (all usable, none waiting).
-    pub(crate) fn new(
-        order: &StepOrder,
-        segment: Segment,
-        start_ns: u64,
-        clients: Vec<u32>,
-        seed: u64,
-    ) -> Self {
-        let part = segment.among(order.clients);
+    /// This part of the load of `order` from `start_ns` on, sent through `clients` (all usable, none waiting).
+    pub(crate) fn new(order: &StepOrder, part: Segment, start_ns: u64, clients: Vec<u32>, seed: u64) -> Self {
         match order.load {
             Load::Open { schedule, duration_ns } => {
                 Self::Open(Open::new(schedule, duration_ns, part, start_ns, clients))
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
-                let stay: Vec<u32> =
-                    clients.into_iter().filter(|&client| !storm.drops(segment.number(client))).collect();
-                if stay.is_empty() {
+                if clients.is_empty() {
                     return Self::Hold(start_ns + duration_ns);
                 }
                 let schedule = Schedule::constant(storm.rate_per_s);
                 Self::Open(Open {
                     has_absences: true,
-                    ..Open::new(schedule, duration_ns, part, start_ns, stay)
+                    ..Open::new(schedule, duration_ns, part, start_ns, clients)
                 })
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
@@ -354,11 +345,10 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_picks_by_the_number_in_the_run() {
+    fn without_anybody_to_send_a_storm_lasts_as_long() {
         let storm =
             load::Storm { rate_per_s: 1e9, lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
-        let second = Segment { worker: 1, workers: 2 };
-        let pace = Pace::new(&order(Load::Storm(storm)), second, 5, vec![0, 1, 2], 0);
-        assert!(matches!(pace, Pace::Hold(_)), "the odd ones drop, and all of this worker's are odd");
+        let mut pace = Pace::new(&order(Load::Storm(storm)), ALONE, 5, vec![], 0);
+        assert_eq!((pace.poll(5, always), pace.poll(105, always)), (Next::At(105), Next::Over));
     }
 }

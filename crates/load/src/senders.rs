@@ -1,0 +1,107 @@
+//! Who sends, and whose share of the load that is.
+
+use crate::crowd::{Slow, Speakers, is_picked};
+use crate::segment::Segment;
+
+/// Who sends in a step: all clients but those that only listen, read slowly, or will drop their connection in its storm.
+#[derive(Clone, Copy, Debug)]
+pub struct Senders {
+    speakers: f64,
+    slow: f64,
+    struck: f64,
+}
+
+impl Senders {
+    /// Who sends where there is no storm.
+    pub fn new(speakers: Option<Speakers>, slow: Option<Slow>) -> Senders {
+        let speakers = speakers.map_or(1.0, |speakers| speakers.share);
+        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0 }
+    }
+
+    /// The same without the share that drops its connections.
+    pub fn without(self, struck: f64) -> Senders {
+        Senders { struck, ..self }
+    }
+
+    /// Each worker's part of a step's load, by its number: those that have somebody who sends share it evenly. `None`: it has
+    /// nobody.
+    pub fn parts(&self, clients: u32, workers: u16) -> Vec<Option<Segment>> {
+        let (mut has_one, mut without) = (vec![false; usize::from(workers)], workers);
+        for client in (0..clients).filter(|&client| self.sends(client)) {
+            let worker = &mut has_one[client as usize % usize::from(workers)];
+            without -= u16::from(!std::mem::replace(worker, true));
+            if without == 0 {
+                break;
+            }
+        }
+        let (busy, mut place) = (workers - without, 0);
+        let mut part = |has_one: bool| {
+            let part = has_one.then_some(Segment { worker: place, workers: busy });
+            place += u16::from(has_one);
+            part
+        };
+        has_one.into_iter().map(&mut part).collect()
+    }
+
+    /// Whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉ speakers, so that there is one.
+    pub fn sends(&self, client: u32) -> bool {
+        let listens = is_picked(1.0 - self.speakers, client);
+        !listens && !is_picked(self.slow, client) && !is_picked(self.struck, client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0 };
+
+    #[test]
+    fn a_share_speaks_and_client_0_is_of_it() {
+        let speakers = |share, clients| -> Vec<u32> {
+            let senders = Senders { speakers: share, ..EVERYBODY };
+            (0..clients).filter(|&client| senders.sends(client)).collect()
+        };
+        assert_eq!(speakers(0.25, 12), [0, 4, 8]);
+        assert_eq!(speakers(0.001, 12), [0]);
+        assert_eq!(speakers(1.0, 3), [0, 1, 2]);
+    }
+
+    #[test]
+    fn workers_whose_clients_all_listen_have_no_part() {
+        let part = |worker, workers| Some(Segment { worker, workers });
+        assert_eq!(EVERYBODY.parts(5, 3), [part(0, 3), part(1, 3), part(2, 3)]);
+        assert_eq!(EVERYBODY.parts(1, 3), [part(0, 1), None, None], "there may be more workers than clients");
+        let every_second_is_slow = Senders { slow: 0.5, ..EVERYBODY };
+        assert_eq!(every_second_is_slow.parts(20, 2), [part(0, 1), None]);
+        assert_eq!(every_second_is_slow.parts(20, 3), [part(0, 3), part(1, 3), part(2, 3)]);
+        let third_is_struck = Senders { struck: 1.0 / 3.0, ..EVERYBODY };
+        assert_eq!(third_is_struck.parts(20, 3), [part(0, 2), part(1, 2), None]);
+        let nobody = Senders { struck: 1.0, ..EVERYBODY };
+        assert_eq!(nobody.parts(20, 2), [None, None]);
+    }
+
+    proptest! {
+        /// Whoever has a sender has a part, and the parts are all of the load.
+        #[test]
+        fn those_with_senders_have_all_of_the_load(
+            speakers in 0.01f64..=1.0,
+            slow in 0.0f64..=0.9,
+            clients in 1u32..60,
+            workers in 1u16..40,
+        ) {
+            let senders = Senders { speakers, slow, struck: 0.0 };
+            let parts = senders.parts(clients, workers);
+            for (worker, part) in (0..u32::from(workers)).zip(&parts) {
+                let has_one = (0..clients).any(|n| n % u32::from(workers) == worker && senders.sends(n));
+                prop_assert_eq!(part.is_some(), has_one);
+            }
+            let busy: Vec<Segment> = parts.into_iter().flatten().collect();
+            prop_assert!(busy.iter().zip(0..).all(|(part, place)| part.worker == place));
+            prop_assert!(busy.iter().all(|part| usize::from(part.workers) == busy.len()));
+            prop_assert!(busy.is_empty() || busy.iter().map(|part| part.share(1_000)).sum::<u32>() == 1_000);
+        }
+    }
+}
