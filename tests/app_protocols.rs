@@ -64,6 +64,33 @@ fn each_example_is_carried_by_its_protocol() {
     }
 }
 
+/// An opening that waits for the protocol's own reply to what it said.
+#[test]
+fn an_opening_waits_for_the_reply() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let app = folder.path().join("app.toml");
+    let opens = |url: &str, protocol: &str, event: &str| {
+        let text = std::fs::read_to_string(example(protocol)).unwrap();
+        let step =
+            format!("open = [{{ event = {event:?}, send = '{{\"n\":{{client}}}}', replied = true }}]\n");
+        std::fs::write(&app, step + &text).unwrap();
+        let mut command = throng(["echo", &format!("ws://{}{url}", server.address), "--app"]);
+        command.arg(&app).args(["--clients", "20", "--sample-size", "200", "--connect-timeout", "2s"]);
+        run(command.args(["--no-preflight", "--format", "json"]), WITHIN)
+    };
+    for (url, protocol) in [("/socket/websocket", "phoenix"), ("/socket.io/", "socketio")] {
+        let outcome = opens(url, protocol, "echo");
+        assert_eq!((outcome.code, sum_of(&outcome.json(), "received")), (Some(0), 200), "{outcome}");
+        let never = opens(url, protocol, "nobody_replies_to_this");
+        assert_eq!(sum_of(&never.json(), "connected"), 0, "{protocol} waits for it: {never}");
+    }
+    let without = opens("/cable", "actioncable", "echo");
+    let said = "app.toml:1:";
+    assert!(without.code == Some(2) && without.stderr.contains(said), "{without}");
+    assert!(without.stderr.contains("actioncable has no replies of its own"), "{without}");
+}
+
 /// The server calls the callback of the event, and says nothing else to its sender.
 #[test]
 fn socket_io_answers_by_its_callbacks() {

@@ -33,14 +33,21 @@ impl Scripts {
         Ok(Scripts { folder })
     }
 
+    /// A script, ready for arguments and more settings.
+    pub fn command(&self, script: &str) -> Command {
+        let mut command = Command::new("node");
+        command.arg(script).current_dir(&self.folder);
+        command
+    }
+
     /// Starts a script that runs until it is stopped.
     pub fn start(&self, script: &str, arguments: &[&str]) -> Process {
-        Process::start(Command::new("node").arg(script).args(arguments).current_dir(&self.folder))
+        Process::start(self.command(script).args(arguments))
     }
 
     /// Runs a script, which says `ok` at the end if all was as it should be. Panics otherwise.
     pub fn run(&self, script: &str, arguments: &[&str]) {
-        assert_says_ok(Command::new("node").arg(script).args(arguments).current_dir(&self.folder));
+        assert_says_ok(self.command(script).args(arguments));
     }
 }
 

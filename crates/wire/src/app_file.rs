@@ -68,6 +68,8 @@ pub struct Say {
 pub enum OpenStep {
     /// Say this.
     Send(Say),
+    /// Say this, and go on when the protocol's own reply to it comes in (phoenix, socketio).
+    Ask(Say),
     /// Go on when this comes in.
     Expect(Condition),
     /// Go on after so many nanoseconds.

@@ -124,6 +124,7 @@ pub(super) enum Escape {
 pub(super) struct Step {
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Option<Spanned<String>>,
+    pub(super) replied: Option<Spanned<bool>>,
     pub(super) expect: Option<Spanned<When>>,
     pub(super) wait: Option<Spanned<String>>,
 }

@@ -173,18 +173,20 @@ impl Checked<'_> {
 
     fn step(&self, step: &Spanned<Step>) -> Result<OpenStep, Failure> {
         match step.get_ref() {
-            Step { event, send: Some(text), expect: None, wait: None } => {
-                Ok(OpenStep::Send(self.say(event, text, Purpose::Other)?))
+            Step { event, send: Some(text), replied, expect: None, wait: None } => {
+                let say = self.say(event, text, Purpose::Other)?;
+                Ok(if self.replied(replied)? { OpenStep::Ask(say) } else { OpenStep::Send(say) })
             }
-            Step { event: None, send: None, expect: Some(when), wait: None } => {
+            Step { event: None, send: None, replied: None, expect: Some(when), wait: None } => {
                 Ok(OpenStep::Expect(self.condition(when)?))
             }
-            Step { event: None, send: None, expect: None, wait: Some(time) } => {
+            Step { event: None, send: None, replied: None, expect: None, wait: Some(time) } => {
                 Ok(OpenStep::Wait(self.duration(time)?))
             }
             _ => Err(self.wrong(
                 step,
-                "expected exactly one of `send`, `expect` and `wait` in a step, and `event` beside `send` alone",
+                "expected exactly one of `send`, `expect` and `wait` in a step, and `event` and `replied` beside `send` \
+                 alone",
             )),
         }
     }

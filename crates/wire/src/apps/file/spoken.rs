@@ -32,6 +32,8 @@ pub(crate) struct Spoken {
 #[derive(Debug)]
 enum Step {
     Send(Letter),
+    /// The protocol's own reply to what was said last.
+    Reply,
     Expect(Matcher),
     Wait(u64),
 }
@@ -56,13 +58,17 @@ impl Spoken {
         let unusable = |_: BadCondition| bad("conditions that can be used");
         let matcher = |condition: &Condition| Matcher::new(condition).map_err(unusable);
         let said = |say: &Say| letter(&utterance(&written, say, padding, None));
-        let step = |step: &OpenStep| {
-            Ok(match step {
-                OpenStep::Send(say) => Step::Send(said(say)?),
-                OpenStep::Expect(condition) => Step::Expect(matcher(condition)?),
-                OpenStep::Wait(ns) => Step::Wait(*ns),
-            })
-        };
+        let asked =
+            |say: &Say| letter(&Utterance { wants_reply: true, ..utterance(&written, say, padding, None) });
+        let mut open = Vec::with_capacity(written.open.len());
+        for step in &written.open {
+            match step {
+                OpenStep::Send(say) => open.push(Step::Send(said(say)?)),
+                OpenStep::Ask(say) => open.extend([Step::Send(asked(say)?), Step::Reply]),
+                OpenStep::Expect(condition) => open.push(Step::Expect(matcher(condition)?)),
+                OpenStep::Wait(ns) => open.push(Step::Wait(*ns)),
+            }
+        }
         let (echo, broadcast) = (written.echo.as_ref(), written.broadcast.as_ref());
         let conditions = [
             (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack),
@@ -75,7 +81,7 @@ impl Spoken {
         let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
         Ok(Spoken {
             padding,
-            open: written.open.iter().map(step).collect::<Result<_, BadOption>>()?,
+            open,
             answers: written
                 .answers
                 .iter()
@@ -137,9 +143,12 @@ impl Spoken {
             script.handle_question(answer);
             return None;
         }
-        if let Some(Step::Expect(expected)) = self.open.get(script.step)
-            && expected.matches(&opened)
-        {
+        let is_awaited = match self.open.get(script.step) {
+            Some(Step::Expect(expected)) => expected.matches(&opened),
+            Some(Step::Reply) => matches!(arrival.says, Says::Answer(_) | Says::Unknown),
+            _ => false,
+        };
+        if is_awaited {
             script.step += 1;
             return None;
         }
@@ -186,7 +195,7 @@ impl Spoken {
                     script.wake_ns = 0;
                     script.step += 1;
                 }
-                Some(Step::Wait(_) | Step::Expect(_)) => return None,
+                Some(Step::Wait(_) | Step::Expect(_) | Step::Reply) => return None,
                 None => {
                     script.step = USABLE;
                     script.wake_ns = self.heartbeat.as_ref().map_or(0, |(every_ns, _)| now_ns + every_ns);

@@ -77,7 +77,7 @@ impl Parts {
         let mut name = Vec::new();
         escape(&mut name, event.as_bytes());
         let mut template = Template::literal(if is_binary { &self.attached } else { &self.usual });
-        let is_numbered = kind.is_some() && (self.has_acks || wants_reply);
+        let is_numbered = wants_reply || (kind.is_some() && self.has_acks);
         if is_numbered {
             template = template.hole(Piece::Number);
         }

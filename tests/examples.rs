@@ -1,0 +1,118 @@
+//! The applications of `examples/`, as their own pages say to start and load them.
+
+mod support;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crew::http::{Patience, Source};
+use serde_json::{Value, json};
+
+use support::node::Scripts;
+use support::process::Process;
+use support::target::Unavailable;
+use support::throng::{Outcome, errors_of, run, start_measuring, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const SECRET: &str = "open-sesame";
+const WITHIN: Duration = Duration::from_secs(90);
+
+/// The chat on Socket.IO, running.
+struct Chat {
+    _process: Process,
+    address: SocketAddr,
+}
+
+impl Chat {
+    /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
+    fn start() -> Option<Chat> {
+        // Once for all tests of this file, which run side by side.
+        static SCRIPTS: OnceLock<Result<Scripts, String>> = OnceLock::new();
+        let install = || Scripts::install_in("examples", "socketio-chat").map_err(|Unavailable(why)| why);
+        let scripts = match SCRIPTS.get_or_init(install) {
+            Ok(scripts) => scripts,
+            Err(why) => {
+                skip("the chat on Socket.IO", why);
+                return None;
+            }
+        };
+        let address = free_address();
+        let mut command = scripts.command("server.js");
+        let process =
+            Process::start(command.env("PORT", address.port().to_string()).env("JWT_SECRET", SECRET));
+        assert!(wait_until(WITHIN, || is_listening(address)), "the chat does not listen");
+        Some(Chat { _process: process, address })
+    }
+
+    /// A run of two hundred users in rooms of ten.
+    fn broadcast(&self, app: &Path, more: &[&str]) -> Command {
+        let mut command = throng(["broadcast", &format!("ws://{}/socket.io/", self.address), "--app"]);
+        command.arg(app).args(["--clients", "200", "--format", "json", "--connect-timeout", "20s"]);
+        command.args(more).env("JWT_SECRET", SECRET);
+        command
+    }
+
+    /// How many users it says are there.
+    fn users(&self) -> Value {
+        let (host, port) = (self.address.ip().to_string(), self.address.port());
+        let answer = Source { host, port, path: "/".into() }
+            .get(Patience { word: WITHIN, answer: WITHIN })
+            .expect("the server is there");
+        serde_json::from_slice::<Value>(&answer.body).unwrap()["users"].clone()
+    }
+}
+
+fn app() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/socketio-chat/app.toml")
+}
+
+/// The example's app, changed.
+fn changed(from: &str, to: &str) -> (tempfile::TempDir, PathBuf) {
+    let text = std::fs::read_to_string(app()).unwrap();
+    assert!(text.contains(from), "{from}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.toml");
+    std::fs::write(&path, text.replace(from, to)).unwrap();
+    (folder, path)
+}
+
+fn counts(outcome: &Outcome) -> [u64; 4] {
+    let results = outcome.json();
+    ["expected", "received", "leaked", "unexpected"].map(|name| sum_of(&results, name))
+}
+
+const ROOMS_OF_TEN: [&str; 7] = ["--rooms", "10", "--to", "others", "--rate", "50", "--duration=2s"];
+
+#[test]
+fn two_hundred_users_speak_to_the_others_in_their_rooms() {
+    let Some(chat) = Chat::start() else { return };
+    let running = start_measuring(&mut chat.broadcast(&app(), &ROOMS_OF_TEN));
+    assert_eq!(chat.users(), json!(200), "each has a token of its own");
+    let outcome = support::throng::finish(running, WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(counts(&outcome), [100 * 9, 100 * 9, 0, 0], "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["steps"][0]["rtt"]["count"], 100, "each was called back: {outcome}");
+    assert_eq!(results["steps"][0]["counts"]["errors"], json!({}), "{outcome}");
+
+    let polling = ["--transport", "polling", "--senders", "10%"];
+    let outcome = run(&mut chat.broadcast(&app(), &[&ROOMS_OF_TEN[..], &polling].concat()), WITHIN);
+    assert_eq!((outcome.code, counts(&outcome)), (Some(0), [100 * 9, 100 * 9, 0, 0]), "{outcome}");
+}
+
+#[test]
+fn a_refusal_in_a_callback_is_counted_by_its_kind() {
+    let Some(chat) = Chat::start() else { return };
+    let (_folder, nowhere) = changed(r#"'"room-{room}"'"#, r#"'""'"#);
+    let outcome =
+        run(&mut chat.broadcast(&nowhere, &[&ROOMS_OF_TEN[..], &["--no-preflight"]].concat()), WITHIN);
+    assert_eq!(outcome.code, Some(1), "nobody is let in: {outcome}");
+    assert_eq!(errors_of(&outcome.json(), "rejected_refused"), 200, "{outcome}");
+    let mut stranger = chat.broadcast(&app(), &ROOMS_OF_TEN);
+    let outcome = run(stranger.env("JWT_SECRET", "another"), WITHIN);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains("not let in"), "the server is quoted: {outcome}");
+}
