@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crew::http::{Patience, Source};
 use serde_json::{Value, json};
@@ -50,8 +50,8 @@ impl Chat {
     /// A run of two hundred users in rooms of ten.
     fn broadcast(&self, app: &Path, more: &[&str]) -> Command {
         let mut command = throng(["broadcast", &format!("ws://{}/socket.io/", self.address), "--app"]);
-        command.arg(app).args(["--clients", "200", "--format", "json", "--connect-timeout", "20s"]);
-        command.args(more).env("JWT_SECRET", SECRET);
+        command.arg(app).args(["--clients", "200", "--connect-timeout", "20s"]);
+        command.args(["--format", "json"]).args(more).env("JWT_SECRET", SECRET);
         command
     }
 
@@ -101,6 +101,25 @@ fn two_hundred_users_speak_to_the_others_in_their_rooms() {
     let polling = ["--transport", "polling", "--senders", "10%"];
     let outcome = run(&mut chat.broadcast(&app(), &[&ROOMS_OF_TEN[..], &polling].concat()), WITHIN);
     assert_eq!((outcome.code, counts(&outcome)), (Some(0), [100 * 9, 100 * 9, 0, 0]), "{outcome}");
+}
+
+#[test]
+fn who_is_left_out_by_the_server_is_told_of_it() {
+    let Some(chat) = Chat::start() else { return };
+    let to_all = ["--rooms", "10", "--rate", "50", "--duration=1s"];
+    let outcome = run(&mut chat.broadcast(&app(), &to_all), WITHIN);
+    let said = "50 of 500 copies missing, one for each message: if the server leaves out the sender, use --to others";
+    let how_much = outcome.json()["verdict"]["how_much"].to_string();
+    assert!(outcome.code == Some(3) && how_much.contains(said), "{outcome}");
+
+    // Without callbacks nobody is answered at all: the slots of a closed loop would wait for half a minute each.
+    let (_folder, unanswered) = changed("replied = true\n\n# callback", "\n# callback");
+    let started = Instant::now();
+    let outcome = run(&mut chat.broadcast(&unanswered, &["--rooms", "10", "--concurrent", "4"]), WITHIN);
+    assert!(started.elapsed() < Duration::from_secs(20), "{outcome}");
+    let error = &outcome.json()["steps"][0]["counts"]["errors"]["unheeded"];
+    assert!(error["example"].as_str().unwrap_or_default().contains("--to others"), "{outcome}");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
 }
 
 #[test]

@@ -323,6 +323,7 @@ impl Worker {
         (self.phase, self.unrest) = (Phase::Idle, None);
         let pace = self.pace.as_ref();
         let due_ns = |place, number| pace.and_then(|pace| pace.due_ns(place, number));
+        self.clients.note_unheeded(now_ns);
         let (ledger, clients) = self.clients.books();
         ledger.meter.counts.connecting += connecting;
         let settled = books::close(ledger, clients, self.segment, due_ns, now_ns);
@@ -435,6 +436,10 @@ impl Worker {
             // A closed loop would otherwise stop at the first message that a server loses.
             if self.clients.ledger.step.is_closed() {
                 self.clients.give_up_overdue(self.plan.draining.timeout_ns, now_ns);
+                // Every slot would wait for its whole time, in vain.
+                if matches!(self.phase, Phase::Loading) && self.clients.note_unheeded(now_ns) {
+                    self.start_draining(now_ns);
+                }
             }
             self.reporter.report_due(&mut self.clients.ledger, now_ns);
         }

@@ -82,6 +82,11 @@ impl Broadcasts {
         if reordered { Copy::Reordered } else { Copy::InOrder }
     }
 
+    /// How many clients here have a message of `worker`, and when the last of them got it.
+    pub(crate) fn heard(&self, worker: u16, number: u32) -> Option<(u32, u64)> {
+        self.tally(worker, number).map(|tally| (tally.received, tally.last_ns))
+    }
+
     /// What came, for the crew to compare with what was due.
     pub(crate) fn finish(&self) -> Vec<BroadcastTally> {
         let of_worker = |(worker, tallies): (usize, &Vec<Option<Tally>>)| {

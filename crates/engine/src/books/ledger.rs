@@ -10,6 +10,9 @@ use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
 use crate::events::{Entry, Kind};
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
+/// How long after everybody else has a message its sender is not answered any more.
+const UNHEEDED_NS: u64 = 2_000_000_000;
+
 /// What a worker knows of its clients together.
 pub(crate) struct Ledger {
     pub(crate) segment: Segment,
@@ -332,6 +335,16 @@ impl Ledger {
         if record.awaiting.remove(stamp.intended_ns) {
             self.give_up(client, stamp.intended_ns, now_ns);
         }
+    }
+
+    /// A client whose message everybody else here has had for [`UNHEEDED_NS`], while no sender has been answered yet: the
+    /// server does not answer, or not in the form that was said. A slow one would have answered somebody.
+    pub(crate) fn unheeded(&self, now_ns: u64) -> Option<u32> {
+        let Sent { client, acknowledged: false, .. } = *self.step.sent.first()? else { return None };
+        let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
+        let others = self.rooms.members_at(self.segment, self.room(client), self.step.order.clients) - 1;
+        let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
+        (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
     }
 
     /// Gives up what a client has awaited since before `overdue_ns`.

@@ -37,6 +37,8 @@ pub(crate) struct Step {
     pub(crate) messages_sent: u64,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) sent: Vec<Sent>,
+    /// It has been noted that nothing answers those who send.
+    pub(crate) is_unheeded: bool,
     pub(crate) attendance: Vec<Attendance>,
     /// Who left which broadcasts behind.
     pub(crate) departures: Vec<Departure>,
@@ -60,6 +62,7 @@ impl Step {
             messages_sent: 0,
             broadcasts: Broadcasts::default(),
             sent: Vec::new(),
+            is_unheeded: false,
             attendance: Vec::new(),
             departures: Vec::new(),
         }

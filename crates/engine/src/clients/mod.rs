@@ -121,6 +121,19 @@ impl Clients {
         (0..self.count()).filter(is_present).collect()
     }
 
+    /// Whether the server turns out to leave senders without an answer: then it is noted, once, with what would help.
+    pub(crate) fn note_unheeded(&mut self, now_ns: u64) -> bool {
+        let unheeded = if self.ledger.step.is_unheeded { None } else { self.ledger.unheeded(now_ns) };
+        let Some(client) = unheeded else { return false };
+        self.ledger.step.is_unheeded = true;
+        let has_ack = self.shared.wire.has_ack();
+        self.ledger.meter.error("unheeded", client, now_ns, || match has_ack {
+            true => "the others got its message, but nothing acknowledged it: check --ack, or `ack` and `replied` in the app's file",
+            false => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others, and say what acknowledges a message (--ack, or `ack` and `replied` in the app's file)",
+        }.into());
+        true
+    }
+
     /// A client connects. Where it tried before and went unanswered, the time counts from then.
     pub(crate) fn connect_first(&mut self, index: u32, first_tried_ns: Option<u64>, now_ns: u64) -> Begun {
         let client = &mut self.all[index as usize];

@@ -11,6 +11,8 @@ use crate::step::Step;
 
 /// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
 const QUEUED_RATE_MIN: f64 = 0.99;
+/// From so many messages on, as many missing copies are no coincidence.
+const OWN_COPIES_MIN: u64 = 10;
 
 /// Why a step does not pass: standing limits in words, and the others as they were written.
 pub fn failings(scenario: Scenario, step: &Step) -> String {
@@ -84,7 +86,8 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             Some(part(counts.not_back, step.figures.recovery.count(), "clients")? + " were not back")
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
-            Some(part(counts.missing, counts.expected, due(scenario, step))? + " missing")
+            let copies = part(counts.missing, counts.expected, due(scenario, step))?;
+            Some(format!("{copies} missing{}", own_copies(step)))
         }
         Figure::Counted(Counted::Wrong) => Some(format!(
             "{} wrong{}",
@@ -111,6 +114,16 @@ fn of_all(part: u64, of: u64, what: &str) -> String {
         format!("the one {}", what.trim_end_matches('s'))
     } else {
         format!("{} of {} {what}", count(part), count(of))
+    }
+}
+
+/// What would explain that a copy of each message is missing. A few messages may lack one each by chance.
+fn own_copies(step: &Step) -> &'static str {
+    let counts = &step.counts;
+    if counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0 {
+        ", one for each message: if the server leaves out the sender, use --to others"
+    } else {
+        ""
     }
 }
 
