@@ -74,6 +74,9 @@ pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::
     let options = probe.shared.wire.options();
     let secrets = [options.secrets(), options.people.secrets_of(0)].concat();
     encounter.said = secret::scrub_bytes(&said, &secrets).into_owned();
+    if probe.shared.wire.logs_in() {
+        encounter.said = secret::scrub_random(&encounter.said).into_owned();
+    }
     Ok(Some(encounter))
 }
 

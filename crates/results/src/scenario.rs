@@ -67,7 +67,8 @@ pub enum Due {
 #[error("there is no scenario {0:?}; there are {names}", names = names())]
 pub struct UnknownScenario(String);
 
-const HANDSHAKE: &[Timed] = &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Upgrade, Timed::Ready];
+const HANDSHAKE: &[Timed] =
+    &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Login, Timed::Upgrade, Timed::Ready];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
 

@@ -16,5 +16,5 @@ pub use command::Flags;
 pub use mask::{KEY_BYTES, Mask, without_tags};
 pub use names::is_secret;
 pub use place::{Reference, in_place};
-pub use scrub::{SCRUBBED_BYTES_MIN, scrub, scrub_bytes};
+pub use scrub::{SCRUBBED_BYTES_MIN, scrub, scrub_bytes, scrub_random};
 pub use secret::{HIDDEN, Secret};

@@ -48,6 +48,30 @@ pub fn scrub_bytes<'a>(bytes: &'a [u8], secrets: &[Secret]) -> Cow<'a, [u8]> {
     bytes
 }
 
+/// What looks random is a key of some kind from this length on: session ids are longer (OWASP asks for 16 bytes of them).
+const RANDOM_BYTES_MIN: usize = 16;
+
+/// The bytes with `***` for whatever looks random: of clients that log in nobody knows any more what the server has given
+/// them, and it may quote that.
+pub fn scrub_random(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.%+/=~".contains(byte);
+    let is_random = |run: &[u8]| {
+        let has = |is: fn(&u8) -> bool| run.iter().any(is);
+        let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase];
+        run.len() >= RANDOM_BYTES_MIN && kinds.into_iter().filter(|&kind| has(kind)).count() >= 2
+    };
+    let (mut shown, mut rest) = (Vec::new(), bytes);
+    while !rest.is_empty() {
+        let part = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at(part);
+        shown.extend_from_slice(if is_random(run) { HIDDEN.as_bytes() } else { run });
+        let between = behind.iter().position(is_part).unwrap_or(behind.len());
+        shown.extend_from_slice(&behind[..between]);
+        rest = &behind[between..];
+    }
+    if shown == bytes { bytes.into() } else { shown.into() }
+}
+
 /// Where the first JSON Web Token stands (RFC 7519): each client may have one of its own, so that no list has them all. Half
 /// of one, as an answer that is cut short has it, is one as well.
 fn jwt_in(bytes: &[u8]) -> Option<Range<usize>> {
@@ -71,6 +95,14 @@ fn longest_first(secrets: &[Secret]) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_looks_random_is_taken_out() {
+        let said = b"session s%3AVb0x1Yk3_q.Zz9 of 0a1b2c3d4e5f6071 is over (internationalization, 1234567890123456): \xff";
+        let shown = b"session *** of *** is over (internationalization, 1234567890123456): \xff";
+        assert_eq!(*scrub_random(said), shown[..], "{}", scrub_random(said).escape_ascii());
+        assert!(matches!(scrub_random(b"nothing"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn quoted_secrets_are_taken_out() {

@@ -30,7 +30,9 @@ table! {
     tcp: Tcp = OF_HANDSHAKE,
     /// Its second part: the TLS handshake.
     tls: Tls = OF_HANDSHAKE,
-    /// Its third part: the HTTP upgrade.
+    /// Its third part: the plain requests with which a client logs in.
+    login: Login = OF_HANDSHAKE,
+    /// Its fourth part: the HTTP upgrade.
     upgrade: Upgrade = OF_HANDSHAKE,
     /// Its last part: the dialect's own readiness.
     ready: Ready = OF_HANDSHAKE,

@@ -8,6 +8,11 @@ use crate::template::Template;
 /// The most steps an opening may have.
 pub const OPEN_STEPS_MAX: usize = 1000;
 
+/// The most requests a login may have.
+pub const LOGIN_REQUESTS_MAX: usize = 20;
+/// The most values that one of them may keep.
+pub const LOGIN_KEEPS_MAX: usize = 20;
+
 /// What an application's clients say, and how to recognise what comes back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppFile {
@@ -15,6 +20,8 @@ pub struct AppFile {
     pub name: String,
     /// Over a plain WebSocket, messages are sent in binary frames, not text. Either kind is understood.
     pub binary: bool,
+    /// The plain requests that come before the opening request, in this order.
+    pub login: Vec<LoginRequest>,
     /// What has to happen before a client is usable, in this order.
     pub open: Vec<OpenStep>,
     /// The message that its sender alone gets an answer to.
@@ -37,6 +44,14 @@ impl AppFile {
         self.broadcast.as_ref().is_some_and(|broadcast| broadcast.ack.is_some() || broadcast.is_replied)
     }
 
+    /// Whether something that a client says once it is usable has a value in it that it was given at its login.
+    pub(crate) fn says_kept(&self) -> bool {
+        let measured = Kind::ALL.iter().filter_map(|&kind| self.measured(kind));
+        let answers = self.answers.iter().map(|answer| &answer.send);
+        let heartbeat = self.heartbeat.as_ref().map(|heartbeat| &heartbeat.send);
+        measured.chain(answers).chain(heartbeat).any(|say| say.body.has_kept())
+    }
+
     /// Whether the protocol's own reply is what answers messages of a kind.
     pub(crate) fn is_replied(&self, kind: Kind) -> bool {
         match kind {
@@ -52,6 +67,47 @@ impl AppFile {
             Kind::Broadcast => self.broadcast.as_ref().map(|broadcast| &broadcast.send),
         }
     }
+}
+
+/// A plain request before the opening request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginRequest {
+    /// How it is named where it fails: `POST /session`, with its placeholders as they are written.
+    pub name: String,
+    /// A `POST`; else a `GET`.
+    pub is_post: bool,
+    /// Path and query.
+    pub target: Template,
+    /// Further fields of its head.
+    pub headers: Vec<(String, Template)>,
+    /// Its body.
+    pub content: Option<LoginContent>,
+    /// The status that its answer must have; `None`: any of success or, unless they are followed, of a redirect.
+    pub expect: Option<u16>,
+    /// Redirects are followed.
+    pub follows: bool,
+    /// What is kept of its answer.
+    pub keep: Vec<Keep>,
+}
+
+/// What a login sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginContent {
+    /// Its media type.
+    pub content_type: String,
+    /// The bytes.
+    pub body: Template,
+}
+
+/// A value that is kept of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keep {
+    /// Its name, as the placeholder has it.
+    pub name: String,
+    /// Its number among all that are kept.
+    pub value: u16,
+    /// Where it is, as written: `json:/token`.
+    pub from: String,
 }
 
 /// A message.

@@ -1,30 +1,31 @@
 //! The client role: HTTP upgrade, WebSocket, protocol and app of one virtual user; or a protocol over plain requests.
 //!
 //! ```text
+//! idle --handle_open, if there is a login--> logging in --all answers as expected--> as if idle without one
 //! idle --handle_open, if there is a question to ask first--> asking --200, whole--> as if idle without one
 //! idle --handle_open--> opening --101, verified--> open --close frames both ways--> open, but silent
 //! idle --handle_open, of a transport without WebSocket--> requesting, on several streams
 //! requesting --the dialect has a WebSocket take over--> open
-//! asking, opening, open, requesting --any failure--> failed: input is discarded
+//! logging in, asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
-use crate::apps::file::Script;
-use crate::apps::{App, Place};
+mod socket;
+
+use crate::apps::Place;
 use crate::config::Config;
-use crate::contract::{Carried, Hears, Letter};
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
-use crate::opening::{Opening, Socket};
+use crate::login::{Visit, Went};
+use crate::opening::Opening;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
 use crate::registry::requesting::{HttpClientState, HttpThrough};
 use crate::request::Plain;
 use crate::stamp::Stamp;
-use crate::template::{Filling, Mark};
-use crate::ws::receiver::{Incoming, Receiver};
-use crate::ws::sender::Sender;
+use crate::template::{Kept, Mark};
+use socket::{Around, Ear, Session, split};
 
 /// One virtual user's connection.
 #[derive(Debug, Default)]
@@ -38,19 +39,12 @@ pub struct Client {
 enum State {
     #[default]
     Idle,
+    LoggingIn(Box<Visit>),
     Asking(Box<Exchange>),
     Opening(Box<Opening>),
     Open(Session),
     Requesting(Box<HttpClientState>),
     Failed,
-}
-
-/// A WebSocket, and what is spoken on it.
-#[derive(Debug)]
-struct Session {
-    receiver: Receiver,
-    sender: Sender,
-    protocol: ClientState,
 }
 
 impl Client {
@@ -61,37 +55,82 @@ impl Client {
 
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
-        match (&mut self.state, cfg.question()) {
+        if let (State::Idle, Some(steps)) = (&self.state, &cfg.login) {
+            self.state = State::LoggingIn(Box::new(Visit::new(steps)));
+        }
+        match (&mut self.state, &cfg.login) {
             (State::Requesting(protocol), _) => {
-                protocol.handle_open(&cfg.parts, over_http(cfg, None, now_ns, io), stream);
+                let (_, _, kept) = split(&mut self.place);
+                protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream);
             }
-            (State::Idle, Some(place)) => {
-                let mut exchange = Exchange::connecting(stream);
-                exchange.handle_open(io);
-                let who = cfg.common.who(io, now_ns);
-                exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
-                self.state = State::Asking(Box::new(exchange));
+            (State::LoggingIn(visit), Some(steps)) => {
+                if visit.handle_open(steps, &cfg.common.roll, now_ns, io) {
+                    self.ask(cfg, now_ns, io);
+                }
             }
+            (State::Idle, _) => self.ask(cfg, now_ns, io),
             _ => self.begin(cfg, now_ns, io),
         }
     }
 
+    /// Stream 0 is connected, and the client has logged in if it has to: the first question, if there is one to ask.
+    fn ask(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
+        if let State::LoggingIn(visit) = &mut self.state {
+            self.place = cfg.app.place();
+            if let Some(place) = &mut self.place {
+                place.kept = Some(Box::new(visit.take()));
+            }
+        }
+        let Some(place) = cfg.question() else { return self.begin(cfg, now_ns, io) };
+        let mut exchange = Exchange::connecting(0);
+        exchange.handle_open(io);
+        let (_, _, kept) = split(&mut self.place);
+        let who = cfg.common.who(io, now_ns, kept);
+        exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
+        self.state = State::Asking(Box::new(exchange));
+    }
+
     /// Stream 0 is connected, and there is nothing to ask: the first request of the transport itself.
     fn begin(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
-        if matches!(self.state, State::Idle | State::Asking(_)) {
+        if self.place.is_none() {
             self.place = cfg.app.place();
         }
+        let (_, _, kept) = split(&mut self.place);
         self.state = match HttpClientState::new(&cfg.parts) {
             Some(mut protocol) => {
-                protocol.handle_open(&cfg.parts, over_http(cfg, None, now_ns, io), 0);
+                protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
                 State::Requesting(Box::new(protocol))
             }
             None => {
                 let write_place = |io: &mut _| cfg.parts.write_path(now_ns, io);
-                let asked = cfg.common.write_upgrade(io, now_ns, write_place);
+                let who = cfg.common.who(io, now_ns, kept);
+                let asked = cfg.common.write_upgrade(io, who, write_place);
                 State::Opening(Box::new(Opening::new(asked)))
             }
         };
+    }
+
+    /// The login has come so far with what came in; `input` is what is behind.
+    fn handle_went(
+        &mut self,
+        cfg: &Config,
+        now_ns: u64,
+        went: Went,
+        input: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
+        if went == Went::On {
+            return Ok(());
+        }
+        on(Event::LoggedIn);
+        if went == Went::Through {
+            if !input.is_empty() {
+                return Err(Failure::NotHttp);
+            }
+            self.ask(cfg, now_ns, io);
+        }
+        Ok(())
     }
 
     /// The answer to the first question comes in.
@@ -133,14 +172,20 @@ impl Client {
             let result = session.handle_input(around, bytes, io, on);
             return result.inspect_err(|_| self.state = State::Failed);
         }
+        if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
+            let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.roll));
+            let went = visit.handle_input(steps, from, now_ns, &mut input, io);
+            let result = went.and_then(|went| self.handle_went(cfg, now_ns, went, input, io, on));
+            return result.inspect_err(|_| self.state = State::Failed);
+        }
         if let State::Asking(..) = self.state {
             let result = self.handle_told(cfg, now_ns, bytes, io);
             return result.inspect_err(|_| self.state = State::Failed);
         }
         if let State::Requesting(protocol) = &mut self.state {
-            let (script, pending) = split(&mut self.place);
+            let (script, pending, kept) = split(&mut self.place);
             let hear = &mut Ear { cfg, script, on };
-            let through = over_http(cfg, pending, now_ns, io);
+            let through = over_http(cfg, pending, kept, now_ns, io);
             let result = protocol.handle_input(&cfg.parts, through, stream, bytes, hear);
             return self.conclude(result, cfg, now_ns, io, on);
         }
@@ -173,6 +218,11 @@ impl Client {
     ) -> Result<(), Failure> {
         match &mut self.state {
             State::Open(session) if session.receiver.is_closed() => Ok(()),
+            State::LoggingIn(visit) => {
+                let Some(steps) = &cfg.login else { return Err(Failure::Eof) };
+                let went = visit.handle_eof(steps, &cfg.common.roll, now_ns, io)?;
+                self.handle_went(cfg, now_ns, went, b"", io, on)
+            }
             State::Asking(exchange) => match exchange.handle_eof() {
                 Ok(is_whole) => {
                     if is_whole {
@@ -183,9 +233,9 @@ impl Client {
                 Err(failure) => Err(failure),
             },
             State::Requesting(protocol) => {
-                let (script, pending) = split(&mut self.place);
+                let (script, pending, kept) = split(&mut self.place);
                 let hear = &mut Ear { cfg, script, on };
-                let through = over_http(cfg, pending, now_ns, io);
+                let through = over_http(cfg, pending, kept, now_ns, io);
                 let result = protocol.handle_eof(&cfg.parts, through, stream, hear);
                 self.conclude(result, cfg, now_ns, io, on)
             }
@@ -218,9 +268,10 @@ impl Client {
         match &mut self.state {
             State::Open(session) => session.speak(around, io, on),
             State::Requesting(protocol) => {
-                while let Some((letter, filling)) = around.poll(io, on) {
-                    let (_, pending) = split(around.place);
-                    protocol.send(&cfg.parts, over_http(cfg, pending, now_ns, io), letter, &filling);
+                while let Some((letter, seq)) = around.poll(on) {
+                    let (_, pending, kept) = split(around.place);
+                    let filling = cfg.filling(Mark::NONE, seq, cfg.common.who(io, now_ns, kept));
+                    protocol.send(&cfg.parts, over_http(cfg, pending, kept, now_ns, io), letter, &filling);
                 }
             }
             _ => {}
@@ -231,7 +282,8 @@ impl Client {
     /// it asks for; false when this is its end.
     pub fn handle_lost(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) -> bool {
         let State::Requesting(protocol) = &mut self.state else { return false };
-        protocol.handle_lost(&cfg.parts, over_http(cfg, None, now_ns, io), stream)
+        let (_, _, kept) = split(&mut self.place);
+        protocol.handle_lost(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream)
     }
 
     /// The time named by [`poll_timeout`](Client::poll_timeout) has come.
@@ -242,13 +294,14 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
+        let (_, _, kept) = split(&mut self.place);
         let result = match &mut self.state {
             State::Requesting(protocol) => {
-                protocol.handle_timeout(&cfg.parts, over_http(cfg, None, now_ns, io))
+                protocol.handle_timeout(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
             }
             State::Open(Session { sender, protocol, .. }) => {
                 let roll = &cfg.common.roll;
-                let through = Through { pending: None, roll, now_ns, sender, io };
+                let through = Through { pending: None, roll, kept, now_ns, sender, io };
                 let result = protocol.handle_timeout(&cfg.parts, through);
                 result.inspect_err(|&failure| sender.fail(io, failure))
             }
@@ -270,6 +323,16 @@ impl Client {
         };
         let app = self.place.as_ref().and_then(|place| place.script.poll_timeout());
         protocol.into_iter().chain(app).min()
+    }
+
+    /// Whether nothing has been said yet: its first connection does not stand.
+    pub fn is_new(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
+    /// Whether it logs in.
+    pub fn is_logging_in(&self) -> bool {
+        matches!(self.state, State::LoggingIn(_))
     }
 
     /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
@@ -302,7 +365,7 @@ impl Client {
         stamp: Stamp,
         io: &mut impl Io,
     ) -> Sending {
-        let (script, pending) = split(&mut self.place);
+        let (script, pending, kept) = split(&mut self.place);
         let seq = match script {
             None => 0,
             Some(script) if script.is_usable() => script.next(),
@@ -310,14 +373,16 @@ impl Client {
         };
         match &mut self.state {
             State::Open(Session { sender, protocol, .. }) if protocol.is_ready() => {
-                let filling = cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, io, now_ns);
-                let through = Through { pending, roll: &cfg.common.roll, now_ns, sender, io };
+                let filling =
+                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.who(io, now_ns, kept));
+                let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
                 protocol.send(&cfg.parts, through, cfg.letter(kind), &filling);
                 Sending::Out
             }
             State::Requesting(protocol) if protocol.is_ready() => {
-                let filling = cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, io, now_ns);
-                let through = over_http(cfg, pending, now_ns, io);
+                let filling =
+                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.who(io, now_ns, kept));
+                let through = over_http(cfg, pending, kept, now_ns, io);
                 protocol.send(&cfg.parts, through, cfg.letter(kind), &filling)
             }
             _ => Sending::Out,
@@ -329,7 +394,10 @@ impl Client {
     pub fn close(&mut self, cfg: &Config, now_ns: u64, code: u16, io: &mut impl Io) {
         match &mut self.state {
             State::Open(session) => session.sender.close(io, code),
-            State::Requesting(protocol) => protocol.close(&cfg.parts, over_http(cfg, None, now_ns, io)),
+            State::Requesting(protocol) => {
+                let (_, _, kept) = split(&mut self.place);
+                protocol.close(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
+            }
             _ => {}
         }
     }
@@ -344,121 +412,13 @@ impl Client {
     }
 }
 
-/// What a session needs to know of its client, and of the moment.
-struct Around<'a> {
-    cfg: &'a Config,
-    now_ns: u64,
-    place: &'a mut Option<Box<Place>>,
-}
-
-impl<'a> Around<'a> {
-    /// What the app's script has to say next, and what stands in its holes.
-    fn poll(&mut self, io: &impl Io, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, Filling<'a>)> {
-        let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
-        let script = &mut place.script;
-        let letter = app.poll(script, self.now_ns, on)?;
-        Some((letter, self.cfg.filling(Mark::NONE, script.next(), io, self.now_ns)))
-    }
-}
-
 /// What a protocol over requests acts through.
 fn over_http<'a, I: Io>(
     cfg: &'a Config,
     pending: Option<&'a mut Pending>,
+    kept: &'a Kept,
     now_ns: u64,
     io: &'a mut I,
 ) -> HttpThrough<'a, I> {
-    HttpThrough { pending, common: &cfg.common, now_ns, io }
-}
-
-/// What the app keeps of a client, and what the protocol keeps of the app's messages.
-#[inline]
-fn split(place: &mut Option<Box<Place>>) -> (Option<&mut Script>, Option<&mut Pending>) {
-    match place {
-        None => (None, None),
-        Some(place) => (Some(&mut place.script), Some(&mut place.pending)),
-    }
-}
-
-/// Understands what the protocol tells as the app does.
-struct Ear<'a, F> {
-    cfg: &'a Config,
-    script: Option<&'a mut Script>,
-    on: &'a mut F,
-}
-
-impl<F: FnMut(Event)> Hears for Ear<'_, F> {
-    #[inline(always)]
-    fn hear(&mut self, carried: Carried<'_>) {
-        match carried {
-            Carried::Arrival(arrival) => {
-                if let Some(event) = self.cfg.app.judge(&arrival, self.script.as_deref_mut()) {
-                    (self.on)(event);
-                }
-            }
-            Carried::Event(event) => (self.on)(event),
-            Carried::Ready => match &mut self.script {
-                None => (self.on)(Event::Usable),
-                Some(script) => script.handle_ready(),
-            },
-        }
-    }
-}
-
-impl Session {
-    fn on(Socket { receiver, sender }: Socket, protocol: ClientState) -> Session {
-        Session { receiver, sender, protocol }
-    }
-
-    fn handle_upgraded(&mut self, around: &mut Around<'_>, io: &mut impl Io, on: &mut impl FnMut(Event)) {
-        let Around { cfg, now_ns, .. } = *around;
-        let (script, pending) = split(around.place);
-        let hear = &mut Ear { cfg, script, on };
-        let through = Through { pending, roll: &cfg.common.roll, now_ns, sender: &mut self.sender, io };
-        self.protocol.handle_upgraded(&cfg.parts, through, hear);
-        self.speak(around, io, on);
-    }
-
-    /// Says what the app's script has to say.
-    fn speak(&mut self, around: &mut Around<'_>, io: &mut impl Io, on: &mut impl FnMut(Event)) {
-        let Around { cfg, now_ns, .. } = *around;
-        while let Some((letter, filling)) = around.poll(io, on) {
-            let (_, pending) = split(around.place);
-            let through = Through { pending, roll: &cfg.common.roll, now_ns, sender: &mut self.sender, io };
-            self.protocol.send(&cfg.parts, through, letter, &filling);
-        }
-    }
-
-    #[inline]
-    fn handle_input(
-        &mut self,
-        around: &mut Around<'_>,
-        mut input: &[u8],
-        io: &mut impl Io,
-        on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure> {
-        let Around { cfg, now_ns, .. } = *around;
-        loop {
-            let Session { receiver, sender, protocol } = self;
-            let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
-                Ok(None) => return Ok(()),
-                Ok(Some(Incoming::Message(message))) => {
-                    let (script, pending) = split(around.place);
-                    let hear = &mut Ear { cfg, script, on };
-                    let through = Through { pending, roll: &cfg.common.roll, now_ns, sender, io };
-                    protocol.handle_message(&cfg.parts, through, &message, hear)
-                }
-                Ok(Some(Incoming::Control)) => Ok(()),
-                Ok(Some(Incoming::Closed { code })) => {
-                    on(Event::Closed { code });
-                    Ok(())
-                }
-                Err(failure) => Err(failure),
-            };
-            handled.inspect_err(|&failure| sender.fail(io, failure))?;
-            if around.place.is_some() {
-                self.speak(around, io, on);
-            }
-        }
-    }
+    HttpThrough { pending, common: &cfg.common, kept, now_ns, io }
 }

@@ -2,20 +2,23 @@
 
 use std::fmt;
 
+use crate::app_file::AppFile;
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::Spoken;
 use crate::contract::Letter;
 use crate::event::Kind;
 use crate::facts::Facts;
+use crate::failure::Failure;
 use crate::flag::TRANSPORT;
-use crate::io::Io;
+use crate::login::Steps;
 use crate::options::{BadOption, Options};
 use crate::registry::Parts;
+use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
 use crate::settings::Ack;
 use crate::stamp::Stamp;
-use crate::template::{Filling, Mark};
+use crate::template::{Filling, Mark, Who};
 use crate::token;
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
@@ -23,6 +26,10 @@ pub struct Config {
     pub(crate) common: Common,
     pub(crate) parts: Parts,
     pub(crate) app: App,
+    /// The requests with which each client logs in, if any.
+    pub(crate) login: Option<Steps>,
+    /// What they were given there is still to be said once they are usable.
+    pub(crate) keeps_login: bool,
     /// The measured messages, by kind.
     letters: [Option<Letter>; 2],
 }
@@ -58,7 +65,10 @@ impl Config {
         };
         let letters = letters(&app, &parts)?;
         parts.handle_letters(&letters.iter().flatten().collect::<Vec<_>>());
-        Ok(Config { common: Common::new(options)?, parts, app, letters })
+        let written = options.of_dialect.app.as_deref();
+        let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
+        let keeps_login = written.is_some_and(AppFile::says_kept) || HttpClientState::new(&parts).is_some();
+        Ok(Config { common: Common::new(options)?, parts, app, login, keeps_login, letters })
     }
 
     /// The same, with messages that take these sizes in turn, which mean what [`Payload::padding`](crate::Payload)
@@ -120,6 +130,23 @@ impl Config {
         self.app.unix_ns_of(stamp)
     }
 
+    /// Which part of the login it was that failed, and what was expected of it: to be shown, without what is anybody's own.
+    pub fn login_words(&self, failure: Failure) -> Option<String> {
+        let (request, keep) = match failure {
+            Failure::LoginNoMatch { request, keep } => (request, Some(keep)),
+            Failure::LoginRefused { request, .. }
+            | Failure::LoginRedirects { request }
+            | Failure::LoginTooLarge { request } => (request, None),
+            _ => return None,
+        };
+        self.login.as_ref()?.words(request, keep)
+    }
+
+    /// Whether its clients log in.
+    pub fn logs_in(&self) -> bool {
+        self.login.is_some()
+    }
+
     /// What was asked for.
     pub fn options(&self) -> &Options {
         self.common.options()
@@ -152,9 +179,9 @@ impl Config {
 
     /// What stands in the holes of a message.
     #[inline]
-    pub(crate) fn filling<'a>(&'a self, mark: Mark<'a>, seq: u32, io: &impl Io, now_ns: u64) -> Filling<'a> {
+    pub(crate) fn filling<'a>(&'a self, mark: Mark<'a>, seq: u32, who: Who<'a>) -> Filling<'a> {
         let tail = self.app.tail_of(mark.stamp);
-        Filling { mark, seq, who: self.common.who(io, now_ns), tail }
+        Filling { mark, seq, who, tail }
     }
 }
 

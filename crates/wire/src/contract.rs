@@ -22,7 +22,7 @@ use crate::server_config::ServerConfig;
 use crate::session::{Asked, PlainAnswer, ServerSession};
 use crate::settings::Settings;
 use crate::stamp::Found;
-use crate::template::{Filling, Stencil, Template, Who};
+use crate::template::{Filling, Kept, Stencil, Template, Who};
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
 
@@ -38,6 +38,8 @@ pub(crate) struct Link<'a, P, I> {
     pub(crate) pending: Option<&'a mut Pending>,
     /// Who the clients are.
     pub(crate) roll: &'a Roll,
+    /// What this client was given at its login.
+    pub(crate) kept: &'a Kept,
     /// For protocols with heartbeats and deadlines.
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
@@ -47,7 +49,7 @@ pub(crate) struct Link<'a, P, I> {
 impl<'a, P, I: Io> Link<'a, P, I> {
     /// What stands in the holes of what this client says, and is no message of the app's.
     pub(crate) fn filling(&self) -> Filling<'a> {
-        Filling::of(self.roll.who(self.io.client(), self.now_ns))
+        Filling::of(self.roll.who(self.io.client(), self.now_ns, self.kept))
     }
 }
 
@@ -58,6 +60,8 @@ pub(crate) struct HttpLink<'a, P, I> {
     /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) common: &'a Common,
+    /// What this client was given at its login.
+    pub(crate) kept: &'a Kept,
     pub(crate) now_ns: u64,
     pub(crate) io: &'a mut I,
 }
@@ -65,7 +69,7 @@ pub(crate) struct HttpLink<'a, P, I> {
 impl<'a, P, I: Io> HttpLink<'a, P, I> {
     /// Who this client is, and when.
     pub(crate) fn who(&self) -> Who<'a> {
-        self.common.who(self.io, self.now_ns)
+        self.common.who(self.io, self.now_ns, self.kept)
     }
 }
 

@@ -145,6 +145,8 @@ impl fmt::Display for Wrong {
 /// What happened on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
+    /// The last answer of the login is in.
+    LoggedIn,
     /// The 101 is in and verified.
     Upgraded,
     /// The dialect is ready: messages may be sent.

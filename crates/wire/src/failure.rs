@@ -16,6 +16,30 @@ pub enum Failure {
     HeadTooLarge,
     /// A body above [`Limits::body_bytes_max`](crate::Limits::body_bytes_max).
     BodyTooLarge,
+    /// The answer to a request of the login has another status than was expected.
+    LoginRefused {
+        /// Which of them, from 0.
+        request: u8,
+        /// The status of its answer.
+        status: u16,
+    },
+    /// The answer to a request of the login has not in it what is to be kept of it.
+    LoginNoMatch {
+        /// Which of them, from 0.
+        request: u8,
+        /// Which value that is to be kept, from 0.
+        keep: u8,
+    },
+    /// A request of the login is redirected over and over, or to where this client has no connection.
+    LoginRedirects {
+        /// Which of them, from 0.
+        request: u8,
+    },
+    /// The answer to a request of the login is larger than any page, or sets more cookies than a head has room for.
+    LoginTooLarge {
+        /// Which of them, from 0.
+        request: u8,
+    },
     /// The server role refused an upgrade with this HTTP status.
     Refused(u16),
     /// `Sec-WebSocket-Accept` is missing or wrong (RFC 6455 §4.1).
@@ -118,6 +142,10 @@ impl Failure {
             Failure::BadHttp(_) => "bad_http",
             Failure::HeadTooLarge => "head_too_large",
             Failure::BodyTooLarge => "body_too_large",
+            Failure::LoginRefused { .. } => "login_refused",
+            Failure::LoginNoMatch { .. } => "login_no_match",
+            Failure::LoginRedirects { .. } => "login_redirects",
+            Failure::LoginTooLarge { .. } => "login_too_large",
             Failure::Refused(_) => "refused_upgrade",
             Failure::BadAccept => "bad_accept",
             Failure::BadUpgrade => "bad_upgrade",
@@ -143,6 +171,14 @@ impl fmt::Display for Failure {
             Failure::BadHttp(reason) => write!(f, "bad HTTP: {}", reason.text()),
             Failure::HeadTooLarge => f.write_str("an HTTP head above the limit"),
             Failure::BodyTooLarge => f.write_str("an HTTP body above the limit"),
+            Failure::LoginRefused { status, .. } => write!(f, "the login was answered with HTTP {status}"),
+            Failure::LoginNoMatch { .. } => {
+                f.write_str("a value that is to be kept is not in the login's answer")
+            }
+            Failure::LoginRedirects { .. } => {
+                f.write_str("the login is redirected over and over, or to another server")
+            }
+            Failure::LoginTooLarge { .. } => f.write_str("an answer to the login above the limit"),
             Failure::Refused(status) => write!(f, "the upgrade was refused with HTTP {status}"),
             Failure::BadAccept => f.write_str("Sec-WebSocket-Accept is missing or wrong"),
             Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),

@@ -111,22 +111,25 @@ impl Options {
         Template::opening(text, &self.people.names, quoting).map_err(unknown)
     }
 
-    /// The field lines that all requests share, besides `Host`.
+    /// The field lines that all requests of the clients share, besides `Host`.
     pub(crate) fn encode_fields(&self) -> Result<Template, BadOption> {
-        let mut fields = Template::default();
-        let mut field = |name: &str, value: Template| {
-            fields = std::mem::take(&mut fields).text(name).text(": ").then(&value).text("\r\n");
-        };
-        if let Some(origin) = &self.origin {
-            field("Origin", Template::literal(origin));
-        }
-        if let Some((user, password)) = &self.basic_auth {
-            field("Authorization", Template::literal(format!("Basic {}", credentials(user, password))));
-        }
-        for (name, value) in &self.headers {
-            field(name, self.template(value.reveal(), Quoting::Plain)?);
-        }
-        Ok(fields)
+        let template = |text: &Secret| self.template(text.reveal(), Quoting::Plain);
+        let headers = self.headers.iter().map(|(name, value)| Ok((name.clone(), template(value)?)));
+        let headers: Vec<_> = headers.collect::<Result<_, BadOption>>()?;
+        let logs_in = self.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());
+        let own =
+            if logs_in { Template::of_fields_with_cookies(&headers) } else { Template::of_fields(&headers) };
+        Ok(self.encode_shared().then(&own))
+    }
+
+    /// Those that requests share which come before the clients' own.
+    pub(crate) fn encode_shared(&self) -> Template {
+        let origin = self.origin.as_ref().map(|origin| ("Origin".to_owned(), Template::literal(origin)));
+        let authorization = self.basic_auth.as_ref().map(|(user, password)| {
+            let basic = format!("Basic {}", credentials(user, password));
+            ("Authorization".to_owned(), Template::literal(basic))
+        });
+        Template::of_fields(&origin.into_iter().chain(authorization).collect::<Vec<_>>())
     }
 
     /// All that lets the client in, in every form in which it goes over the wire: a server may quote it.

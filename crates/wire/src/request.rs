@@ -5,7 +5,7 @@ use crate::http::request::is_host;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::roll::Roll;
-use crate::template::{Filling, Quoting, Template, Who};
+use crate::template::{Filling, Kept, Quoting, Template, Who};
 use crate::ws::extension;
 use crate::ws::upgrade::{self, Key};
 
@@ -116,18 +116,18 @@ impl Common {
 
     /// Who says something now.
     #[inline]
-    pub(crate) fn who(&self, io: &impl Io, now_ns: u64) -> Who<'_> {
-        self.roll.who(io.client(), now_ns)
+    pub(crate) fn who<'a>(&'a self, io: &impl Io, now_ns: u64, kept: &'a Kept) -> Who<'a> {
+        self.roll.who(io.client(), now_ns, kept)
     }
 
     /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path.
     pub(crate) fn write_upgrade<I: Io>(
         &self,
         io: &mut I,
-        now_ns: u64,
+        who: Who<'_>,
         write_place: impl FnOnce(&mut I),
     ) -> Asked {
-        let filling = &Filling::of(self.who(io, now_ns));
+        let filling = &Filling::of(who);
         io.out(0).reserve(self.upgrade_bytes);
         io.out(0).extend_from_slice(METHOD);
         self.path.write(io.out(0), filling, 0);
@@ -140,10 +140,10 @@ impl Common {
     pub(crate) fn write_upgrade_to(
         &self,
         io: &mut impl Io,
-        now_ns: u64,
+        who: Who<'_>,
         other: impl FnOnce(&str) -> String,
     ) -> Asked {
-        let filling = &Filling::of(self.who(io, now_ns));
+        let filling = &Filling::of(who);
         let target = other(&(self.path.filled_text(filling) + &self.query.filled_text(filling)));
         io.out(0).extend_from_slice(METHOD);
         io.out(0).extend_from_slice(target.as_bytes());
@@ -206,6 +206,12 @@ fn subprotocols(options: &Options) -> Result<Vec<Template>, BadOption> {
     options.subprotocols.iter().map(|text| options.template(text, Quoting::Plain)).collect()
 }
 
+/// Whether a user may have this field in a request.
+pub(crate) fn is_sendable(name: &str, value: &[u8]) -> bool {
+    let is_reserved = RESERVED_FIELDS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+    !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
+}
+
 /// Whether what is asked for can be put into a request.
 pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     if !is_host(options.host.as_bytes()) {
@@ -216,8 +222,7 @@ pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
         return Err(BadOption::Path);
     }
     for (name, value) in &options.headers {
-        let reserved = RESERVED_FIELDS.iter().any(|r| name.eq_ignore_ascii_case(r));
-        if reserved || !fields::is_token(name.as_bytes()) || !fields::is_value(value.reveal().as_bytes()) {
+        if !is_sendable(name, value.reveal().as_bytes()) {
             return Err(BadOption::Header);
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::options::BadOption;
 use crate::people::{BadKey, People, Signer};
-use crate::template::{Filling, Folk, Table, Template, Who};
+use crate::template::{Filling, Folk, Kept, Table, Template, Who};
 
 /// People, with the key at hand that signs their tokens.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ impl Roll {
         Ok(Roll { people, signer, unix_minus_now_ns: 0 })
     }
 
-    /// Who says something now: client number `client` of the run.
+    /// Who says something now: client number `client` of the run, which was given this at its login.
     #[inline]
-    pub(crate) fn who(&self, client: u32, now_ns: u64) -> Who<'_> {
-        Who { client, now_ns, people: self }
+    pub(crate) fn who<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> Who<'a> {
+        Who { client, now_ns, people: self, kept }
     }
 
     /// The first row whose cells do not fit where these templates have them as they are, counted from 1.

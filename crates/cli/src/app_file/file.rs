@@ -23,6 +23,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) escape: Escape,
     pub(super) people: Option<Spanned<People>>,
+    #[serde(default)]
+    pub(super) login: Vec<Spanned<Login>>,
     pub(super) connect: Option<Connect>,
     #[serde(default)]
     pub(super) open: Vec<Spanned<Step>>,
@@ -87,6 +89,23 @@ impl<'de> Visitor<'de> for TokenVisitor {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Token, A::Error> {
         Jwt::deserialize(MapAccessDeserializer::new(map)).map(Token::Jwt)
     }
+}
+
+/// A plain request before the opening request: exactly one of `get` and `post`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Login {
+    pub(super) get: Option<Spanned<String>>,
+    pub(super) post: Option<Spanned<String>>,
+    pub(super) form: Option<Spanned<BTreeMap<String, Spanned<String>>>>,
+    pub(super) json: Option<Spanned<toml::Value>>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, Spanned<String>>,
+    pub(super) expect: Option<Spanned<u16>>,
+    #[serde(default)]
+    pub(super) follow: bool,
+    #[serde(default)]
+    pub(super) keep: BTreeMap<String, Spanned<String>>,
 }
 
 /// The opening request.

@@ -1,6 +1,7 @@
 //! `--app FILE.toml`: reads and checks the description of a user's own app (docs/APP-FILE.md).
 
 mod file;
+mod login;
 mod people;
 mod source;
 
@@ -14,7 +15,8 @@ use results::{Scenario, units};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::Spanned;
 use wire::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Heartbeat, JsonScalar, OpenStep, Reaction, Refusal, Say,
+    AppFile, Broadcast, Condition, Exchange, Heartbeat, JsonScalar, LoginRequest, OpenStep, Reaction,
+    Refusal, Say,
 };
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, DialectId, Facts, People};
@@ -87,7 +89,8 @@ fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
             error.message().replace("unknown field", "unknown key").replace("missing field", "missing key");
         source.error(error.span().unwrap_or(0..0), message)
     })?;
-    let people = people::people(&source, &file, given)?;
+    let mut people = people::people(&source, &file, given)?;
+    let login = login::requests(&source, &file.login, &mut people.names)?;
     let protocol = match &file.protocol {
         None => DialectId::Custom,
         Some(name) => DialectId::of_protocol(name.get_ref())
@@ -104,7 +107,7 @@ fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
     };
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
-    let app = Checked { source: &source, names, quoting, facts, rules }.app(&file)?;
+    let app = Checked { source: &source, names, quoting, facts, rules }.app(&file, login)?;
     let connect = people::connect(&source, &file, names)?;
     let says_token = text.contains("{token}");
     Ok(Described { app, protocol, flags, subprotocols: file.subprotocols, people, connect, says_token })
@@ -131,7 +134,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn app(&self, file: &File) -> Result<AppFile, Failure> {
+    fn app(&self, file: &File, login: Vec<LoginRequest>) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
         let broadcast = file.broadcast.as_ref().map(|b| self.broadcast(b.get_ref())).transpose()?;
         let is_told = echo.as_ref().is_some_and(|echo| echo.is_replied) || self.rules.tells_replies;
@@ -148,6 +151,7 @@ impl Checked<'_> {
         Ok(AppFile {
             name: self.name(file)?,
             binary: file.frames.as_ref().is_some_and(|frames| *frames.get_ref() == Frames::Binary),
+            login,
             open: file.open.iter().map(|step| self.step(step)).collect::<Result<_, _>>()?,
             echo,
             broadcast,

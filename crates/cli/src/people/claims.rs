@@ -63,7 +63,8 @@ fn time(value: &toml::Value) -> Result<Template, String> {
     }
 }
 
-fn json(value: &toml::Value, names: &Names) -> Result<Template, String> {
+/// A value as JSON, in whose texts names stand for what is each client's own.
+pub(crate) fn json(value: &toml::Value, names: &Names) -> Result<Template, String> {
     Ok(match value {
         toml::Value::String(text) => {
             let plain = Template::parse(text, Purpose::Opening, names, Quoting::Plain);

@@ -16,7 +16,7 @@ use crate::exit::Failure;
 use crate::protocol_flags;
 
 pub(crate) use args::PeopleArgs;
-pub(crate) use claims::claims;
+pub(crate) use claims::{claims, json};
 pub(crate) use explain::explained;
 
 /// What a token claims where nothing is said: who it is, for an hour.

@@ -37,6 +37,10 @@ impl Booking<'_> {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.message(role, stamp, bytes);
             }
+            Event::LoggedIn => {
+                self.ledger.meter.figures.login.record_ns(self.now_ns - self.record.since_ns);
+                self.record.since_ns = self.now_ns;
+            }
             Event::Upgraded => {
                 self.ledger.meter.figures.upgrade.record_ns(self.now_ns - self.record.since_ns);
                 self.record.since_ns = self.now_ns;

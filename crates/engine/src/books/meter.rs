@@ -1,5 +1,6 @@
 //! What a worker has measured since its last delta.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,19 +53,35 @@ pub(crate) struct Secrets {
     shared: Vec<Secret>,
     people: Arc<People>,
     segment: Segment,
+    /// The server gives them more of that at their logins, which nobody here keeps.
+    log_in: bool,
 }
 
 impl Secrets {
     /// Those of a worker's clients.
     pub(crate) fn new(wire: &wire::Config, segment: Segment) -> Self {
         let options = wire.options();
-        Self { shared: options.secrets(), people: Arc::clone(&options.people), segment }
+        Self {
+            shared: options.secrets(),
+            people: Arc::clone(&options.people),
+            segment,
+            log_in: wire.logs_in(),
+        }
     }
 
     /// Those of a run with one worker.
     #[cfg(test)]
     pub(crate) fn of_one(shared: Vec<Secret>) -> Self {
-        Self { shared, people: Arc::default(), segment: Segment { worker: 0, workers: 1 } }
+        Self { shared, people: Arc::default(), segment: Segment { worker: 0, workers: 1 }, log_in: false }
+    }
+
+    /// What the server has said to a client, without any of them.
+    fn scrub<'a>(&self, bytes: &'a [u8], client: u32) -> Cow<'a, [u8]> {
+        let scrubbed = secret::scrub_bytes(bytes, &self.of(client));
+        match self.log_in {
+            true => secret::scrub_random(&scrubbed).into_owned().into(),
+            false => scrubbed,
+        }
     }
 
     /// Those that may be quoted to a client, by its number at this worker.
@@ -186,7 +203,14 @@ impl Meter {
     pub(crate) fn hear(&mut self, kind: &'static str, client: u32, bytes: &[u8]) {
         if self.errors.get(kind).is_none() {
             // Before it is cut short: half a secret would not be recognised as one.
-            self.heard = Some((kind, excerpt(&secret::scrub_bytes(bytes, &self.secrets.of(client)))));
+            self.heard = Some((kind, excerpt(&self.secrets.scrub(bytes, client))));
+        }
+    }
+
+    /// Keeps words of our own for the example of the error that follows, if it is the first of its kind.
+    pub(crate) fn tell(&mut self, kind: &'static str, words: String) {
+        if self.errors.get(kind).is_none() {
+            self.heard = Some((kind, words));
         }
     }
 

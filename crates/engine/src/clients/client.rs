@@ -256,7 +256,8 @@ impl LoadClient {
             }
         }
         if was_handshaking {
-            if self.record.state == State::Opening && token.stream == 0 {
+            // A connection that takes the place of one that the server has closed is part of what it is needed for.
+            if self.record.state == State::Opening && self.session.is_new() {
                 ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
                 self.record.since_ns = shared.now_ns;
             }
@@ -295,6 +296,7 @@ impl LoadClient {
             ledger,
             end: &mut end,
         };
+        let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);
         let voice = &mut output.of(segment.number(token.client));
         let outcome = match input {
@@ -304,6 +306,9 @@ impl LoadClient {
         };
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
         let written = self.flush(token.client, shared);
+        if was_logging_in {
+            Self::handle_login(outcome, shared, ledger);
+        }
         outcome.map_err(Cause::Wire)?;
         written?;
         match end {
@@ -312,6 +317,19 @@ impl LoadClient {
                 Err(Cause::Wire(wire::Failure::Eof))
             }
             None => Ok(()),
+        }
+    }
+
+    /// Something came of a client's login. What was said there is forgotten, because it lets the client in, unless it broke HTTP
+    /// and is to be shown; and what went wrong is told with the request in which it did.
+    #[cold]
+    fn handle_login(outcome: Result<(), wire::Failure>, shared: &mut Shared, ledger: &mut Ledger) {
+        if let Err(failure) = outcome {
+            let Some(words) = shared.wire.login_words(failure) else { return };
+            ledger.meter.tell(failure.name(), words);
+        }
+        if let Some(said) = &mut shared.said {
+            said.clear();
         }
     }
 

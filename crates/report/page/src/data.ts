@@ -49,7 +49,7 @@ export interface Step {
 }
 
 export type FigureName =
-  | "handshake" | "tcp" | "tls" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | "completion" | "send_lag"
+  | "handshake" | "tcp" | "tls" | "login" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | "completion" | "send_lag"
   | "recovery";
 
 /** Name; user, system, waiting, asleep in percent. */

@@ -52,6 +52,7 @@ fn full_step() -> Step {
             handshake: figure(12),
             tcp: figure(1),
             tls: figure(4),
+            login: figure(5),
             upgrade: figure(2),
             ready: figure(3),
             rtt: figure(250),

@@ -83,7 +83,7 @@ fn a_wrong_figure_lists_what_there_is() {
         error,
         "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, handshake, tcp, tls, \
-         upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
+         login, upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
          corrupt, connect_timeouts, connect_failures, disconnects, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
          server.rss, generator.cpu, generator.rss"
     );

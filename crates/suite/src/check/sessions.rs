@@ -149,7 +149,8 @@ fn harmless(event: Event) -> Result<(), String> {
         Event::Broken(failure) => Err(failure.to_string()),
         Event::Wrong(wrong) => Err(wrong.to_string()),
         Event::Closed { code } => Err(format!("the server closed with code {code}")),
-        Event::Upgraded
+        Event::LoggedIn
+        | Event::Upgraded
         | Event::Usable
         | Event::Foreign { .. }
         | Event::Beside { .. }

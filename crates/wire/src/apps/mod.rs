@@ -13,6 +13,7 @@ use crate::contract::{Arrival, Utterance};
 use crate::event::{Event, Kind};
 use crate::pending::Pending;
 use crate::stamp::Stamp;
+use crate::template::Kept;
 
 /// Whichever app a run's clients speak.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) enum App {
 pub(crate) struct Place {
     pub(crate) script: file::Script,
     pub(crate) pending: Pending,
+    /// What the client was given at its login, as long as it may have to be said.
+    pub(crate) kept: Option<Box<Kept>>,
 }
 
 impl App {
@@ -81,5 +84,15 @@ impl App {
             (App::File(app), Some(script)) => app.judge(arrival, script),
             (App::File(_), None) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_does_not_log_in_keeps_no_more_than_its_script_and_what_it_waits_for() {
+        assert!(size_of::<Place>() <= 88, "{} bytes", size_of::<Place>());
     }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod answer;
 pub mod body;
+pub(crate) mod cookies;
 pub(crate) mod date;
 pub mod exchange;
 pub mod fields;

@@ -7,7 +7,7 @@ use crate::io::Io;
 use crate::pending::Pending;
 use crate::protocols;
 use crate::roll::Roll;
-use crate::template::Filling;
+use crate::template::{Filling, Kept};
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
 
@@ -15,6 +15,7 @@ use crate::ws::sender::Sender;
 pub(crate) struct Through<'a, I> {
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) roll: &'a Roll,
+    pub(crate) kept: &'a Kept,
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
@@ -23,8 +24,8 @@ pub(crate) struct Through<'a, I> {
 impl<'a, I> Through<'a, I> {
     #[inline]
     fn with<P>(self, parts: &'a P) -> Link<'a, P, I> {
-        let Through { pending, roll, now_ns, sender, io } = self;
-        Link { parts, pending, roll, now_ns, sender, io }
+        let Through { pending, roll, kept, now_ns, sender, io } = self;
+        Link { parts, pending, roll, kept, now_ns, sender, io }
     }
 }
 

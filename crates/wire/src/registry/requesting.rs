@@ -9,20 +9,21 @@ use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::protocols;
 use crate::request::Common;
-use crate::template::Filling;
+use crate::template::{Filling, Kept};
 
 /// What any of them acts through, but for its parts.
 pub(crate) struct HttpThrough<'a, I> {
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) common: &'a Common,
+    pub(crate) kept: &'a Kept,
     pub(crate) now_ns: u64,
     pub(crate) io: &'a mut I,
 }
 
 impl<'a, I> HttpThrough<'a, I> {
     fn with<P>(self, parts: &'a P) -> HttpLink<'a, P, I> {
-        let HttpThrough { pending, common, now_ns, io } = self;
-        HttpLink { parts, pending, common, now_ns, io }
+        let HttpThrough { pending, common, kept, now_ns, io } = self;
+        HttpLink { parts, pending, common, kept, now_ns, io }
     }
 }
 

@@ -4,6 +4,8 @@
 //! user's own text a hole is a lower-case name in braces, as `{id}`. Braces around anything else are text, so that JSON
 //! needs no escapes.
 
+mod fields;
+mod kept;
 mod names;
 mod parse;
 mod pieces;
@@ -11,6 +13,7 @@ mod quoting;
 mod stencil;
 mod table;
 
+pub(crate) use kept::Kept;
 pub use names::Names;
 pub use parse::{BadTemplate, Purpose};
 pub use pieces::Template;

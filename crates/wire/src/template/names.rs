@@ -51,6 +51,11 @@ impl Template {
         Template::default().hole(Piece::Room { size })
     }
 
+    /// A value that the client was given at its login, by its number.
+    pub fn of_kept(value: u16) -> Template {
+        Template::default().hole(Piece::Kept { value, quoting: Quoting::Plain })
+    }
+
     /// The client's token, signed when it is written.
     pub fn of_token() -> Template {
         Template::default().hole(Piece::Token)

@@ -5,6 +5,7 @@ use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
+use super::kept::Kept;
 use super::quoting::Quoting;
 use super::table::Table;
 use crate::json::extend_decimal;
@@ -53,6 +54,16 @@ pub(crate) enum Piece {
     /// The second at which it is written, and so many more.
     Second {
         ahead_s: i64,
+    },
+    /// A value that the client was given at its login, as it has to stand there.
+    Kept {
+        value: u16,
+        quoting: Quoting,
+    },
+    /// The cookies that it was given there, but for those of these names: as a field of a head, or behind others in one.
+    Cookies {
+        but: Vec<String>,
+        is_behind: bool,
     },
 }
 
@@ -108,6 +119,7 @@ impl Template {
                 Piece::Text(quoted)
             }
             &Piece::Cell { column, quoting } => Piece::Cell { column, quoting: of_cell(quoting) },
+            &Piece::Kept { value, quoting } => Piece::Kept { value, quoting: of_cell(quoting) },
             other => other.clone(),
         };
         Template { pieces: self.pieces.iter().map(requoted).collect() }
@@ -119,6 +131,11 @@ impl Template {
             Piece::Cell { column, quoting: Quoting::Plain } => Some(*column),
             _ => None,
         })
+    }
+
+    /// Whether it has a value in it that a client was given at its login.
+    pub(crate) fn has_kept(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Kept { .. }))
     }
 
     /// What it says, if that is the same for everybody, at any time.
@@ -202,7 +219,9 @@ impl Template {
         let of = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
             Piece::Id => id.to_vec(),
-            Piece::Padding | Piece::Tail | Piece::IdBytes | Piece::UnixNsBytes => Vec::new(),
+            Piece::Padding | Piece::Tail | Piece::IdBytes | Piece::UnixNsBytes | Piece::Cookies { .. } => {
+                Vec::new()
+            }
             _ => b"0".to_vec(),
         };
         self.pieces.iter().flat_map(of).collect()
@@ -260,6 +279,12 @@ impl Piece {
                     (who.people.unix_ns(who.now_ns) / NS_PER_S).saturating_add_signed(*ahead_s),
                 );
             }
+            Piece::Kept { value, quoting } => {
+                // Where it is asked for before it is there, it is nothing.
+                let kept = who.kept.values.get(usize::from(*value));
+                quoting.write(out, kept.map_or(&[], |kept| kept.as_bytes()));
+            }
+            Piece::Cookies { but, is_behind } => who.kept.cookies.write(out, but, *is_behind),
             Piece::Padding => unreachable!("put in its place by padded()"),
         }
     }
@@ -290,6 +315,8 @@ pub(crate) struct Who<'a> {
     pub(crate) now_ns: u64,
     /// Those that it is one of.
     pub(crate) people: &'a dyn Folk,
+    /// What it was given at its login.
+    pub(crate) kept: &'a Kept,
 }
 
 /// What is known of people, for the holes that ask for it.

@@ -18,5 +18,6 @@ mod spoken;
 pub use matcher::{BadCondition, check};
 pub use pointer::POINTER_DEPTH_MAX;
 
+pub(crate) use pointer::Pointer;
 pub(crate) use script::Script;
 pub(crate) use spoken::Spoken;

@@ -1,5 +1,7 @@
 //! Values in JSON by their pointer (RFC 6901), found by a scan: no tree, no recursion, whatever the depth.
 
+use std::borrow::Cow;
+
 use crate::app_file::JsonScalar;
 use crate::json;
 use crate::json::scan::Scan;
@@ -9,13 +11,13 @@ pub const POINTER_DEPTH_MAX: usize = 16;
 
 /// A pointer, taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Pointer {
+pub(crate) struct Pointer {
     keys: Vec<String>,
 }
 
 impl Pointer {
     /// Reads a pointer: empty, or each key with a `/` before it, in which `~1` is a `/` and `~0` a `~`.
-    pub(super) fn parse(text: &str) -> Option<Pointer> {
+    pub(crate) fn parse(text: &str) -> Option<Pointer> {
         let mut parts = text.split('/');
         if !parts.next()?.is_empty() {
             return None;
@@ -27,8 +29,28 @@ impl Pointer {
     /// Whether the value there is this one. Of a key that is there twice, the first counts.
     #[inline]
     pub(super) fn leads_to(&self, message: &[u8], value: &JsonScalar) -> bool {
+        self.follow(message).is_some_and(|mut scan| is_value(&mut scan, value))
+    }
+
+    /// The value there as text: a string without its escapes, a number or a word as it is written.
+    pub(crate) fn value<'a>(&self, message: &'a [u8]) -> Option<Cow<'a, str>> {
+        let mut scan = self.follow(message)?;
+        if scan.peek()? != b'"' {
+            let word = scan.word();
+            return std::str::from_utf8(word).ok().filter(|word| !word.is_empty()).map(Cow::Borrowed);
+        }
+        let raw = scan.string()?;
+        match memchr::memchr(b'\\', raw) {
+            None => std::str::from_utf8(raw).ok().map(Cow::Borrowed),
+            Some(_) => String::from_utf8(json::unescape(raw)?).ok().map(Cow::Owned),
+        }
+    }
+
+    #[inline]
+    fn follow<'a>(&self, message: &'a [u8]) -> Option<Scan<'a>> {
         let mut scan = Scan::new(message);
-        self.keys.iter().try_for_each(|key| enter(&mut scan, key)).is_some() && is_value(&mut scan, value)
+        self.keys.iter().try_for_each(|key| enter(&mut scan, key))?;
+        Some(scan)
     }
 }
 
@@ -118,6 +140,21 @@ mod tests {
         ] {
             assert!(!leads(pointer, message, value), "{pointer}");
         }
+    }
+
+    #[test]
+    fn a_value_is_told_as_text() {
+        let message = br#"{"a":{"t":"x\"\u00e9","n":-1.5e3,"o":{},"l":[true]},"e":"","s":"plain"}"#;
+        let told = |pointer: &str| Pointer::parse(pointer).unwrap().value(message).map(Cow::into_owned);
+        for (pointer, text) in
+            [("/a/t", "x\"é"), ("/a/n", "-1.5e3"), ("/a/l/0", "true"), ("/e", ""), ("/s", "plain")]
+        {
+            assert_eq!(told(pointer).as_deref(), Some(text), "{pointer}");
+        }
+        for none in ["/a", "/a/o", "/a/l", "/b", "/s/x"] {
+            assert_eq!(told(none), None, "{none}");
+        }
+        assert_eq!(Pointer::parse("/a").unwrap().value(br#"{"a":"cut of"#), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// The step of a client that has come through its opening.
-pub(super) const USABLE: usize = usize::MAX;
+pub(super) const USABLE: u16 = u16::MAX;
 
 /// Most questions that wait for their answer while a server asks on without letting go.
 const QUESTIONS_MAX: usize = 1024;
@@ -14,7 +14,7 @@ pub(crate) struct Script {
     /// The protocol lets the app speak.
     pub(super) is_ready: bool,
     /// The step of the opening that is under way; [`USABLE`] after the last.
-    pub(super) step: usize,
+    pub(super) step: u16,
     /// Messages said so far.
     said: u32,
     /// When a wait is over, or the next heartbeat is due; 0: never.

@@ -143,7 +143,7 @@ impl Spoken {
             script.handle_question(answer);
             return None;
         }
-        let is_awaited = match self.open.get(script.step) {
+        let is_awaited = match self.open.get(usize::from(script.step)) {
             Some(Step::Expect(expected)) => expected.matches(&opened),
             Some(Step::Reply) => matches!(arrival.says, Says::Answer(_) | Says::Unknown),
             _ => false,
@@ -182,7 +182,7 @@ impl Spoken {
             return Some(&self.answers[answer].1);
         }
         while script.step != USABLE {
-            match self.open.get(script.step) {
+            match self.open.get(usize::from(script.step)) {
                 Some(Step::Send(letter)) => {
                     script.step += 1;
                     return Some(letter);

@@ -3,7 +3,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, 
 use super::*;
 use crate::people::People;
 use crate::roll::Roll;
-use crate::template::{Names, Purpose, Quoting, Table};
+use crate::template::{Kept, Names, Purpose, Quoting, Table};
 
 fn jwt(algorithm: Algorithm, key: &str, claims: &str, names: &Names) -> Jwt {
     let claims = Template::parse(claims, Purpose::Opening, names, Quoting::JSON).unwrap();
@@ -13,7 +13,7 @@ fn jwt(algorithm: Algorithm, key: &str, claims: &str, names: &Names) -> Jwt {
 /// The token of a client, at a second of the wall clock.
 fn token(people: &People, client: u32, unix_s: u64) -> String {
     let roll = Roll::new(people.clone().into()).unwrap();
-    Template::of_token().filled_text(&Filling::of(roll.who(client, unix_s * 1_000_000_000)))
+    Template::of_token().filled_text(&Filling::of(roll.who(client, unix_s * 1_000_000_000, Kept::NOTHING)))
 }
 
 fn claims_of(token: &str) -> String {

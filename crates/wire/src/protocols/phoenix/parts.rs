@@ -94,7 +94,10 @@ impl Parts {
         }
         let topic = options.template(settings.text(TOPIC_NAME.name).unwrap_or(TOPIC), Quoting::Plain)?;
         if topic.longest(&options.people.rows).is_none_or(|bytes| bytes > TOPIC_BYTES_MAX) {
-            return Err(BadOption::of(&TOPIC_NAME, "at most 255 bytes for each client, without its token"));
+            return Err(BadOption::of(
+                &TOPIC_NAME,
+                "at most 255 bytes for each client, without its token or what its login has kept",
+            ));
         }
         let quoted = Template::literal("\"").then(&topic.escaped()).text("\"");
         let is_v1 = Version::in_path(options.path.reveal()).and_then(Version::of) == Some(Version::V1);

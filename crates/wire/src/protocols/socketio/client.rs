@@ -35,10 +35,10 @@ impl ClientProtocol for Client {
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
         let (payload, bytes) = (message.bytes()?, message.wire_bytes);
-        let Link { parts, pending, roll, now_ns, sender, io } = link;
+        let Link { parts, pending, roll, kept, now_ns, sender, io } = link;
         if message.text {
             let say = &mut |said: Said<'_>| {
-                let filling = Filling::of(roll.who(io.client(), *now_ns));
+                let filling = Filling::of(roll.who(io.client(), *now_ns, kept));
                 sender.message(*io, true, |out| match said {
                     Said::Connect(packet) => packet.write(out, &filling, 0),
                     Said::Packet(packet) => out.extend_from_slice(packet),

@@ -247,7 +247,10 @@ impl HttpClientProtocol for Client {
 
     fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) {
         match (stream, &mut self.takeover) {
-            (MAIN, Some(takeover)) => takeover.handle_open(link.common, &self.sid, link.now_ns, link.io),
+            (MAIN, Some(takeover)) => {
+                let who = link.who();
+                takeover.handle_open(link.common, &self.sid, who, link.io)
+            }
             (SENDING, _) => self.sending.handle_open(link.io),
             _ => {
                 self.receiving.handle_open(link.io);

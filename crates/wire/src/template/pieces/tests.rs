@@ -18,7 +18,7 @@ impl Folk for Table {
 
 /// The first client of these.
 pub(in crate::template) fn nobody(rows: &Table) -> Who<'_> {
-    Who { client: 0, now_ns: 1_700_000_000_999_999_999, people: rows }
+    Who { client: 0, now_ns: 1_700_000_000_999_999_999, people: rows, kept: Kept::NOTHING }
 }
 
 fn filled(template: &Template, data: &Table) -> String {

@@ -1,0 +1,161 @@
+//! The requests that come before the opening request: `[[login]]`.
+
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
+use toml::Spanned;
+use wire::app_file::{Keep, LOGIN_KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginContent, LoginRequest};
+use wire::template::{Names, Purpose, Quoting, Template};
+
+use super::file::Login;
+use super::source::Source;
+use crate::exit::Failure;
+use crate::people;
+
+const CONTENT_TYPE: &str = "content-type";
+const FORM: &str = "application/x-www-form-urlencoded";
+const JSON: &str = "application/json";
+/// The names of placeholders that mean something else already.
+const TAKEN: [&str; 8] = ["id", "intended_ns", "unix_ns", "padding", "client", "seq", "room", "token"];
+
+/// The requests of a login. What each keeps is a name for all that comes behind it.
+pub(super) fn requests(
+    source: &Source<'_>,
+    written: &[Spanned<Login>],
+    names: &mut Names,
+) -> Result<Vec<LoginRequest>, Failure> {
+    if let Some(more) = written.get(LOGIN_REQUESTS_MAX) {
+        return Err(
+            source.error(more.span(), format!("at most {LOGIN_REQUESTS_MAX} requests to log in with"))
+        );
+    }
+    let (mut requests, mut kept) = (Vec::with_capacity(written.len()), Vec::new());
+    for login in written {
+        let mut request = Checked { source, names }.request(login)?;
+        request.keep = keeps(source, login.get_ref(), &mut kept)?;
+        for keep in &request.keep {
+            names.set(keep.name.as_str(), Template::of_kept(keep.value));
+        }
+        requests.push(request);
+    }
+    Ok(requests)
+}
+
+/// What a request keeps. `kept` are the names so far: one that comes again means the newer value.
+fn keeps(source: &Source<'_>, login: &Login, kept: &mut Vec<String>) -> Result<Vec<Keep>, Failure> {
+    let keep = |(n, (name, from)): (usize, (&String, &Spanned<String>))| {
+        let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !is_name {
+            let problem = format!("{name:?} cannot be a placeholder: lower-case letters, digits and _");
+            return Err(source.error(from.span(), problem));
+        }
+        if TAKEN.contains(&name.as_str()) {
+            return Err(source.error(from.span(), format!("{{{name}}} means something else already")));
+        }
+        if n == LOGIN_KEEPS_MAX {
+            return Err(source.error(from.span(), format!("at most {LOGIN_KEEPS_MAX} values of an answer")));
+        }
+        wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))?;
+        let value = kept.iter().position(|known| known == name).unwrap_or_else(|| {
+            kept.push(name.clone());
+            kept.len() - 1
+        });
+        Ok(Keep { name: name.clone(), value: value as u16, from: from.get_ref().clone() })
+    };
+    login.keep.iter().enumerate().map(keep).collect()
+}
+
+/// Turns a request into the app's, with the names that there are by then.
+struct Checked<'a> {
+    source: &'a Source<'a>,
+    names: &'a Names,
+}
+
+impl Checked<'_> {
+    fn request(&self, login: &Spanned<Login>) -> Result<LoginRequest, Failure> {
+        let Login { get, post, form, json, headers, expect, follow, .. } = login.get_ref();
+        let (path, is_post) = match (get, post) {
+            (Some(get), None) => (get, false),
+            (None, Some(post)) => (post, true),
+            _ => return Err(self.wrong(login, "expected exactly one of `get` and `post`: a path")),
+        };
+        let target = self.template(path, Quoting::Percent)?;
+        let sample = target.sample();
+        if !sample.starts_with(b"/") || !sample.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
+            let problem = "expected a path of the same server, which starts with / and has no blanks in it";
+            return Err(self.wrong(path, problem));
+        }
+        if let Some(expect) = expect.as_ref().filter(|expect| !(200..600).contains(expect.get_ref())) {
+            return Err(self.wrong(expect, "expected the status of an answer, 200 to 599"));
+        }
+        let mut content = match (form, json) {
+            (None, None) => None,
+            (Some(form), Some(_)) => return Err(self.wrong(form, "expected `form` or `json`, not both")),
+            (Some(form), None) if !is_post => {
+                return Err(self.wrong(form, "is for `post`: a `get` has no body"));
+            }
+            (None, Some(json)) if !is_post => {
+                return Err(self.wrong(json, "is for `post`: a `get` has no body"));
+            }
+            (Some(form), None) => Some(LoginContent { content_type: FORM.into(), body: self.form(form)? }),
+            (None, Some(json)) => Some(LoginContent { content_type: JSON.into(), body: self.json(json)? }),
+        };
+        let mut own = Vec::new();
+        for (name, value) in headers {
+            let template = self.template(value, Quoting::Plain)?;
+            match &mut content {
+                Some(content) if name.eq_ignore_ascii_case(CONTENT_TYPE) => {
+                    content.content_type = value.get_ref().clone();
+                }
+                _ => own.push((name.clone(), template)),
+            }
+        }
+        Ok(LoginRequest {
+            name: format!("{} {}", if is_post { "POST" } else { "GET" }, path.get_ref()),
+            is_post,
+            target,
+            headers: own,
+            content,
+            expect: expect.as_ref().map(|expect| *expect.get_ref()),
+            follows: *follow,
+            keep: Vec::new(),
+        })
+    }
+
+    /// A form as browsers send it (URL Standard, application/x-www-form-urlencoded).
+    fn form(&self, form: &Spanned<BTreeMap<String, Spanned<String>>>) -> Result<Template, Failure> {
+        let mut body = Template::default();
+        for (n, (name, value)) in form.get_ref().iter().enumerate() {
+            let value = self.template(value, Quoting::Plain)?.quoted(Quoting::Percent);
+            let name = Template::literal(name).quoted(Quoting::Percent);
+            body = body.text(if n == 0 { "" } else { "&" }).then(&name).text("=").then(&value);
+        }
+        Ok(body)
+    }
+
+    /// JSON as text, or as a table.
+    fn json(&self, json: &Spanned<toml::Value>) -> Result<Template, Failure> {
+        let toml::Value::String(text) = json.get_ref() else {
+            return people::json(json.get_ref(), self.names).map_err(|problem| self.wrong(json, problem));
+        };
+        let body = self.parse(json, text, Quoting::JSON)?;
+        match serde_json::from_slice::<IgnoredAny>(&body.sample()) {
+            Ok(_) => Ok(body),
+            Err(_) => Err(self.wrong(json, "expected JSON, as text or as a table")),
+        }
+    }
+
+    fn template(&self, text: &Spanned<String>, quoting: Quoting) -> Result<Template, Failure> {
+        self.parse(text, text.get_ref(), quoting)
+    }
+
+    fn parse<T>(&self, at: &Spanned<T>, text: &str, quoting: Quoting) -> Result<Template, Failure> {
+        Template::parse(text, Purpose::Opening, self.names, quoting)
+            .map_err(|bad| self.wrong(at, people::explained(text, &bad)))
+    }
+
+    fn wrong<T>(&self, at: &Spanned<T>, problem: impl std::fmt::Display) -> Failure {
+        self.source.error(at.span(), problem)
+    }
+}

@@ -1,0 +1,148 @@
+//! The cookies that a server has set, as a client sends them back (RFC 6265): all of them with every request, because a
+//! client here speaks to one server.
+
+use std::fmt;
+
+use super::fields;
+
+/// Most bytes that a client keeps, names and values together. Servers accept no larger heads (`Limits::head_bytes_max`).
+pub(crate) const COOKIES_BYTES_MAX: usize = 16 << 10;
+
+/// What stands between two.
+const BETWEEN: &str = "; ";
+
+/// What a client sends back: `a=1; b=2`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Cookies(String);
+
+impl fmt::Debug for Cookies {
+    /// Without them: they let the client in.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cookies", self.all().count())
+    }
+}
+
+impl Cookies {
+    /// None yet.
+    pub(crate) const NONE: Cookies = Cookies(String::new());
+
+    /// Takes in one `Set-Cookie`. False, and nothing done, if there are too many. What is none is ignored (§5.2).
+    pub(crate) fn handle(&mut self, set_cookie: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(set_cookie) else { return true };
+        let mut parts = text.split(';').map(str::trim);
+        let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return true };
+        let (name, value) = (name.trim(), value.trim());
+        if !fields::is_token(name.as_bytes()) || !fields::is_value(value.as_bytes()) {
+            return true;
+        }
+        let others: Vec<&str> = self.pairs().filter(|pair| name_of(pair) != name).collect();
+        let mut kept = others.join(BETWEEN);
+        if !parts.any(ends) {
+            kept += if kept.is_empty() { "" } else { BETWEEN };
+            kept.extend([name, "=", value]);
+        }
+        let fits = kept.len() <= COOKIES_BYTES_MAX;
+        if fits {
+            self.0 = kept;
+        }
+        fits
+    }
+
+    /// The value of one.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.all().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Appends all but those of these names: as a field, if there are any, or behind those of a field that is there.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, but: &[String], is_behind: bool) {
+        let mut before = if is_behind { BETWEEN } else { "Cookie: " };
+        let length = out.len();
+        for pair in self.pairs().filter(|pair| !but.iter().any(|name| name == name_of(pair))) {
+            out.extend_from_slice(before.as_bytes());
+            out.extend_from_slice(pair.as_bytes());
+            before = BETWEEN;
+        }
+        if !is_behind && out.len() > length {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = &str> {
+        self.0.split(BETWEEN).filter(|pair| !pair.is_empty())
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs().filter_map(|pair| pair.split_once('='))
+    }
+}
+
+/// The names in the value of a `Cookie` field.
+pub(crate) fn names(value: &str) -> impl Iterator<Item = &str> {
+    value.split(';').map(|pair| name_of(pair.trim()))
+}
+
+fn name_of(pair: &str) -> &str {
+    pair.split_once('=').map_or(pair, |(name, _)| name)
+}
+
+/// Whether this attribute takes a cookie away: of those that are in the past, servers use the start of Unix time.
+fn ends(attribute: &str) -> bool {
+    let Some((name, value)) = attribute.split_once('=') else { return false };
+    match name.trim() {
+        name if name.eq_ignore_ascii_case("max-age") => {
+            value.trim().parse().is_ok_and(|seconds: i64| seconds <= 0)
+        }
+        name if name.eq_ignore_ascii_case("expires") => value.contains("1970"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cookies(set: &[&str]) -> Cookies {
+        let mut cookies = Cookies::NONE;
+        assert!(set.iter().all(|one| cookies.handle(one.as_bytes())));
+        cookies
+    }
+
+    fn written(cookies: &Cookies, but: &[String], is_behind: bool) -> String {
+        let mut out = Vec::new();
+        cookies.write(&mut out, but, is_behind);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_a_server_sets_is_sent_back() {
+        let jar = cookies(&["sid=s%3Aab.c=; Path=/; HttpOnly", "theme = dark ;SameSite=Lax", "sid=2"]);
+        assert_eq!(written(&jar, &[], false), "Cookie: theme=dark; sid=2\r\n");
+        assert_eq!(written(&jar, &["sid".into()], false), "Cookie: theme=dark\r\n");
+        assert_eq!(written(&jar, &["sid".into()], true), "; theme=dark");
+        assert_eq!((jar.get("sid"), jar.get("si"), jar.get("theme")), (Some("2"), None, Some("dark")));
+        assert_eq!(written(&jar, &["sid".into(), "theme".into()], false), "");
+        assert_eq!(format!("{jar:?}"), "2 cookies");
+    }
+
+    #[test]
+    fn what_is_taken_away_is_gone_and_nonsense_is_ignored() {
+        let gone = "a=; expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0; Path=/";
+        let jar = cookies(&["a=1", "b=2", gone, "b=3; Max-Age=0", "c=; Max-Age=60"]);
+        assert_eq!(written(&jar, &[], false), "Cookie: c=\r\n");
+        for nonsense in ["", "a", "=b", "a b=c", "a=b\u{7}c", ";a=b"] {
+            assert_eq!(cookies(&[nonsense]), Cookies::NONE, "{nonsense:?}");
+        }
+    }
+
+    #[test]
+    fn there_is_an_end_to_them() {
+        let mut jar = cookies(&["a=1"]);
+        assert!(!jar.handle(format!("b={}", "x".repeat(COOKIES_BYTES_MAX)).as_bytes()));
+        assert_eq!(jar, cookies(&["a=1"]));
+    }
+
+    #[test]
+    fn names_of_those_that_a_user_gives() {
+        assert_eq!(names("a={x}; b=1;c").collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Where in an answer a value is, and looking there.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::answer::Answer;
+use super::html;
+use crate::apps::file::{POINTER_DEPTH_MAX, Pointer};
+use crate::http::cookies::Cookies;
+use crate::http::fields;
+use crate::http::response::Response;
+
+/// Most bytes of a value. Servers accept no larger field in a head, and there most of them go.
+const VALUE_BYTES_MAX: usize = 8 << 10;
+/// The most memory that one expression may take, compiled.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// Where a value is.
+#[derive(Debug)]
+pub(super) enum Find {
+    /// Among the cookies that the client has by then.
+    Cookie(String),
+    Header(String),
+    Json(Pointer),
+    Html(String),
+    /// What the first group matches; the whole, if there is none.
+    Regex(Regex),
+}
+
+/// A place that is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BadFind {
+    /// None of those there are.
+    Unknown,
+    /// A name that is none.
+    Name(&'static str),
+    /// A pointer that is none.
+    Pointer,
+    /// An expression that is none, and why.
+    Regex(String),
+}
+
+impl fmt::Display for BadFind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadFind::Unknown => f.write_str(
+                "expected where in the answer it is: \"cookie:NAME\", \"header:NAME\", \"json:/POINTER\", \
+                 \"html:NAME\" or \"regex:EXPRESSION\"",
+            ),
+            BadFind::Name(what) => write!(f, "expected the name of {what} behind the colon"),
+            BadFind::Pointer => write!(
+                f,
+                "expected a JSON pointer (RFC 6901) of at most {POINTER_DEPTH_MAX} keys behind the colon: \
+                 \"json:/token\", \"json:/items/0/id\""
+            ),
+            BadFind::Regex(error) => f.write_str(error),
+        }
+    }
+}
+
+/// Whether a value can be looked for there.
+///
+/// # Errors
+/// What is wrong with the place.
+pub fn check(from: &str) -> Result<(), BadFind> {
+    Find::new(from).map(drop)
+}
+
+impl Find {
+    /// The place, as a file has it.
+    pub(super) fn new(from: &str) -> Result<Find, BadFind> {
+        let (kind, what) = from.split_once(':').ok_or(BadFind::Unknown)?;
+        let token = |of| match fields::is_token(what.as_bytes()) {
+            true => Ok(what.to_owned()),
+            false => Err(BadFind::Name(of)),
+        };
+        match kind {
+            "cookie" => token("a cookie").map(Find::Cookie),
+            "header" => token("a header").map(Find::Header),
+            "json" => Pointer::parse(what).map(Find::Json).ok_or(BadFind::Pointer),
+            "html" if what.is_empty() => Err(BadFind::Name("a field, a meta or an attribute")),
+            "html" => Ok(Find::Html(what.to_owned())),
+            "regex" => {
+                let regex = RegexBuilder::new(what).size_limit(REGEX_BYTES_MAX).build();
+                regex.map(Find::Regex).map_err(|error| BadFind::Regex(error.to_string()))
+            }
+            _ => Err(BadFind::Unknown),
+        }
+    }
+
+    /// Whether it is in the body.
+    pub(super) fn is_in_body(&self) -> bool {
+        matches!(self, Find::Json(_) | Find::Html(_) | Find::Regex(_))
+    }
+
+    /// The value; `None`: it is not there, or is nothing that could be said anywhere.
+    pub(super) fn find(
+        &self,
+        answer: &Answer,
+        response: &Response<'_>,
+        cookies: &Cookies,
+    ) -> Option<Box<str>> {
+        let text = |bytes| std::str::from_utf8(bytes).ok();
+        let found: Cow<'_, str> = match self {
+            Find::Cookie(name) => cookies.get(name)?.into(),
+            Find::Header(name) => text(response.fields.all(name).next()?)?.into(),
+            Find::Json(pointer) => pointer.value(&answer.body)?,
+            Find::Html(name) => html::find(text(&answer.body)?, name)?,
+            Find::Regex(regex) => {
+                let groups = regex.captures(&answer.body)?;
+                text(groups.get(1).or_else(|| groups.get(0))?.as_bytes())?.into()
+            }
+        };
+        // A line break in a header would begin another.
+        let is_sayable = found.len() <= VALUE_BYTES_MAX && !found.contains(|c: char| c.is_ascii_control());
+        is_sayable.then(|| found.into())
+    }
+}

@@ -1,0 +1,163 @@
+//! Values in a page: of a form's field, of a `meta`, of an attribute. The page is looked through for its tags, not parsed.
+
+use std::borrow::Cow;
+
+/// Elements whose content is text, whatever it looks like (HTML §13.1.2), and has no fields in it.
+const RAW_TEXT: [&str; 2] = ["script", "style"];
+
+/// What a page says under this name: the `value` or `content` of the first tag whose `name` or `property` it is, or
+/// the first attribute of that name, whichever comes first.
+pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    let mut rest = page;
+    loop {
+        rest = &rest[rest.find('<')? + 1..];
+        if let Some(comment) = rest.strip_prefix("!--") {
+            rest = &comment[comment.find("-->")?..];
+            continue;
+        }
+        if !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            continue;
+        }
+        let (element, after) = rest.split_at(rest.find(|c: char| is_end_of_name(c))?);
+        let mut attributes = Attributes { rest: after };
+        let (mut is_meant, mut says, mut own) = (false, None, None);
+        for (attribute, value) in attributes.by_ref() {
+            match attribute {
+                _ if attribute.eq_ignore_ascii_case("name") || attribute.eq_ignore_ascii_case("property") => {
+                    is_meant |= unescaped(value) == name;
+                }
+                _ if attribute.eq_ignore_ascii_case("value") || attribute.eq_ignore_ascii_case("content") => {
+                    says = says.or(Some(value));
+                }
+                _ => {}
+            }
+            if attribute.eq_ignore_ascii_case(name) {
+                own = own.or(Some(value));
+            }
+        }
+        if let Some(found) = says.filter(|_| is_meant).or(own) {
+            return Some(unescaped(found));
+        }
+        rest = attributes.rest;
+        if RAW_TEXT.iter().any(|raw| element.eq_ignore_ascii_case(raw)) {
+            rest = &rest[end_of(rest, element)?..];
+        }
+    }
+}
+
+fn is_end_of_name(c: char) -> bool {
+    c.is_ascii_whitespace() || c == '/' || c == '>'
+}
+
+/// Where the content of an element ends.
+fn end_of(text: &str, element: &str) -> Option<usize> {
+    text.match_indices("</").map(|(at, _)| at).find(|at| {
+        let name = text.get(at + 2..at + 2 + element.len());
+        name.is_some_and(|name| name.eq_ignore_ascii_case(element))
+    })
+}
+
+/// The attributes of a tag, and what is behind it.
+struct Attributes<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<(&'a str, &'a str)> {
+        let rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/' || c == '=');
+        self.rest = rest;
+        let end = rest.find(|c: char| is_end_of_name(c) || c == '=')?;
+        if end == 0 {
+            return None;
+        }
+        let (name, rest) = rest.split_at(end);
+        let Some(value) = rest.trim_start().strip_prefix('=') else {
+            self.rest = rest;
+            return Some((name, ""));
+        };
+        let value = value.trim_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let (value, rest) = match quote {
+            Some(quote) => value[1..].split_once(quote)?,
+            None => value.split_at(value.find(|c: char| c.is_ascii_whitespace() || c == '>')?),
+        };
+        self.rest = rest;
+        Some((name, value))
+    }
+}
+
+/// A value without the character references that frameworks write (HTML §13.2.5.72).
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return text.into();
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        plain += &rest[..at];
+        rest = &rest[at..];
+        let reference = rest.find(';').and_then(|end| Some((character(&rest[1..end])?, end + 1)));
+        let (character, length) = reference.unwrap_or(('&', 1));
+        plain.push(character);
+        rest = &rest[length..];
+    }
+    (plain + rest).into()
+}
+
+fn character(name: &str) -> Option<char> {
+    match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let hex = number.strip_prefix(['x', 'X']).map(|digits| u32::from_str_radix(digits, 16));
+            char::from_u32(hex.unwrap_or_else(|| number.parse()).ok()?)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = r#"<!doctype html><html><head>
+<!-- <input name="csrf" value="of a comment"> -->
+<script>if (a < b) document.write('<input name="csrf" value="of a script">')</script>
+<META content='m&amp;1' name=csrf-token><meta property="og:title" content="T">
+</head><body><p title="a > b">1 < 2 && 3</p>
+<form action=/go><input type=hidden value="x&quot;&#39;&#x3d;&unknown; &" name="csrf" /><input name=bare value=v2></form>
+<turbo-cable-stream-source channel="Turbo::StreamsChannel" signed-stream-name="IloiLS0x=="></turbo-cable-stream-source>
+<input name=empty value="">"#;
+
+    #[test]
+    fn fields_metas_and_attributes() {
+        let found = |name| find(PAGE, name).map(Cow::into_owned);
+        let said = |text: &str| Some(text.to_owned());
+        assert_eq!(found("csrf"), said("x\"'=&unknown; &"));
+        assert_eq!(found("csrf-token"), said("m&1"));
+        assert_eq!(found("og:title"), said("T"));
+        assert_eq!(found("bare"), said("v2"));
+        assert_eq!(found("signed-stream-name"), said("IloiLS0x=="));
+        assert_eq!(found("title"), said("a > b"));
+        assert_eq!(found("empty"), said(""));
+        assert_eq!(found("none"), None);
+    }
+
+    #[test]
+    fn half_a_page_is_no_panic() {
+        for end in (0..PAGE.len()).filter(|&end| PAGE.is_char_boundary(end)) {
+            find(&PAGE[..end], "none");
+            find(&PAGE[end..], "none");
+        }
+        for odd in
+            ["<", "<a", "<a b", "<a b=", "<a b='", "<a =>", "<script", "<script>", "<!--", "<é>", "<a/é=ü>"]
+        {
+            assert_eq!(find(odd, "x"), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! A login: plain requests that a client makes before its opening request, as an app's file describes them
+//! ([`LoginRequest`](crate::app_file::LoginRequest)). It is no protocol's business: whichever comes after it, the login comes
+//! first, on stream 0.
+//!
+//! ```text
+//! a request --its answer is whole, and as expected--> the next, on the same connection if it stands
+//! a request --a redirect that is followed--> the request that it leads to
+//! the last --its answer is whole, and as expected--> done: the opening request comes next
+//! ```
+//!
+//! What is kept of the answers, and the cookies, go into the holes of what is said later ([`Kept`](crate::template)).
+
+mod answer;
+mod find;
+mod html;
+mod steps;
+mod visit;
+
+pub use find::{BadFind, check};
+pub(crate) use steps::Steps;
+pub(crate) use visit::{Visit, Went};

@@ -1,0 +1,135 @@
+//! The requests of a login, ready to be written.
+
+use super::find::Find;
+use crate::app_file::{AppFile, LOGIN_KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest};
+use crate::http::fields;
+use crate::options::{BadOption, Options};
+use crate::request;
+use crate::template::{Filling, Template};
+
+/// The requests of a login, in their order, with everything encoded that can be encoded once.
+pub(crate) struct Steps {
+    steps: Vec<Step>,
+    /// How many values are kept in all.
+    pub(super) values: usize,
+    /// The `Host` field.
+    pub(super) host: String,
+    /// The field lines that all of them share.
+    shared: Template,
+}
+
+/// One of them.
+pub(super) struct Step {
+    pub(super) request: LoginRequest,
+    /// Its own field lines, the cookies among them.
+    own: Template,
+    /// What is kept of its answer: under which number, and where it is.
+    pub(super) finds: Vec<(u16, Find)>,
+}
+
+impl Steps {
+    /// Those of an app's file; `None`: there is no login.
+    pub(crate) fn new(app: &AppFile, options: &Options) -> Result<Option<Steps>, BadOption> {
+        if app.login.is_empty() {
+            return Ok(None);
+        }
+        let keeps = app.login.iter().flat_map(|request| &request.keep);
+        let values = keeps.map(|keep| usize::from(keep.value) + 1).max().unwrap_or(0);
+        let too_many = app.login.len() > LOGIN_REQUESTS_MAX
+            || app.login.iter().any(|request| request.keep.len() > LOGIN_KEEPS_MAX)
+            || values > LOGIN_REQUESTS_MAX * LOGIN_KEEPS_MAX;
+        if too_many {
+            return Err(bad("fewer requests to log in with, and fewer values to keep"));
+        }
+        let steps = app.login.iter().map(Step::new).collect::<Result<_, _>>()?;
+        Ok(Some(Steps { steps, values, host: options.host.clone(), shared: options.encode_shared() }))
+    }
+
+    /// A request by its number.
+    pub(super) fn get(&self, at: usize) -> Option<&Step> {
+        self.steps.get(at)
+    }
+
+    /// Which request it was that failed, and what was expected, for whoever reads of it.
+    pub(crate) fn words(&self, at: u8, find: Option<u8>) -> Option<String> {
+        let LoginRequest { name, expect, follows, keep, .. } = &self.steps.get(usize::from(at))?.request;
+        Some(match (find, expect) {
+            (Some(find), _) => {
+                let keep = keep.get(usize::from(find))?;
+                format!("{name}, keep {} = {:?}", keep.name, keep.from)
+            }
+            (None, Some(expect)) => format!("{name}, where {expect} was expected"),
+            (None, None) if *follows => format!("{name}, where success (2xx) was expected"),
+            (None, None) => format!("{name}, where success or a redirect (2xx, 3xx) was expected"),
+        })
+    }
+
+    /// Appends a request: the one of that number, or where it led to.
+    pub(super) fn write(&self, out: &mut Vec<u8>, step: &Step, led: Option<&Led>, filling: &Filling<'_>) {
+        let LoginRequest { is_post, target, content, .. } = &step.request;
+        let is_post = *is_post && led.is_none_or(|led| led.keeps_method);
+        out.extend_from_slice(if is_post { b"POST " } else { b"GET " });
+        match led {
+            Some(led) => out.extend_from_slice(led.target.as_bytes()),
+            None => target.write(out, filling, 0),
+        }
+        for part in [" HTTP/1.1\r\nHost: ", &self.host, "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        self.shared.write(out, filling, 0);
+        step.own.write(out, filling, 0);
+        if !is_post {
+            return out.extend_from_slice(b"\r\n");
+        }
+        let body = content.as_ref().map(|content| content.body.filled(filling)).unwrap_or_default();
+        if let Some(content) = content {
+            for part in ["Content-Type: ", &content.content_type, "\r\n"] {
+                out.extend_from_slice(part.as_bytes());
+            }
+        }
+        out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
+        out.extend_from_slice(&body);
+    }
+}
+
+/// Where a redirect leads to.
+#[derive(Debug)]
+pub(super) struct Led {
+    pub(super) target: String,
+    /// The method and the body stay what they were (RFC 9110 §15.4.8).
+    pub(super) keeps_method: bool,
+}
+
+impl Step {
+    fn new(request: &LoginRequest) -> Result<Step, BadOption> {
+        let target = request.target.sample();
+        if !target.starts_with(b"/") || !target.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
+            return Err(bad("paths to log in at"));
+        }
+        for (name, value) in &request.headers {
+            if !request::is_sendable(name, &value.sample()) {
+                return Err(bad("headers to log in with that can be sent, and are not the handshake's own"));
+            }
+        }
+        let content = request.content.as_ref();
+        if content.is_some_and(|content| !fields::is_value(content.content_type.as_bytes())) {
+            return Err(bad("a media type"));
+        }
+        let find = |from: &str| Find::new(from).map_err(|_| bad("values to keep that can be looked for"));
+        let finds = request.keep.iter().map(|keep| Ok((keep.value, find(&keep.from)?)));
+        Ok(Step {
+            request: request.clone(),
+            own: Template::of_fields_with_cookies(&request.headers),
+            finds: finds.collect::<Result<_, BadOption>>()?,
+        })
+    }
+
+    /// Whether something of the body is kept.
+    pub(super) fn keeps_body(&self) -> bool {
+        self.finds.iter().any(|(_, find)| find.is_in_body())
+    }
+}
+
+fn bad(expected: &'static str) -> BadOption {
+    BadOption::OfDialect { option: "app", expected }
+}

@@ -1,0 +1,200 @@
+//! One client's login.
+
+use super::answer::{Answer, Reader};
+use super::steps::{Led, Step, Steps};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::limits::Limits;
+use crate::roll::Roll;
+use crate::template::{Filling, Kept};
+
+/// Most redirects of one request. Go's client follows ten, and no login that people use has as many.
+const REDIRECTS_MAX: u8 = 5;
+
+/// How far a client has come in its login.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    /// The number of the request that is under way.
+    at: usize,
+    /// How often it was redirected, and where to.
+    redirects: u8,
+    led: Option<Led>,
+    is_connected: bool,
+    reader: Reader,
+    kept: Kept,
+}
+
+/// What became of what came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Went {
+    /// There is more to come.
+    On,
+    /// The login is done, and its connection stands.
+    Through,
+    /// The login is done, and its connection is over: another is asked for.
+    ThroughAndOut,
+}
+
+impl Visit {
+    /// Before its first connection stands.
+    pub(crate) fn new(steps: &Steps) -> Visit {
+        let values = vec![Box::default(); steps.values];
+        Visit {
+            at: 0,
+            redirects: 0,
+            led: None,
+            is_connected: false,
+            reader: Reader::default(),
+            kept: Kept { values, ..Kept::default() },
+        }
+    }
+
+    /// Stream 0 is connected, the first time or again. True: the login is done.
+    pub(crate) fn handle_open(&mut self, steps: &Steps, roll: &Roll, now_ns: u64, io: &mut impl Io) -> bool {
+        self.is_connected = true;
+        self.reader = Reader::default();
+        self.ask(steps, roll, now_ns, io)
+    }
+
+    /// Bytes came in, which are taken off as far as they are of the login.
+    pub(crate) fn handle_input(
+        &mut self,
+        steps: &Steps,
+        (limits, roll): (&Limits, &Roll),
+        now_ns: u64,
+        input: &mut &[u8],
+        io: &mut impl Io,
+    ) -> Result<Went, Failure> {
+        loop {
+            let Some(step) = steps.get(self.at) else { return Ok(Went::Through) };
+            let request = self.at as u8;
+            let read = self.reader.read(limits, step.keeps_body(), input).map_err(|failure| match failure {
+                Failure::BodyTooLarge | Failure::HeadTooLarge => Failure::LoginTooLarge { request },
+                other => other,
+            });
+            let Some(answer) = read? else { return Ok(Went::On) };
+            self.is_connected = answer.keep_alive;
+            match self.handle_answer(steps, step, &answer, roll, now_ns, io)? {
+                Went::On if self.is_connected => {}
+                went => return Ok(went),
+            }
+        }
+    }
+
+    /// The server has closed the connection.
+    pub(crate) fn handle_eof(
+        &mut self,
+        steps: &Steps,
+        roll: &Roll,
+        now_ns: u64,
+        io: &mut impl Io,
+    ) -> Result<Went, Failure> {
+        // Between an answer that announced it and the connection that was asked for since.
+        if !self.is_connected {
+            return Ok(Went::On);
+        }
+        let answer = self.reader.handle_eof()?;
+        self.is_connected = false;
+        let step = steps.get(self.at).ok_or(Failure::Eof)?;
+        self.handle_answer(steps, step, &answer, roll, now_ns, io)
+    }
+
+    /// What was kept, once the login is done.
+    pub(crate) fn take(&mut self) -> Kept {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.values.shrink_to_fit();
+        kept
+    }
+
+    /// An answer is whole: takes out of it what is to be kept, and goes on.
+    fn handle_answer(
+        &mut self,
+        steps: &Steps,
+        step: &Step,
+        answer: &Answer,
+        roll: &Roll,
+        now_ns: u64,
+        io: &mut impl Io,
+    ) -> Result<Went, Failure> {
+        let request = self.at as u8;
+        let response = answer.response()?;
+        for set in response.fields.all("set-cookie") {
+            if !self.kept.cookies.handle(set) {
+                return Err(Failure::LoginTooLarge { request });
+            }
+        }
+        let status = response.status;
+        let leads = matches!(status, 301..=303 | 307 | 308);
+        if leads && step.request.follows && step.request.expect != Some(status) {
+            let location = response.fields.all("location").next().and_then(|l| std::str::from_utf8(l).ok());
+            let target = location.and_then(|location| self.target(steps, step, location, roll, now_ns, io));
+            self.redirects += 1;
+            let target = target.filter(|_| self.redirects <= REDIRECTS_MAX);
+            let target = target.ok_or(Failure::LoginRedirects { request })?;
+            let before = self.led.as_ref().is_none_or(|led| led.keeps_method);
+            self.led = Some(Led { target, keeps_method: before && matches!(status, 307 | 308) });
+        } else {
+            let is_expected = match step.request.expect {
+                Some(expect) => status == expect,
+                None => matches!(status, 200..=299) || (matches!(status, 300..=399) && !step.request.follows),
+            };
+            if !is_expected {
+                return Err(Failure::LoginRefused { request, status });
+            }
+            for (n, (value, find)) in step.finds.iter().enumerate() {
+                let found = find.find(answer, &response, &self.kept.cookies);
+                let found = found.ok_or(Failure::LoginNoMatch { request, keep: n as u8 })?;
+                self.kept.values[usize::from(*value)] = found;
+            }
+            (self.at, self.redirects, self.led) = (self.at + 1, 0, None);
+        }
+        if !self.is_connected {
+            io.open_stream(0);
+            return Ok(if steps.get(self.at).is_none() { Went::ThroughAndOut } else { Went::On });
+        }
+        Ok(if self.ask(steps, roll, now_ns, io) { Went::Through } else { Went::On })
+    }
+
+    /// Writes the request whose turn it is. True: there is none.
+    fn ask(&self, steps: &Steps, roll: &Roll, now_ns: u64, io: &mut impl Io) -> bool {
+        let Some(step) = steps.get(self.at) else { return true };
+        let filling = &Filling::of(roll.who(io.client(), now_ns, &self.kept));
+        steps.write(io.out(0), step, self.led.as_ref(), filling);
+        false
+    }
+
+    /// Path and query that a redirect leads to; `None`: it leads elsewhere, to where this client has no connection.
+    fn target(
+        &self,
+        steps: &Steps,
+        step: &Step,
+        location: &str,
+        roll: &Roll,
+        now_ns: u64,
+        io: &impl Io,
+    ) -> Option<String> {
+        let location = location.split('#').next().unwrap_or_default();
+        let here = location.strip_prefix("http://").or_else(|| location.strip_prefix("https://"));
+        let target = match here.or_else(|| location.strip_prefix("//")) {
+            Some(place) => {
+                let target = place.strip_prefix(&steps.host)?;
+                if target.is_empty() { "/".to_owned() } else { target.to_owned() }
+            }
+            None if location.starts_with('/') => location.to_owned(),
+            None => {
+                let filling = &Filling::of(roll.who(io.client(), now_ns, &self.kept));
+                let asked = match &self.led {
+                    Some(led) => led.target.clone(),
+                    None => step.request.target.filled_text(filling),
+                };
+                let path = asked.split('?').next().unwrap_or_default();
+                if location.starts_with('?') {
+                    format!("{path}{location}")
+                } else {
+                    format!("{}{location}", &path[..path.rfind('/').map_or(0, |slash| slash + 1)])
+                }
+            }
+        };
+        (target.starts_with('/') && target.bytes().all(|b| b.is_ascii_graphic())).then_some(target)
+    }
+}

@@ -1,0 +1,29 @@
+//! The field lines of a request's head.
+
+use super::pieces::{Piece, Template};
+use crate::http::cookies;
+
+impl Template {
+    /// A line for each of these fields.
+    pub(crate) fn of_fields(fields: &[(String, Template)]) -> Template {
+        let line = |all: Template, (name, value): &(String, Template)| {
+            all.text(name).text(": ").then(value).text("\r\n")
+        };
+        fields.iter().fold(Template::default(), line)
+    }
+
+    /// The same, with the cookies of a client that logs in: behind those that are among them, whose values they leave
+    /// alone, because a request has one such field at the most (RFC 6265 §5.4).
+    pub(crate) fn of_fields_with_cookies(fields: &[(String, Template)]) -> Template {
+        let mut fields = fields.to_vec();
+        let given = fields.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        let Some((_, value)) = given else {
+            let cookies = Piece::Cookies { but: Vec::new(), is_behind: false };
+            return Template::of_fields(&fields).hole(cookies);
+        };
+        let sample = String::from_utf8_lossy(&value.sample()).into_owned();
+        let but = cookies::names(&sample).map(str::to_owned).collect();
+        *value = std::mem::take(value).hole(Piece::Cookies { but, is_behind: true });
+        Template::of_fields(&fields)
+    }
+}

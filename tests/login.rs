@@ -1,0 +1,245 @@
+//! Clients log in before their upgrade: the example with npm's Express, its sessions and a CSRF form, which shares no code
+//! with throng, sees as many users as there are clients; and whatever fails is counted under a name of its own.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crew::http::{Patience, Source};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use support::node::Scripts;
+use support::process::Process;
+use support::spy::search;
+use support::target::Unavailable;
+use support::throng::{errors_of, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const CLIENTS: u64 = 200;
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// The chat of examples/login, running.
+struct Chat {
+    _process: Process,
+    address: SocketAddr,
+}
+
+/// Who has been there.
+struct Seen {
+    logins: u64,
+    users: BTreeSet<String>,
+}
+
+impl Chat {
+    /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
+    fn start() -> Option<Chat> {
+        // Once for all tests of this file, which run side by side.
+        static SCRIPTS: OnceLock<Result<Scripts, String>> = OnceLock::new();
+        let install = || Scripts::install_in("examples", "login").map_err(|Unavailable(why)| why);
+        if let Err(why) = SCRIPTS.get_or_init(install) {
+            skip("logging in to npm's express-session", why);
+            return None;
+        }
+        let address = free_address();
+        let mut command = Command::new("node");
+        command.arg("server.js").current_dir(example()).env("PORT", address.port().to_string());
+        let process = Process::start(&mut command);
+        assert!(wait_until(WITHIN, || is_listening(address)), "the server does not listen");
+        Some(Chat { _process: process, address })
+    }
+
+    fn seen(&self) -> Seen {
+        let (host, port) = (self.address.ip().to_string(), self.address.port());
+        let answer = Source { host, port, path: "/seen".into() }
+            .get(Patience { word: WITHIN, answer: WITHIN })
+            .expect("the server is there");
+        let seen: Value = serde_json::from_slice(&answer.body).expect("it says who was there");
+        let users = seen["users"].as_array().unwrap().iter().map(|user| user.as_str().unwrap().to_owned());
+        Seen { logins: seen["logins"].as_u64().unwrap(), users: users.collect() }
+    }
+
+    fn command(&self, verb: &str, app: &Path) -> Command {
+        let mut command = throng([verb, &format!("ws://{}/", self.address), "--format", "json"]);
+        command.args(["--clients", &CLIENTS.to_string(), "--connect-timeout", "30s", "--no-preflight"]);
+        command.arg("--app").arg(app);
+        command
+    }
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/login")
+}
+
+/// The example's app and people in a folder of their own, each changed.
+fn changed(app: impl Fn(String) -> String, users: impl Fn(String) -> String) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name| fs::read_to_string(example().join(name)).unwrap();
+    let path = folder.path().join("app.toml");
+    fs::write(&path, app(read("app.toml"))).unwrap();
+    fs::write(folder.path().join("users.csv"), users(read("users.csv"))).unwrap();
+    (folder, path)
+}
+
+fn everybody() -> BTreeSet<String> {
+    (0..CLIENTS).map(|n| format!("user-{n:03}")).collect()
+}
+
+#[test]
+fn two_hundred_clients_log_in_as_two_hundred_users() {
+    let Some(chat) = Chat::start() else { return };
+    let mut command = chat.command("broadcast", &example().join("app.toml"));
+    command.args(["--processes", "2", "--concurrent", "2", "--sample-size", "5"]);
+    let outcome = run(&mut command, WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(sum_of(&results, "connected"), CLIENTS, "{outcome}");
+    assert_eq!(sum_of(&results, "received"), 5 * CLIENTS, "{outcome}");
+    let seen = chat.seen();
+    assert_eq!((seen.logins, seen.users), (CLIENTS, everybody()), "{outcome}");
+    let parts = &results["steps"][0]["handshake_parts"];
+    assert_eq!(parts["login"]["count"], CLIENTS, "{parts:#}");
+    // Three requests take longer than the upgrade that follows on the same connection, and are no part of it.
+    let ms = |part: &str| parts[part]["mean_ms"].as_f64().unwrap();
+    let sum = ["tcp", "login", "upgrade", "ready"].map(ms).iter().sum::<f64>();
+    let whole = results["steps"][0]["handshake"]["mean_ms"].as_f64().unwrap();
+    assert!(ms("login") > ms("upgrade") && (sum - whole).abs() < 0.02 * whole, "{parts:#}");
+}
+
+#[test]
+fn who_reconnects_logs_in_again() {
+    let Some(chat) = Chat::start() else { return };
+    let mut command = throng(["storm", &format!("ws://{}/", chat.address), "--format", "json"]);
+    command.args(["--clients", "20", "--lead", "200ms", "--duration", "1s", "--window", "100ms"]);
+    command.args(["--connect-timeout", "20s", "--no-preflight", "--app"]).arg(example().join("app.toml"));
+    let outcome = run(&mut command, WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let connected = sum_of(&outcome.json(), "connected");
+    assert!(connected > 20, "{outcome}");
+    assert_eq!(chat.seen().logins, connected, "{outcome}");
+}
+
+/// What a run with this app is said to have met: all its clients failed so.
+fn failing(chat: &Chat, kind: &str, app: &Path) -> String {
+    let outcome = run(chat.command("idle", app).args(["--duration", "100ms"]), WITHIN);
+    assert_eq!(outcome.code, Some(1), "{kind}: {outcome}");
+    let results = outcome.json();
+    assert_eq!(errors_of(&results, kind), CLIENTS, "{outcome}");
+    assert_eq!(sum_of(&results, "connected"), 0, "{outcome}");
+    results["steps"][0]["counts"]["errors"][kind]["example"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_fails_is_counted_by_its_kind_and_told_with_its_request() {
+    let Some(chat) = Chat::start() else { return };
+    for (from, to, kind, example) in [
+        (
+            "_csrf = \"{csrf}\"",
+            "_csrf = \"forged\"",
+            "login_refused",
+            "the login was answered with HTTP 403: POST /login, where 302 was expected",
+        ),
+        (
+            "html:_csrf",
+            "html:authenticity_token",
+            "login_no_match",
+            "a value that is to be kept is not in the login's answer: GET /login, keep csrf = \"html:authenticity_token\"",
+        ),
+        // Nobody is logged in yet, and the way leads back to where it came from.
+        ("get = \"/login\"\n", "get = \"/chat\"\nfollow = true\nexpect = 200\n", "http_status", ""),
+    ] {
+        let (_folder, app) = changed(
+            |text| {
+                assert!(text.contains(from), "{from}");
+                text.replacen(from, to, 1)
+                    .replace("?ticket={ticket}", if kind == "http_status" { "" } else { "?ticket={ticket}" })
+            },
+            |users| users,
+        );
+        let told = failing(&chat, kind, &app);
+        assert!(told.contains(example), "{told}");
+    }
+    assert_eq!(chat.seen().users.len(), 0);
+}
+
+#[test]
+fn passwords_and_what_the_server_gives_stay_out_of_what_is_told() {
+    let Some(chat) = Chat::start() else { return };
+    let wrong = |users: String| users.replace(",", ",marker-5f3b-").replacen("marker-5f3b-", "", 1);
+    // The server quotes the password in its refusal, and this run expects the refusal to have what is to be kept.
+    let app = |text: String| text.replace("expect = 302", "expect = 401\nkeep = { t = \"html:nothing\" }");
+    for (folder, path, kind) in [
+        (changed(|app| app, wrong), "app.toml", "login_refused"),
+        (changed(app, wrong), "app.toml", "login_no_match"),
+    ] {
+        let at = |name: &str| folder.0.path().join(name).display().to_string();
+        let out = tempfile::tempdir().unwrap();
+        let mut command = chat.command("idle", &folder.0.path().join(path));
+        command.args(["--duration", "100ms", "--events", &at("../events.parquet"), "--out"]).arg(out.path());
+        let outcome = run(&mut command, WITHIN);
+        assert_eq!(errors_of(&outcome.json(), kind), CLIENTS, "{outcome}");
+        assert!(!outcome.to_string().contains("marker-5f3b"), "{outcome}");
+        let (found, files) = search(out.path(), "marker-5f3b");
+        assert!(found.is_empty() && files > 0, "{found:?} of {files}");
+    }
+}
+
+/// What is said of an app before anybody connects, but for the preflight.
+fn said_of(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.toml");
+    fs::write(&path, text).unwrap();
+    let outcome = run(throng(["idle", "ws://127.0.0.1:9/", "--app"]).arg(&path), WITHIN);
+    assert_eq!(outcome.code, Some(2), "{text}: {outcome}");
+    outcome.stderr
+}
+
+#[test]
+fn mistakes_in_a_file_name_the_place_and_what_was_expected() {
+    let good = "[[login]]\nget = '/in'\nkeep = { csrf = 'html:csrf' }\n[[login]]\npost = '/in'\nform = { a = '{csrf}' }\n[connect]\npath = '/{csrf}'\n";
+    for (from, to, place, said) in [
+        ("get = '/in'", "get = 'in'", "2:7", "expected a path of the same server, which starts with /"),
+        ("get = '/in'", "get = 'http://other/in'", "2:7", "expected a path of the same server"),
+        ("get = '/in'", "get = '/in'\npost = '/in'", "1:1", "exactly one of `get` and `post`"),
+        ("get = '/in'", "got = '/in'", "2:1", "unknown key `got`, expected one of `get`, `post`, `form`"),
+        ("get = '/in'", "get = '/in'\nexpect = 99", "3:10", "the status of an answer, 200 to 599"),
+        ("get = '/in'", "get = '/in'\nform = {}", "3:8", "is for `post`"),
+        ("form = {", "json = '{\"a\":}'\nform = {", "7:8", "`form` or `json`, not both"),
+        ("form = { a = '{csrf}' }", "json = '{\"a\":}'", "6:8", "expected JSON, as text or as a table"),
+        (
+            "form = { a = '{csrf}' }",
+            "json = { a = '{cfrs}' }",
+            "6:8",
+            "{cfrs}: no such placeholder here; there are {person.id}, {room}, {csrf}",
+        ),
+        (
+            "'{csrf}' }",
+            "'{scrf}' }",
+            "6:14",
+            "{scrf}: no such placeholder here; there are {person.id}, {room}, {csrf}",
+        ),
+        (
+            "get = '/in'",
+            "get = '/{csrf}'",
+            "2:7",
+            "{csrf}: no such placeholder here; there are {person.id}, {room}",
+        ),
+        ("'html:csrf'", "'body:csrf'", "3:17", "\"cookie:NAME\", \"header:NAME\", \"json:/POINTER\""),
+        ("'html:csrf'", "'json:csrf'", "3:17", "expected a JSON pointer"),
+        ("'html:csrf'", "'regex:('", "3:17", "unclosed group"),
+        ("'html:csrf'", "'cookie:a b'", "3:17", "the name of a cookie"),
+        ("csrf = 'html", "client = 'html", "3:19", "{client} means something else already"),
+        ("csrf = 'html", "CSRF = 'html", "3:17", "\"CSRF\" cannot be a placeholder"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let stderr = said_of(&good.replacen(from, to, 1));
+        assert!(stderr.contains(&format!("app.toml:{place}: ")), "{to}: {place}\n{stderr}");
+        assert!(stderr.contains(said) && stderr.contains('^'), "{to}\n{said}\n{stderr}");
+    }
+}
