@@ -24,6 +24,7 @@ PATHS = {
     "phoenix": "/socket/websocket",
     "sockjs": "/sockjs",
     "socketio": "/socket.io/",
+    "graphql": "/graphql",
 }
 
 

@@ -56,6 +56,7 @@ fn each_example_is_carried_by_its_protocol() {
     assert_measured(&at("/cable"), "actioncable", &[]);
     assert_measured(&at("/socket/websocket"), "phoenix", &[]);
     assert_measured(&at("/socket/websocket"), "phoenix", &["--vsn", "1.0.0"]);
+    assert_measured(&at("/graphql"), "graphql", &[]);
     for transport in ["websocket", "polling", "upgrade"] {
         assert_measured(&at("/socket.io/"), "socketio", &["--transport", transport]);
     }
@@ -107,7 +108,7 @@ fn socket_io_answers_by_its_callbacks() {
 fn an_app_goes_over_what_it_was_written_for() {
     for (more, said) in [
         (&["--dialect", "phoenix"][..], "is written for actioncable"),
-        (&["--dialect", "json"], "plain, sockjs, actioncable, phoenix or socketio"),
+        (&["--dialect", "json"], "plain, sockjs, actioncable, phoenix, socketio or graphql"),
         (&["--topic", "room:1"], "--topic: is for --dialect phoenix"),
     ] {
         let mut command = throng(["echo", "ws://127.0.0.1:9/cable", "--app"]);

@@ -56,6 +56,7 @@ fn one_command_per_dialect_runs_as_printed() {
         "sockjs/xhr-polling",
         "socketio",
         "socketio/upgrade",
+        "graphql",
     ];
     assert_eq!(dialects, expected);
 }

@@ -84,9 +84,11 @@ fn no_verb_lets_a_secret_out() {
 #[test]
 fn what_is_sent_when_joining_is_no_less_secret() {
     let server = Server::start(&["--threads", "1"]);
-    for (dialect, path, flag) in
-        [("phoenix", "/socket/websocket", "--join-params"), ("socketio", "/socket.io/", "--auth")]
-    {
+    for (dialect, path, flag) in [
+        ("phoenix", "/socket/websocket", "--join-params"),
+        ("socketio", "/socket.io/", "--auth"),
+        ("graphql", "/graphql", "--init-payload"),
+    ] {
         let marker = format!("marker-{dialect}-8c1d");
         let folder = tempfile::tempdir().unwrap();
         let url = format!("ws://{}{path}", server.address);

@@ -110,6 +110,6 @@ mod tests {
     fn secrets_are_known_by_their_kind() {
         let secret::Flags { secret, telling } = of_secrets();
         assert!(secret.contains(&"auth") && secret.contains(&"join-params"), "{secret:?}");
-        assert_eq!(telling, ["channel-params"]);
+        assert_eq!(telling, ["channel-params", "subscription-variables"]);
     }
 }

@@ -101,6 +101,11 @@ impl Groups {
         self.batched_bytes += frames.len();
     }
 
+    /// The room of a group.
+    pub(crate) fn room(&self, group: usize) -> Room {
+        self.list[group].room
+    }
+
     /// Whether the members of a group are sessions.
     pub(crate) fn is_of_sessions(&self, group: u32) -> bool {
         self.list[group as usize].room.is_of_sessions()

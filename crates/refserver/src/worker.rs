@@ -125,6 +125,8 @@ struct Buffers {
     batch: Vec<u8>,
     /// The sessions of that group.
     recipients: Vec<u32>,
+    /// A batch in the words of the one to whom it goes.
+    own_words: Vec<u8>,
 }
 
 impl Worker {
@@ -174,6 +176,7 @@ impl Worker {
                 cipher: Vec::new(),
                 batch: Vec::new(),
                 recipients: Vec::new(),
+                own_words: Vec::new(),
             },
             faults: faults.map(|shared| Box::new(Line::new(shared))),
         };

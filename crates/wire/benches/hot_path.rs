@@ -105,6 +105,10 @@ impl Joined {
         self.server
             .handle_input(&self.server_cfg, 0, 0, black_box(bytes), &mut self.to_client, &mut on)
             .unwrap();
+        if let Some(room) = self.room.filter(|room| room.is_of_readers()) {
+            let frame = std::mem::take(&mut self.copy);
+            self.server.put_copies(room, &frame, &mut self.copy);
+        }
     }
 
     fn receive(&mut self, bytes: &[u8]) {
@@ -136,6 +140,7 @@ fn main() {
         ("phoenix", DialectId::Phoenix, false),
         ("sockjs", DialectId::Sockjs, false),
         ("socketio", DialectId::Socketio, false),
+        ("graphql", DialectId::Graphql, false),
     ] {
         let mut joined = Joined::new(dialect, text);
         joined.send(Kind::Echo, 0);

@@ -447,4 +447,8 @@ pub(crate) trait ServerProtocol: Sized {
 
     /// The connection is about to be closed by this side. Says the protocol's last words.
     fn handle_close<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
+
+    /// Appends the frames that a message for a room of readers ([`Room::of_readers`]) is to this connection: the payload of what
+    /// was broadcast in the words of its own.
+    fn put_copy(&self, _room: Room, _payload: &[u8], _out: &mut Vec<u8>) {}
 }

@@ -11,8 +11,10 @@ pub struct Room {
     pub topic: u64,
 }
 
-/// The bit of a topic that says that the members are sessions, not connections.
+/// The bits of a topic that say that the members are sessions, not connections; and that each puts words of its own around
+/// what is broadcast.
 const OF_SESSIONS: u64 = 1 << 63;
+const OF_READERS: u64 = 1 << 62;
 
 impl Room {
     /// The one room of a dialect that has no topics.
@@ -26,7 +28,7 @@ impl Room {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) & !OF_SESSIONS }
+        Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) & !(OF_SESSIONS | OF_READERS) }
     }
 
     /// The room of the [sessions](crate::session) whose topic has this name: its broadcasts are not frames as they
@@ -34,6 +36,18 @@ impl Room {
     pub fn of_sessions(dialect: DialectId, name: &[u8]) -> Room {
         let Room { topic, .. } = Room::of(dialect, 0, name);
         Room { dialect, topic: topic | OF_SESSIONS }
+    }
+
+    /// The room of the connections whose topic has this name, each of which puts words of its own around a message: its
+    /// broadcasts are frames that [`Server::put_copies`](crate::Server::put_copies) takes.
+    pub fn of_readers(dialect: DialectId, name: &[u8]) -> Room {
+        let Room { topic, .. } = Room::of(dialect, 0, name);
+        Room { dialect, topic: topic | OF_READERS }
+    }
+
+    /// Whether each member puts words of its own around what is broadcast.
+    pub fn is_of_readers(self) -> bool {
+        self.topic & OF_READERS != 0
     }
 
     /// Whether the members are sessions, not connections.

@@ -21,7 +21,13 @@ use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
 use crate::registry::sessions::{SessionRequest, Word};
+use crate::room::Room;
 use crate::server_config::ServerConfig;
+use crate::ws::End;
+use crate::ws::frame::{Accepts, Header};
+
+/// What a server's frames are as it broadcasts them.
+const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
 
 /// One accepted connection.
 #[derive(Debug, Default)]
@@ -126,6 +132,20 @@ impl Server {
             io.close_stream(0);
         }
         result
+    }
+
+    /// Appends to `out` what these frames are to this member of a [room of readers](crate::Room::of_readers): messages in words
+    /// of its own, and control frames as they are.
+    pub fn put_copies(&self, room: Room, mut frames: &[u8], out: &mut Vec<u8>) {
+        let State::Open(session) = &self.state else { return };
+        while let Ok(Some((header, at))) = Header::parse(frames, PLAIN) {
+            let end = at.saturating_add(usize::try_from(header.len).unwrap_or(usize::MAX)).min(frames.len());
+            match header.opcode.is_control() {
+                true => out.extend_from_slice(&frames[..end]),
+                false => session.dialect.put_copy(room, &frames[at..end], out),
+            }
+            frames = &frames[end..];
+        }
     }
 
     /// When the dialect wants to be woken, if ever: nanoseconds on the clock of `now_ns`.

@@ -171,9 +171,11 @@ impl Worker {
         if self.groups.is_of_sessions(group as u32) {
             return self.deliver_to_sessions(group);
         }
+        let room = self.groups.room(group);
         let Delivery { batch: bytes, messages, members } = self.groups.begin_delivery(group);
         let mut batch = Batch::new(&bytes);
         let mut failed = Vec::new();
+        let mut own_words = std::mem::take(&mut self.buffers.own_words);
         for &member in &members {
             let key = member as usize;
             if let Some(why) = self.why_not(key, bytes.len()) {
@@ -183,14 +185,12 @@ impl Worker {
                 }
                 continue;
             }
-            let connection = &mut self.connections[key];
-            let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
-            let cipher = &mut self.buffers.cipher;
-            let sent = match &mut self.faults {
-                None => connection.send_copies(&mut batch, way, cipher),
-                Some(line) => faulty::send(line, connection, &bytes, way.token, |connection, left| {
-                    connection.send_copies(&mut Batch::new(left), way, cipher)
-                }),
+            let sent = if room.is_of_readers() {
+                own_words = Buffers::reuse(own_words);
+                self.connections[key].session.put_copies(room, &bytes, &mut own_words);
+                self.send_batch(key, &mut Batch::new(&own_words))
+            } else {
+                self.send_batch(key, &mut batch)
             };
             match sent {
                 // What is half sent cannot be skipped any more.
@@ -200,12 +200,27 @@ impl Worker {
             }
         }
         drop(batch);
+        self.buffers.own_words = own_words;
         self.groups.end_delivery(group, Buffers::reuse(bytes), members);
         for (key, why) in failed {
             match why {
                 Ok(kind) => self.fail(key, kind),
                 Err(why) => self.drop_slow(key, why),
             }
+        }
+    }
+
+    /// Sends a batch to a connection: what the faults, if there are any, leave of it.
+    #[inline]
+    fn send_batch(&mut self, key: usize, batch: &mut Batch<'_>) -> std::io::Result<()> {
+        let connection = &mut self.connections[key];
+        let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
+        let cipher = &mut self.buffers.cipher;
+        match &mut self.faults {
+            None => connection.send_copies(batch, way, cipher),
+            Some(line) => faulty::send(line, connection, batch.bytes(), way.token, |connection, left| {
+                connection.send_copies(&mut Batch::new(left), way, cipher)
+            }),
         }
     }
 

@@ -12,11 +12,13 @@ macro_rules! protocols {
             Phoenix: phoenix, by Phoenix;
             Http: http, by Http;
             Socketio: socketio, by Socketio;
+            Graphql: graphql, by Graphql;
         }
     };
 }
 
 pub(crate) mod actioncable;
+pub(crate) mod graphql;
 pub(crate) mod http;
 pub(crate) mod phoenix;
 pub(crate) mod plain;

@@ -9,6 +9,7 @@ use crate::http::answer::AnswerHead;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::protocols;
+use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
 
@@ -95,6 +96,10 @@ impl ServerState {
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         of_any!(self, server => server.handle_message(link, text, start, on))
+    }
+
+    pub(crate) fn put_copy(&self, room: Room, payload: &[u8], out: &mut Vec<u8>) {
+        of_any!(self, server => server.put_copy(room, payload, out));
     }
 
     pub(crate) fn handle_close<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
