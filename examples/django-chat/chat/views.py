@@ -1,0 +1,14 @@
+from django.contrib.auth.decorators import login_required
+from django.http import JsonResponse
+from django.shortcuts import render
+
+from .consumers import rooms_of
+
+
+@login_required
+def room(request, room_name):
+    return render(request, "chat/room.html", {"room_name": room_name})
+
+
+def seen(request):
+    return JsonResponse(rooms_of)
