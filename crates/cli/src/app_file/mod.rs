@@ -338,4 +338,6 @@ fn is_json<T: DeserializeOwned>(text: &[u8]) -> bool {
 }
 
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,94 @@
+//! The schema by which editors complete an app's file is the format that is read.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::*;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../../../../docs/app-file.schema.json")).unwrap()
+}
+
+/// What a wrong key in this text is told may stand in its place, sorted.
+fn known_keys(text: &str) -> Vec<String> {
+    let Err(failure) = parse(Path::new("app.toml"), text, People::default()) else { panic!("{text}") };
+    let said = format!("{failure:?}");
+    let (_, keys) = said.split_once("unknown key `bogus`, expected ").unwrap_or_else(|| panic!("{said}"));
+    let keys = keys.split(['\\', '\n']).next().unwrap();
+    let mut keys: Vec<String> = keys.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn it_has_the_keys_that_are_read() {
+    let schema = schema();
+    assert!(jsonschema::meta::is_valid(&schema), "the schema itself is valid");
+    for (text, place) in [
+        ("bogus = 1", ""),
+        ("[people]\nbogus = 1", "/properties/people"),
+        ("[people]\ntoken = { bogus = 1 }", "/properties/people/properties/token/anyOf/1"),
+        ("[[login]]\nbogus = 1", "/properties/login/items"),
+        ("[connect]\nbogus = 1", "/properties/connect"),
+        ("[[open]]\nbogus = 1", "/properties/open/items"),
+        ("[echo]\nbogus = 1", "/properties/echo"),
+        ("[broadcast]\nbogus = 1", "/properties/broadcast"),
+        ("[[error]]\nbogus = 1", "/properties/error/items"),
+        ("[[answer]]\nbogus = 1", "/properties/answer/items"),
+        ("[[ignore]]\nbogus = 1", "/properties/ignore/items"),
+        ("[heartbeat]\nbogus = 1", "/properties/heartbeat"),
+        ("[[ignore]]\nwhen = { bogus = 1 }", "/$defs/when"),
+    ] {
+        let properties = schema.pointer(&format!("{place}/properties")).unwrap_or_else(|| panic!("{place}"));
+        let mut keys: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        assert_eq!(keys, known_keys(text), "{place}");
+        assert_eq!(schema.pointer(&format!("{place}/additionalProperties")), Some(&Value::Bool(false)));
+    }
+    let protocols: Vec<&str> = schema["properties"]["protocol"]["enum"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(protocols.iter().all(|name| DialectId::of_protocol(name).is_some()), "{protocols:?}");
+    assert!(protocols.iter().all(|name| carriers().contains(name)), "{}", carriers());
+    let carriers = carriers().replace(" or ", ", ");
+    assert_eq!(protocols.len(), carriers.split(", ").count(), "{carriers}");
+}
+
+#[test]
+fn every_example_is_as_it_says() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let mut folders = vec![PathBuf::from(ROOT).join("examples")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                _ if path.is_dir() && path.file_name().is_some_and(|name| name != "node_modules") => {
+                    folders.push(path)
+                }
+                Some("toml") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    assert!(files.len() >= 7, "{files:?}");
+    for path in files {
+        let value: Value = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let faults: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(faults.is_empty(), "{}: {faults:?}", path.display());
+    }
+    for wrong in [
+        "protocol = 'amqp'",
+        "[[open]]\nsend = 'x'\nwait = '1s'",
+        "[echo]\nevent = 'x'",
+        "[[login]]\nexpect = 200",
+    ] {
+        assert!(!validator.is_valid(&toml::from_str::<Value>(wrong).unwrap()), "{wrong}");
+    }
+}
