@@ -124,13 +124,11 @@ impl Client {
             return Ok(());
         }
         on(Event::LoggedIn);
-        if went == Went::Through {
-            if !input.is_empty() {
-                return Err(Failure::NotHttp);
-            }
-            self.ask(cfg, now_ns, io);
+        if went == Went::ThroughAndOut {
+            return Ok(());
         }
-        Ok(())
+        self.ask(cfg, now_ns, io);
+        self.handle_input(cfg, now_ns, 0, input, io, on)
     }
 
     /// The answer to the first question comes in.

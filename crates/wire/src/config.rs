@@ -132,14 +132,7 @@ impl Config {
 
     /// Which part of the login it was that failed, and what was expected of it: to be shown, without what is anybody's own.
     pub fn login_words(&self, failure: Failure) -> Option<String> {
-        let (request, keep) = match failure {
-            Failure::LoginNoMatch { request, keep } => (request, Some(keep)),
-            Failure::LoginRefused { request, .. }
-            | Failure::LoginRedirects { request }
-            | Failure::LoginTooLarge { request } => (request, None),
-            _ => return None,
-        };
-        self.login.as_ref()?.words(request, keep)
+        self.login.as_ref()?.words(failure)
     }
 
     /// Whether its clients log in.

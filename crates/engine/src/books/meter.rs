@@ -288,6 +288,19 @@ mod tests {
     }
 
     #[test]
+    fn of_clients_that_log_in_nothing_is_told_that_looks_like_a_key() {
+        let log_in = Secrets { log_in: true, ..Secrets::of_one(Vec::new()) };
+        let mut meter = Meter::new(0, log_in);
+        meter.hear("rejected", 0, b"session 0a1b2c3d4e5f6071 is over");
+        meter.error("rejected", 0, 1, || "refused".into());
+        meter.tell("login_refused", "POST /session".into());
+        meter.error("login_refused", 0, 1, || "HTTP 403".into());
+        let example = |kind| meter.errors.get(kind).unwrap().example.clone();
+        assert_eq!(example("rejected"), "refused: session *** is over");
+        assert_eq!(example("login_refused"), "HTTP 403: POST /session");
+    }
+
+    #[test]
     fn what_came_before_the_load_is_no_part_of_its_cost() {
         const MS: u64 = 1_000_000;
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));

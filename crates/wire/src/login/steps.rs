@@ -2,6 +2,7 @@
 
 use super::find::Find;
 use crate::app_file::{AppFile, LOGIN_KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest};
+use crate::failure::Failure;
 use crate::http::fields;
 use crate::options::{BadOption, Options};
 use crate::request;
@@ -50,18 +51,28 @@ impl Steps {
         self.steps.get(at)
     }
 
-    /// Which request it was that failed, and what was expected, for whoever reads of it.
-    pub(crate) fn words(&self, at: u8, find: Option<u8>) -> Option<String> {
-        let LoginRequest { name, expect, follows, keep, .. } = &self.steps.get(usize::from(at))?.request;
-        Some(match (find, expect) {
-            (Some(find), _) => {
-                let keep = keep.get(usize::from(find))?;
-                format!("{name}, keep {} = {:?}", keep.name, keep.from)
+    /// Which request it was that failed, and what was expected, for whoever reads of it. `None`: it was none of these.
+    pub(crate) fn words(&self, failure: Failure) -> Option<String> {
+        let request = |at: u8| self.steps.get(usize::from(at)).map(|step| &step.request);
+        match failure {
+            Failure::LoginRefused { request: at, .. } => {
+                let LoginRequest { name, expect, follows, .. } = request(at)?;
+                Some(match expect {
+                    Some(expect) => format!("{name}, where {expect} was expected"),
+                    None if *follows => format!("{name}, where success (2xx) was expected"),
+                    None => format!("{name}, where success or a redirect (2xx, 3xx) was expected"),
+                })
             }
-            (None, Some(expect)) => format!("{name}, where {expect} was expected"),
-            (None, None) if *follows => format!("{name}, where success (2xx) was expected"),
-            (None, None) => format!("{name}, where success or a redirect (2xx, 3xx) was expected"),
-        })
+            Failure::LoginNoMatch { request: at, keep } => {
+                let LoginRequest { name, keep: keeps, .. } = request(at)?;
+                let keep = keeps.get(usize::from(keep))?;
+                Some(format!("{name}, keep {} = {:?}", keep.name, keep.from))
+            }
+            Failure::LoginRedirects { request: at } | Failure::LoginTooLarge { request: at } => {
+                request(at).map(|request| request.name.clone())
+            }
+            _ => None,
+        }
     }
 
     /// Appends a request: the one of that number, or where it led to.

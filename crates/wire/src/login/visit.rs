@@ -66,7 +66,8 @@ impl Visit {
         io: &mut impl Io,
     ) -> Result<Went, Failure> {
         loop {
-            let Some(step) = steps.get(self.at) else { return Ok(Went::Through) };
+            // What comes behind an answer after which its server closes is nobody's.
+            let Some(step) = steps.get(self.at).filter(|_| self.is_connected) else { return Ok(Went::On) };
             let request = self.at as u8;
             let read = self.reader.read(limits, step.keeps_body(), input).map_err(|failure| match failure {
                 Failure::BodyTooLarge | Failure::HeadTooLarge => Failure::LoginTooLarge { request },
