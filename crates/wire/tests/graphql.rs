@@ -1,13 +1,13 @@
-//! GraphQL over WebSocket: what a client makes of a server's messages, in whichever order their members stand. Whole sessions
-//! with programs of others are in tests/dialect_graphql.rs.
+//! GraphQL over WebSocket in both roles, held to sessions recorded between the npm package graphql-ws 6.4 and the servers of
+//! graphql-ws 6.4 and strawberry 0.341. Whole sessions with these programs are in tests/dialect_graphql.rs.
 
 mod common;
 
 use common::*;
 use secret::Secret;
 use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Event, Kind, Options, Rejection, Role, Settings,
-    Value,
+    BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Rejection, Role,
+    Room, Server, ServerConfig, Settings, Value,
 };
 
 const ACK: &str = r#"{"type":"connection_ack"}"#;
@@ -20,6 +20,30 @@ fn of(settings: Settings) -> Result<Config, BadOption> {
     let of_dialect: DialectOptions = settings.into();
     Config::new(Options { of_dialect, ..options(DialectId::Graphql) })
 }
+
+const BROADCAST: &str = r#"{"id":"3","type":"subscribe","payload":{"query":"mutation($payload:JSON!){broadcast(payload:$payload)}","variables":{"payload":@}}}"#;
+const ECHO: &str = r#"{"id":"2","type":"subscribe","payload":{"query":"mutation($payload:JSON!){echo(payload:$payload)}","variables":{"payload":@}}}"#;
+/// As graphql-ws' client says it, which leaves the variables out where there are none.
+const SUBSCRIBE_BARE: &str = r#"{"id":"1","type":"subscribe","payload":{"query":"subscription{messages}"}}"#;
+
+/// What both servers say after the acknowledgement, in graphql-ws' order; `@` is the payload.
+const RECORDED: [&str; 7] = [
+    PROBED,
+    r#"{"id":"0","type":"complete"}"#,
+    r#"{"id":"2","type":"next","payload":{"data":{"echo":@}}}"#,
+    r#"{"id":"2","type":"complete"}"#,
+    r#"{"id":"3","type":"next","payload":{"data":{"broadcast":@}}}"#,
+    COPY,
+    r#"{"id":"3","type":"complete"}"#,
+];
+const COPY: &str = r#"{"id":"1","type":"next","payload":{"data":{"messages":@}}}"#;
+/// What they refuse: a field that there is not (graphql-ws, strawberry), and a resolver that throws (the same).
+const REFUSED: [&str; 4] = [
+    r#"{"id":"4","type":"error","payload":[{"message":"Cannot query field \"nothing\" on type \"Mutation\".","locations":[{"line":1,"column":26}]}]}"#,
+    r#"{"id":"4","type":"error","payload":[{"message":"Cannot query field 'nothing' on type 'Mutation'.","locations":[{"line":1,"column":26}]}]}"#,
+    r#"{"id":"5","type":"next","payload":{"data":{"say":null},"errors":[{"message":"too long","locations":[{"line":1,"column":39}],"path":["say"]}]}}"#,
+    r#"{"id":"5","type":"next","payload":{"data":null,"errors":[{"message":"too long","locations":[{"line":1,"column":39}],"path":["say"]}]}}"#,
+];
 
 /// A client that has upgraded, and what it has said since.
 fn upgraded(cfg: &Config) -> (Client, Fake) {
@@ -117,4 +141,120 @@ fn what_opens_the_session_is_chosen() {
         let bad = of(Settings::default().with(flag, value)).unwrap_err();
         assert!(matches!(bad, BadOption::OfDialect { option, .. } if option == flag), "{flag}: {bad:?}");
     }
+}
+
+#[test]
+fn the_client_understands_the_recorded_servers() {
+    let cfg = of(Settings::default()).unwrap();
+    // Strawberry's result is complete before its copy is sent.
+    let mut of_strawberry = RECORDED;
+    of_strawberry.swap(5, 6);
+    for recorded in [RECORDED, of_strawberry] {
+        let session: Vec<String> = recorded.iter().map(|text| text.replace('@', &payload(7))).collect();
+        let (opening, results) = session.split_at(2);
+        for step in [1, 3, usize::MAX] {
+            let (mut client, mut io) = upgraded(&cfg);
+            let mut events = told(&cfg, &mut client, &mut io, &[ACK]);
+            events.extend(told(
+                &cfg,
+                &mut client,
+                &mut io,
+                &opening.iter().map(String::as_str).collect::<Vec<_>>(),
+            ));
+            assert_eq!(events, [Event::Usable]);
+            client.send(&cfg, 0, 1, Kind::Echo, stamp(7), &mut io);
+            let [of_echo, of_broadcast] = [&results[..2], &results[2..]]
+                .map(|part| texts(&part.iter().map(String::as_str).collect::<Vec<_>>()));
+            let mut roles = Vec::new();
+            let mut feed = |client: &mut Client, io: &mut Fake, bytes: &[u8]| {
+                for portion in bytes.chunks(step.min(bytes.len())) {
+                    client.handle_input(&cfg, 0, 0, portion, io, &mut |e| roles.push(role(&e))).unwrap();
+                }
+            };
+            feed(&mut client, &mut io, &of_echo);
+            client.send(&cfg, 0, 1, Kind::Broadcast, stamp(7), &mut io);
+            feed(&mut client, &mut io, &of_broadcast);
+            assert_eq!(roles, [Some(Role::Echo), Some(Role::Ack), Some(Role::Copy)]);
+            let messages = [ECHO, BROADCAST].map(|text| text.replace('@', &payload(7)));
+            assert!(said(&io.out).ends_with(&messages), "{:?}", said(&io.out));
+        }
+    }
+    for refused in REFUSED {
+        let (mut client, mut io) = upgraded(&cfg);
+        told(&cfg, &mut client, &mut io, &[ACK, PROBED]);
+        let events = told(&cfg, &mut client, &mut io, &[refused]);
+        assert_eq!(events, [Event::Rejected(Rejection::Message)], "{refused}");
+    }
+}
+
+/// Servers in other languages name errors even where there are none.
+#[test]
+fn errors_that_are_null_refuse_nothing() {
+    let cfg = of(Settings::default()).unwrap();
+    let (mut client, mut io) = upgraded(&cfg);
+    told(&cfg, &mut client, &mut io, &[ACK, PROBED]);
+    client.send(&cfg, 0, 1, Kind::Echo, stamp(7), &mut io);
+    let echo = r#"{"id":"2","type":"next","payload":{"data":{"echo":@},"errors":null}}"#;
+    let events = told(&cfg, &mut client, &mut io, &[&echo.replace('@', &payload(7))]);
+    assert_eq!(events.iter().map(role).collect::<Vec<_>>(), [Some(Role::Echo)], "{events:?}");
+}
+
+const OFFER: &str = "Sec-WebSocket-Protocol: graphql-transport-ws\r\n";
+const INIT: &str = r#"{"type":"connection_init"}"#;
+
+fn serve_graphql(messages: &[&str]) -> Outcome<Happened> {
+    serve_at(&ServerConfig::default(), "/graphql", OFFER, &masked_texts(messages))
+}
+
+#[test]
+fn the_server_answers_as_the_recorded_one() {
+    let [echo, broadcast] = [ECHO, BROADCAST].map(|text| text.replace('@', &payload(7)));
+    let outcome = serve_graphql(&[INIT, SUBSCRIBE_BARE, PROBE, &echo, &broadcast]);
+    let mut expected = vec![ACK.to_owned()];
+    // Copies are the driver's to deliver.
+    expected.extend(RECORDED.iter().filter(|&&text| text != COPY).map(|text| text.replace('@', &payload(7))));
+    assert_eq!(said(&outcome.out), expected);
+
+    let (cfg, mut server, mut io) = (ServerConfig::default(), Server::new(), Fake::default());
+    let bytes =
+        [request(OFFER).replace("/chat", "/graphql").into_bytes(), masked_texts(&[INIT, SUBSCRIBE_BARE])];
+    server.handle_input(&cfg, 0, 0, &bytes.concat(), &mut io, &mut |_| {}).unwrap();
+    let mut copies = Vec::new();
+    // A room has a name for each set of variables, here none.
+    server.put_copies(Room::of_readers(DialectId::Graphql, b""), &texts(&[&payload(7)]), &mut copies);
+    assert_eq!(said(&copies), [COPY.replace('@', &payload(7))]);
+}
+
+/// After its close the connection is in no room any more, so that nothing follows the close frame.
+#[test]
+fn the_server_ends_a_connection_over_what_is_not_allowed() {
+    let no_query = r#"{"id":"1","type":"subscribe","payload":{"variables":{}}}"#;
+    let long = SUBSCRIBE_BARE.replace(r#""1""#, &format!(r#""{}""#, "é".repeat(100)));
+    let echo_of_subscription = ECHO.replace(r#"{"id":"2""#, r#"{"id":"1""#).replace('@', "1");
+    for (messages, code, reason) in [
+        (&[INIT, INIT][..], 4429u16, "Too many initialisation requests".to_owned()),
+        (&[SUBSCRIBE_BARE], 4401, "Unauthorized".to_owned()),
+        (&[INIT, SUBSCRIBE_BARE, SUBSCRIBE_BARE], 4409, "Subscriber for 1 already exists".to_owned()),
+        (&[INIT, SUBSCRIBE_BARE, &echo_of_subscription], 4409, "Subscriber for 1 already exists".to_owned()),
+        (&[INIT, &long, &long], 4409, format!("Subscriber for {} already exists", "é".repeat(20))),
+        (&[INIT, no_query], 4400, "Invalid message received".to_owned()),
+        (&["no JSON"], 4400, "Invalid message received".to_owned()),
+    ] {
+        let outcome = serve_graphql(messages);
+        assert_eq!(outcome.result, Err(Failure::BadMessage), "{messages:?}");
+        let close = [&[0x88, 2 + reason.len() as u8][..], &code.to_be_bytes(), reason.as_bytes()].concat();
+        assert!(outcome.out.ends_with(&close), "{messages:?}: {:?}", String::from_utf8_lossy(&outcome.out));
+    }
+}
+
+#[test]
+fn the_server_gives_up_who_does_not_initialise() {
+    let (cfg, mut server, mut io) = (ServerConfig::default(), Server::new(), Fake::default());
+    let upgrade = request(OFFER).replace("/chat", "/graphql");
+    server.handle_input(&cfg, 5, 0, upgrade.as_bytes(), &mut io, &mut |_| {}).unwrap();
+    let at_ns = server.poll_timeout().expect("a deadline");
+    assert_eq!(at_ns, 3_000_000_005);
+    assert_eq!(server.handle_timeout(&cfg, at_ns - 1, &mut io, &mut |_| {}), Ok(()));
+    assert_eq!(server.handle_timeout(&cfg, at_ns, &mut io, &mut |_| {}), Err(Failure::Silent));
+    assert!(io.out.ends_with(b"\x11\x38Connection initialisation timeout".as_slice()) && io.closed);
 }

@@ -84,6 +84,14 @@ mod tests {
         let framed = Room::of(DialectId::Sockjs, 1, b"/sockjs");
         assert!(can_carry(framed, 1, &text(r#"a["x"]"#)) && !can_carry(framed, 1, &text("x")));
         assert!(can_carry(Room::of(DialectId::Sockjs, 0, b"/sockjs"), 1, &text("x")));
+        let readers = Room::of_readers(DialectId::Graphql, b"");
+        for value in [r#"{"a":1}"#, r#""x""#, "[1,2]", "null"] {
+            assert!(can_carry(readers, 1, &text(value)), "{value}");
+        }
+        for no_value in ["", "1,2", "1],[2", "{", "x"] {
+            assert!(!can_carry(readers, 1, &text(no_value)), "{no_value}");
+        }
+        assert!(!can_carry(readers, 1, &binary(&[0xff])), "it would become text");
         let sessions = Room::of_sessions(DialectId::Sockjs, b"/sockjs");
         assert!(can_carry(sessions, 2, br#","a","b""#));
         assert!(!can_carry(sessions, 1, br#","a",1"#));

@@ -183,7 +183,7 @@ fn is_refusal(payload: &[u8]) -> bool {
     static ERRORS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""errors""#));
     let mut has_errors = false;
     if ERRORS.find(payload).is_some() {
-        let _ = object(payload, |key, _| has_errors |= key == b"errors");
+        let _ = object(payload, |key, value| has_errors |= key == b"errors" && value != b"null");
     }
     has_errors
 }

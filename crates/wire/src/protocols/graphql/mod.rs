@@ -27,7 +27,9 @@ use crate::absent::{NoRequests, NoSession};
 use crate::contract::{Letter, Protocol, Shape, Side, Utterance};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
+use crate::json;
 use crate::options::{BadOption, Options};
+use crate::room::Room;
 
 /// GraphQL over WebSocket.
 pub(crate) struct Graphql;
@@ -61,5 +63,16 @@ impl Protocol for Graphql {
 
     fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
         parts.behind_id = letters.iter().find_map(|letter| letter.text.bytes_behind_id()).unwrap_or(0);
+    }
+
+    /// What is broadcast is any one JSON value, for each member to put into a text of its own.
+    fn attachments(_room: Room, payload: &[u8]) -> Option<u32> {
+        let mut values = 0;
+        json::array(&[b"[", payload, b"]"].concat(), |_| values += 1)?;
+        (values == 1).then_some(0)
+    }
+
+    fn takes_binary() -> bool {
+        false
     }
 }

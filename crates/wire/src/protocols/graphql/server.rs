@@ -16,9 +16,10 @@ use crate::server_config::ServerConfig;
 use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 
-/// Subscriptions of one connection, and bytes of an id.
+/// Subscriptions of one connection, bytes of an id, and characters of it in the reason of a close, which has 123 bytes.
 const SUBSCRIPTIONS_MAX: usize = 256;
 const ID_BYTES_MAX: usize = 256;
+const ID_CHARS_SHOWN: usize = 20;
 /// How long graphql-ws' server waits for `connection_init`.
 const INIT_NS_MAX: u64 = 3_000_000_000;
 
@@ -54,11 +55,13 @@ impl<'a> Packet<'a> {
         })?;
         if packet.kind == b"subscribe" {
             packet.id?;
+            let mut query = None;
             object(packet.payload, |key, value| match key {
-                b"query" => packet.query = string(value).unwrap_or_default(),
+                b"query" => query = string(value),
                 b"variables" => packet.variables = value,
                 _ => {}
             })?;
+            packet.query = query?;
         }
         Some(packet)
     }
@@ -90,36 +93,15 @@ impl ServerProtocol for Server {
         let out = link.io.out(0);
         let message = out[start + 2..].to_vec();
         out.truncate(start);
-        let Some(packet) = text.then(|| Packet::parse(&message)).flatten() else {
-            link.sender.close_because(link.io, 4400, "Invalid message received");
-            return Ok(());
-        };
-        match (packet.kind, packet.id) {
-            (b"connection_init", _) if self.deadline_ns == 0 => {
-                link.sender.close_because(link.io, 4429, "Too many initialisation requests");
-            }
-            (b"connection_init", _) => {
-                self.deadline_ns = 0;
-                say(link, &[br#"{"type":"connection_ack"}"#]);
-            }
-            (b"ping", _) if packet.payload.is_empty() => say(link, &[br#"{"type":"pong"}"#]),
-            (b"ping", _) => say(link, &[br#"{"type":"pong","payload":"#, packet.payload, b"}"]),
-            (b"pong", _) => {}
-            (b"subscribe", _) if self.deadline_ns != 0 => {
-                link.sender.close_because(link.io, 4401, "Unauthorized");
-            }
-            (b"subscribe", Some(id)) => self.execute(link, id, &packet, message.len() as u32, on),
-            (b"complete", Some(id)) => {
-                if let Some(at) = self.subscriptions.iter().position(|(own, _)| **own == *id) {
-                    let (_, room) = self.subscriptions.remove(at);
-                    if self.subscriptions.iter().all(|(_, own)| *own != room) {
-                        on(ServerEvent::Left { room });
-                    }
-                }
-            }
-            _ => link.sender.close_because(link.io, 4400, "Invalid message received"),
-        }
-        Ok(())
+        let packet = text.then(|| Packet::parse(&message)).flatten();
+        let invalid = || (4400, "Invalid message received".to_owned());
+        let handled = packet
+            .ok_or_else(invalid)
+            .and_then(|packet| self.handle_packet(link, &packet, message.len() as u32, on));
+        handled.map_err(|(code, reason)| {
+            link.sender.close_because(link.io, code, &reason);
+            Failure::BadMessage
+        })
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -131,11 +113,11 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         _on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        if self.deadline_ns != 0 && self.deadline_ns <= link.now_ns {
-            self.deadline_ns = 0;
-            link.sender.close_because(link.io, 4408, "Connection initialisation timeout");
+        if self.deadline_ns == 0 || link.now_ns < self.deadline_ns {
+            return Ok(());
         }
-        Ok(())
+        link.sender.close_because(link.io, 4408, "Connection initialisation timeout");
+        Err(Failure::Silent)
     }
 
     fn put_copy(&self, room: Room, body: &[u8], out: &mut Vec<u8>) {
@@ -152,6 +134,44 @@ impl ServerProtocol for Server {
 }
 
 impl Connection {
+    /// The error is the code and the reason with which to close.
+    fn handle_packet<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        packet: &Packet<'_>,
+        bytes: u32,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) -> Result<(), (u16, String)> {
+        match (packet.kind, packet.id) {
+            (b"connection_init", _) if self.deadline_ns == 0 => {
+                return Err((4429, "Too many initialisation requests".to_owned()));
+            }
+            (b"connection_init", _) => {
+                self.deadline_ns = 0;
+                say(link, &[br#"{"type":"connection_ack"}"#]);
+            }
+            (b"ping", _) if packet.payload.is_empty() => say(link, &[br#"{"type":"pong"}"#]),
+            (b"ping", _) => say(link, &[br#"{"type":"pong","payload":"#, packet.payload, b"}"]),
+            (b"pong", _) => {}
+            (b"subscribe", _) if self.deadline_ns != 0 => return Err((4401, "Unauthorized".to_owned())),
+            (b"subscribe", Some(id)) if self.subscriptions.iter().any(|(own, _)| **own == *id) => {
+                let id: String = String::from_utf8_lossy(id).chars().take(ID_CHARS_SHOWN).collect();
+                return Err((4409, format!("Subscriber for {id} already exists")));
+            }
+            (b"subscribe", Some(id)) => self.execute(link, id, packet, bytes, on),
+            (b"complete", Some(id)) => {
+                if let Some(at) = self.subscriptions.iter().position(|(own, _)| **own == *id) {
+                    let (_, room) = self.subscriptions.remove(at);
+                    if self.subscriptions.iter().all(|(_, own)| *own != room) {
+                        on(ServerEvent::Left { room });
+                    }
+                }
+            }
+            _ => return Err((4400, "Invalid message received".to_owned())),
+        }
+        Ok(())
+    }
+
     fn execute<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
@@ -168,10 +188,6 @@ impl Connection {
         };
         let payload = payload_of(packet.variables);
         match (operation(packet.query), payload) {
-            (Some(Operation::Messages), _) if self.subscriptions.iter().any(|(own, _)| **own == *id) => {
-                let reason = format!("Subscriber for {} already exists", String::from_utf8_lossy(id));
-                link.sender.close_because(link.io, 4409, &reason);
-            }
             (Some(Operation::Messages), _) if self.subscriptions.len() < SUBSCRIPTIONS_MAX => {
                 let room = Room::of_readers(DialectId::Graphql, packet.variables);
                 if self.subscriptions.iter().all(|(_, own)| *own != room) {
