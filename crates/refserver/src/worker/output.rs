@@ -172,10 +172,28 @@ impl Worker {
             return self.deliver_to_sessions(group);
         }
         let room = self.groups.room(group);
+        if !room.is_of_readers() {
+            return self.deliver_by(group, |worker, key, batch| worker.send_batch(key, batch));
+        }
+        let mut own_words = std::mem::take(&mut self.buffers.own_words);
+        self.deliver_by(group, |worker, key, batch| {
+            own_words = Buffers::reuse(std::mem::take(&mut own_words));
+            worker.connections[key].session.put_copies(room, batch.bytes(), &mut own_words);
+            worker.send_batch(key, &mut Batch::new(&own_words))
+        });
+        self.buffers.own_words = own_words;
+    }
+
+    /// The same, by the one way in which this group's members are sent it: they are not told apart copy by copy.
+    #[inline(always)]
+    fn deliver_by(
+        &mut self,
+        group: usize,
+        mut send: impl FnMut(&mut Worker, usize, &mut Batch<'_>) -> std::io::Result<()>,
+    ) {
         let Delivery { batch: bytes, messages, members } = self.groups.begin_delivery(group);
         let mut batch = Batch::new(&bytes);
         let mut failed = Vec::new();
-        let mut own_words = std::mem::take(&mut self.buffers.own_words);
         for &member in &members {
             let key = member as usize;
             if let Some(why) = self.why_not(key, bytes.len()) {
@@ -185,14 +203,7 @@ impl Worker {
                 }
                 continue;
             }
-            let sent = if room.is_of_readers() {
-                own_words = Buffers::reuse(own_words);
-                self.connections[key].session.put_copies(room, &bytes, &mut own_words);
-                self.send_batch(key, &mut Batch::new(&own_words))
-            } else {
-                self.send_batch(key, &mut batch)
-            };
-            match sent {
+            match send(self, key, &mut batch) {
                 // What is half sent cannot be skipped any more.
                 Ok(()) if self.is_crowded_out(key) => failed.push((key, Err(Slow::Crowd))),
                 Ok(()) => self.stats.copies += messages,
@@ -200,7 +211,6 @@ impl Worker {
             }
         }
         drop(batch);
-        self.buffers.own_words = own_words;
         self.groups.end_delivery(group, Buffers::reuse(bytes), members);
         for (key, why) in failed {
             match why {
