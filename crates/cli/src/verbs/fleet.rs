@@ -196,6 +196,7 @@ mod tests {
             clients_per_process: 9,
             run: Some("77".into()),
             host: None,
+            sealed_to: String::new(),
             lock: None,
         };
         assert_eq!(list(std::slice::from_ref(&agent)), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");

@@ -116,6 +116,7 @@ pub(super) fn serve<W: Work>(
             clients_per_process,
             run: None,
             host,
+            sealed_to: String::new(),
             lock: None,
         };
         let (reception, doors) = Reception::open(&options.nats, hello, options.key.clone()).await?;

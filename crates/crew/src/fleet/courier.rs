@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::envelope::Envelope;
+
 /// A part goes out again after this. Acknowledgements come with every beat, several times as often.
 const RESEND_NS: u64 = 1_200_000_000;
 /// Parts under way at once: what a slow bus has to hold for one link.
@@ -35,7 +37,6 @@ pub(crate) struct Part {
 pub(crate) struct Nonsense;
 
 /// One end of a link.
-#[derive(Debug)]
 pub(crate) struct Courier {
     part_bytes: usize,
     /// Parts that are not acknowledged, in order; those that went out first, with the time of that.
@@ -47,6 +48,9 @@ pub(crate) struct Courier {
     next_number: u32,
     expected: u32,
     message: Vec<u8>,
+    /// Seals what goes out, and opens what comes in.
+    seals: Option<Envelope>,
+    opens: Option<Envelope>,
 }
 
 impl Courier {
@@ -61,12 +65,25 @@ impl Courier {
             next_number: 0,
             expected: 0,
             message: Vec::new(),
+            seals: None,
+            opens: None,
         }
+    }
+
+    /// The same, whose messages the other end alone can read.
+    pub(super) fn sealing(self, envelope: Envelope) -> Self {
+        Self { seals: Some(envelope), ..self }
+    }
+
+    /// The same, to which the other end seals its messages.
+    pub(super) fn opening(self, envelope: Envelope) -> Self {
+        Self { opens: Some(envelope), ..self }
     }
 
     /// Takes a message to be carried.
     pub(crate) fn send(&mut self, message: &impl Serialize) {
         let bytes = postcard::to_stdvec(message).expect("our messages can be encoded");
+        let bytes = self.seals.as_ref().map(|envelope| envelope.seal(&bytes)).unwrap_or(bytes);
         let chunks = bytes.chunks(self.part_bytes);
         let last = chunks.len() - 1;
         for (k, chunk) in chunks.enumerate() {
@@ -131,6 +148,10 @@ impl Courier {
             return Ok(None);
         }
         let message = std::mem::take(&mut self.message);
+        let message = match &self.opens {
+            Some(envelope) => envelope.open(&message).ok_or(Nonsense)?,
+            None => message,
+        };
         postcard::from_bytes(&message).map(Some).map_err(|_| Nonsense)
     }
 }

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nkeys::XKey;
 use tokio::task::JoinSet;
 
 use super::Error;
 use super::access::Nats;
 use super::bus::{Bus, runtime};
+use super::envelope::Envelope;
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
 use super::link::Link;
 use super::seal::{FleetKey, Seal};
@@ -40,13 +43,15 @@ pub struct Gathering {
 /// An agent that is claimed: the mark of that, and what signs what follows, if it wants that.
 pub(super) struct Claimed {
     session: u64,
+    envelope: Envelope,
     seal: Option<Seal>,
 }
 
 impl Claimed {
     /// The link to the agent that is claimed.
     pub(super) fn link(self, bus: &Bus, agent: &Hello, now_ns: u64) -> Link {
-        Link::new(bus, intro::down_subject(&agent.id), self.session, now_ns).signing(self.seal)
+        let link = Link::new(bus, intro::down_subject(&agent.id), self.session, now_ns);
+        link.sealing(self.envelope).signing(self.seal)
     }
 }
 
@@ -215,10 +220,21 @@ pub(super) async fn claim(
     key: Option<&FleetKey>,
 ) -> (Vec<Option<Claimed>>, Option<Error>) {
     let mut asked = JoinSet::new();
+    let mut all: Vec<Option<Claimed>> = agents.iter().map(|_| None).collect();
+    let mut failure = None;
     for (index, hello) in agents.iter().enumerate() {
+        let own = Arc::new(XKey::new());
+        let Some(envelope) = Envelope::new(&own, &hello.sealed_to) else {
+            failure = Some(Error::Agent {
+                agent: hello.name.clone(),
+                why: "it has no key to seal orders to".into(),
+            });
+            continue;
+        };
         let (bus, session, subject) = (bus.clone(), fastrand::u64(..), intro::claim_subject(&hello.id));
         let (version, index_there) = (VERSION.into(), index as u16);
-        let mut claim = Claim { version, run: run.to_owned(), index: index_there, session, signature: None };
+        let (run, sealed_by) = (run.to_owned(), own.public_key());
+        let mut claim = Claim { version, run, index: index_there, session, sealed_by, signature: None };
         let lock = hello.lock.as_ref().zip(key);
         let seal = lock.map(|(lock, key)| key.sign_claim(&mut claim, &hello.id, &lock.word));
         asked.spawn(async move {
@@ -228,11 +244,9 @@ pub(super) async fn claim(
                 answer.is_some()
             };
             let asked = bus.ask(&subject, intro::write(&claim), CLAIM_TIME, heard).await;
-            (index, Claimed { session, seal }, asked.map(|()| answer))
+            (index, Claimed { session, envelope, seal }, asked.map(|()| answer))
         });
     }
-    let mut all: Vec<Option<Claimed>> = agents.iter().map(|_| None).collect();
-    let mut failure = None;
     while let Some(answer) = asked.join_next().await {
         let (index, claimed, answer) = answer.expect("asking does not panic");
         let why = match answer {
@@ -263,6 +277,7 @@ mod tests {
             clients_per_process: 1,
             run: None,
             host: None,
+            sealed_to: XKey::new().public_key(),
             lock: None,
         }
     }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// What must be the same at both ends: the program's version, and that of the messages.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 /// Where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";
@@ -86,6 +86,9 @@ pub struct Hello {
     /// What it is as a target agent; `None`: it loads servers.
     #[serde(default)]
     pub host: Option<HostHello>,
+    /// The public part of the key to which what it is told is sealed.
+    #[serde(default)]
+    pub sealed_to: String,
     /// The key that it obeys; `None`: it obeys any coordinator that reaches it.
     #[serde(default)]
     pub lock: Option<Lock>,
@@ -113,6 +116,8 @@ impl Hello {
     /// Whether what it says can be true: it came over a network.
     fn is_sound(&self) -> bool {
         let of_lock = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
+        // Those of earlier versions have no such key.
+        let of_lock = of_lock.chain(Some(&self.sealed_to).filter(|key| !key.is_empty()));
         let words = [&self.id, &self.name].into_iter().chain(&self.run).chain(of_lock);
         let labels = self.labels.iter().flat_map(|(key, value)| [key, value]);
         self.labels.len() <= LABELS_MAX
@@ -142,6 +147,9 @@ pub(crate) struct Claim {
     pub(crate) index: u16,
     /// Marks what belongs to this claim.
     pub(crate) session: u64,
+    /// The public part of the key with which what follows is sealed.
+    #[serde(default)]
+    pub(crate) sealed_by: String,
     /// By the key that the agent obeys, if it obeys one alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signature: Option<Vec<u8>>,
@@ -214,6 +222,7 @@ mod tests {
             clients_per_process: 19_936,
             run: None,
             host: Some(HostHello { address: Ipv4Addr::LOCALHOST, machine: "2 cores".into() }),
+            sealed_to: "X".repeat(56),
             lock: Some(Lock { key: "U".repeat(56), word: unique() }),
         }
     }

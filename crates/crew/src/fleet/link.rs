@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
 use super::courier::{Courier, Nonsense, Part};
+use super::envelope::Envelope;
 use super::seal::Seal;
 use super::talk::LEASE_NS;
 
@@ -41,6 +42,16 @@ impl Link {
     pub(crate) fn new(bus: &Bus, subject: String, session: u64, now_ns: u64) -> Self {
         let courier = Courier::new(bus.payload_bytes_max(), PACKET_OVERHEAD);
         Self { subject, session, courier, told: 0, heard_ns: now_ns, signs: None, obeys: None }
+    }
+
+    /// The same, whose messages the other end alone can read.
+    pub(super) fn sealing(self, envelope: Envelope) -> Self {
+        Self { courier: self.courier.sealing(envelope), ..self }
+    }
+
+    /// The same, to which the other end seals its messages.
+    pub(super) fn opening(self, envelope: Envelope) -> Self {
+        Self { courier: self.courier.opening(envelope), ..self }
     }
 
     /// The same, with what goes out signed, if there is something to sign it with.

@@ -27,6 +27,7 @@ mod backlog;
 pub(crate) mod bus;
 mod coordinator;
 mod courier;
+mod envelope;
 mod error;
 mod gather;
 pub mod host;

@@ -1,11 +1,15 @@
 //! Where an agent is found and claimed, whatever it then does.
 
+use std::sync::Arc;
+
 use async_nats::{Message, Subscriber};
 use net::clock;
+use nkeys::XKey;
 
 use super::Error;
 use super::access::Nats;
 use super::bus::Bus;
+use super::envelope::Envelope;
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Lock, VERSION};
 use super::link::Link;
 use super::seal::{AgentKey, Seal};
@@ -14,6 +18,8 @@ use super::seal::{AgentKey, Seal};
 pub(super) struct Reception {
     pub(super) bus: Bus,
     hello: Hello,
+    /// To which what it is told is sealed.
+    sealed_to: Arc<XKey>,
     /// The key that it obeys alone.
     key: Option<AgentKey>,
 }
@@ -40,7 +46,9 @@ impl Reception {
             downs: bus.subscribe(intro::down_subject(&hello.id)).await?,
             looks: bus.subscribe(intro::look_subject(&hello.id)).await?,
         };
-        let mut reception = Self { bus, hello, key };
+        let sealed_to = Arc::new(XKey::new());
+        let hello = Hello { sealed_to: sealed_to.public_key(), ..hello };
+        let mut reception = Self { bus, hello, sealed_to, key };
         reception.lock();
         Ok((reception, doors))
     }
@@ -80,21 +88,24 @@ impl Reception {
         let claim: Claim = intro::read(&message.payload)?;
         let judged = self.judge(&claim, run);
         let refused = judged.as_ref().err().cloned();
-        let taken = judged.ok().map(|seal| {
+        let taken = judged.ok().map(|(envelope, seal)| {
             let up = intro::up_subject(&claim.run, claim.index);
             let link = Link::new(&self.bus, up, claim.session, clock::own_monotonic_ns());
             self.lock();
-            (claim.run, link.obeying(seal))
+            (claim.run, link.opening(envelope).obeying(seal))
         });
         self.bus.answer(message, intro::write(&ClaimAnswer { refused })).await;
         taken
     }
 
-    /// What its packets are to be signed with, if the agent obeys one key alone; or why it is refused.
-    fn judge(&self, claim: &Claim, run: Option<&str>) -> Result<Option<Seal>, String> {
+    /// What its messages are sealed with, and its packets to be signed with, if the agent obeys one key alone; or why it is
+    /// refused.
+    fn judge(&self, claim: &Claim, run: Option<&str>) -> Result<(Envelope, Option<Seal>), String> {
         if claim.version != VERSION {
             return Err(format!("it is throng {VERSION}"));
         }
+        let envelope =
+            Envelope::new(&self.sealed_to, &claim.sealed_by).ok_or("it wants orders that are sealed")?;
         let lock = self.key.as_ref().zip(self.hello.lock.as_ref());
         let opened = lock.map(|(key, lock)| {
             let seal = key.check_claim(claim, &self.hello.id, &lock.word);
@@ -106,7 +117,7 @@ impl Reception {
                 Err("bad name of a run".into())
             }
             Some(run) => Err(format!("it works for run {run}")),
-            None => Ok(seal),
+            None => Ok((envelope, seal)),
         }
     }
 }

@@ -138,8 +138,8 @@ fn sign(key: &KeyPair, signed: &[u8]) -> Vec<u8> {
 
 /// What is signed of a claim on an agent.
 fn claimed(claim: &Claim, agent: &str, word: &str) -> Vec<u8> {
-    let Claim { version, run, index, session, signature: _ } = claim;
-    signed("throng claim", (agent, word, version, run, index, session))
+    let Claim { version, run, index, session, sealed_by, signature: _ } = claim;
+    signed("throng claim", (agent, word, version, run, index, session, sealed_by))
 }
 
 /// What is signed of a packet that belongs to a claim.
@@ -162,7 +162,14 @@ mod tests {
     use super::*;
 
     fn claim() -> Claim {
-        Claim { version: "1/1".into(), run: "r".into(), index: 3, session: 7, signature: None }
+        Claim {
+            version: "1/1".into(),
+            run: "r".into(),
+            index: 3,
+            session: 7,
+            sealed_by: "X".into(),
+            signature: None,
+        }
     }
 
     fn pair() -> (FleetKey, AgentKey) {

@@ -16,10 +16,12 @@ use futures_util::StreamExt;
 use load::{Connecting, Draining, Endpoint, Load, Plan, Schedule, Speech, StepOrder, Workload};
 use net::clock;
 use net::proc::ProcessTree;
+use nkeys::XKey;
 use stats::{Counts, Figures};
 use tokio::task::JoinSet;
 
 use super::bus::{Bus, Content};
+use super::envelope::Envelope;
 use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::{Incoming, Link};
 use super::talk::{Down, Up};
@@ -79,6 +81,7 @@ impl Simulated {
         mut claims: Subscriber,
         mut downs: Subscriber,
     ) {
+        let key = Arc::new(XKey::new());
         loop {
             tokio::select! {
                 Some(call) = calls.next() => {
@@ -91,6 +94,7 @@ impl Simulated {
                         clients_per_process: 10_000,
                         run: None,
                         host: None,
+                        sealed_to: key.public_key(),
                         lock: None,
                     };
                     self.bus.answer(&call, intro::write(&hello)).await;
@@ -98,7 +102,9 @@ impl Simulated {
                 Some(message) = claims.next() => {
                     let claim: Claim = intro::read(&message.payload).expect("a claim");
                     let up = intro::up_subject(&claim.run, claim.index);
-                    self.link = Some(Link::new(&self.bus, up, claim.session, clock::monotonic_ns()));
+                    let envelope = Envelope::new(&key, &claim.sealed_by).expect("a key");
+                    let link = Link::new(&self.bus, up, claim.session, clock::monotonic_ns());
+                    self.link = Some(link.opening(envelope));
                     self.bus.answer(&message, intro::write(&ClaimAnswer::default())).await;
                 }
                 Some(down) = downs.next() => if self.handle_down(&down.payload).await { return },
