@@ -242,7 +242,7 @@ fn requests() -> Vec<Situation> {
         situation(
             "a path that nginx does not know",
             Host::Nginx("location /there { return 200 ok; }"),
-            "http {http} -c 10 -d 1",
+            "http {http}nowhere -c 10 -d 1",
         )
         .refused(&["{any}404{any}"]),
     ]

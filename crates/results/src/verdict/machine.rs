@@ -16,6 +16,8 @@ const WAITING_PERCENT_MAX: f64 = 10.0;
 /// What a server misses of a rate is no more than so many times the share of the time that a thread of it waited for a
 /// CPU, if that is why: a turn that comes late delays what queues behind it, too.
 const MISSED_BY_WAITING_MAX: f64 = 10.0;
+/// Who would have answered less than this of the rate without having waited had another reason.
+const KEPT_WITHOUT_PERCENT_MIN: f64 = 50.0;
 /// Use of a network link that counts as all of it.
 const LINK_PERCENT_MAX: f64 = 90.0;
 /// Segments sent again, or come out of order, that make a network the suspect.
@@ -53,11 +55,16 @@ pub(super) fn crowded(step: &Step) -> Option<String> {
     ))
 }
 
-/// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes.
+/// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the
+/// waiting it would have answered as much more as it had more time, at both ends of a message.
 fn can_be_for_waiting(step: &Step, missed_percent: f64) -> bool {
     let threads = step.server.iter().flat_map(|server| &server.thread_use);
     let waited_percent = threads.map(|thread| thread.waiting_percent).reduce(f64::max);
-    waited_percent.is_none_or(|waited| missed_percent <= MISSED_BY_WAITING_MAX * waited)
+    waited_percent.is_none_or(|waited| {
+        let share = (waited / 100.0).min(1.0);
+        let kept_without_percent = (100.0 - missed_percent) / (1.0 - share).powi(2);
+        missed_percent <= MISSED_BY_WAITING_MAX * waited && kept_without_percent >= KEPT_WITHOUT_PERCENT_MIN
+    })
 }
 
 /// A thread of the server that was ready to run all the time, and had a CPU for a part of it: it did not wait for

@@ -73,16 +73,19 @@ fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
 
 #[test]
 fn who_hardly_waited_for_a_cpu_did_not_miss_the_rate_by_it() {
-    let waited = |waiting_percent| {
+    // Of 10,000 due, so many came, and those within the schedule.
+    let of = |received, waiting_percent| {
         judged(|step| {
             crowd(step);
-            // Of 10,000 due, 8,000 came, and those within the schedule.
-            (step.counts.received, step.counts.missing) = (8_000, 2_000);
+            (step.counts.received, step.counts.missing) = (received, 10_000 - received);
             let thread = ThreadUse { waiting_percent, ..ThreadUse::default() };
             server(step).thread_use = vec![ThreadUse::default(), thread];
         })
         .0
     };
+    let waited = |waiting_percent| of(8_000, waiting_percent);
+    assert_eq!(of(1_250, 20.0), Bottleneck::Server, "a fifth of the time more is no eight times the rate");
+    assert_eq!(of(1_250, 60.0), Bottleneck::Machine);
     assert_eq!(waited(4.0), Bottleneck::Machine, "a turn that came late may have delayed others");
     assert_eq!(
         waited(1.0),
