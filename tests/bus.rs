@@ -129,26 +129,6 @@ fn a_shootouts_measurements_do_not_have_the_password_in_their_arguments() {
     assert_eq!(String::from_utf8_lossy(&kept.stdout), "", "files with the password");
 }
 
-/// Without TLS, and without passwords: whoever listens to all subjects.
-#[test]
-fn who_only_listens_at_the_bus_reads_nothing_that_lets_clients_in() {
-    let Some(bus) = Bus::start() else { return };
-    let server = Server::start(&[]);
-    let heard = bus.overhear();
-    let _agent = bus.agent(&["--name", "a", "--threads", "1", "--allow", "ws://127.0.0.0/8:*"]);
-    bus.await_agents(1);
-    let url = format!("ws://me:{SECRET}@{}/ws?token={SECRET}", server.address);
-    let mut command =
-        throng(["echo", &url, "--clients", "4", "-s", "40", "--format", "json", "--fleet", &bus.url]);
-    command.args(["--dialect", "json", "-H", &format!("X-Other: {SECRET}")]);
-    let outcome = run(&mut command, RUN_MAX);
-    assert_eq!(outcome.json()["steps"][0]["counts"]["received"], 40, "{outcome}");
-    let heard = String::from_utf8_lossy(&heard.stop()).into_owned();
-    let orders = heard.matches("throng.agent.").count();
-    assert!(orders > 2 && heard.contains("sealed_by"), "it has heard the orders: {orders}");
-    assert!(!heard.contains(SECRET), "a secret is on the bus");
-}
-
 #[test]
 fn an_agent_loads_what_it_allows_and_says_which_flag_would_allow_more() {
     let Some(bus) = Bus::start() else { return };

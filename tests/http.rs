@@ -133,8 +133,11 @@ fn nginx_is_asked_like_any_other() {
     assert_eq!(gone["steps"][0]["statuses"], serde_json::json!({"410": 100}));
     let other = http(&url, "-c 4 --amount 100 --expect-body other").json();
     assert_eq!(errors_of(&other, "http_body"), 100);
-    let trust = &other["verdict"]["trust"];
-    assert!(trust.to_string().contains("100 of 100 answers were not as expected"), "{trust}");
+    let how_much = other["verdict"]["how_much"].to_string();
+    assert!(
+        how_much.contains("all 100 answers wrong (the answer's body is not the expected one)"),
+        "{how_much}"
+    );
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn saturate(url: &str) -> Command {
 #[test]
 fn what_was_seen_of_a_server_that_dies_stays() {
     let server = Server::start(&[]);
-    let process = start_measuring(&mut echo(&server.url(), 10, "4s"));
+    // So many that its CPU time shows within a second.
+    let process = start_measuring(&mut echo(&server.url(), 300, "4s"));
     assert!(server.process.signal(Signal::KILL));
     let outcome = finish(process, RUN_MAX);
     let step = step(&outcome);

@@ -195,7 +195,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 13] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 15] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     ("/$defs/counts/properties/not_back", "tests/shapes.rs: storms"),
     ("/$defs/generator/properties/ceiling_", "tests/calibrate.rs"),
     ("/$defs/limit/properties/at_least", "tests/shapes.rs: a recovery that never came"),
@@ -204,6 +204,10 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("/$defs/second/properties/metrics", "tests/exports.rs: --scrape"),
     ("/$defs/server/properties/ended_s", "tests/resources.rs"),
     ("/$defs/step/properties/fleet", "tests/fleet.rs"),
+    (
+        "/$defs/step/properties/handshake_parts/properties/login",
+        "tests/login.rs: an app whose clients log in",
+    ),
     ("/$defs/step/properties/intervals", "steps of 20 s"),
     ("/$defs/verdict/properties/capacity", "a search that tells"),
     ("/$defs/verdict/properties/knee", "latency that outgrows the load"),

@@ -1,7 +1,8 @@
 //! A liar at the bus: everything between a coordinator and an agent goes through it, and it alters what it likes.
 //!
 //! The agent is at a NATS of its own. What it is asked and what it says is carried over as it is, so that all that is altered was
-//! genuine: who is there, claims and their answers, and packets.
+//! genuine: who is there, claims and their answers, and packets. Only their keys the bridge replaces by its own, as whoever can answer
+//! in an agent's place can: so it reads what is sealed, and seals what it altered.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use nkeys::XKey;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -53,12 +55,15 @@ impl Bridge {
             lies: Arc::clone(&lies),
         };
         thread::spawn(move || {
+            let mut keys = Keys { own: XKey::new(), agent: None, coordinator: None };
             for (way, Heard { subject, reply, bytes }) in heard {
                 let is_packet = subject.ends_with(".down") || subject.starts_with("throng.run.");
+                let bytes = if is_packet { keys.opened(way, bytes) } else { keys.exchanged(way, bytes) };
                 let altered = if is_packet { alter(way, &bytes) } else { None };
                 lies.fetch_add(altered.is_some().into(), Ordering::Relaxed);
                 let stream = if way == Way::Down { &back } else { &front };
                 for bytes in altered.unwrap_or_else(|| vec![bytes]) {
+                    let bytes = if is_packet { keys.sealed(way, bytes) } else { bytes };
                     if !publish(stream, &subject, reply.as_deref(), &bytes) {
                         return;
                     }
@@ -78,6 +83,54 @@ impl Drop for Bridge {
     fn drop(&mut self) {
         for stream in &self.streams {
             let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// What a bridge needs to read orders, and to pass for whoever gave them.
+struct Keys {
+    own: XKey,
+    agent: Option<XKey>,
+    coordinator: Option<XKey>,
+}
+
+impl Keys {
+    /// What an agent says of itself, or a claim, with the bridge's key in the place of theirs.
+    fn exchanged(&mut self, way: Way, bytes: Vec<u8>) -> Vec<u8> {
+        let (name, theirs) = match way {
+            Way::Up => ("sealed_to", &mut self.agent),
+            Way::Down => ("sealed_by", &mut self.coordinator),
+        };
+        let Ok(mut said) = serde_json::from_slice::<Value>(&bytes) else { return bytes };
+        let Some(key) = said.get_mut(name) else { return bytes };
+        *theirs = XKey::from_public_key(key.as_str().unwrap_or_default()).ok();
+        *key = self.own.public_key().into();
+        serde_json::to_vec(&said).unwrap()
+    }
+
+    /// An order as it was before it was sealed; anything else as it is.
+    fn opened(&self, way: Way, bytes: Vec<u8>) -> Vec<u8> {
+        self.changed(way, bytes, |sealed| self.own.open(sealed, self.coordinator.as_ref()?).ok())
+    }
+
+    /// The same, sealed for the agent.
+    fn sealed(&self, way: Way, bytes: Vec<u8>) -> Vec<u8> {
+        self.changed(way, bytes, |order| self.own.seal(order, self.agent.as_ref()?).ok())
+    }
+
+    /// Of an order that fits into one part, what is made of it.
+    fn changed(&self, way: Way, bytes: Vec<u8>, of: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
+        let packet = if way == Way::Down { Packet::read(&bytes) } else { None };
+        let Some(Packet { content: Content::Part { number, last: true, bytes: part }, session, ack }) =
+            packet
+        else {
+            return bytes;
+        };
+        match of(&part) {
+            Some(bytes) => {
+                Packet { content: Content::Part { number, last: true, bytes }, session, ack }.write()
+            }
+            None => bytes,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! NATS and agents for the tests of fleets.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
@@ -176,43 +176,10 @@ impl Bus {
         stand
     }
 
-    /// All that is said on the bus from now on, as it goes over the wire.
-    pub fn overhear(&self) -> Overheard {
-        let mut stream = self.connect();
-        stream.write_all(b"SUB > 1\r\nPING\r\n").unwrap();
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("PONG") {
-            line.clear();
-            assert!(reader.read_line(&mut line).unwrap() > 0, "NATS has gone");
-        }
-        let stand = Stand(stream);
-        let listener = std::thread::spawn(move || {
-            let mut heard = Vec::new();
-            let _ = reader.read_to_end(&mut heard);
-            heard
-        });
-        Overheard { stand, listener }
-    }
-
     fn connect(&self) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.write_all(b"CONNECT {\"verbose\":false}\r\n").unwrap();
         stream
-    }
-}
-
-/// Somebody who listens to everything.
-pub struct Overheard {
-    stand: Stand,
-    listener: std::thread::JoinHandle<Vec<u8>>,
-}
-
-impl Overheard {
-    /// What it has heard.
-    pub fn stop(self) -> Vec<u8> {
-        drop(self.stand);
-        self.listener.join().unwrap()
     }
 }
 

@@ -34,7 +34,9 @@ impl Spy {
             while !ended.load(Ordering::Relaxed) {
                 for process in fs::read_dir("/proc").unwrap().flatten() {
                     let Ok(words) = fs::read(process.path().join("cmdline")) else { continue };
-                    if contains(&words, &marker) && own.as_ref() != Some(&words) {
+                    // What is read of a process that comes or goes may be cut short.
+                    let is_own = own.as_ref().is_some_and(|own| own.starts_with(&words));
+                    if contains(&words, &marker) && !is_own {
                         seen.push(String::from_utf8_lossy(&words).replace('\0', " "));
                     }
                 }
