@@ -15,7 +15,7 @@ export async function withPage(executablePath, options, use) {
     const context = await browser.newContext({ bypassCSP: false, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);
-    page.on("console", (message) => message.type() === "error" && trouble.push(`console: ${message.text()}`));
+    page.on("console", (message) => message.type() === "error" && trouble.push(`console: ${message.text()} ${message.location().url}`));
     page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
     page.on("dialog", (dialog) => (trouble.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
     page.on("request", (request) => requests.push(request.url()));
