@@ -37,14 +37,17 @@ export async function wait(page, says, holds, argument) {
 
 /** No violation that is serious or critical (axe-core's words). */
 export async function checkAccessible(page, where) {
-  // From outside the page, where its policy does not reach.
-  const found = await (await page.context().newCDPSession(page)).send("Runtime.evaluate", {
+  // From outside the page, where its policy does not reach; once more if the page was replaced meanwhile.
+  const session = await page.context().newCDPSession(page);
+  const evaluate = () => session.send("Runtime.evaluate", {
     expression: `${AXE}; axe.run(document, { resultTypes: ["violations"] }).then((result) => JSON.stringify(
       result.violations.filter((found) => ["serious", "critical"].includes(found.impact))
         .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))`,
     awaitPromise: true,
     returnByValue: true,
   });
+  let found = await evaluate();
+  if (typeof found.result.value !== "string") found = await evaluate();
   check(found.result.value === "[]", `${where}: ${found.result.value ?? JSON.stringify(found.exceptionDetails)}`);
 }
 
