@@ -74,6 +74,7 @@ fn routes(app: &Arc<App>) -> Router {
         .route("/live/{number}/stop", post(live::stop))
         .route("/page.js", get(script))
         .route("/page.css", get(style))
+        .route("/favicon.ico", get(icon))
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app.clone())
@@ -85,6 +86,11 @@ async fn script() -> Response {
 
 async fn style() -> Response {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], report::STYLE).into_response()
+}
+
+/// There is none, and each page says so; browsers ask all the same now and then.
+async fn icon() -> StatusCode {
+    StatusCode::NO_CONTENT
 }
 
 async fn not_found(State(app): Shared) -> Response {
