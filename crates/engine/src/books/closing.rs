@@ -145,6 +145,25 @@ mod tests {
     }
 
     #[test]
+    fn who_has_answered_before_is_slow_and_not_silent() {
+        const S: u64 = 1_000 * MS;
+        let (mut ledger, mut records) = (ledger(2, None), records(2));
+        let mut broadcast = |ledger: &mut Ledger| {
+            ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+            let seat = ledger.seat(1);
+            ledger.step.broadcasts.handle(0, 0, 0, seat, 2 * MS);
+        };
+        broadcast(&mut ledger);
+        assert_eq!((ledger.unheeded(4 * S), ledger.unheeded(6 * S)), (None, Some(0)));
+        ledger.step.sent[0].acknowledged = true;
+        assert_eq!(ledger.unheeded(6 * S), None);
+        let order = ledger.step.order;
+        ledger.start_step(order, 2);
+        broadcast(&mut ledger);
+        assert_eq!(ledger.unheeded(6 * S), None);
+    }
+
+    #[test]
     fn who_is_not_back_is_as_late_as_the_storm_is_long() {
         let (mut ledger, mut records) = (ledger(2, Some(10 * MS)), records(2));
         ledger.handle_struck(0, &mut records[0], 10 * MS);

@@ -11,7 +11,7 @@ use crate::events::{Entry, Kind};
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
 /// How long after everybody else has a message its sender is not answered any more.
-const UNHEEDED_NS: u64 = 2_000_000_000;
+const UNHEEDED_NS: u64 = 5_000_000_000;
 
 /// What a worker knows of its clients together.
 pub(crate) struct Ledger {
@@ -19,6 +19,8 @@ pub(crate) struct Ledger {
     pub(crate) rooms: Rooms,
     pub(crate) step: Step,
     pub(crate) meter: Meter,
+    /// In a step before this one a sender was answered: the server knows how.
+    was_heeded: bool,
     /// Clients usable now.
     pub(crate) usable: u32,
     /// Of these, the slow ones.
@@ -30,13 +32,15 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Books without a step, of the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Rooms) -> Self {
-        Self { segment, rooms, step: Step::new(idle), meter, usable: 0, slow: 0, freed: Vec::new() }
+        let (step, freed) = (Step::new(idle), Vec::new());
+        Self { segment, rooms, step, meter, was_heeded: false, usable: 0, slow: 0, freed }
     }
 
     /// A step begins, with this many clients here. Copies count from now on, not from the start of the load: another worker
     /// may hear of that first, and send.
     pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
         self.meter.start_step(&order);
+        self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
         self.step = Step::new(order);
         self.step.here = clients;
         self.step.broadcasts.reset(self.rooms.members_at_most(self.segment, clients));
@@ -337,10 +341,13 @@ impl Ledger {
         }
     }
 
-    /// A client whose message everybody else here has had for [`UNHEEDED_NS`], while no sender has been answered yet: the
-    /// server does not answer, or not in the form that was said. A slow one would have answered somebody.
+    /// A client whose message everybody else here has had for [`UNHEEDED_NS`], while no sender of the run has been
+    /// answered yet: the server does not answer, or not in the form that was said. Once it did, it is but slow.
     pub(crate) fn unheeded(&self, now_ns: u64) -> Option<u32> {
         let Sent { client, acknowledged: false, .. } = *self.step.sent.first()? else { return None };
+        if self.was_heeded {
+            return None;
+        }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
         let others = self.rooms.members_at(self.segment, self.room(client), self.step.order.clients) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
