@@ -67,7 +67,8 @@ impl Config {
         parts.handle_letters(&letters.iter().flatten().collect::<Vec<_>>());
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
-        let keeps_login = written.is_some_and(AppFile::says_kept) || HttpClientState::new(&parts).is_some();
+        let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
+        let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
         Ok(Config { common: Common::new(options)?, parts, app, login, keeps_login, letters })
     }
 

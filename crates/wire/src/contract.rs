@@ -252,6 +252,11 @@ pub(crate) trait Protocol {
     /// Takes note of the messages that are measured, for what follows from their form.
     fn handle_letters(_parts: &mut Self::Parts, _letters: &[&Letter]) {}
 
+    /// Whether a client goes on to need what it was given at its login, so that its messages or those of others can be named.
+    fn names_kept(_parts: &Self::Parts) -> bool {
+        false
+    }
+
     /// What a client asks for, below the path, before anything else.
     fn question(_settings: &Settings) -> Option<&'static str> {
         None

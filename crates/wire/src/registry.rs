@@ -63,6 +63,13 @@ macro_rules! parts {
                 }
             }
 
+            /// Whether a client goes on to need what it was given at its login.
+            pub(crate) fn names_kept(&self) -> bool {
+                match self {
+                    $(Parts::$id(parts) => protocols::$module::$id::names_kept(parts),)*
+                }
+            }
+
             /// What a client asks for, below the path, before anything else.
             pub(crate) fn question(&self, settings: &Settings) -> Option<&'static str> {
                 match self {

@@ -224,6 +224,28 @@ fn what_is_kept_is_freed_unless_it_is_still_to_be_said() {
 }
 
 #[test]
+fn what_names_the_subscription_of_each_message_is_not_freed() {
+    let login = vec![LoginRequest { keep: vec![keep("stream", 0, "html:signed-stream-name")], ..get("/") }];
+    let mut options = logging_in(DialectId::Actioncable, login, people(&["stream"]), r#"{"id":"{id}"}"#);
+    options.of_dialect.settings = Settings::default().with("channel-params", r#"{"stream":"{stream}"}"#);
+    let mut visitor = Visitor::new(Config::new(options).unwrap(), 99);
+    visitor.hears("HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n<a signed-stream-name=s1>").unwrap();
+    let upgrade = visitor.said();
+    let upgrade = &upgrade[upgrade.find("GET /cable").unwrap()..];
+    let protocol = "Sec-WebSocket-Protocol: actioncable-v1-json\r\n";
+    visitor.hears(&String::from_utf8(accept(upgrade.as_bytes(), protocol)).unwrap()).unwrap();
+    let confirmed = r#"{"identifier":"{\"channel\":\"BenchmarkChannel\",\"stream\":\"s1\"}","type":"confirm_subscription"}"#;
+    for said in [r#"{"type":"welcome"}"#, confirmed] {
+        let frame = [&[0x81, said.len() as u8], said.as_bytes()].concat();
+        let on = &mut |event| visitor.events.push(event);
+        visitor.client.handle_input(&visitor.cfg, 0, 0, &frame, &mut visitor.io, on).unwrap();
+    }
+    assert_eq!(visitor.events, [Event::LoggedIn, Event::Upgraded, Event::Usable]);
+    let shown = format!("{:?}", visitor.client);
+    assert!(shown.contains("1 values, 0 cookies"), "{shown}");
+}
+
+#[test]
 fn a_server_that_closes_after_each_answer_is_connected_to_again() {
     for ends_by_closing in [false, true] {
         let mut visitor = Visitor::new(config(vec![get("/a"), get("/b")]), 5);

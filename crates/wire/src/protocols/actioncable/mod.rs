@@ -58,4 +58,8 @@ impl Protocol for Actioncable {
     fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
         parts.letter(utterance)
     }
+
+    fn names_kept(parts: &Parts) -> bool {
+        parts.names_kept()
+    }
 }

@@ -44,6 +44,11 @@ impl Parts {
         })
     }
 
+    /// Whether the subscription, which every message names, has a value in its name that the client was given at its login.
+    pub(super) fn names_kept(&self) -> bool {
+        self.own.has_kept()
+    }
+
     /// The action is a member of the data like any other, as `perform` has it in Rails' own client.
     pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
         let members = utterance.body.members().ok_or(BadOption::OfDialect {
