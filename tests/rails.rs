@@ -1,0 +1,126 @@
+//! The chat on Rails, as examples/rails-chat has it: people log in by a form with Rails' authenticity token, and have a subscription for
+//! each room, in the channel of the chat and in the way of Turbo. Rails, Action Cable and Puma share no code with throng.
+
+mod support;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crew::http::{Patience, Source};
+use serde_json::{Value, json};
+
+use support::process::Process;
+use support::target::{Unavailable, complete};
+use support::throng::{Outcome, errors_of, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const CLIENTS: u64 = 50;
+const PER_ROOM: u64 = 10;
+const WITHIN: Duration = Duration::from_secs(120);
+
+/// The chat, running.
+struct Chat {
+    _process: Process,
+    address: SocketAddr,
+}
+
+impl Chat {
+    /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
+    fn start() -> Option<Chat> {
+        if let Err(Unavailable(why)) = complete(Command::new("./install").current_dir(example())) {
+            skip("Rails (Debian's packages)", &why);
+            return None;
+        }
+        let address = free_address();
+        let mut command = Command::new("puma");
+        command.current_dir(example()).env("PORT", address.port().to_string());
+        let process = Process::start(&mut command);
+        assert!(wait_until(WITHIN, || is_listening(address)), "puma does not listen");
+        Some(Chat { _process: process, address })
+    }
+
+    fn run(&self, verb: &str, app: &Path, arguments: &[&str]) -> Outcome {
+        let mut command = throng([verb, &format!("ws://{}/cable", self.address), "--format", "json"]);
+        command.args(["--clients", &CLIENTS.to_string(), "--rooms", &PER_ROOM.to_string()]);
+        command.args(["--connect-timeout", "60s", "--no-preflight"]);
+        command.args(["--origin", &format!("http://{}", self.address), "--app"]).arg(app);
+        run(command.args(arguments), WITHIN)
+    }
+
+    /// Who has subscribed to which rooms.
+    fn seen(&self) -> Value {
+        let (host, port) = (self.address.ip().to_string(), self.address.port());
+        let answer = Source { host, port, path: "/seen".into() }
+            .get(Patience { word: WITHIN, answer: WITHIN })
+            .expect("the server is there");
+        serde_json::from_slice(&answer.body).expect("it is JSON")
+    }
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rails-chat")
+}
+
+/// An app of the example, changed, with the people of `users`.
+fn changed(app: &str, (from, to): (&str, &str), users: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(example().join(app)).unwrap();
+    assert!(text.contains(from), "{from}");
+    let path = folder.path().join(app);
+    fs::write(&path, text.replace(from, to)).unwrap();
+    fs::write(folder.path().join("users.csv"), users).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn people_log_in_and_hear_their_own_rooms() {
+    let Some(chat) = Chat::start() else { return };
+    let mut rooms = Vec::new();
+    for (app, prefix) in [("app.toml", ""), ("turbo.toml", "room_")] {
+        let outcome =
+            chat.run("broadcast", &example().join(app), &["--concurrent", "2", "--sample-size", "20"]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        assert_eq!(sum_of(&results, "connected"), CLIENTS, "{outcome}");
+        assert_eq!(sum_of(&results, "sent"), 20, "{outcome}");
+        assert_eq!(sum_of(&results, "received"), 20 * PER_ROOM, "{outcome}");
+        for nothing in ["missing", "leaked", "duplicate", "unexpected"] {
+            assert_eq!(sum_of(&results, nothing), 0, "{nothing}: {outcome}");
+        }
+        assert_eq!(results["steps"][0]["handshake_parts"]["login"]["count"], CLIENTS, "{outcome}");
+        // Each client is a user of its own, and those of a room are ten that follow each other.
+        rooms.push(prefix);
+        let room_of =
+            |n: u64| rooms.iter().map(|prefix| format!("{prefix}{}", n / PER_ROOM)).collect::<Vec<_>>();
+        let expected = (0..CLIENTS).map(|n| (format!("user-{n:03}"), json!(room_of(n))));
+        assert_eq!(chat.seen(), Value::Object(expected.collect()));
+    }
+}
+
+#[test]
+fn refusals_are_counted_by_their_kind_and_told_in_words() {
+    let Some(chat) = Chat::start() else { return };
+    let users = fs::read_to_string(example().join("users.csv")).unwrap();
+    let strangers = users.replace(',', ",not-").replacen("not-", "", 1);
+    for (change, users, said) in [
+        (("", ""), &strangers, "HTTP 401: POST /session, where 302 was expected"),
+        (("\"{csrf}\"", "\"forged\""), &users, "HTTP 422: POST /session, where 302 was expected"),
+    ] {
+        let (_folder, app) = changed("app.toml", change, users);
+        let outcome = chat.run("idle", &app, &["--duration", "100ms"]);
+        assert_eq!(outcome.code, Some(1), "{outcome}");
+        let results = outcome.json();
+        assert_eq!(errors_of(&results, "login_refused"), CLIENTS, "{outcome}");
+        let example = &results["steps"][0]["counts"]["errors"]["login_refused"]["example"];
+        assert_eq!(example, &json!(format!("the login was answered with {said}")), "{outcome}");
+    }
+
+    // A stream's name that Rails has not signed.
+    let (_folder, app) = changed("turbo.toml", (r#":"{stream}""#, r#":"forged""#), &users);
+    let outcome = chat.run("idle", &app, &["--duration", "100ms"]);
+    assert_eq!(errors_of(&outcome.json(), "rejected_subscription"), CLIENTS, "{outcome}");
+    assert_eq!(chat.seen(), json!({}), "nobody was let into a room");
+}
