@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use crate::contract::{
-    ClientProtocol, Hears, HttpClientProtocol, HttpLink, Letter, Link, ServerLink, ServerProtocol,
-};
-use crate::event::ServerEvent;
+use crate::carried::{Hears, Letter};
+use crate::contract::{ClientProtocol, HttpClientProtocol, ServerProtocol};
+use crate::event::Tells;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{Io, Sending, StreamId};
+use crate::link::{HttpLink, Link, ServerLink};
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, Question, ServerSession, SessionLink};
 use crate::settings::Settings;
@@ -113,11 +113,7 @@ impl ServerProtocol for NoServer {
         Err(404)
     }
 
-    fn handle_upgraded<I: Io>(
-        &mut self,
-        _link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
         match self.0 {}
     }
 
@@ -126,7 +122,7 @@ impl ServerProtocol for NoServer {
         _link: &mut ServerLink<'_, I>,
         _text: bool,
         _start: usize,
-        _on: &mut impl FnMut(ServerEvent<'_>),
+        _on: &mut impl Tells,
     ) -> Result<(), Failure> {
         match self.0 {}
     }
@@ -151,12 +147,12 @@ impl ServerSession for NoSession {
         _link: &mut SessionLink<'_, I>,
         _question: NoQuestion,
         _body: &[u8],
-        _on: &mut impl FnMut(ServerEvent<'_>),
+        _on: &mut impl Tells,
     ) -> Answer<Infallible> {
         match self.0 {}
     }
 
-    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
         match self.0 {}
     }
 
@@ -168,11 +164,7 @@ impl ServerSession for NoSession {
         match self.0 {}
     }
 
-    fn handle_timeout<I: Io>(
-        &mut self,
-        _link: &mut SessionLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn handle_timeout<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
         match self.0 {}
     }
 

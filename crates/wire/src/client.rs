@@ -297,6 +297,10 @@ impl Client {
             State::Requesting(protocol) => {
                 protocol.handle_timeout(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
             }
+            // It was the app that wanted to be woken.
+            State::Open(session) if session.protocol.poll_timeout().is_none_or(|at_ns| now_ns < at_ns) => {
+                Ok(())
+            }
             State::Open(Session { sender, protocol, .. }) => {
                 let roll = &cfg.common.roll;
                 let through = Through { pending: None, roll, kept, now_ns, sender, io };

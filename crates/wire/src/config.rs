@@ -6,7 +6,7 @@ use crate::app_file::AppFile;
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::Spoken;
-use crate::contract::Letter;
+use crate::carried::Letter;
 use crate::event::Kind;
 use crate::facts::Facts;
 use crate::failure::Failure;

@@ -1,205 +1,29 @@
-//! What a protocol has to do, in each role, and what it is given to do it with.
+//! What a protocol has to do, in each role.
 //!
 //! A protocol carries: it gets a client to where messages may be sent, puts its envelope around what an app says, and
-//! takes it off what comes in. What that means is the app's to tell ([`apps`](crate::apps)).
+//! takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell ([`apps`](crate::apps)).
 
-use std::borrow::Cow;
-
+use crate::carried::{Hears, Letter, Shape, Utterance};
 use crate::dialect_id::DialectId;
-use crate::event::{Event, Kind, ServerEvent};
+use crate::event::Tells;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{Io, Sending, StreamId};
 use crate::json;
+use crate::link::{HttpLink, Link, ServerLink};
 use crate::opening::Socket;
 use crate::options::{BadOption, Options};
-use crate::pending::Pending;
-use crate::request::Common;
-use crate::roll::Roll;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{Asked, PlainAnswer, ServerSession};
 use crate::settings::Settings;
-use crate::stamp::Found;
-use crate::template::{Filling, Kept, Stencil, Template, Who};
+use crate::template::Filling;
 use crate::ws::receiver::Message;
-use crate::ws::sender::Sender;
 
 /// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
 /// an unbounded queue would hide a server that has stopped to answer.
 pub(crate) const QUEUED_BYTES_MAX: usize = 1 << 20;
-
-/// What a client's side of a protocol acts through.
-pub(crate) struct Link<'a, P, I> {
-    /// What the protocol has encoded once.
-    pub(crate) parts: &'a P,
-    /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
-    pub(crate) pending: Option<&'a mut Pending>,
-    /// Who the clients are.
-    pub(crate) roll: &'a Roll,
-    /// What this client was given at its login.
-    pub(crate) kept: &'a Kept,
-    /// For protocols with heartbeats and deadlines.
-    pub(crate) now_ns: u64,
-    pub(crate) sender: &'a mut Sender,
-    pub(crate) io: &'a mut I,
-}
-
-impl<'a, P, I: Io> Link<'a, P, I> {
-    /// What stands in the holes of what this client says, and is no message of the app's.
-    pub(crate) fn filling(&self) -> Filling<'a> {
-        Filling::of(self.roll.who(self.io.client(), self.now_ns, self.kept))
-    }
-}
-
-/// What a client's side acts through that goes over plain requests.
-pub(crate) struct HttpLink<'a, P, I> {
-    /// What the protocol has encoded once.
-    pub(crate) parts: &'a P,
-    /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
-    pub(crate) pending: Option<&'a mut Pending>,
-    pub(crate) common: &'a Common,
-    /// What this client was given at its login.
-    pub(crate) kept: &'a Kept,
-    pub(crate) now_ns: u64,
-    pub(crate) io: &'a mut I,
-}
-
-impl<'a, P, I: Io> HttpLink<'a, P, I> {
-    /// Who this client is, and when.
-    pub(crate) fn who(&self) -> Who<'a> {
-        self.common.who(self.io, self.now_ns, self.kept)
-    }
-}
-
-/// What a server's side acts through.
-pub(crate) struct ServerLink<'a, I> {
-    pub(crate) cfg: &'a ServerConfig,
-    /// For protocols with heartbeats and deadlines.
-    pub(crate) now_ns: u64,
-    pub(crate) sender: &'a mut Sender,
-    pub(crate) io: &'a mut I,
-}
-
-/// What an app has to say, to be carried under the name of an event.
-pub(crate) struct Utterance<'a> {
-    /// The event's name: what a protocol with names puts there. Others have no use for it.
-    pub(crate) event: &'a str,
-    pub(crate) body: Template,
-    /// The body is for a binary frame, where the protocol leaves that to the app.
-    pub(crate) is_binary: bool,
-    /// Which of the measured messages it is; `None`: it is not measured.
-    pub(crate) kind: Option<Kind>,
-    /// The protocol is to ask for its answer, where it need not.
-    pub(crate) wants_reply: bool,
-}
-
-/// A message with a protocol's envelope around it, ready to be filled in.
-#[derive(Debug, Default)]
-pub(crate) struct Letter {
-    pub(crate) text: Stencil,
-    pub(crate) is_binary: bool,
-    pub(crate) kind: Option<Kind>,
-    /// Its answer is known by the number that the protocol gives it.
-    pub(crate) is_numbered: bool,
-    /// The event's name, where that is not in the template.
-    pub(crate) event: Vec<u8>,
-    /// What a message of its own carries behind it (socketio).
-    pub(crate) attachment: Option<Stencil>,
-}
-
-/// How the payload of the seeds' benchmark stands in a body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
-    /// Beside its type: `{"type":"echo","payload":P}`.
-    Typed,
-    /// As the one member of an object.
-    Member(&'static str),
-    /// By itself.
-    Alone,
-    /// As bytes: the stamp and the padding.
-    Bytes,
-}
-
-/// What a protocol tells of a connection.
-#[derive(Debug)]
-pub(crate) enum Carried<'a> {
-    /// The room is joined: the app may speak.
-    Ready,
-    /// A message for the app.
-    Arrival(Arrival<'a>),
-    /// What needs no app to be understood.
-    Event(Event),
-}
-
-/// Who is told what a protocol carries. Not a closure but for the rare: what a message means is found out in the midst of
-/// its protocol's code, where nothing of it has to be put down and picked up again, and closures are not inlined at will.
-pub(crate) trait Hears {
-    /// Takes one thing that the protocol tells.
-    fn hear(&mut self, carried: Carried<'_>);
-}
-
-impl<F: FnMut(Carried<'_>)> Hears for F {
-    fn hear(&mut self, carried: Carried<'_>) {
-        self(carried);
-    }
-}
-
-/// A message that came in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival<'a> {
-    /// The message, with what the protocol has put around it if that may stay.
-    pub(crate) text: &'a [u8],
-    /// How its words are written.
-    pub(crate) spelling: Spelling,
-    /// The stamp in it; `None`: where to look for it only the app knows.
-    pub(crate) found: Option<Found>,
-    /// What the protocol knows of its meaning.
-    pub(crate) says: Says<'a>,
-    /// Bytes on the wire.
-    pub(crate) bytes: u32,
-    /// Takes the envelope off; `None`: it is none of the protocol's messages.
-    pub(crate) open: fn(&'a [u8]) -> Option<Opened<'a>>,
-}
-
-/// How the words of a message are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Spelling {
-    /// There is nothing around the message: it is what was sent, byte for byte.
-    Whole {
-        /// It came as text.
-        is_text: bool,
-    },
-    /// As they are, among others.
-    Plain,
-    /// With every quotation mark escaped, in a JSON string.
-    Escaped,
-    /// As bytes, of which the stamp is the first.
-    Bytes,
-}
-
-/// What a protocol knows of a message's meaning.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Says<'a> {
-    /// Nothing.
-    Unknown,
-    /// It came under this event's name.
-    Named(&'a [u8]),
-    /// The same, of servers that say things under names of their own, which are no concern of ours.
-    NamedAmongOthers(&'a [u8]),
-    /// It answers a message of this kind.
-    Answer(Kind),
-    /// It answers nothing: the server sends it to whom it likes.
-    Pushed,
-}
-
-/// A message without its envelope.
-pub(crate) struct Opened<'a> {
-    /// The event's name; empty where there is none.
-    pub(crate) event: Cow<'a, [u8]>,
-    pub(crate) body: Cow<'a, [u8]>,
-}
 
 /// How a client of a protocol begins.
 pub(crate) enum Side<S, R> {
@@ -408,7 +232,7 @@ pub(crate) trait ServerProtocol: Sized {
     fn open(cfg: &ServerConfig, request: &Request<'_>, subprotocol: Option<&str>) -> Result<Self, u16>;
 
     /// The 101 is written. Says what the protocol says first.
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells);
 
     /// A message came in. It lies at the end of the output as the payload of an unsealed frame that starts at
     /// `start`, so that an echo needs no copy: seal it, or truncate the output and write something else.
@@ -417,7 +241,7 @@ pub(crate) trait ServerProtocol: Sized {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure>;
 
     /// When to be woken.
@@ -426,15 +250,11 @@ pub(crate) trait ServerProtocol: Sized {
     }
 
     /// The time has come.
-    fn handle_timeout<I: Io>(
-        &mut self,
-        _link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
+    fn handle_timeout<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// What a session is asked: before the 101, which then waits for the answer, or once [`ServerEvent::Asked`] has
+    /// What a session is asked: before the 101, which then waits for the answer, or once [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has
     /// said that there is something.
     fn take_request(&mut self) -> Option<Asked<<Self::Session as ServerSession>::Question>> {
         None
@@ -445,7 +265,7 @@ pub(crate) trait ServerProtocol: Sized {
         &mut self,
         _link: &mut ServerLink<'_, I>,
         _word: Option<<Self::Session as ServerSession>::Word>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
+        _on: &mut impl Tells,
     ) -> Result<(), Failure> {
         Ok(())
     }

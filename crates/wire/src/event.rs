@@ -188,6 +188,11 @@ pub enum Event {
     },
 }
 
+/// Who is told what happens on a connection of a server.
+pub(crate) trait Tells: FnMut(ServerEvent<'_>) {}
+
+impl<F: FnMut(ServerEvent<'_>)> Tells for F {}
+
 /// What happened on a connection of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ServerEvent<'a> {

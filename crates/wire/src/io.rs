@@ -48,3 +48,11 @@ pub enum Fate {
     /// Its connection ended before it was answered, and it may not be sent again: it is not idempotent (RFC 9110 §9.2.2).
     Dropped,
 }
+
+/// Appends what is made of parts.
+#[inline]
+pub(crate) fn extend(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+}

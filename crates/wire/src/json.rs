@@ -20,6 +20,37 @@ pub(crate) fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u
     })
 }
 
+/// The values of these members of the object that `text` is; nothing for those that it lacks. `None` as in [`object`].
+pub(crate) fn members<'a, const N: usize>(text: &'a [u8], names: [&str; N]) -> Option<[&'a [u8]; N]> {
+    let mut values = [&b""[..]; N];
+    object(text, |key, value| {
+        if let Some(at) = names.iter().position(|name| name.as_bytes() == key) {
+            values[at] = value;
+        }
+    })?;
+    Some(values)
+}
+
+/// The first values of the array that `text` is; nothing for those that it lacks. `None` as in [`object`].
+pub(crate) fn items<const N: usize>(text: &[u8]) -> Option<[&[u8]; N]> {
+    let (mut values, mut count) = ([&b""[..]; N], 0);
+    array(text, |item| {
+        if let Some(value) = values.get_mut(count) {
+            *value = item;
+        }
+        count += 1;
+    })?;
+    Some(values)
+}
+
+/// Whether `text` is one value, and JSON to its end.
+pub(crate) fn is_value(text: &[u8]) -> bool {
+    let mut walk = Walk { text, at: 0 };
+    let value = walk.value(0);
+    walk.skip_blanks();
+    value.is_some() && walk.at == text.len()
+}
+
 /// Calls `item` with each value of the array that `text` is. `None` as in [`object`].
 pub(crate) fn array<'a>(text: &'a [u8], mut item: impl FnMut(&'a [u8])) -> Option<()> {
     let mut walk = Walk { text, at: 0 };
@@ -278,7 +309,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn is_json(value: &str) -> bool {
-        array(format!("[{value}]").as_bytes(), |_| {}).is_some()
+        let is_item = array(format!("[{value}]").as_bytes(), |_| {}).is_some();
+        assert_eq!(is_value(value.as_bytes()), is_item, "{value}");
+        is_item
     }
 
     #[test]
@@ -289,6 +322,10 @@ mod tests {
         let expected: [(&[u8], &[u8]); 3] =
             [(b"a", br#"[1, {"b":"}"}]"#), (br#"c\"d"#, br#""x""#), (b"e", b"null")];
         assert_eq!(got, expected);
+        assert_eq!(members(text, ["e", "a", "f"]), Some([&b"null"[..], br#"[1, {"b":"}"}]"#, b""]));
+        assert_eq!(members(b"[]", ["a"]), None);
+        assert_eq!(items(br#"[7,"8",[]]"#), Some([&b"7"[..], br#""8""#]));
+        assert_eq!((items(b"[7]"), items::<1>(b"{}")), (Some([&b"7"[..], b""]), None));
         let mut got = Vec::new();
         array(br#"[null,"9" ,[ ],{}]"#, |item| got.push(item)).unwrap();
         assert_eq!(got, [&b"null"[..], br#""9""#, b"[ ]", b"{}"]);

@@ -10,6 +10,7 @@ use secret::Secret;
 use crate::dialect_id::DialectId;
 use crate::flag::Flag;
 use crate::http::query;
+use crate::json;
 use crate::limits::{DeflateOptions, Limits};
 use crate::people::People;
 use crate::settings::DialectOptions;
@@ -109,6 +110,13 @@ impl Options {
     /// A text that goes into a request or a join, in which people's names stand for what is each client's own.
     pub(crate) fn template(&self, text: &str, quoting: Quoting) -> Result<Template, BadOption> {
         Template::opening(text, &self.people.names, quoting).map_err(unknown)
+    }
+
+    /// The same of what was chosen with this flag, which has to be a JSON object.
+    pub(crate) fn object(&self, flag: &Flag, text: &str) -> Result<Template, BadOption> {
+        let object = self.template(text.trim(), Quoting::JSON)?;
+        json::object(&object.sample(), |_, _| {}).ok_or(BadOption::of(flag, "a JSON object"))?;
+        Ok(object)
     }
 
     /// The field lines that all requests of the clients share, besides `Host`.

@@ -16,7 +16,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// A message goes out under this number, larger than those before.
-    pub(crate) fn push(&mut self, number: u64, kind: Kind, stamp: Stamp) {
+    fn push(&mut self, number: u64, kind: Kind, stamp: Stamp) {
         if self.messages.len() == PENDING_MAX {
             self.messages.pop_front();
         }
@@ -24,10 +24,23 @@ impl Pending {
     }
 
     /// The message of this number, once.
-    pub(crate) fn take(&mut self, number: u64) -> Option<(Kind, Stamp)> {
+    fn take(&mut self, number: u64) -> Option<(Kind, Stamp)> {
         let at = self.messages.binary_search_by_key(&number, |&(number, ..)| number).ok()?;
         self.messages.remove(at).map(|(_, kind, stamp)| (kind, stamp))
     }
+}
+
+/// Takes note of a measured message that goes out under this number, if replies are known by that.
+#[inline]
+pub(crate) fn push(pending: &mut Option<&mut Pending>, number: u64, kind: Option<Kind>, stamp: Stamp) {
+    if let (Some(pending), Some(kind)) = (pending, kind) {
+        pending.push(number, kind, stamp);
+    }
+}
+
+/// The message that a reply with this number answers, if replies are known by that.
+pub(crate) fn take(pending: &mut Option<&mut Pending>, number: &[u8]) -> Option<(Kind, Stamp)> {
+    pending.as_mut()?.take(std::str::from_utf8(number).ok()?.parse().ok()?)
 }
 
 #[cfg(test)]

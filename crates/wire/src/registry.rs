@@ -9,7 +9,8 @@ pub(crate) mod sessions;
 
 use std::sync::LazyLock;
 
-use crate::contract::{Letter, Protocol, Shape, Utterance};
+use crate::carried::{Letter, Shape, Utterance};
+use crate::contract::Protocol;
 use crate::dialect_id::{DialectId, GROUP};
 use crate::facts::Facts;
 use crate::io::Io;

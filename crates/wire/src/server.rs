@@ -16,10 +16,10 @@ mod socket;
 
 use self::http::{Http, Next};
 use self::socket::{Session, Upgrade};
-use crate::contract::ServerLink;
 use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
+use crate::link::ServerLink;
 use crate::registry::sessions::{SessionRequest, Word};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
@@ -111,16 +111,18 @@ impl Server {
         }
     }
 
-    /// The time named by [`poll_timeout`](Server::poll_timeout) has come.
+    /// The time named by [`poll_timeout`](Server::poll_timeout) has come; before it, nothing happens.
     pub fn handle_timeout(
         &mut self,
         cfg: &ServerConfig,
         now_ns: u64,
         io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         let State::Open(Session { sender, dialect, .. }) = &mut self.state else { return Ok(()) };
-        let result = dialect.handle_timeout(&mut ServerLink { cfg, now_ns, sender, io }, on);
+        if dialect.poll_timeout().is_none_or(|at_ns| now_ns < at_ns) {
+            return Ok(());
+        }
+        let result = dialect.handle_timeout(&mut ServerLink { cfg, now_ns, sender, io });
         self.settle(result, io)
     }
 

@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use crate::event::ServerEvent;
+use crate::event::Tells;
 use crate::http::date::DateField;
 use crate::io::{Io, StreamId};
 use crate::settings::Settings;
@@ -124,11 +124,11 @@ pub(crate) trait ServerSession: fmt::Debug {
         link: &mut SessionLink<'_, I>,
         question: Self::Question,
         body: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Answer<Self::Word>;
 
     /// The connection that was held, or has taken the session, is gone.
-    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
+    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
 
     /// Messages for everyone in a room, end to end as they were given to [`ServerEvent::Broadcast`].
     fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, frames: &[u8]);
@@ -137,7 +137,7 @@ pub(crate) trait ServerSession: fmt::Debug {
     fn poll_timeout(&self) -> Option<u64>;
 
     /// The time has come.
-    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>));
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
 
     /// Bytes that wait for the client to ask for them.
     fn queued_bytes(&self) -> usize;

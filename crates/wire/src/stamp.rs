@@ -61,6 +61,16 @@ pub enum Found {
     },
 }
 
+impl Found {
+    /// This, or, where there was no trace, the stamp that is known by other means.
+    pub(crate) fn or(self, known: Option<Stamp>) -> Found {
+        match (self, known) {
+            (Found::None, Some(stamp)) => Found::At { stamp, offset: 0 },
+            (found, _) => found,
+        }
+    }
+}
+
 /// Bytes of the binary form.
 pub const BINARY_BYTES: usize = BINARY_MAGIC.len() + FIELD_BYTES;
 /// Bytes of the text form.

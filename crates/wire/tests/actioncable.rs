@@ -399,12 +399,12 @@ fn pings_at_intervals_and_last_words() {
     server.handle_input(&cfg, 5 * SECOND, 0, request.as_bytes(), &mut io, &mut |_| {}).unwrap();
     io.out.clear();
     assert_eq!(server.poll_timeout(), Some(8 * SECOND));
-    server.handle_timeout(&cfg, 8 * SECOND, &mut io, &mut |_| {}).unwrap();
+    server.handle_timeout(&cfg, 8 * SECOND, &mut io).unwrap();
     assert_eq!(said(&io.out), [r#"{"type":"ping","message":1795172200}"#]);
     assert_eq!(server.poll_timeout(), Some(11 * SECOND));
     io.out.clear();
     // After a long sleep there is one ping, not ten.
-    server.handle_timeout(&cfg, 41 * SECOND, &mut io, &mut |_| {}).unwrap();
+    server.handle_timeout(&cfg, 41 * SECOND, &mut io).unwrap();
     assert!(server.poll_timeout() > Some(41 * SECOND));
     io.out.clear();
     server.close(&cfg, 42 * SECOND, 1001, &mut io);

@@ -254,7 +254,7 @@ fn the_server_gives_up_who_does_not_initialise() {
     server.handle_input(&cfg, 5, 0, upgrade.as_bytes(), &mut io, &mut |_| {}).unwrap();
     let at_ns = server.poll_timeout().expect("a deadline");
     assert_eq!(at_ns, 3_000_000_005);
-    assert_eq!(server.handle_timeout(&cfg, at_ns - 1, &mut io, &mut |_| {}), Ok(()));
-    assert_eq!(server.handle_timeout(&cfg, at_ns, &mut io, &mut |_| {}), Err(Failure::Silent));
+    assert_eq!(server.handle_timeout(&cfg, at_ns - 1, &mut io), Ok(()));
+    assert_eq!(server.handle_timeout(&cfg, at_ns, &mut io), Err(Failure::Silent));
     assert!(io.out.ends_with(b"\x11\x38Connection initialisation timeout".as_slice()) && io.closed);
 }

@@ -519,9 +519,9 @@ fn a_silent_client_is_closed() {
     assert_eq!(server.poll_timeout(), Some(61 * SECOND));
     server.handle_input(&cfg, 31 * SECOND, 0, &masked_texts(&[JOIN]), &mut io, &mut |_| {}).unwrap();
     io.out.clear();
-    assert_eq!(server.handle_timeout(&cfg, 61 * SECOND, &mut io, &mut |_| {}), Ok(()));
+    assert_eq!(server.handle_timeout(&cfg, 61 * SECOND, &mut io), Ok(()));
     assert_eq!(server.poll_timeout(), Some(91 * SECOND));
-    assert_eq!(server.handle_timeout(&cfg, 91 * SECOND, &mut io, &mut |_| {}), Err(Failure::Silent));
+    assert_eq!(server.handle_timeout(&cfg, 91 * SECOND, &mut io), Err(Failure::Silent));
     assert_eq!(said(&io.out), ["close 1002"]);
     assert!(io.closed);
 }

@@ -77,7 +77,7 @@ impl Served {
 
     /// What is said when the time has come, and whether that was the end.
     fn wake(&mut self, now_ns: u64) -> (Vec<String>, Result<(), Failure>) {
-        let result = self.server.handle_timeout(&self.cfg, now_ns, &mut self.io, &mut |_| {});
+        let result = self.server.handle_timeout(&self.cfg, now_ns, &mut self.io);
         let out = std::mem::take(&mut self.io.out);
         if result.is_err() {
             assert!(out == plain(0x88, b"") && self.io.closed, "{}", out.escape_ascii());

@@ -74,7 +74,7 @@ impl Call<'_> {
         match self {
             Call::Input(bytes) => session.handle_input(cfg, now_ns, 0, bytes, io, on),
             Call::Eof => session.handle_eof(cfg, now_ns, 0, on),
-            Call::Timeout => session.handle_timeout(cfg, now_ns, io, on),
+            Call::Timeout => session.handle_timeout(cfg, now_ns, io),
             Call::Answered(word) => session.handle_answered(cfg, now_ns, word, io, on),
             Call::Close(code) => {
                 session.close(cfg, now_ns, code, io);

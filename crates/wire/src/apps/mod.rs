@@ -9,7 +9,7 @@ pub(crate) mod file;
 use bench::Bench;
 use file::Spoken;
 
-use crate::contract::{Arrival, Utterance};
+use crate::carried::{Arrival, Utterance};
 use crate::event::{Event, Kind};
 use crate::pending::Pending;
 use crate::stamp::Stamp;

@@ -2,8 +2,8 @@
 
 use crate::apps::file::Script;
 use crate::apps::{App, Place};
+use crate::carried::{Carried, Hears, Letter};
 use crate::config::Config;
-use crate::contract::{Carried, Hears, Letter};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;

@@ -2,6 +2,7 @@
 
 use super::date::DateField;
 use super::request::{CLOSE, Request, status_text};
+use crate::io;
 
 /// The content type of plain text.
 pub(crate) const TEXT: &str = "text/plain; charset=UTF-8";
@@ -54,7 +55,7 @@ impl AnswerHead {
         if self.minor >= 1 {
             out.extend_from_slice(format!("{bytes:x}\r\n").as_bytes());
         }
-        parts.iter().for_each(|part| out.extend_from_slice(part));
+        io::extend(out, parts);
         if self.minor >= 1 {
             out.extend_from_slice(b"\r\n");
         }

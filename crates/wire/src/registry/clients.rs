@@ -1,9 +1,11 @@
 //! A client over a WebSocket, whichever protocol it speaks.
 
 use super::Parts;
-use crate::contract::{ClientProtocol, Hears, Letter, Link, Protocol, Side};
+use crate::carried::{Hears, Letter};
+use crate::contract::{ClientProtocol, Protocol, Side};
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::link::Link;
 use crate::pending::Pending;
 use crate::protocols;
 use crate::roll::Roll;

@@ -2,9 +2,11 @@
 
 use super::Parts;
 use super::clients::ClientState;
-use crate::contract::{Hears, HttpClientProtocol, HttpLink, Letter, Protocol, Side};
+use crate::carried::{Hears, Letter};
+use crate::contract::{HttpClientProtocol, Protocol, Side};
 use crate::failure::Failure;
 use crate::io::{Io, Sending, StreamId};
+use crate::link::HttpLink;
 use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::protocols;

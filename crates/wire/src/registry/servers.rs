@@ -1,13 +1,14 @@
 //! A server's side of a connection, whichever protocol it speaks: over a WebSocket, and before it.
 
 use super::sessions::{SessionRequest, Word};
-use crate::contract::{Protocol, ServerLink, ServerProtocol};
+use crate::contract::{Protocol, ServerProtocol};
 use crate::dialect_id::DialectId;
-use crate::event::ServerEvent;
+use crate::event::Tells;
 use crate::failure::Failure;
 use crate::http::answer::AnswerHead;
 use crate::http::request::Request;
 use crate::io::Io;
+use crate::link::ServerLink;
 use crate::protocols;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
@@ -51,7 +52,7 @@ macro_rules! servers {
                 &mut self,
                 link: &mut ServerLink<'_, I>,
                 word: Option<Word>,
-                on: &mut impl FnMut(ServerEvent<'_>),
+                on: &mut impl Tells,
             ) -> Result<(), Failure> {
                 match self {
                     $(ServerState::$id(server) => server.handle_answered(link, word.map(Word::$module), on),)*
@@ -79,11 +80,7 @@ macro_rules! servers {
 protocols!(servers);
 
 impl ServerState {
-    pub(crate) fn handle_upgraded<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
         of_any!(self, server => server.handle_upgraded(link, on));
     }
 
@@ -93,7 +90,7 @@ impl ServerState {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         of_any!(self, server => server.handle_message(link, text, start, on))
     }
@@ -110,12 +107,8 @@ impl ServerState {
         of_any!(self, server => server.poll_timeout())
     }
 
-    pub(crate) fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        of_any!(self, server => server.handle_timeout(link, on))
+    pub(crate) fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
+        of_any!(self, server => server.handle_timeout(link))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A connection before its upgrade, if it ever has one: plain requests, and the one that asks.
 
 use super::socket::{Session, Upgrade};
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::body::{Body, Piece};
 use crate::http::head::{Expect, HeadReader};
@@ -90,7 +90,7 @@ impl Http {
         now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<Option<Next>, Failure> {
         let next = self.try_input(cfg, now_ns, input, io, on);
         next.inspect_err(|&failure| {
@@ -110,7 +110,7 @@ impl Http {
         now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<Option<Next>, Failure> {
         loop {
             if let Some(asked) = &mut self.asked {

@@ -1,11 +1,11 @@
 //! A connection whose upgrade is asked for, and then granted.
 
-use crate::contract::ServerLink;
 use crate::dialect_id::DialectId;
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
+use crate::link::ServerLink;
 use crate::registry::servers::ServerState;
 use crate::registry::sessions::SessionRequest;
 use crate::server_config::ServerConfig;
@@ -61,7 +61,7 @@ impl Upgrade {
         cfg: &ServerConfig,
         now_ns: u64,
         io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Session {
         let Upgrade { opening, mut session } = self;
         io.out(0).extend_from_slice(&opening);
@@ -79,7 +79,7 @@ impl Session {
         now_ns: u64,
         mut input: &[u8],
         io: &mut impl Io,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let Session { receiver, sender, dialect } = self;
         loop {

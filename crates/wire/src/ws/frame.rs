@@ -132,6 +132,9 @@ fn parse_len(bytes: &[u8], short: u8) -> Result<Option<(u64, usize)>, Reason> {
     }
 }
 
+/// Where the payload of a server's frame starts, from [`open`] until [`seal`].
+pub const BODY: usize = 2;
+
 /// Opens an unfragmented frame at the end of `out`: room for the shortest header. Append the payload, then
 /// [`seal`] it with what this returns.
 #[inline]
@@ -139,7 +142,7 @@ pub fn open(out: &mut Vec<u8>, end: End) -> usize {
     let start = out.len();
     match end {
         End::Client => out.extend_from_slice(&[0; 6]),
-        End::Server => out.extend_from_slice(&[0; 2]),
+        End::Server => out.extend_from_slice(&[0; BODY]),
     }
     start
 }
@@ -167,6 +170,14 @@ pub fn seal(out: &mut Vec<u8>, start: usize, opcode: Opcode, compressed: bool, k
         mask::apply(&mut out[body..], key, 0);
     }
     body
+}
+
+/// Appends a server's message, whose payload `fill` appends, for any number of readers: plain, since they differ in their
+/// compression contexts.
+pub fn put(out: &mut Vec<u8>, opcode: Opcode, fill: impl FnOnce(&mut Vec<u8>)) {
+    let start = open(out, End::Server);
+    fill(out);
+    seal(out, start, opcode, false, None);
 }
 
 /// Puts a length that takes more room at `at`, before what stands there.

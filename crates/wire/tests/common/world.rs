@@ -151,9 +151,8 @@ impl World {
         let due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
         for at in 0..self.connections.len() {
             if due(self.connections[at].server.poll_timeout()) && !self.connections[at].closed {
-                let called = self.call(at, |server, cfg, now_ns, io, happened| {
-                    server.handle_timeout(cfg, now_ns, io, &mut |event| happened.note(event))
-                });
+                let called =
+                    self.call(at, |server, cfg, now_ns, io, _| server.handle_timeout(cfg, now_ns, io));
                 assert_eq!(called.is_err(), self.connections[at].closed, "who is too late is cut off");
             }
         }

@@ -17,7 +17,7 @@ pub(crate) use expected::Expected;
 use json::{Escaped, Plain, is_padding_sound};
 use json_words::{BEFORE_STAMP, BEFORE_TIME};
 
-use crate::contract::{Arrival, Says, Shape, Spelling, Utterance};
+use crate::carried::{Arrival, Says, Shape, Spelling, Utterance};
 use crate::event::{Event, Kind, Role};
 use crate::facts::Form;
 use crate::options::{BadOption, Options};

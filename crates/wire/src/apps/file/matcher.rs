@@ -5,7 +5,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::pointer::{POINTER_DEPTH_MAX, Pointer};
 use crate::app_file::{Condition, JsonScalar};
-use crate::contract::Opened;
+use crate::carried::Opened;
 
 /// The most memory that one expression may take, compiled.
 const REGEX_BYTES_MAX: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::matcher::{BadCondition, Matcher};
 use super::script::{Script, USABLE};
 use crate::app_file::{AppFile, Condition, OPEN_STEPS_MAX, OpenStep, Say};
-use crate::contract::{Arrival, Letter, Says, Utterance};
+use crate::carried::{Arrival, Letter, Says, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, Found};

@@ -8,11 +8,13 @@
 use memchr::memmem;
 
 use super::parts::Parts;
-use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::carried::{Carried, Hears, Letter, Opened, Says};
+use crate::contract::ClientProtocol;
 use crate::event::{Event, Rejection};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{object, string, unescape};
+use crate::json::{members, string, unescape};
+use crate::link::Link;
 use crate::stamp::{self, Found};
 use crate::template::Filling;
 use crate::ws::receiver::Message;
@@ -59,14 +61,7 @@ impl ClientProtocol for Client {
                 Carried::Event(Event::Beside { bytes })
             }
             Found::None if self.handle_control(link, payload, on) => return Ok(()),
-            _ => Carried::Arrival(Arrival {
-                text: payload,
-                spelling: Spelling::Plain,
-                found: Some(found),
-                says: action.map_or(Says::Unknown, Says::Named),
-                bytes,
-                open,
-            }),
+            _ => Carried::text(payload, bytes, found, action.map_or(Says::Unknown, Says::Named), open),
         };
         on.hear(carried);
         Ok(())
@@ -90,20 +85,10 @@ fn name_in(rest: &[u8]) -> Option<&[u8]> {
 
 /// What was sent to a subscription, and its action, if it has one.
 fn open(payload: &[u8]) -> Option<Opened<'_>> {
-    let mut body = None;
-    object(payload, |key, value| {
-        if key == b"message" {
-            body = Some(value);
-        }
-    })?;
-    let (body, mut action) = (body?, &b""[..]);
+    let [body] = members(payload, ["message"]).filter(|[body]| !body.is_empty())?;
     // Not every message is an object.
-    let _ = object(body, |key, value| {
-        if key == b"action" {
-            action = string(value).unwrap_or_default();
-        }
-    });
-    Some(Opened { event: action.into(), body: body.into() })
+    let [action] = members(body, ["action"]).unwrap_or_default();
+    Some(Opened { event: string(action).unwrap_or_default().into(), body: body.into() })
 }
 
 impl Client {
@@ -115,14 +100,8 @@ impl Client {
         payload: &[u8],
         on: &mut impl Hears,
     ) -> bool {
-        let (mut kind, mut reason, mut identifier) = (None, None, None);
-        let walked = object(payload, |key, value| match key {
-            b"type" => kind = string(value),
-            b"reason" => reason = string(value),
-            b"identifier" => identifier = string(value),
-            _ => {}
-        });
-        let (Some(()), Some(kind)) = (walked, kind) else { return false };
+        let words = members(payload, ["type", "reason", "identifier"]).map(|words| words.map(string));
+        let Some([Some(kind), reason, identifier]) = words else { return false };
         let (opening, filling) = (&link.parts.subscribe, link.filling());
         let subscription = || {
             let identifier = identifier?;
@@ -131,7 +110,7 @@ impl Client {
         match kind {
             b"welcome" if self.stage == Stage::Greeting => {
                 for command in opening {
-                    link.sender.message(link.io, true, |out| command.write(out, &filling, 0));
+                    link.say(command);
                 }
                 self.stage = Stage::Subscribing(Box::default());
             }
@@ -172,25 +151,13 @@ fn rejection_of(reason: &[u8]) -> Rejection {
 
 /// Whether a subscription is named by this, as it stands in a string: servers may escape it in other ways.
 fn is_identifier_of(subscribe: &[u8], identifier: &[u8]) -> bool {
-    let mut own = None;
-    let walked = object(subscribe, |key, value| {
-        if key == b"identifier" {
-            own = string(value);
-        }
-    });
-    let own = walked.and(own).and_then(unescape);
+    let own = members(subscribe, ["identifier"]).and_then(|[own]| unescape(string(own)?));
     own.is_some() && own == unescape(identifier)
 }
 
 /// Whether a message came through another subscription than the one that counts, the first.
 fn is_of_another_subscription<I: Io>(link: &Link<'_, Parts, I>, payload: &[u8]) -> bool {
     let [own, _, ..] = &link.parts.subscribe[..] else { return false };
-    let mut identifier = None;
-    let walked = object(payload, |key, value| {
-        if key == b"identifier" {
-            identifier = Some(value);
-        }
-    });
     let is_another = |identifier| memmem::find(&own.filled(&link.filling()), identifier).is_none();
-    walked.and(identifier).is_some_and(is_another)
+    members(payload, ["identifier"]).is_some_and(|[identifier]| is_another(identifier))
 }

@@ -24,7 +24,8 @@ use parts::Parts;
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::contract::{Letter, Protocol, Shape, Side, Utterance};
+use crate::carried::{Letter, Shape, Utterance};
+use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::options::{BadOption, Options};

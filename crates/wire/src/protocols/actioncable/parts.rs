@@ -1,8 +1,7 @@
 //! What is encoded once.
 
 use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS};
-use crate::contract::{Letter, Utterance};
-use crate::json;
+use crate::carried::{Letter, Utterance};
 use crate::options::{BadOption, Options};
 use crate::template::{Quoting, Template};
 
@@ -26,8 +25,7 @@ impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let settings = &options.of_dialect.settings;
         let params = settings.text(CHANNEL_PARAMS.name).unwrap_or("{}");
-        let params = members_of(&options.template(params, Quoting::JSON)?)
-            .ok_or(BadOption::of(&CHANNEL_PARAMS, "a JSON object"))?;
+        let params = options.object(&CHANNEL_PARAMS, params)?.members().unwrap_or_default();
         let channel = settings.text(CHANNEL_CLASS.name).unwrap_or(CHANNEL);
         let identifiers: Vec<Template> = (1..=settings.number(SUBSCRIPTIONS.name).unwrap_or(1))
             .map(|number| identifier(channel, &params, number))
@@ -57,10 +55,9 @@ impl Parts {
         })?;
         let mut data = Template::literal("{");
         if !utterance.event.is_empty() {
-            let mut name = Vec::new();
-            json::escape(&mut name, utterance.event.as_bytes());
             let comma = if members.is_empty() { "" } else { "," };
-            data = data.text(r#""action":""#).text(name).text(r#"""#).text(comma);
+            data =
+                data.text(r#""action":""#).text(Quoting::JSON.of(utterance.event)).text(r#"""#).text(comma);
         }
         let data = data.then(&members).text("}");
         let template = Template::literal(br#"{"command":"message","identifier":""#)
@@ -72,18 +69,14 @@ impl Parts {
     }
 }
 
-/// The members of a JSON object, without its braces.
-fn members_of(object: &Template) -> Option<Template> {
-    json::object(object.sample().trim_ascii(), |_, _| {})?;
-    object.members()
-}
-
 /// What names a subscription, as it stands in a JSON string.
 fn identifier(channel: &str, params: &Template, number: u64) -> Template {
-    let mut name = Vec::new();
-    json::escape(&mut name, channel.as_bytes());
     let comma = if params.is_empty() { "" } else { "," };
     let id = if number > 1 { format!(r#","id":{number}"#) } else { String::new() };
-    let plain = Template::literal(r#"{"channel":""#).text(name).text("\"").text(comma).then(params);
+    let plain = Template::literal(r#"{"channel":""#)
+        .text(Quoting::JSON.of(channel))
+        .text("\"")
+        .text(comma)
+        .then(params);
     plain.text(id).text("}").escaped()
 }

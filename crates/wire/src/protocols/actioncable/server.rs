@@ -6,17 +6,16 @@
 
 use super::facts::{CHANNEL, EXTENDED, PING_INTERVAL};
 use crate::absent::NoSession;
-use crate::contract::{ServerLink, ServerProtocol};
+use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::json;
+use crate::link::ServerLink;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::End;
-use crate::ws::frame::{self, Opcode};
 
 /// Subscriptions of one connection; further ones are rejected.
 const SUBSCRIPTIONS_MAX: usize = 256;
@@ -38,7 +37,7 @@ pub(crate) struct Connection {
 }
 
 /// A client's command; strings still escaped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Command<'a> {
     name: &'a [u8],
     identifier: &'a [u8],
@@ -62,17 +61,13 @@ impl ServerProtocol for Server {
         Ok(Box::new(Connection { is_extended, interval_ns, ..Connection::default() }))
     }
 
-    fn handle_upgraded<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
         self.next_ping_ns = link.now_ns + self.interval_ns;
         if self.is_extended {
             let sid = session_id(link.io);
-            say(link, &[br#"{"type":"welcome","sid":""#, &sid, br#""}"#]);
+            link.say(&[br#"{"type":"welcome","sid":""#, &sid, br#""}"#]);
         } else {
-            say(link, &[br#"{"type":"welcome"}"#]);
+            link.say(&[br#"{"type":"welcome"}"#]);
         }
     }
 
@@ -81,11 +76,9 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
-        let out = link.io.out(0);
-        let message = out[start + 2..].to_vec();
-        out.truncate(start);
+        let message = link.take(start);
         if let Some(command) = text.then(|| Command::parse(&message)).flatten() {
             self.handle_command(link, &command, message.len() as u32, on);
         }
@@ -96,48 +89,37 @@ impl ServerProtocol for Server {
         Some(self.next_ping_ns)
     }
 
-    fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        if self.next_ping_ns <= link.now_ns {
-            self.next_ping_ns = (self.next_ping_ns + self.interval_ns).max(link.now_ns + 1);
-            let unix_s = link.now_ns.wrapping_add(link.cfg.unix_minus_now_ns) / NS_PER_S;
-            say(link, &[br#"{"type":"ping","message":"#, unix_s.to_string().as_bytes(), b"}"]);
-        }
+    fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
+        self.next_ping_ns = (self.next_ping_ns + self.interval_ns).max(link.now_ns + 1);
+        let unix_s = link.now_ns.wrapping_add(link.cfg.unix_minus_now_ns) / NS_PER_S;
+        link.say(&[br#"{"type":"ping","message":"#, unix_s.to_string().as_bytes(), b"}"]);
         Ok(())
     }
 
     fn handle_close<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
-        say(link, &[br#"{"type":"disconnect","reason":"server_restart","reconnect":true}"#]);
+        link.say(&[br#"{"type":"disconnect","reason":"server_restart","reconnect":true}"#]);
     }
 }
 
 impl<'a> Command<'a> {
     fn parse(message: &'a [u8]) -> Option<Command<'a>> {
-        let mut command = Command::default();
-        let (mut identifier, mut data) = (None, None);
-        json::object(message, |key, value| match key {
-            b"command" => command.name = json::string(value).unwrap_or_default(),
-            b"identifier" => identifier = json::string(value),
-            b"data" => data = json::string(value),
-            b"history" => command.history = Some(History::of(value)),
-            _ => {}
-        })?;
-        Some(Command { identifier: identifier?, data: data.unwrap_or_default(), ..command })
+        let [name, identifier, data, history] =
+            json::members(message, ["command", "identifier", "data", "history"])?;
+        Some(Command {
+            name: json::string(name).unwrap_or_default(),
+            identifier: json::string(identifier)?,
+            data: json::string(data).unwrap_or_default(),
+            history: History::of(history),
+        })
     }
 }
 
 impl History {
-    /// A client that resumes names the streams and how far it has come in each.
-    fn of(value: &[u8]) -> History {
-        let mut history = History::FromNow;
-        let _ = json::object(value, |key, streams| {
-            if key == b"streams" {
-                let _ = json::object(streams, |_, _| history = History::Resumed);
-            }
-        });
+    /// A client that resumes names the streams and how far it has come in each; `None`: nothing is asked for.
+    fn of(asked: &[u8]) -> Option<History> {
+        let [streams] = json::members(asked, ["streams"]).unwrap_or_default();
+        let mut history = (!asked.is_empty()).then_some(History::FromNow);
+        let _ = json::object(streams, |_, _| history = Some(History::Resumed));
         history
     }
 }
@@ -148,7 +130,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         command: &Command<'_>,
         bytes: u32,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         let Some(room) = room_of(command.identifier) else { return };
         let subscribed = self.subscriptions.iter().position(|&other| other == room);
@@ -172,10 +154,10 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         command: &Command<'_>,
         room: Room,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         let mut answer = |kind: &[u8]| {
-            say(link, &[br#"{"identifier":""#, command.identifier, br#"","type":""#, kind, br#""}"#]);
+            link.say(&[br#"{"identifier":""#, command.identifier, br#"","type":""#, kind, br#""}"#]);
         };
         if self.subscriptions.len() >= SUBSCRIPTIONS_MAX {
             return answer(b"reject_subscription");
@@ -194,13 +176,8 @@ impl Connection {
 /// Whose identifiers are JSON objects that name our channel.
 fn room_of(identifier: &[u8]) -> Option<Room> {
     let plain = json::unescape(identifier)?;
-    let mut channel = None;
-    json::object(&plain, |key, value| {
-        if key == b"channel" {
-            channel = json::string(value);
-        }
-    })?;
-    (channel == Some(CHANNEL.as_bytes())).then(|| Room::of(DialectId::Actioncable, 0, &plain))
+    let [channel] = json::members(&plain, ["channel"])?;
+    (json::string(channel) == Some(CHANNEL.as_bytes())).then(|| Room::of(DialectId::Actioncable, 0, &plain))
 }
 
 /// Carries out an action of the channel, if `data` names one.
@@ -210,40 +187,26 @@ fn perform<I: Io>(
     data: &[u8],
     room: Room,
     bytes: u32,
-    on: &mut impl FnMut(ServerEvent<'_>),
+    on: &mut impl Tells,
 ) {
-    let mut action = None;
-    let walked = json::object(data, |key, value| {
-        if key == b"action" {
-            action = json::string(value);
-        }
-    });
-    let (Some(()), Some(action)) = (walked, action) else { return };
+    let Some(action) = json::members(data, ["action"]).and_then(|[action]| json::string(action)) else {
+        return;
+    };
     let (head, end) = ([br#"{"identifier":""#, identifier, br#"","message":"#].concat(), b"}");
     match action {
         b"echo" => {
-            say(link, &[&head, data, end]);
+            link.say(&[&head, data, end]);
             on(ServerEvent::Echoed { bytes });
         }
         b"broadcast" => {
-            let out = link.io.out(0);
-            let start = frame::open(out, End::Server);
-            [&head, data, end].into_iter().for_each(|part| out.extend_from_slice(part));
-            frame::seal(out, start, Opcode::Text, false, None);
-            on(ServerEvent::Broadcast { room, frame: &out[start..] });
-            out.truncate(start);
+            link.broadcast(room, &[&head, data, end], on);
             // The action's value is a part of the data: what is before and after it stays.
             let at = action.as_ptr() as usize - data.as_ptr() as usize;
             let (before, after) = (&data[..at], &data[at + action.len()..]);
-            say(link, &[&head, before, b"broadcastResult", after, end]);
+            link.say(&[&head, before, b"broadcastResult", after, end]);
         }
         _ => {}
     }
-}
-
-/// Sends a text message made of parts.
-fn say<I: Io>(link: &mut ServerLink<'_, I>, parts: &[&[u8]]) {
-    link.sender.message(link.io, true, |out| parts.iter().for_each(|part| out.extend_from_slice(part)));
 }
 
 fn session_id(io: &mut impl Io) -> [u8; SID_CHARS] {

@@ -9,64 +9,39 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::message::Packet;
 use super::parts::{PROBE_ID, PUSHED, Parts, SUBSCRIPTION_ID};
-use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::carried::{Carried, Hears, Letter, Opened, Says};
+use crate::contract::ClientProtocol;
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{object, string};
+use crate::json::members;
+use crate::link::Link;
+use crate::pending;
 use crate::stamp::{self, Found};
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 
 /// The number of the first operation that is a message.
-const FIRST_NUMBER: u32 = 2;
+const FIRST_NUMBER: u64 = 2;
 
 /// One client's operations.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    stage: Stage,
+    is_greeted: bool,
+    is_usable: bool,
     /// Messages sent.
-    said: u32,
+    said: u64,
     /// A result does not say what it is of: as a rule, of what was sent last.
     sent_broadcast: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Stage {
-    #[default]
-    Greeting,
-    Subscribing,
-    Usable,
-}
-
-/// A message taken apart; strings without their marks.
-#[derive(Default)]
-struct Packet<'a> {
-    id: &'a [u8],
-    kind: &'a [u8],
-    payload: &'a [u8],
-}
-
-impl<'a> Packet<'a> {
-    fn parse(message: &'a [u8]) -> Option<Packet<'a>> {
-        let mut packet = Packet::default();
-        object(message, |key, value| match key {
-            b"id" => packet.id = string(value).unwrap_or_default(),
-            b"type" => packet.kind = string(value).unwrap_or_default(),
-            b"payload" => packet.payload = value,
-            _ => {}
-        })?;
-        Some(packet)
-    }
 }
 
 impl ClientProtocol for Client {
     type Parts = Parts;
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {
-        let (init, filling) = (&link.parts.init, link.filling());
-        link.sender.message(link.io, true, |out| init.write(out, &filling, 0));
+        link.say(&link.parts.init);
     }
 
     #[inline]
@@ -80,7 +55,7 @@ impl ClientProtocol for Client {
         if text.starts_with(PUSHED) {
             let found = stamp::find_before(text, link.parts.behind_id);
             if found != Found::None {
-                on.hear(arrival(text, bytes, found, Says::Pushed));
+                on.hear(Carried::text(text, bytes, found, Says::Pushed, open));
                 return Ok(());
             }
         }
@@ -92,17 +67,15 @@ impl ClientProtocol for Client {
 
     #[inline]
     fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        let number = u64::from(FIRST_NUMBER.wrapping_add(self.said).max(FIRST_NUMBER));
-        self.said = self.said.wrapping_add(1);
+        let number = FIRST_NUMBER + self.said;
+        self.said += 1;
         self.sent_broadcast = letter.kind == Some(Kind::Broadcast);
-        if let (Some(pending), Some(kind)) = (&mut link.pending, letter.kind) {
-            pending.push(number, kind, *filling.mark.stamp);
-        }
+        pending::push(&mut link.pending, number, letter.kind, *filling.mark.stamp);
         link.sender.message(link.io, true, |out| letter.text.write(out, filling, number));
     }
 
     fn is_ready(&self) -> bool {
-        self.stage == Stage::Usable
+        self.is_usable
     }
 }
 
@@ -114,63 +87,46 @@ impl Client {
         text: &'a [u8],
         bytes: u32,
     ) -> Option<Carried<'a>> {
+        let foreign = Carried::Event(Event::Foreign { bytes });
+        let Some(Packet { id, kind, payload }) = Packet::parse(text) else { return Some(foreign) };
         let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
-        let Some(Packet { id, kind, payload }) = Packet::parse(text) else {
-            return Some(Carried::Event(Event::Foreign { bytes }));
-        };
-        let is_of_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
+        let of_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
+        let refused = if of_opening { Rejection::Subscription } else { Rejection::Message };
         match kind {
-            b"connection_ack" if self.stage == Stage::Greeting => {
-                let (opening, filling) = (&link.parts.opening, link.filling());
+            b"connection_ack" if !self.is_greeted => {
+                let opening = &link.parts.opening;
                 for operation in opening {
-                    link.sender.message(link.io, true, |out| operation.write(out, &filling, 0));
+                    link.say(operation);
                 }
-                self.stage = if opening.is_empty() { Stage::Usable } else { Stage::Subscribing };
-                opening.is_empty().then_some(Carried::Ready)
+                (self.is_greeted, self.is_usable) = (true, opening.is_empty());
+                self.is_usable.then_some(Carried::Ready)
             }
-            b"next" if is_of_opening && is_refusal(payload) => rejected(Rejection::Subscription),
+            b"error" => rejected(refused),
+            b"next" if has_errors(payload) => rejected(refused),
             b"next" if id == PROBE_ID => {
-                let is_first = std::mem::replace(&mut self.stage, Stage::Usable) == Stage::Subscribing;
-                is_first.then_some(Carried::Ready)
+                let was_usable = std::mem::replace(&mut self.is_usable, true);
+                (!was_usable).then_some(Carried::Ready)
             }
-            b"next" if id == SUBSCRIPTION_ID => Some(arrival(text, bytes, stamp::find(text), Says::Pushed)),
-            b"next" if is_refusal(payload) => rejected(Rejection::Message),
-            b"next" => Some(self.result(link, text, bytes, id)),
-            b"error" if is_of_opening => rejected(Rejection::Subscription),
-            b"error" => rejected(Rejection::Message),
+            b"next" if id == SUBSCRIPTION_ID => {
+                Some(Carried::text(text, bytes, stamp::find(text), Says::Pushed, open))
+            }
+            b"next" => {
+                let numbered = pending::take(&mut link.pending, id);
+                let last = if self.sent_broadcast { Kind::Broadcast } else { Kind::Echo };
+                let kind = numbered.map_or(last, |(kind, _)| kind);
+                let found =
+                    stamp::find_before(text, link.parts.behind_id).or(numbered.map(|(_, stamp)| stamp));
+                Some(Carried::text(text, bytes, found, Says::Answer(kind), open))
+            }
             b"complete" if id == SUBSCRIPTION_ID => rejected(Rejection::ChannelClosed),
             b"complete" | b"pong" => None,
             b"ping" => {
                 link.sender.message(link.io, true, |out| out.extend_from_slice(br#"{"type":"pong"}"#));
                 None
             }
-            _ => Some(Carried::Event(Event::Foreign { bytes })),
+            _ => Some(foreign),
         }
     }
-
-    /// The result of a message of ours, which may or may not have its id in it.
-    fn result<'a, I>(
-        &self,
-        link: &mut Link<'_, Parts, I>,
-        text: &'a [u8],
-        bytes: u32,
-        id: &[u8],
-    ) -> Carried<'a> {
-        let number = || std::str::from_utf8(id).ok()?.parse().ok();
-        let numbered = link.pending.as_mut().and_then(|pending| pending.take(number()?));
-        let last = if self.sent_broadcast { Kind::Broadcast } else { Kind::Echo };
-        let kind = numbered.map_or(last, |(kind, _)| kind);
-        let found = match (stamp::find_before(text, link.parts.behind_id), numbered) {
-            (Found::None, Some((_, stamp))) => Found::At { stamp, offset: 0 },
-            (found, _) => found,
-        };
-        arrival(text, bytes, found, Says::Answer(kind))
-    }
-}
-
-#[inline(always)]
-fn arrival<'a>(text: &'a [u8], bytes: u32, found: Found, says: Says<'a>) -> Carried<'a> {
-    Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
 }
 
 /// The result, with its `data`.
@@ -179,11 +135,8 @@ fn open(message: &[u8]) -> Option<Opened<'_>> {
 }
 
 /// Whether a result has errors. Only what has the word is looked at closely.
-fn is_refusal(payload: &[u8]) -> bool {
+fn has_errors(result: &[u8]) -> bool {
     static ERRORS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""errors""#));
-    let mut has_errors = false;
-    if ERRORS.find(payload).is_some() {
-        let _ = object(payload, |key, value| has_errors |= key == b"errors" && value != b"null");
-    }
-    has_errors
+    let errors = ERRORS.find(result).and_then(|_| members(result, ["errors"]));
+    errors.is_some_and(|[errors]| !matches!(errors, b"" | b"null"))
 }

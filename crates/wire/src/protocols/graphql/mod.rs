@@ -15,21 +15,24 @@
 
 mod client;
 mod facts;
+mod message;
 mod parts;
 mod server;
 
 use client::Client;
 use facts::FACTS;
-use parts::Parts;
+use parts::{Parts, operation};
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::contract::{Letter, Protocol, Shape, Side, Utterance};
+use crate::carried::{Letter, Shape, Utterance};
+use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::json;
 use crate::options::{BadOption, Options};
 use crate::room::Room;
+use crate::template::{Piece, Template};
 
 /// GraphQL over WebSocket.
 pub(crate) struct Graphql;
@@ -57,8 +60,18 @@ impl Protocol for Graphql {
         Shape::Member("payload")
     }
 
-    fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        parts.letter(utterance)
+    /// An event's name is a document; the benchmark's is the name of a mutation's field.
+    fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
+        let &Utterance { event, ref body, kind, .. } = utterance;
+        json::object(&body.sample(), |_, _| {}).ok_or(BadOption::OfDialect {
+            option: "app",
+            expected: "messages that are JSON objects, as GraphQL's variables are",
+        })?;
+        let id = Template::default().hole(Piece::Number);
+        let mutation = format!("mutation($payload:JSON!){{{event}(payload:$payload)}}");
+        let document = if event.contains('{') { event } else { &mutation };
+        let text = &operation(&id, document, body);
+        Ok(Letter { text: text.into(), kind, is_numbered: true, ..Letter::default() })
     }
 
     fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
@@ -67,9 +80,7 @@ impl Protocol for Graphql {
 
     /// What is broadcast is any one JSON value, for each member to put into a text of its own.
     fn attachments(_room: Room, payload: &[u8]) -> Option<u32> {
-        let mut values = 0;
-        json::array(&[b"[", payload, b"]"].concat(), |_| values += 1)?;
-        (values == 1).then_some(0)
+        json::is_value(payload).then_some(0)
     }
 
     fn takes_binary() -> bool {

@@ -3,10 +3,8 @@
 use secret::Secret;
 
 use super::facts::{INIT, SUBSCRIPTION, VARIABLES};
-use crate::contract::{Letter, Utterance};
-use crate::json;
 use crate::options::{BadOption, Options};
-use crate::template::{Piece, Quoting, Template};
+use crate::template::{Quoting, Template};
 
 /// What every copy starts with that a server writes as graphql-ws does.
 pub(super) const PUSHED: &[u8] = br#"{"id":"1","type":"next","payload":"#;
@@ -28,46 +26,25 @@ pub(crate) struct Parts {
 impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let of_dialect = &options.of_dialect;
-        let object = |flag, text: &str| {
-            let object = options.template(text.trim(), Quoting::JSON)?;
-            json::object(&object.sample(), |_, _| {}).ok_or(BadOption::of(flag, "a JSON object"))?;
-            Ok(object)
-        };
         let init = Template::literal(r#"{"type":"connection_init""#);
         let init = match of_dialect.settings.secret(INIT.name).map(Secret::reveal) {
-            Some(payload) => init.text(r#","payload":"#).then(&object(&INIT, payload)?),
+            Some(payload) => init.text(r#","payload":"#).then(&options.object(&INIT, payload)?),
             None => init,
         };
         let of_bench = SUBSCRIPTION.default.filter(|_| of_dialect.app.is_none());
         let mut opening = Vec::new();
         if let Some(document) = of_dialect.settings.text(SUBSCRIPTION.name).or(of_bench) {
             let id = Template::literal(SUBSCRIPTION_ID);
-            let variables = object(&VARIABLES, of_dialect.settings.text(VARIABLES.name).unwrap_or("{}"))?;
+            let variables = of_dialect.settings.text(VARIABLES.name).unwrap_or("{}");
+            let variables = options.object(&VARIABLES, variables)?;
             opening.extend([operation(&id, document, &variables), Template::literal(PROBE)]);
         }
         Ok(Parts { init: init.text("}"), opening, behind_id: 0 })
     }
-
-    /// An event's name is a document; the benchmark's is the name of a mutation's field.
-    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let &Utterance { event, ref body, kind, .. } = utterance;
-        json::object(&body.sample(), |_, _| {}).ok_or(BadOption::OfDialect {
-            option: "app",
-            expected: "messages that are JSON objects, as GraphQL's variables are",
-        })?;
-        let id = Template::default().hole(Piece::Number);
-        let text = if event.contains('{') {
-            operation(&id, event, body)
-        } else {
-            operation(&id, &format!("mutation($payload:JSON!){{{event}(payload:$payload)}}"), body)
-        };
-        Ok(Letter { text: (&text).into(), kind, is_numbered: true, ..Letter::default() })
-    }
 }
 
-fn operation(id: &Template, document: &str, variables: &Template) -> Template {
-    let mut query = Vec::new();
-    json::escape(&mut query, document.as_bytes());
+/// What asks for an operation.
+pub(super) fn operation(id: &Template, document: &str, variables: &Template) -> Template {
     let head = Template::literal(r#"{"id":""#).then(id).text(r#"","type":"subscribe","payload":{"query":""#);
-    head.text(query).text(r#"","variables":"#).then(variables).text("}}")
+    head.text(Quoting::JSON.of(document)).text(r#"","variables":"#).then(variables).text("}}")
 }

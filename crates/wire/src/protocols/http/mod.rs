@@ -15,7 +15,8 @@ use parts::Parts;
 use requests::Requests;
 
 use crate::absent::{NoClient, NoServer, NoSession};
-use crate::contract::{Letter, Protocol, Side, Utterance};
+use crate::carried::{Letter, Utterance};
+use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::options::{BadOption, Options};

@@ -18,11 +18,13 @@ use std::collections::VecDeque;
 use super::options::HttpOptions;
 use super::parts::Parts;
 use crate::absent::NoClient;
-use crate::contract::{Carried, Hears, HttpClientProtocol, HttpLink, Letter};
+use crate::carried::{Carried, Hears, Letter};
+use crate::contract::HttpClientProtocol;
 use crate::event::{Event, Role, Wrong};
 use crate::failure::Failure;
 use crate::http::response::{Got, Responses};
 use crate::io::{Fate, Io, Sending, StreamId};
+use crate::link::HttpLink;
 use crate::stamp::Stamp;
 use crate::template::Filling;
 

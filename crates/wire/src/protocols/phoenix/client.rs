@@ -12,13 +12,15 @@ use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
 use super::parts::{ACCEPTED, HEARTBEAT_REF, JOIN_REF, Parts};
-use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::contract::ClientProtocol;
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{array, object, string, unescape};
-use crate::pending::Pending;
-use crate::stamp::{self, Found, Stamp};
+use crate::json::{items, members, string, unescape};
+use crate::link::Link;
+use crate::pending::{self, Pending};
+use crate::stamp::{self, Found};
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 
@@ -43,8 +45,7 @@ impl ClientProtocol for Client {
     fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {
         self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
         self.number = 1;
-        let (join, filling) = (&link.parts.join, link.filling());
-        link.sender.message(link.io, true, |out| join.write(out, &filling, 0));
+        link.say(&link.parts.join);
     }
 
     #[inline]
@@ -76,7 +77,7 @@ impl ClientProtocol for Client {
                 }
             },
         };
-        on.hear(arrival(text, bytes, found, says));
+        on.hear(Carried::text(text, bytes, found, says, open));
         Ok(())
     }
 
@@ -85,9 +86,7 @@ impl ClientProtocol for Client {
         self.number = self.number.wrapping_add(1);
         self.sent_broadcast = letter.kind == Some(Kind::Broadcast);
         let number = u64::from(self.number);
-        if let (Some(pending), Some(kind)) = (&mut link.pending, letter.kind) {
-            pending.push(number, kind, *filling.mark.stamp);
-        }
+        pending::push(&mut link.pending, number, letter.kind, *filling.mark.stamp);
         let topic = &link.parts.topic;
         link.sender.message(link.io, !letter.is_binary, |out| {
             if letter.is_binary {
@@ -108,9 +107,6 @@ impl ClientProtocol for Client {
     }
 
     fn handle_timeout<I: Io>(&mut self, link: &mut Link<'_, Parts, I>) -> Result<(), Failure> {
-        if link.now_ns < self.next_heartbeat_ns {
-            return Ok(());
-        }
         if std::mem::replace(&mut self.awaits_heartbeat, true) {
             return Err(Failure::HeartbeatTimeout);
         }
@@ -138,7 +134,7 @@ impl Client {
             return Some(Says::Pushed);
         }
         let numbered = pending.is_some().then(|| Control::parse(text)).flatten();
-        let kind = numbered.and_then(|control| take(pending, control.number)).map(|(kind, _)| kind);
+        let kind = numbered.and_then(|control| pending::take(pending, control.number)).map(|(kind, _)| kind);
         Some(Says::Answer(kind.unwrap_or_else(|| self.last_sent())))
     }
 
@@ -183,30 +179,19 @@ impl Client {
                 None
             }
             (b"phx_reply", _) if control.status == b"error" => rejected(Rejection::Message),
-            (b"phx_reply", number) => Some(match take(&mut link.pending, number) {
+            (b"phx_reply", number) => Some(match pending::take(&mut link.pending, number) {
                 Some((kind, stamp)) => {
-                    arrival(text, bytes, Found::At { stamp, offset: 0 }, Says::Answer(kind))
+                    Carried::text(text, bytes, Found::At { stamp, offset: 0 }, Says::Answer(kind), open)
                 }
-                None => arrival(text, bytes, Found::None, Says::Unknown),
+                None => Carried::text(text, bytes, Found::None, Says::Unknown, open),
             }),
             (b"phx_error", _) => rejected(Rejection::Crashed),
             (b"phx_close", _) => rejected(Rejection::ChannelClosed),
             // The framework's own news of who is there.
             (b"presence_state" | b"presence_diff", _) => None,
-            _ => Some(arrival(text, bytes, Found::None, Says::Pushed)),
+            _ => Some(Carried::text(text, bytes, Found::None, Says::Pushed, open)),
         }
     }
-}
-
-/// A message of text.
-#[inline(always)]
-fn arrival<'a>(text: &'a [u8], bytes: u32, found: Found, says: Says<'a>) -> Carried<'a> {
-    Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
-}
-
-/// The message that a reply with this number answers, if replies are known by that.
-fn take(pending: &mut Option<&mut Pending>, number: &[u8]) -> Option<(Kind, Stamp)> {
-    pending.as_mut()?.take(std::str::from_utf8(number).ok()?.parse().ok()?)
 }
 
 /// There is no envelope left.
@@ -222,7 +207,7 @@ fn open(message: &[u8]) -> Option<Opened<'_>> {
 }
 
 /// A message taken apart; strings without their marks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Control<'a> {
     topic: &'a [u8],
     number: &'a [u8],
@@ -235,36 +220,18 @@ struct Control<'a> {
 
 impl<'a> Control<'a> {
     fn parse(message: &'a [u8]) -> Option<Control<'a>> {
-        let mut control = Control { payload: b"null", ..Control::default() };
-        let text = |value| string(value).unwrap_or_default();
-        if message.first() == Some(&b'[') {
-            let mut at = 0;
-            array(message, |item| {
-                match at {
-                    1 => control.number = text(item),
-                    2 => control.topic = text(item),
-                    3 => control.event = text(item),
-                    4 => control.payload = item,
-                    _ => {}
-                }
-                at += 1;
-            })?;
+        let [number, topic, event, payload] = if message.first() == Some(&b'[') {
+            let [_, number, topic, event, payload] = items(message)?;
+            [number, topic, event, payload]
         } else {
-            object(message, |key, value| match key {
-                b"ref" => control.number = text(value),
-                b"topic" => control.topic = text(value),
-                b"event" => control.event = text(value),
-                b"payload" => control.payload = value,
-                _ => {}
-            })?;
-        }
+            members(message, ["ref", "topic", "event", "payload"])?
+        };
         // Not every payload is an object, and only a reply's has a status.
-        let _ = object(control.payload, |key, value| match key {
-            b"status" => control.status = text(value),
-            b"response" => control.response = value,
-            _ => {}
-        });
-        Some(control)
+        let [status, response] = members(payload, ["status", "response"]).unwrap_or_default();
+        let text = |value| string(value).unwrap_or_default();
+        let payload = if payload.is_empty() { b"null" } else { payload };
+        let (number, topic, event, status) = (text(number), text(topic), text(event), text(status));
+        Some(Control { topic, number, event, payload, status, response })
     }
 
     /// Whether it is of the topic that the client has joined.

@@ -4,9 +4,8 @@ use secret::Secret;
 
 use super::binary;
 use super::facts::{BINARY, JOIN_PARAMS, TOPIC, TOPIC_NAME, VERSION, VSN};
-use crate::contract::{Letter, Utterance};
+use crate::carried::{Letter, Utterance};
 use crate::http::query;
-use crate::json;
 use crate::options::{BadOption, Options};
 use crate::template::{Piece, Quoting, Template};
 
@@ -87,11 +86,8 @@ impl Parts {
     /// The topic, and what is said about it.
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let settings = &options.of_dialect.settings;
-        let join_params = settings.secret(JOIN_PARAMS.name).map_or("{}", Secret::reveal).trim();
-        let join_params = options.template(join_params, Quoting::JSON)?;
-        if json::object(&join_params.sample(), |_, _| {}).is_none() {
-            return Err(BadOption::of(&JOIN_PARAMS, "a JSON object"));
-        }
+        let join_params = settings.secret(JOIN_PARAMS.name).map_or("{}", Secret::reveal);
+        let join_params = options.object(&JOIN_PARAMS, join_params)?;
         let topic = options.template(settings.text(TOPIC_NAME.name).unwrap_or(TOPIC), Quoting::Plain)?;
         if topic.longest(&options.people.rows).is_none_or(|bytes| bytes > TOPIC_BYTES_MAX) {
             return Err(BadOption::of(
@@ -141,8 +137,7 @@ impl Parts {
             let event = event.as_bytes().to_vec();
             return Ok(Letter { text: body.into(), is_binary: true, event, ..letter });
         }
-        let mut name = Vec::new();
-        json::escape(&mut name, event.as_bytes());
+        let name = Quoting::JSON.of(event);
         let template = match self.version {
             Version::V2 => Template::literal(format!(r#"["{JOIN_REF}",""#))
                 .hole(Piece::Number)

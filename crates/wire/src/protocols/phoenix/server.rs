@@ -8,16 +8,16 @@ use super::binary::{self, Push};
 use super::facts::TIMEOUT;
 use super::parts::Version;
 use crate::absent::NoSession;
-use crate::contract::{ServerLink, ServerProtocol};
+use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
-use crate::json::{self, array, object, string};
+use crate::json::{self, items, members, string};
+use crate::link::ServerLink;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 
 /// Topics that one connection may have joined.
@@ -73,11 +73,7 @@ impl ServerProtocol for Server {
         Ok(Box::new(Connection { version, topics: Vec::new(), timeout_ns, deadline_ns: u64::MAX }))
     }
 
-    fn handle_upgraded<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
         self.deadline_ns = link.now_ns + self.timeout_ns;
     }
 
@@ -86,12 +82,10 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         self.deadline_ns = link.now_ns + self.timeout_ns;
-        let out = link.io.out(0);
-        let bytes = out[start + 2..].to_vec();
-        out.truncate(start);
+        let bytes = link.take(start);
         let handled = match (text, self.version) {
             (true, version) => Message::parse(version, &bytes).map(|message| {
                 self.handle_text(link, &message, bytes.len() as u32, on);
@@ -111,14 +105,7 @@ impl ServerProtocol for Server {
         Some(self.deadline_ns)
     }
 
-    fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        if link.now_ns < self.deadline_ns {
-            return Ok(());
-        }
+    fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
         link.sender.close(link.io, PROTOCOL_ERROR);
         Err(Failure::Silent)
     }
@@ -126,36 +113,15 @@ impl ServerProtocol for Server {
 
 impl<'a> Message<'a> {
     fn parse(version: Version, text: &'a [u8]) -> Option<Message<'a>> {
-        let mut fields = [None; 5];
-        match version {
-            Version::V2 => {
-                let mut count = 0;
-                array(text, |item| {
-                    if let Some(field) = fields.get_mut(count) {
-                        *field = Some(item);
-                    }
-                    count += 1;
-                })?;
-            }
-            Version::V1 => {
-                fields[0] = Some(&b"null"[..]);
-                let names: [&[u8]; 5] = [b"join_ref", b"ref", b"topic", b"event", b"payload"];
-                object(text, |key, value| {
-                    if let Some(at) = names.iter().position(|name| *name == key) {
-                        fields[at] = Some(value);
-                    }
-                })?;
-            }
-        }
-        let [join_ref, number, topic, event, payload] = fields;
-        let topic = json::unescape(string(topic?)?)?;
-        Some(Message {
-            join_ref: join_ref?,
-            number: number?,
-            topic,
-            event: string(event?)?,
-            payload: payload?,
-        })
+        let [join_ref, number, topic, event, payload] = match version {
+            Version::V2 => items(text)?,
+            Version::V1 => members(text, ["join_ref", "ref", "topic", "event", "payload"])?,
+        };
+        // The first version has no number of the join.
+        let join_ref = if join_ref.is_empty() { b"null" } else { join_ref };
+        let (topic, event) = (json::unescape(string(topic)?)?, string(event)?);
+        let is_whole = !number.is_empty() && !payload.is_empty();
+        is_whole.then_some(Message { join_ref, number, topic, event, payload })
     }
 }
 
@@ -165,7 +131,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         message: &Message<'_>,
         bytes: u32,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         let joined = self.topics.iter().position(|topic| topic.name == message.topic);
         match (message.event, joined) {
@@ -201,7 +167,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         push: &Push<'_>,
         bytes: u32,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Option<()> {
         let Some(at) = self.topics.iter().position(|topic| topic.name == push.topic) else {
             // The answer is text, which the client's strings may not be.
@@ -215,9 +181,10 @@ impl Connection {
             b"echo" => on(ServerEvent::Echoed { bytes }),
             b"broadcast" => {
                 let out = link.io.out(0);
-                let start = frame::open(out, End::Server);
-                binary::write_broadcast(out, push.topic, push.event, push.data);
-                frame::seal(out, start, Opcode::Binary, false, None);
+                let start = out.len();
+                frame::put(out, Opcode::Binary, |out| {
+                    binary::write_broadcast(out, push.topic, push.event, push.data);
+                });
                 let room = room_of(push.topic, Version::V2);
                 on(ServerEvent::Broadcast { room, frame: &out[start..] });
                 out.truncate(start);
@@ -240,7 +207,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         message: &Message<'_>,
         joined: Option<usize>,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         if !message.topic.starts_with(b"room:") {
             return self.refuse(link, message, "unmatched topic");
@@ -261,19 +228,14 @@ impl Connection {
         }
     }
 
-    fn leave(&mut self, at: usize, on: &mut impl FnMut(ServerEvent<'_>)) -> Topic {
+    fn leave(&mut self, at: usize, on: &mut impl Tells) -> Topic {
         let topic = self.topics.swap_remove(at);
         on(ServerEvent::Left { room: room_of(&topic.name, self.version) });
         topic
     }
 
     /// What a channel does with an event that it has no clause for.
-    fn crash<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        at: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn crash<I: Io>(&mut self, link: &mut ServerLink<'_, I>, at: usize, on: &mut impl Tells) {
         let topic = self.leave(at, on);
         self.end(link, &topic, "phx_error");
     }
@@ -327,17 +289,13 @@ const OK: &[u8] = br#","status":"ok"}"#;
 const ERROR: &[u8] = br#","status":"error"}"#;
 
 /// One frame for each room of the topic, plain: members differ in their compression contexts.
-fn broadcast<I: Io>(
-    link: &mut ServerLink<'_, I>,
-    topic: &[u8],
-    members: &[u8],
-    on: &mut impl FnMut(ServerEvent<'_>),
-) {
+fn broadcast<I: Io>(link: &mut ServerLink<'_, I>, topic: &[u8], members: &[u8], on: &mut impl Tells) {
     for version in [Version::V2, Version::V1] {
         let out = link.io.out(0);
-        let start = frame::open(out, End::Server);
-        write(out, version, [b"null", b"null"], topic, "broadcast", &typed(members, b"broadcast"));
-        frame::seal(out, start, Opcode::Text, false, None);
+        let start = out.len();
+        frame::put(out, Opcode::Text, |out| {
+            write(out, version, [b"null", b"null"], topic, "broadcast", &typed(members, b"broadcast"));
+        });
         let (room, frame) = (room_of(topic, version), &out[start..]);
         on(match version {
             Version::V2 => ServerEvent::Broadcast { room, frame },

@@ -1,8 +1,10 @@
 //! The client's side: no state.
 
-use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::link::Link;
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 

@@ -8,7 +8,8 @@ use client::Client;
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::contract::{Letter, Protocol, Side, Utterance};
+use crate::carried::{Letter, Utterance};
+use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::json;

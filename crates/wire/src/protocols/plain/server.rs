@@ -3,22 +3,21 @@
 
 use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
-use crate::contract::{ServerLink, ServerProtocol};
+use crate::contract::ServerProtocol;
 use crate::dialect_id::{DialectId, GROUP};
-use crate::event::{Kind, ServerEvent};
+use crate::event::{Kind, ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
+use crate::link::ServerLink;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::End;
-use crate::ws::frame::{self, Opcode};
+use crate::ws::frame::{self, BODY, Opcode};
 
 /// The parameter of a path that names a room; without it, all are in one.
 const ROOM: &str = "room";
-/// Where the payload of a server's unsealed frame starts.
-const BODY: usize = 2;
 
 /// One connection's side: which room it is in, by the parameter `room` of its path.
 #[derive(Debug)]
@@ -47,11 +46,7 @@ impl ServerProtocol for Server {
         Ok(Server { room: named.unwrap_or(Room::of_all(GROUP)) })
     }
 
-    fn handle_upgraded<I: Io>(
-        &mut self,
-        _link: &mut ServerLink<'_, I>,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
         on(ServerEvent::Joined { room: self.room });
     }
 
@@ -61,7 +56,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let out = link.io.out(0);
         let body = start + BODY;

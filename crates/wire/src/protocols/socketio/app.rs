@@ -12,11 +12,11 @@ use super::payload;
 use super::sid::SID_CHARS;
 use super::version::Version;
 use crate::dialect_id::DialectId;
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::io;
 use crate::json;
 use crate::room::Room;
-use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 
 /// The namespaces that there are.
@@ -83,12 +83,12 @@ impl App {
     }
 
     /// Joins the rooms of all namespaces that are connected.
-    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl Tells) {
         self.rooms(out).for_each(|room| on(ServerEvent::Joined { room }));
     }
 
     /// Leaves them.
-    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl Tells) {
         self.rooms(out).for_each(|room| on(ServerEvent::Left { room }));
     }
 
@@ -108,7 +108,7 @@ impl App {
     }
 
     /// The session begins. Before version 4, the main namespace needs no asking for.
-    pub(crate) fn open(&mut self, out: &mut impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+    pub(crate) fn open(&mut self, out: &mut impl Outlet, on: &mut impl Tells) {
         if self.version == Version::V3 {
             self.connect(0, b"", out, on);
         }
@@ -119,7 +119,7 @@ impl App {
         &mut self,
         text: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         if self.partial.is_some() {
             return Err(Failure::BadMessage);
@@ -140,7 +140,7 @@ impl App {
         &mut self,
         bytes: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let mut partial = self.partial.take().ok_or(Failure::BadMessage)?;
         partial.attachments.push(bytes.to_vec());
@@ -157,7 +157,7 @@ impl App {
         text: &[u8],
         attachments: &[Vec<u8>],
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let packet = Packet::parse(text)?;
         let name = packet.namespace.split(|&byte| byte == b'?').next().unwrap_or_default();
@@ -190,13 +190,7 @@ impl App {
         Ok(())
     }
 
-    fn connect(
-        &mut self,
-        at: usize,
-        auth: &[u8],
-        out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn connect(&mut self, at: usize, auth: &[u8], out: &mut impl Outlet, on: &mut impl Tells) {
         self.connected[at] = true;
         let namespace = NAMESPACES[at];
         let [name, comma] = in_packet(namespace);
@@ -233,7 +227,7 @@ impl Reply<'_> {
         &self,
         packet: &Packet<'_>,
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let (name, at) = packet::event(packet.payload)?;
         let arguments = &packet.payload[at..];
@@ -281,7 +275,7 @@ impl Reply<'_> {
     }
 
     /// Sends an event to everyone in the namespace, in each of the encodings.
-    fn broadcast(&self, arguments: &[u8], on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn broadcast(&self, arguments: &[u8], on: &mut impl Tells) {
         let mut text = Vec::new();
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
         let frame = self.frames(Version::V4, &text);
@@ -299,10 +293,7 @@ impl Reply<'_> {
     fn frames(&self, version: Version, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 16);
         let mut frame = |opcode, before: &[u8], payload: &[u8]| {
-            let start = frame::open(&mut out, End::Server);
-            out.extend_from_slice(before);
-            out.extend_from_slice(payload);
-            frame::seal(&mut out, start, opcode, false, None);
+            frame::put(&mut out, opcode, |out| io::extend(out, &[before, payload]));
         };
         frame(Opcode::Text, b"", text);
         let before = version.before_attachment();

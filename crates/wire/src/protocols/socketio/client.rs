@@ -2,9 +2,11 @@
 
 use super::parts::Parts;
 use super::talk::{self, Phase, Said, Talk};
-use crate::contract::{ClientProtocol, Hears, Letter, Link};
+use crate::carried::{Hears, Letter};
+use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::link::Link;
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 

@@ -50,7 +50,8 @@ use server::Server;
 use session::Session;
 use transport::Transport;
 
-use crate::contract::{Letter, Protocol, Shape, Side, Utterance};
+use crate::carried::{Letter, Shape, Utterance};
+use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::http::request::Request as HttpRequest;

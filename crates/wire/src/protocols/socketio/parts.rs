@@ -4,9 +4,8 @@ use super::facts::{AUTH, EIO, NAMESPACE};
 use super::packet::MAIN;
 use super::transport::Transport;
 use super::version::Version;
-use crate::contract::{Letter, Utterance};
+use crate::carried::{Letter, Utterance};
 use crate::http::query;
-use crate::json::{escape, object};
 use crate::options::{BadOption, Options};
 use crate::settings::Ack;
 use crate::template::{Piece, Quoting, Template};
@@ -74,8 +73,7 @@ impl Parts {
     /// An event whose arguments are the body: JSON values with commas between them, or one attachment.
     pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Letter {
         let &Utterance { event, ref body, is_binary, kind, wants_reply } = utterance;
-        let mut name = Vec::new();
-        escape(&mut name, event.as_bytes());
+        let name = Quoting::JSON.of(event);
         let mut template = Template::literal(if is_binary { &self.attached } else { &self.usual });
         let is_numbered = wants_reply || (kind.is_some() && self.has_acks);
         if is_numbered {
@@ -108,11 +106,7 @@ fn auth(options: &Options) -> Result<Template, BadOption> {
             let expected = "a token or an auth payload, not both";
             Err(BadOption::OfDialect { option: "token", expected })
         }
-        (Some(auth), None) => {
-            let auth = options.template(auth.reveal().trim(), Quoting::JSON)?;
-            object(&auth.sample(), |_, _| {}).ok_or(BadOption::of(&AUTH, "a JSON object"))?;
-            Ok(auth)
-        }
+        (Some(auth), None) => options.object(&AUTH, auth.reveal()),
         (None, Some(token)) => {
             let token = options.template(token.reveal(), Quoting::Plain)?.quoted(Quoting::JSON);
             Ok(Template::literal(r#"{"token":""#).then(&token).text(r#""}"#))

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::version::Version;
 use crate::failure::Failure;
+use crate::io;
 use crate::ws::utf8;
 
 /// Between two packets, since version 4: the record separator of ASCII.
@@ -33,7 +34,7 @@ pub(crate) fn push(packets: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Appends a packet of text, in parts, with a separator before it.
 pub(crate) fn push_text(packets: &mut Vec<u8>, parts: &[&[u8]]) {
-    push(packets, |out| parts.iter().for_each(|part| out.extend_from_slice(part)));
+    push(packets, |out| io::extend(out, parts));
 }
 
 /// Appends an attachment, with a separator before it.

@@ -10,19 +10,18 @@ use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
 use super::terms::Terms;
 use super::version::Version;
-use crate::contract::{ServerLink, ServerProtocol};
-use crate::event::ServerEvent;
+use crate::contract::ServerProtocol;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
+use crate::link::ServerLink;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::Asked;
 use crate::ws::close::NO_CODE;
-
-/// Where the payload of a server's unsealed frame starts.
-const BODY: usize = 2;
+use crate::ws::frame::BODY;
 
 /// One connection's side, in a box: connections of other protocols need no room for it.
 pub(crate) type Server = Box<Connection>;
@@ -58,7 +57,7 @@ impl ServerProtocol for Server {
         Ok(Box::new(Connection { terms: Terms::of(&cfg.settings), stage }))
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
         match &mut self.stage {
             &mut Stage::New(version, service) => {
                 let opening = Opening { version, service, sid: &sid::fresh(link.io), has_upgrade: false };
@@ -76,7 +75,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let out = link.io.out(0);
         let bytes = out.len() - start - BODY;
@@ -91,8 +90,7 @@ impl ServerProtocol for Server {
             on(ServerEvent::Echoed { bytes: bytes as u32 });
             return Ok(());
         }
-        let message = out[start + BODY..].to_vec();
-        out.truncate(start);
+        let message = link.take(start);
         self.handle(link, text, &message, on)
     }
 
@@ -107,7 +105,7 @@ impl ServerProtocol for Server {
         &mut self,
         link: &mut ServerLink<'_, I>,
         word: Option<Told>,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let Stage::Candidate(candidate) = &mut self.stage else { return Ok(()) };
         match word {
@@ -141,17 +139,13 @@ impl ServerProtocol for Server {
         }
     }
 
-    fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
+    fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
         let outcome = match &mut self.stage {
             Stage::Live(side) => {
                 let (now_ns, version) = (link.now_ns, side.version);
                 side.handle_timeout(now_ns, &mut Frames { link, version })
             }
-            Stage::Candidate(candidate) if candidate.poll_timeout() <= link.now_ns => Err(Failure::Silent),
+            Stage::Candidate(_) => Err(Failure::Silent),
             _ => Ok(()),
         };
         outcome.inspect_err(|_| link.sender.close(link.io, NO_CODE))
@@ -165,7 +159,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         text: bool,
         message: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let side = match &mut self.stage {
             Stage::Live(side) => side,
@@ -196,7 +190,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         side: Box<Side>,
         packets: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let version = side.version;
         let mut frames = Frames { link, version };
@@ -223,9 +217,7 @@ struct Frames<'a, 'b, I> {
 
 impl<I: Io> Outlet for Frames<'_, '_, I> {
     fn text(&mut self, parts: &[&[u8]]) {
-        self.link.sender.message(self.link.io, true, |out| {
-            parts.iter().for_each(|part| out.extend_from_slice(part));
-        });
+        self.link.say(parts);
     }
 
     fn attachment(&mut self, bytes: &[u8]) {

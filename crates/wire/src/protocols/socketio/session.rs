@@ -18,7 +18,7 @@ use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
 use super::terms::Terms;
 use super::version::Version;
-use crate::event::ServerEvent;
+use crate::event::Tells;
 use crate::failure::Failure;
 use crate::http::answer::{AnswerHead, TEXT};
 use crate::io::Io;
@@ -94,12 +94,7 @@ impl<I: Io> Outlet for Queue<'_, I> {
 }
 
 impl Session {
-    fn open<I: Io>(
-        &mut self,
-        link: &mut SessionLink<'_, I>,
-        request: &Request,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn open<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request, on: &mut impl Tells) {
         let opening = Opening {
             version: request.version,
             service: request.service,
@@ -144,7 +139,7 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         head: &AnswerHead,
         body: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         if body.len() > self.terms.payload_bytes_max {
             return head.write_whole(link.io.out(REQUEST), 413, None, b"");
@@ -166,7 +161,7 @@ impl Session {
         &mut self,
         link: &mut SessionLink<'_, I>,
         body: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<Next, Failure> {
         let Some(side) = &mut self.side else { return Err(Failure::BadMessage) };
         let (now_ns, version) = (link.now_ns, self.version);
@@ -244,11 +239,7 @@ impl Session {
         Answer::Told(Told::Admitted)
     }
 
-    fn take<I: Io>(
-        &mut self,
-        link: &mut SessionLink<'_, I>,
-        on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Answer<Told> {
+    fn take<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells) -> Answer<Told> {
         if !matches!(self.phase, Phase::Entered { .. }) {
             return Answer::Whole;
         }
@@ -289,7 +280,7 @@ impl ServerSession for Session {
         link: &mut SessionLink<'_, I>,
         request: Request,
         body: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Answer<Told> {
         if self.phase == Phase::New {
             self.open(link, &request, on);
@@ -319,7 +310,7 @@ impl ServerSession for Session {
         }
     }
 
-    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
         self.held = None;
         self.phase = Phase::Over;
     }
@@ -338,11 +329,7 @@ impl ServerSession for Session {
         Some(until_ns.min(side_ns))
     }
 
-    fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut SessionLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) {
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
         match self.phase {
             Phase::Entered { until_ns, .. } if until_ns <= link.now_ns => self.phase = Phase::Open,
             Phase::Left { until_ns } if until_ns <= link.now_ns => self.phase = Phase::Over,

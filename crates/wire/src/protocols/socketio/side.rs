@@ -11,7 +11,7 @@ use super::heartbeat::Heartbeat;
 use super::service::Service;
 use super::terms::Terms;
 use super::version::Version;
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::ws::End;
 
@@ -55,7 +55,7 @@ impl Side {
         terms: &Terms,
         now_ns: u64,
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Side {
         let &Opening { version, service, sid, has_upgrade } = opening;
         let pace = terms.pace;
@@ -93,7 +93,7 @@ impl Side {
         now_ns: u64,
         text: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<Next, Failure> {
         let (&kind, data) = text.split_first().ok_or(Failure::BadMessage)?;
         self.app.greet(out);
@@ -126,7 +126,7 @@ impl Side {
         &mut self,
         bytes: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         match self.service {
             Service::Socket => self.app.handle_attachment(bytes, out, on),
@@ -139,12 +139,12 @@ impl Side {
     }
 
     /// Joins the rooms of all namespaces that are connected, where `out` gets their broadcasts.
-    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl Tells) {
         self.app.join(out, on);
     }
 
     /// Leaves them, where `out` gets their broadcasts.
-    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl FnMut(ServerEvent<'_>)) {
+    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl Tells) {
         self.app.part(out, on);
     }
 

@@ -12,11 +12,11 @@ use super::heartbeat::Heartbeat;
 use super::packet::{self, Kind as PacketKind, MAIN, Packet};
 use super::parts::Parts;
 use super::version::Version;
-use crate::contract::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
-use crate::pending::Pending;
-use crate::stamp::{self, Found, Stamp};
+use crate::pending::{self, Pending};
+use crate::stamp::{self, Found};
 use crate::template::{Filling, Template};
 use crate::ws::End;
 use crate::ws::close::NO_CODE;
@@ -83,7 +83,7 @@ impl Talk {
         {
             let found = stamp::find_before(text, parts.behind_id);
             if found != Found::None {
-                on.hear(arrival(text, bytes, found, Says::NamedAmongOthers(name)));
+                on.hear(Carried::text(text, bytes, found, Says::NamedAmongOthers(name), open));
                 return Ok(());
             }
         }
@@ -225,21 +225,14 @@ fn handle_event<'a>(
     (text, bytes): (&'a [u8], u32),
     on: &mut impl Hears,
 ) {
-    let numbered = packet.id.filter(|_| packet.kind == PacketKind::Ack).and_then(|id| take(pending, id));
-    let found = match (stamp::find(text), numbered) {
-        (Found::None, Some((_, stamp))) => Found::At { stamp, offset: 0 },
-        (found, _) => found,
-    };
+    let numbered =
+        packet.id.filter(|_| packet.kind == PacketKind::Ack).and_then(|id| pending::take(pending, id));
+    let found = stamp::find(text).or(numbered.map(|(_, stamp)| stamp));
     if is_own {
-        on.hear(arrival(text, bytes, found, says));
+        on.hear(Carried::text(text, bytes, found, says, open));
     } else if found != Found::None {
         on.hear(Carried::Event(Event::Beside { bytes }));
     }
-}
-
-/// The message that an acknowledgement with this id is for, if it is known by that.
-fn take(pending: &mut Option<&mut Pending>, id: &[u8]) -> Option<(Kind, Stamp)> {
-    pending.as_mut()?.take(std::str::from_utf8(id).ok()?.parse().ok()?)
 }
 
 /// The number of a message that has one: that of a measured one says which it is.
@@ -248,9 +241,7 @@ pub(crate) fn number(pending: &mut Option<&mut Pending>, letter: &Letter, fillin
     let Some(kind) = letter.kind.filter(|_| letter.is_numbered) else { return 0 };
     let &stamp = filling.mark.stamp;
     let number = u64::from(stamp.seq) << 1 | u64::from(kind == Kind::Broadcast);
-    if let Some(pending) = pending {
-        pending.push(number, kind, stamp);
-    }
+    pending::push(pending, number, letter.kind, stamp);
     number
 }
 
@@ -273,12 +264,6 @@ fn is_object(payload: &[u8]) -> bool {
 fn name_in(payload: &[u8]) -> Option<&[u8]> {
     let name = payload.strip_prefix(b"[\"")?;
     name.iter().position(|&byte| byte == b'"').map(|end| &name[..end])
-}
-
-/// A message of text.
-#[inline(always)]
-fn arrival<'a>(text: &'a [u8], bytes: u32, found: Found, says: Says<'a>) -> Carried<'a> {
-    Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
 }
 
 /// What a packet says of itself: an event by its name, an acknowledgement by what is acknowledged.

@@ -8,10 +8,9 @@ use super::service::{App, Service};
 use crate::apps::bench::json;
 use crate::dialect_id::DialectId;
 use crate::event::Kind;
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::room::Room;
-use crate::ws::End;
 use crate::ws::frame::{self, Opcode};
 
 /// Why the service `/close` closes.
@@ -33,7 +32,7 @@ pub(crate) fn answer_array(
     service: &Service,
     out: &mut Vec<u8>,
     array: Range<usize>,
-    on: &mut impl FnMut(ServerEvent<'_>),
+    on: &mut impl Tells,
 ) -> Result<(), Failure> {
     let mut strings = Strings::default();
     while let Some(string) = strings.next(&out[array.clone()])? {
@@ -51,12 +50,7 @@ pub(crate) fn answer_array(
 }
 
 /// Appends the reply to the message whose string, well escaped, lies in `out`.
-pub(crate) fn answer(
-    service: &Service,
-    out: &mut Vec<u8>,
-    string: Range<usize>,
-    on: &mut impl FnMut(ServerEvent<'_>),
-) {
+pub(crate) fn answer(service: &Service, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
     match kind(service, &out[string.clone()]) {
         Kind::Echo => {
             on(ServerEvent::Echoed { bytes: string.len() as u32 });
@@ -114,32 +108,26 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
 }
 
 /// Sends a message to everyone in the service, in each of the three encodings.
-fn broadcast(
-    service: &Service,
-    out: &mut Vec<u8>,
-    string: Range<usize>,
-    on: &mut impl FnMut(ServerEvent<'_>),
-) {
+fn broadcast(service: &Service, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
     let start = out.len();
     out.push(b',');
     append_string(out, string.clone());
     on(ServerEvent::Broadcast { room: room_of_sessions(service), frame: &out[start..] });
     let quoted = start + 1..out.len();
 
-    let framed = frame::open(out, End::Server);
-    out.extend_from_slice(b"a[");
-    out.extend_from_within(quoted);
-    out.push(b']');
-    // Members differ in their compression contexts, so the common frame is plain.
-    frame::seal(out, framed, Opcode::Text, false, None);
+    let framed = out.len();
+    frame::put(out, Opcode::Text, |out| {
+        out.extend_from_slice(b"a[");
+        out.extend_from_within(quoted);
+        out.push(b']');
+    });
     on(ServerEvent::Rebroadcast { room: room(service, true), frame: &out[framed..] });
 
     let mut plain = Vec::new();
     let unescaped = frames::unescape(&mut plain, &out[string]);
     debug_assert!(unescaped.is_ok(), "checked before");
-    let raw = frame::open(out, End::Server);
-    out.extend_from_slice(&plain);
-    frame::seal(out, raw, Opcode::Text, false, None);
+    let raw = out.len();
+    frame::put(out, Opcode::Text, |out| out.extend_from_slice(&plain));
     on(ServerEvent::Rebroadcast { room: room(service, false), frame: &out[raw..] });
     out.truncate(start);
 }

@@ -8,10 +8,12 @@
 use super::frames::{self, Strings};
 use super::parts::Parts;
 use super::transport::Transport;
-use crate::contract::{Arrival, Carried, ClientProtocol, Hears, Letter, Link, Opened, Says, Spelling};
+use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::contract::ClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::link::Link;
 use crate::stamp;
 use crate::template::Filling;
 use crate::ws::receiver::Message;

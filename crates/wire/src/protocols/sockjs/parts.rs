@@ -1,7 +1,7 @@
 //! What is encoded once, and where below a service a session is.
 
 use super::transport::Transport;
-use crate::contract::{Letter, Utterance};
+use crate::carried::{Letter, Utterance};
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::stamp;

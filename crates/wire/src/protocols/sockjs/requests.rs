@@ -11,11 +11,13 @@ use super::client::{self, Phase};
 use super::lines::{self, Lines};
 use super::parts::{Parts, session_path};
 use super::transport::Transport;
-use crate::contract::{Carried, Hears, HttpClientProtocol, HttpLink, Letter, QUEUED_BYTES_MAX};
+use crate::carried::{Carried, Hears, Letter};
+use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
+use crate::link::HttpLink;
 use crate::request::{Common, Content, Plain};
 use crate::template::Filling;
 

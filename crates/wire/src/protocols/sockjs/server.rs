@@ -12,16 +12,14 @@ use super::frames;
 use super::plain::Place;
 use super::service::{App, Service};
 use super::session::Session;
-use crate::contract::{ServerLink, ServerProtocol};
-use crate::event::ServerEvent;
+use crate::contract::ServerProtocol;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
+use crate::link::ServerLink;
 use crate::server_config::ServerConfig;
-use crate::ws::frame;
-
-/// Where the payload of a server's unsealed frame starts.
-const BODY: usize = 2;
+use crate::ws::frame::{self, BODY};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -55,19 +53,17 @@ impl ServerProtocol for Server {
         Ok(Server { service, framed, interval_ms, heartbeat_at_ns: u64::MAX })
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
         if self.framed {
             self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
-            link.sender.message(link.io, true, |out| out.push(b'o'));
+            link.say(&[b"o"]);
         }
         if self.service.app != App::Close {
             return on(ServerEvent::Joined { room: app::room(self.service, self.framed) });
         }
         let (code, reason) = GO_AWAY;
         if self.framed {
-            link.sender.message(link.io, true, |out| {
-                out.extend_from_slice(format!("c[{code},\"{reason}\"]").as_bytes());
-            });
+            link.say(&[format!("c[{code},\"{reason}\"]").as_bytes()]);
         }
         self.heartbeat_at_ns = u64::MAX;
         link.sender.close_because(link.io, code, reason);
@@ -79,7 +75,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Result<(), Failure> {
         if !self.framed {
             self.handle_raw(link, text, start, on);
@@ -117,15 +113,9 @@ impl ServerProtocol for Server {
         (self.heartbeat_at_ns != u64::MAX).then_some(self.heartbeat_at_ns)
     }
 
-    fn handle_timeout<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        _on: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Failure> {
-        if link.now_ns >= self.heartbeat_at_ns {
-            self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
-            link.sender.message(link.io, true, |out| out.push(b'h'));
-        }
+    fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
+        self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
+        link.say(&[b"h"]);
         Ok(())
     }
 }
@@ -141,7 +131,7 @@ impl Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         let out = link.io.out(0);
         let body = start + BODY;

@@ -15,7 +15,7 @@ use super::facts::{DISCONNECT, HEARTBEAT, RESPONSE_LIMIT};
 use super::receiver::{Receiver, Receiving};
 use super::request::{Request, Verb};
 use super::service::{App, Service};
-use crate::event::ServerEvent;
+use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::answer::TEXT;
 use crate::io::Io;
@@ -69,7 +69,7 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         receiving: Receiving,
         request: Request,
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Answer<Infallible> {
         let out = link.io.out(REQUEST);
         let mut receiver = Receiver::open(receiving, request.head, request.callback, out);
@@ -115,7 +115,7 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         request: &Request,
         body: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) {
         let mut array = match request.messages(body) {
             Ok(array) => array,
@@ -168,7 +168,7 @@ impl Session {
         self.deadline_ns = link.now_ns + self.terms.disconnect_ns;
     }
 
-    fn leave(&mut self, on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn leave(&mut self, on: &mut impl Tells) {
         if self.phase == Phase::Open {
             on(ServerEvent::Left { room: app::room_of_sessions(self.service) });
         }
@@ -204,7 +204,7 @@ impl ServerSession for Session {
         link: &mut SessionLink<'_, I>,
         request: Request,
         body: &[u8],
-        on: &mut impl FnMut(ServerEvent<'_>),
+        on: &mut impl Tells,
     ) -> Answer<Infallible> {
         match request.verb {
             Verb::Receive(receiving) => self.receive(link, receiving, request, on),
@@ -215,7 +215,7 @@ impl ServerSession for Session {
         }
     }
 
-    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells) {
         self.held = None;
         self.leave(on);
         self.phase = Phase::Closed(INTERRUPTED);
@@ -230,7 +230,7 @@ impl ServerSession for Session {
         (self.deadline_ns != u64::MAX).then_some(self.deadline_ns)
     }
 
-    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl FnMut(ServerEvent<'_>)) {
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells) {
         if link.now_ns < self.deadline_ns {
             return;
         }

@@ -1,0 +1,140 @@
+//! What passes between an app and the protocol that carries it: utterances and letters on the way out, arrivals on the way in.
+
+use std::borrow::Cow;
+
+use crate::event::{Event, Kind};
+use crate::stamp::Found;
+use crate::template::{Stencil, Template};
+
+/// What an app has to say, to be carried under the name of an event.
+pub(crate) struct Utterance<'a> {
+    /// The event's name: what a protocol with names puts there. Others have no use for it.
+    pub(crate) event: &'a str,
+    pub(crate) body: Template,
+    /// The body is for a binary frame, where the protocol leaves that to the app.
+    pub(crate) is_binary: bool,
+    /// Which of the measured messages it is; `None`: it is not measured.
+    pub(crate) kind: Option<Kind>,
+    /// The protocol is to ask for its answer, where it need not.
+    pub(crate) wants_reply: bool,
+}
+
+/// A message with a protocol's envelope around it, ready to be filled in.
+#[derive(Debug, Default)]
+pub(crate) struct Letter {
+    pub(crate) text: Stencil,
+    pub(crate) is_binary: bool,
+    pub(crate) kind: Option<Kind>,
+    /// Its answer is known by the number that the protocol gives it.
+    pub(crate) is_numbered: bool,
+    /// The event's name, where that is not in the template.
+    pub(crate) event: Vec<u8>,
+    /// What a message of its own carries behind it (socketio).
+    pub(crate) attachment: Option<Stencil>,
+}
+
+/// How the payload of the seeds' benchmark stands in a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// Beside its type: `{"type":"echo","payload":P}`.
+    Typed,
+    /// As the one member of an object.
+    Member(&'static str),
+    /// By itself.
+    Alone,
+    /// As bytes: the stamp and the padding.
+    Bytes,
+}
+
+/// What a protocol tells of a connection.
+#[derive(Debug)]
+pub(crate) enum Carried<'a> {
+    /// The room is joined: the app may speak.
+    Ready,
+    /// A message for the app.
+    Arrival(Arrival<'a>),
+    /// What needs no app to be understood.
+    Event(Event),
+}
+
+/// Who is told what a protocol carries. Not a closure but for the rare: what a message means is found out in the midst of
+/// its protocol's code, where nothing of it has to be put down and picked up again, and closures are not inlined at will.
+pub(crate) trait Hears {
+    /// Takes one thing that the protocol tells.
+    fn hear(&mut self, carried: Carried<'_>);
+}
+
+impl<F: FnMut(Carried<'_>)> Hears for F {
+    fn hear(&mut self, carried: Carried<'_>) {
+        self(carried);
+    }
+}
+
+impl<'a> Carried<'a> {
+    /// A message of text whose words stand in it as they are.
+    #[inline(always)]
+    pub(crate) fn text(
+        text: &'a [u8],
+        bytes: u32,
+        found: Found,
+        says: Says<'a>,
+        open: fn(&'a [u8]) -> Option<Opened<'a>>,
+    ) -> Carried<'a> {
+        Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
+    }
+}
+
+/// A message that came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival<'a> {
+    /// The message, with what the protocol has put around it if that may stay.
+    pub(crate) text: &'a [u8],
+    /// How its words are written.
+    pub(crate) spelling: Spelling,
+    /// The stamp in it; `None`: where to look for it only the app knows.
+    pub(crate) found: Option<Found>,
+    /// What the protocol knows of its meaning.
+    pub(crate) says: Says<'a>,
+    /// Bytes on the wire.
+    pub(crate) bytes: u32,
+    /// Takes the envelope off; `None`: it is none of the protocol's messages.
+    pub(crate) open: fn(&'a [u8]) -> Option<Opened<'a>>,
+}
+
+/// How the words of a message are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spelling {
+    /// There is nothing around the message: it is what was sent, byte for byte.
+    Whole {
+        /// It came as text.
+        is_text: bool,
+    },
+    /// As they are, among others.
+    Plain,
+    /// With every quotation mark escaped, in a JSON string.
+    Escaped,
+    /// As bytes, of which the stamp is the first.
+    Bytes,
+}
+
+/// What a protocol knows of a message's meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Says<'a> {
+    /// Nothing.
+    Unknown,
+    /// It came under this event's name.
+    Named(&'a [u8]),
+    /// The same, of servers that say things under names of their own, which are no concern of ours.
+    NamedAmongOthers(&'a [u8]),
+    /// It answers a message of this kind.
+    Answer(Kind),
+    /// It answers nothing: the server sends it to whom it likes.
+    Pushed,
+}
+
+/// A message without its envelope.
+pub(crate) struct Opened<'a> {
+    /// The event's name; empty where there is none.
+    pub(crate) event: Cow<'a, [u8]>,
+    pub(crate) body: Cow<'a, [u8]>,
+}

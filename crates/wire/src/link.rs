@@ -1,0 +1,101 @@
+//! What the sides of a protocol act through.
+
+use crate::event::{ServerEvent, Tells};
+use crate::failure::Failure;
+use crate::io::{self, Io};
+use crate::pending::Pending;
+use crate::request::Common;
+use crate::roll::Roll;
+use crate::room::Room;
+use crate::server_config::ServerConfig;
+use crate::template::{Filling, Kept, Template, Who};
+use crate::ws::frame::{self, Opcode};
+use crate::ws::sender::Sender;
+
+/// What a client's side of a protocol acts through.
+pub(crate) struct Link<'a, P, I> {
+    /// What the protocol has encoded once.
+    pub(crate) parts: &'a P,
+    /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
+    pub(crate) pending: Option<&'a mut Pending>,
+    /// Who the clients are.
+    pub(crate) roll: &'a Roll,
+    /// What this client was given at its login.
+    pub(crate) kept: &'a Kept,
+    /// For protocols with heartbeats and deadlines.
+    pub(crate) now_ns: u64,
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) io: &'a mut I,
+}
+
+impl<'a, P, I: Io> Link<'a, P, I> {
+    /// What stands in the holes of what this client says, and is no message of the app's.
+    pub(crate) fn filling(&self) -> Filling<'a> {
+        Filling::of(self.roll.who(self.io.client(), self.now_ns, self.kept))
+    }
+
+    /// Says what is no message of the app's.
+    pub(crate) fn say(&mut self, text: &Template) {
+        let filling = self.filling();
+        self.sender.message(self.io, true, |out| text.write(out, &filling, 0));
+    }
+}
+
+/// What a client's side acts through that goes over plain requests.
+pub(crate) struct HttpLink<'a, P, I> {
+    /// What the protocol has encoded once.
+    pub(crate) parts: &'a P,
+    /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
+    pub(crate) pending: Option<&'a mut Pending>,
+    pub(crate) common: &'a Common,
+    /// What this client was given at its login.
+    pub(crate) kept: &'a Kept,
+    pub(crate) now_ns: u64,
+    pub(crate) io: &'a mut I,
+}
+
+impl<'a, P, I: Io> HttpLink<'a, P, I> {
+    /// Who this client is, and when.
+    pub(crate) fn who(&self) -> Who<'a> {
+        self.common.who(self.io, self.now_ns, self.kept)
+    }
+}
+
+/// What a server's side acts through.
+pub(crate) struct ServerLink<'a, I> {
+    pub(crate) cfg: &'a ServerConfig,
+    /// For protocols with heartbeats and deadlines.
+    pub(crate) now_ns: u64,
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) io: &'a mut I,
+}
+
+impl<I: Io> ServerLink<'_, I> {
+    /// Takes a message off the output, at whose end it lies as the payload of an unsealed frame that starts at `start`.
+    pub(crate) fn take(&mut self, start: usize) -> Vec<u8> {
+        let out = self.io.out(0);
+        let message = out[start + frame::BODY..].to_vec();
+        out.truncate(start);
+        message
+    }
+
+    /// Sends a text that is made of parts.
+    pub(crate) fn say(&mut self, parts: &[&[u8]]) {
+        self.sender.message(self.io, true, |out| io::extend(out, parts));
+    }
+
+    /// Closes the connection over what the peer may not do, with a code and a reason in words.
+    pub(crate) fn refuse(&mut self, code: u16, reason: &str) -> Failure {
+        self.sender.close_because(self.io, code, reason);
+        Failure::BadMessage
+    }
+
+    /// Has a text that is made of parts sent to everyone in a room.
+    pub(crate) fn broadcast(&mut self, room: Room, parts: &[&[u8]], on: &mut impl Tells) {
+        let out = self.io.out(0);
+        let start = out.len();
+        frame::put(out, Opcode::Text, |out| io::extend(out, parts));
+        on(ServerEvent::Broadcast { room, frame: &out[start..] });
+        out.truncate(start);
+    }
+}

@@ -1,0 +1,23 @@
+//! Messages, taken apart and put together.
+
+use crate::json::{members, string};
+
+/// A message taken apart; strings are still escaped, and nothing where the message has none.
+pub(super) struct Packet<'a> {
+    pub(super) id: &'a [u8],
+    pub(super) kind: &'a [u8],
+    pub(super) payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    pub(super) fn parse(message: &'a [u8]) -> Option<Packet<'a>> {
+        let [id, kind, payload] = members(message, ["id", "type", "payload"])?;
+        let [id, kind] = [id, kind].map(|value| string(value).unwrap_or_default());
+        Some(Packet { id, kind, payload })
+    }
+}
+
+/// A result, in parts.
+pub(super) fn result<'a>(id: &'a [u8], field: &'a [u8], value: &'a [u8]) -> [&'a [u8]; 7] {
+    [br#"{"id":""#, id, br#"","type":"next","payload":{"data":{""#, field, br#"":"#, value, b"}}}"]
+}
