@@ -26,6 +26,12 @@ enum To {
 }
 
 impl TalkArgs {
+    /// The first of these flags that was given.
+    pub(crate) fn given(self) -> Option<&'static str> {
+        let given = [(self.senders.is_some(), "--senders"), (self.to.is_some(), "--to")];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+
     /// The same plan, in which it is so.
     pub(crate) fn of(self, plan: Plan) -> Plan {
         let rooms = if self.to == Some(To::Others) { plan.rooms.to_others() } else { plan.rooms };

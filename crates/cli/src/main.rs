@@ -61,7 +61,7 @@ use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
-use crate::verbs::{agent, compare, completions, events, fleet, runs, serve};
+use crate::verbs::{agent, compare, completions, events, fleet, run as run_app, runs, serve};
 
 /// What was measured outlives the memory.
 #[global_allocator]
@@ -83,6 +83,8 @@ Examples:
   throng broadcast ws://127.0.0.1:9000/ws --search
                                         how many clients within 500 ms?
   throng http http://127.0.0.1:9000/    how many requests a second?
+  throng run app.toml ws://127.0.0.1:3000/ --people 5000
+                                        your own app, as a file describes it
   throng shootout                       rank servers in several languages
 
 Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
@@ -95,6 +97,7 @@ enum Verb {
     Serve(serve::Serve),
     #[command(flatten)]
     Load(LoadVerb),
+    Run(run_app::Run),
     Runs(runs::Runs),
     Report(Report),
     Shootout(Shootout),
@@ -127,6 +130,7 @@ fn main() -> ExitCode {
     let outcome = command_line().and_then(|cli| match cli.verb {
         Verb::Serve(serve) => serve.run(),
         Verb::Load(load) => load.run(),
+        Verb::Run(run) => run.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),

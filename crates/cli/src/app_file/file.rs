@@ -37,6 +37,17 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) ignore: Vec<IgnoreRule>,
     pub(super) heartbeat: Option<Heartbeat>,
+    #[serde(default)]
+    pub(super) load: Load,
+}
+
+/// How much its clients do, as the flags of the same names have it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Load {
+    pub(super) people: Option<Spanned<toml::Value>>,
+    pub(super) rate: Option<Spanned<toml::Value>>,
+    pub(super) duration: Option<Spanned<toml::Value>>,
 }
 
 /// Who the clients are.

@@ -4,6 +4,7 @@ mod file;
 mod login;
 mod people;
 mod source;
+mod usual;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -26,6 +27,7 @@ use crate::exit::Failure;
 use file::{Escape, File, Frames, Step, When};
 use people::Connect;
 use source::Source;
+pub(crate) use usual::Usual;
 
 /// A name may be as long as this.
 const NAME_BYTES_MAX: usize = 40;
@@ -47,6 +49,8 @@ pub(crate) struct Described {
     pub(crate) connect: Connect,
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,
+    /// How much they do if nobody says anything else.
+    pub(crate) usual: Usual,
 }
 
 /// Whether the value of `--dialect` names a file, as it may.
@@ -110,7 +114,17 @@ fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
     let app = Checked { source: &source, names, quoting, facts, rules }.app(&file, login)?;
     let connect = people::connect(&source, &file, names)?;
     let says_token = text.contains("{token}");
-    Ok(Described { app, protocol, flags, subprotocols: file.subprotocols, people, connect, says_token })
+    let usual = usual::usual(&source, &file.load)?;
+    Ok(Described {
+        app,
+        protocol,
+        flags,
+        subprotocols: file.subprotocols,
+        people,
+        connect,
+        says_token,
+        usual,
+    })
 }
 
 /// Flags as the command line has them, without their dashes: a switch that is on has no value.

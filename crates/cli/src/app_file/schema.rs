@@ -40,6 +40,7 @@ fn it_has_the_keys_that_are_read() {
         ("[[answer]]\nbogus = 1", "/properties/answer/items"),
         ("[[ignore]]\nbogus = 1", "/properties/ignore/items"),
         ("[heartbeat]\nbogus = 1", "/properties/heartbeat"),
+        ("[load]\nbogus = 1", "/properties/load"),
         ("[[ignore]]\nwhen = { bogus = 1 }", "/$defs/when"),
     ] {
         let properties = schema.pointer(&format!("{place}/properties")).unwrap_or_else(|| panic!("{place}"));

@@ -40,6 +40,11 @@ pub(crate) struct Broadcast {
 }
 
 impl Broadcast {
+    /// With these flags, and no others.
+    pub(crate) fn of(run: RunArgs, steps: StepArgs, talk: TalkArgs) -> Self {
+        Self { run, steps, talk, slow: None }
+    }
+
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { run: args, steps, talk, slow } = &self;

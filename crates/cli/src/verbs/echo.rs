@@ -39,6 +39,11 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
+    /// With these flags, and no others.
+    pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
+        Self { run, steps, interval: None }
+    }
+
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { run: args, steps, .. } = &self;

@@ -43,6 +43,11 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
+    /// So many connections for so long.
+    pub(crate) fn of(run: RunArgs, clients: u64, duration_ns: u64) -> Self {
+        Self { run, clients, duration: duration_ns, echo: false }
+    }
+
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
         self.run.connect_rate.get_or_insert(CONNECT_RATE_PER_S);

@@ -13,6 +13,7 @@ pub(crate) mod http;
 pub(crate) mod idle;
 pub(crate) mod loads;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod saturate;
 pub(crate) mod serve;

@@ -1,5 +1,7 @@
 //! A scenario's verb and flags, checked by the command line's own definition: there is no second one.
 
+use std::path::Path;
+
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, Parser};
 use suite::Scenario;
@@ -18,6 +20,16 @@ use crate::verbs::loads::LoadVerb;
 struct Line {
     #[command(subcommand)]
     verb: LoadVerb,
+}
+
+/// The flags that name a file, which is beside the suite.
+const OF_FILES: [&str; 3] = ["app", "people", "data"];
+
+/// Turns the names of files that are relative to the suite into what they are from here.
+pub(super) fn find_files(flags: &mut [(String, String)], folder: &Path) {
+    for (_, file) in flags.iter_mut().filter(|(name, _)| OF_FILES.contains(&name.as_str())) {
+        *file = folder.join(&*file).display().to_string();
+    }
 }
 
 /// How long a scenario takes with one server, as far as its flags tell.

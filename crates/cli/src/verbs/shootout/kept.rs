@@ -11,7 +11,13 @@ use super::{chosen, flags};
 use crate::exit::Failure;
 
 pub(super) fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, Failure> {
-    Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))
+    let mut suite =
+        Suite::parse(path, text, scale, &flags::check).map_err(|mistake| Failure::mistake(&mistake))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for scenario in &mut suite.scenarios {
+        flags::find_files(&mut scenario.flags, folder);
+    }
+    Ok(suite)
 }
 
 /// The suite of a shootout, as far as it could be had of servers where they ran.

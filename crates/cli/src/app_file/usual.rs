@@ -1,0 +1,43 @@
+//! How much an app's clients do if nobody says anything else: `[load]`.
+
+use std::fmt::Display;
+
+use results::units;
+use toml::Spanned;
+
+use super::file;
+use super::source::Source;
+use crate::exit::Failure;
+use crate::rates::{self, Rates};
+
+/// What `throng run` does with the app where its flags say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Usual {
+    /// Clients.
+    pub(crate) people: Option<u64>,
+    /// Messages a second over all of them.
+    pub(crate) rate: Option<Rates>,
+    /// How long they go on.
+    pub(crate) duration_ns: Option<u64>,
+}
+
+/// What the file says of it.
+pub(super) fn usual(source: &Source<'_>, load: &file::Load) -> Result<Usual, Failure> {
+    fn read<T, E: Display>(
+        source: &Source<'_>,
+        key: Option<&Spanned<toml::Value>>,
+        parse: fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Failure> {
+        let Some(key) = key else { return Ok(None) };
+        let text = match key.get_ref() {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        parse(&text).map(Some).map_err(|problem| source.error(key.span(), problem))
+    }
+    Ok(Usual {
+        people: read(source, load.people.as_ref(), units::count)?,
+        rate: read(source, load.rate.as_ref(), rates::rates)?,
+        duration_ns: read(source, load.duration.as_ref(), units::duration_ns)?,
+    })
+}

@@ -1,0 +1,142 @@
+//! `throng run`: whatever an app's file says.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use results::units;
+
+use crate::args::RunArgs;
+use crate::crowd::TalkArgs;
+use crate::exit::{Exit, Failure};
+use crate::rates::{self, Rates};
+use crate::verbs::broadcast::Broadcast;
+use crate::verbs::echo::Echo;
+use crate::verbs::idle::Idle;
+use crate::verbs::steps::StepArgs;
+use crate::{app_file, people};
+
+/// People when neither flags nor file say how many.
+const PEOPLE: u64 = 1_000;
+/// Broadcasts a second, likewise: at a thousand people in one room, ten thousand copies.
+const RATE: &str = "10";
+const DURATION_NS: u64 = 10_000_000_000;
+
+/// Your own app, as a file describes it: people log in, join their rooms and speak (docs/APP-FILE.md)
+///
+/// What runs is what the file has: its [broadcast], else its [echo]; with neither, people connect and stay. By default, 1,000
+/// people send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's [load] may say otherwise, and
+/// flags take precedence. With --search: how many people are too many?
+#[derive(Args)]
+#[command(
+    override_usage = "throng run [OPTIONS] <FILE> [URL]",
+    mut_arg("people", |arg| arg.value_name("N|FILE.csv").help(PEOPLE_HELP)),
+    mut_arg("app", |arg| arg.hide(true))
+)]
+pub(crate) struct Run {
+    /// The app's file, e.g. app.toml
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    steps: StepArgs,
+    #[command(flatten)]
+    talk: TalkArgs,
+}
+
+const PEOPLE_HELP: &str = "How many people there are, as with --clients [default: 1,000]; or a CSV file with a row for each, as with \
+                           other verbs";
+
+impl Run {
+    /// Runs it.
+    pub(crate) fn run(mut self) -> Result<Exit, Failure> {
+        if self.file.to_str().is_some_and(|file| file.contains("://")) {
+            return Err(Failure::usage("FILE", "the app's file comes first, as in throng run app.toml URL"));
+        }
+        self.take_people()?;
+        if self.run.app.replace(self.file.clone()).is_some() {
+            return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
+        }
+        let described = app_file::read(&self.file, people::of_flags(&self.run.people_args)?)?;
+        let usual = described.usual;
+        match (described.app.broadcast, described.app.echo) {
+            (Some(_), _) => {
+                let rate = rates::rates(RATE).expect("a rate");
+                let Self { run, talk, .. } = self;
+                Broadcast::of(run, stepped(self.steps, usual, Some(rate)), talk).run()
+            }
+            (None, Some(_)) => {
+                self.refuse_talk("echoes are for their sender alone")?;
+                Echo::of(self.run, stepped(self.steps, usual, None)).run()
+            }
+            (None, None) => {
+                self.refuse_talk("its people say nothing that is measured")?;
+                self.refuse_steps()?;
+                let people = self.steps.clients.or(usual.people).unwrap_or(PEOPLE);
+                let duration_ns = self.steps.duration.or(usual.duration_ns).unwrap_or(DURATION_NS);
+                Idle::of(self.run, people, duration_ns).run()
+            }
+        }
+    }
+
+    /// `--people 5000` are so many, and `--people FILE.csv` says who they are.
+    fn take_people(&mut self) -> Result<(), Failure> {
+        let count = |path: &PathBuf| path.to_str().and_then(|text| units::count(text).ok());
+        let Some(people) = self.run.people_args.people.as_ref().and_then(count) else { return Ok(()) };
+        if self.steps.clients.replace(people).is_some() {
+            return Err(Failure::usage("--people", "so many, and --clients so many: one of them is enough"));
+        }
+        self.run.people_args.people = None;
+        Ok(())
+    }
+
+    fn refuse_talk(&self, why: &str) -> Result<(), Failure> {
+        match self.talk.given() {
+            Some(flag) => {
+                Err(Failure::usage(flag, format!("{} has no [broadcast]: {why}", self.file.display())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whoever says nothing has no rate.
+    fn refuse_steps(&self) -> Result<(), Failure> {
+        let steps = &self.steps;
+        let given = [
+            (steps.rate.is_some(), "--rate"),
+            (steps.concurrent.is_some(), "--concurrent"),
+            (steps.sample_size.is_some(), "--sample-size"),
+            (steps.warmup.is_some(), "--warmup"),
+            (steps.churn.is_some(), "--churn"),
+            (steps.search, "--search"),
+            (steps.step_size.is_some(), "--step-size"),
+            (steps.initial_clients.is_some(), "--initial-clients"),
+            (steps.total_steps.is_some(), "--total-steps"),
+        ];
+        let Some((_, flag)) = given.into_iter().find(|(is_given, _)| *is_given) else { return Ok(()) };
+        let file = self.file.display();
+        Err(Failure::usage(
+            flag,
+            format!("{file} has neither [broadcast] nor [echo]: there is nothing to send"),
+        ))
+    }
+}
+
+/// The flags, and where they say nothing, what the file says, or what is usual.
+fn stepped(mut steps: StepArgs, usual: app_file::Usual, rate: Option<Rates>) -> StepArgs {
+    let goes_on = steps.search
+        || steps.step_size.is_some()
+        || steps.initial_clients.is_some()
+        || steps.total_steps.is_some();
+    if !goes_on {
+        steps.clients = steps.clients.or(usual.people).or(Some(PEOPLE));
+    }
+    let is_closed = steps.concurrent.is_some() || steps.sample_size.is_some();
+    if !is_closed {
+        // A rate of the command line may last as long as it says.
+        let is_timed = steps.rate.is_some_and(|rate| rate.duration_ns.is_some());
+        steps.rate = steps.rate.or(usual.rate).or(rate);
+        steps.duration = steps.duration.or(usual.duration_ns.filter(|_| !is_timed));
+    }
+    steps
+}

@@ -1,0 +1,162 @@
+//! `throng run`: the app's file says what is run, how many do it, and how much; and its runs go into suites and comparisons like others.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use support::throng::{Outcome, Server, run, sum_of, throng};
+
+const WITHIN: Duration = Duration::from_secs(60);
+
+const CHAT: &str = r#"
+protocol = "actioncable"
+flags = { channel = "BenchmarkChannel", channel-params = '{"room":"{room}"}' }
+
+[load]
+people = 20
+rate = "50/s"
+duration = "1s"
+"#;
+const BROADCAST: &str = r#"
+[broadcast]
+event = "broadcast"
+send = '{"text":"{id} {padding}"}'
+copy = { event = "broadcast" }
+ack = { event = "broadcastResult" }
+"#;
+const ECHO: &str = r#"
+[echo]
+event = "echo"
+send = '{"text":"{id}"}'
+reply = { event = "echo" }
+"#;
+
+/// A folder with an app's file.
+fn app(text: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.toml");
+    fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+fn run_app(server: &Server, app: &Path, more: &[&str]) -> Outcome {
+    let mut command = throng(["run"]);
+    command.arg(app).arg(format!("ws://{}/cable", server.address));
+    run(command.args(["--format", "json", "--quiet"]).args(more), WITHIN)
+}
+
+/// Scenario, clients, messages sent, messages received.
+fn done(outcome: &Outcome) -> (String, u64, u64, u64) {
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let scenario = results["scenario"].as_str().unwrap().to_owned();
+    let [connected, sent, received] = ["connected", "sent", "received"].map(|name| sum_of(&results, name));
+    (scenario, connected, sent, received)
+}
+
+#[test]
+fn it_runs_what_the_file_has() {
+    let server = Server::start(&[]);
+    let (_folder, all) = app(&[CHAT, BROADCAST, ECHO].concat());
+    assert_eq!(done(&run_app(&server, &all, &["--rooms", "5"])), ("broadcast".into(), 20, 50, 250));
+    let (_folder, echo) = app(&[CHAT, ECHO].concat());
+    assert_eq!(done(&run_app(&server, &echo, &[])), ("echo".into(), 20, 50, 50));
+    let (_folder, silent) = app(CHAT);
+    assert_eq!(done(&run_app(&server, &silent, &[])), ("idle".into(), 20, 0, 0));
+}
+
+#[test]
+fn flags_take_precedence_over_the_file() {
+    let server = Server::start(&[]);
+    let (_folder, chat) = app(&[CHAT, BROADCAST].concat());
+    for (more, expected) in [
+        (&["--people", "10"][..], (10, 50, 500)),
+        (&["--clients", "10", "--rate", "20", "--duration", "500ms"], (10, 10, 100)),
+        (&["--rate", "20/500ms,40/500ms"], (20, 30, 600)),
+        (&["--concurrent", "2", "--sample-size", "10"], (20, 10, 200)),
+        (&["--initial-clients", "5", "--total-steps", "1"], (5, 50, 250)),
+    ] {
+        let (_, connected, sent, received) = done(&run_app(&server, &chat, more));
+        assert_eq!((connected, sent, received), expected, "{more:?}");
+    }
+}
+
+#[test]
+fn the_people_may_be_a_number_or_a_file() {
+    let server = Server::start(&[]);
+    let text = [CHAT, BROADCAST].concat().replace("{room}", "{person.club}");
+    let (folder, chat) = app(&text);
+    let people = folder.path().join("people.csv");
+    fs::write(&people, "club\n".to_owned() + &"a\na\n".repeat(5) + &"b\n".repeat(10)).unwrap();
+    let more = ["--people", people.to_str().unwrap(), "--rooms", "10"];
+    assert_eq!(done(&run_app(&server, &chat, &more)), ("broadcast".into(), 20, 50, 500));
+}
+
+#[test]
+fn mistakes_say_what_to_do() {
+    let server = Server::start(&[]);
+    let (_folder, silent) = app(CHAT);
+    let (_other, echo) = app(&[CHAT, ECHO].concat());
+    let (_third, wrong) = app(&CHAT.replace("50/s", "50 apples"));
+    for (file, more, said) in [
+        (&silent, &["--rate", "5"][..], "neither [broadcast] nor [echo]"),
+        (&silent, &["--search"], "neither [broadcast] nor [echo]"),
+        (&echo, &["--senders", "10%"], "has no [broadcast]"),
+        (&echo, &["--to", "others"], "has no [broadcast]"),
+        (&silent, &["--people", "5", "--clients", "6"], "one of them is enough"),
+        (&silent, &["--app", "x.toml"], "the file is named already"),
+        (&PathBuf::from("ws://127.0.0.1:9/"), &[], "the app's file comes first"),
+        (&wrong, &[], "chat.toml:7:8"),
+    ] {
+        let outcome = run_app(&server, file, more);
+        assert_eq!(outcome.code, Some(2), "{more:?}: {outcome}");
+        assert!(outcome.stderr.contains(said), "{said}: {outcome}");
+    }
+}
+
+#[test]
+fn two_runs_of_an_app_are_compared() {
+    let server = Server::start(&[]);
+    let (folder, chat) = app(&[CHAT, BROADCAST].concat());
+    let files: Vec<PathBuf> = ["a.json", "b.json"].map(|name| folder.path().join(name)).into();
+    for file in &files {
+        fs::write(file, run_app(&server, &chat, &[]).stdout).unwrap();
+    }
+    let outcome = run(throng(["compare", "--format", "json"]).args(&files), WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.contains("delivery"), "{outcome}");
+
+    // Two apps, side by side: both are named.
+    let (_folder, other) = app(&["name = \"other\"\n", CHAT, BROADCAST].concat());
+    fs::write(&files[1], run_app(&server, &other, &[]).stdout).unwrap();
+    let outcome = run(throng(["compare"]).args(&files), WITHIN);
+    let named = ["chat/actioncable", "other/actioncable"].map(|name| outcome.stdout.contains(name));
+    assert_eq!((outcome.code, named), (Some(0), [true; 2]), "{outcome}");
+}
+
+#[test]
+fn a_suite_s_scenario_names_an_app_beside_it() {
+    let (folder, _chat) = app(&[CHAT, BROADCAST].concat());
+    let suite = folder.path().join("suite.toml");
+    let text = "title = \"A chat\"\nrepeats = 2\ncooldown = \"0s\"\ntargets = [\"throng\"]\n\n[[scenario]]\nname = \"chat\"\n\
+                verb = \"broadcast\"\ndialects = [\"actioncable\"]\nsupports = [\"broadcast\"]\n\
+                flags = { app = \"chat.toml\", clients = 20, rate = 20, duration = \"1s\" }\nfigures = [\"rtt.p95\"]\n";
+    fs::write(&suite, text).unwrap();
+    let out = folder.path().join("out");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = throng(["shootout", suite.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let outcome = run(command.current_dir(root), WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let files = fs::read_dir(out.join("chat")).unwrap().map(|entry| entry.unwrap().path());
+    let results: Vec<Value> = files
+        .filter_map(|path| serde_json::from_str(&fs::read_to_string(path).ok()?).ok())
+        .filter(|value: &Value| value["dialect"] == "chat/actioncable")
+        .collect();
+    assert_eq!(results.len(), 2, "{outcome}");
+    assert!(results.iter().all(|run| sum_of(run, "received") == 20 * 20), "{outcome}");
+}
