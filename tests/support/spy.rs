@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
+use super::throng::Outcome;
 use super::wait_until;
 
 /// Between two looks at all processes: a child lives longer than that.
@@ -133,4 +134,25 @@ impl Quoting {
     pub fn has_heard(&self, text: &str) -> bool {
         contains(&self.heard.lock().unwrap(), text)
     }
+}
+
+/// Everything that lets a client in, with a marker in each.
+pub fn secrets_of(address: SocketAddr, marker: &str) -> [String; 8] {
+    [
+        format!("://me:{marker}-pass@{address}/?access_token={marker}-query&room=1#sig={marker}-fragment"),
+        "-H".to_owned(),
+        format!("Cookie: a={marker}-cookie"),
+        format!("-HX-Api-Key:{marker}-key"),
+        format!("--header=Proxy-Authorization: Basic {marker}-proxy"),
+        "--token".to_owned(),
+        format!("{marker}-token"),
+        "--token-in=header:X-Token".to_owned(),
+    ]
+}
+
+/// Neither what was said nor what was written to the folder, which is something, has the marker in it.
+pub fn assert_no_marker(outcome: &Outcome, folder: &Path, marker: &str) {
+    assert!(!outcome.stdout.contains(marker) && !outcome.stderr.contains(marker), "{outcome}");
+    let (found, files) = search(folder, marker);
+    assert!(found.is_empty() && files > 0, "{found:?} of {files} files");
 }

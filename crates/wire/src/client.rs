@@ -9,22 +9,22 @@
 //! logging in, asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
+mod question;
 mod socket;
 
 use crate::apps::Place;
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
-use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
 use crate::login::{Visit, Went};
 use crate::opening::Opening;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
 use crate::registry::requesting::{HttpClientState, HttpThrough};
-use crate::request::Plain;
 use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
+use question::Question;
 use socket::{Around, Ear, Session, split};
 
 /// One virtual user's connection.
@@ -40,7 +40,7 @@ enum State {
     #[default]
     Idle,
     LoggingIn(Box<Visit>),
-    Asking(Box<Exchange>),
+    Asking(Box<Question>),
     Opening(Box<Opening>),
     Open(Session),
     Requesting(Box<HttpClientState>),
@@ -82,12 +82,9 @@ impl Client {
             }
         }
         let Some(place) = cfg.question() else { return self.begin(cfg, now_ns, io) };
-        let mut exchange = Exchange::connecting(0);
-        exchange.handle_open(io);
         let (_, _, kept) = split(&mut self.place);
         let who = cfg.common.who(io, now_ns, kept);
-        exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
-        self.state = State::Asking(Box::new(exchange));
+        self.state = State::Asking(Box::new(Question::ask(cfg, place, who, io)));
     }
 
     /// Stream 0 is connected, and there is nothing to ask: the first request of the transport itself.
@@ -131,29 +128,6 @@ impl Client {
         self.handle_input(cfg, now_ns, 0, input, io, on)
     }
 
-    /// The answer to the first question comes in.
-    fn handle_told(
-        &mut self,
-        cfg: &Config,
-        now_ns: u64,
-        mut input: &[u8],
-        io: &mut impl Io,
-    ) -> Result<(), Failure> {
-        let State::Asking(exchange) = &mut self.state else { return Ok(()) };
-        while let Some(got) = exchange.next(&cfg.options().limits, &mut input, io)? {
-            match got {
-                Got::Head { status: 200, .. } | Got::Data(_) => {}
-                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
-                Got::End if exchange.is_open() => {
-                    self.begin(cfg, now_ns, io);
-                    return Ok(());
-                }
-                Got::End => io.open_stream(0),
-            }
-        }
-        Ok(())
-    }
-
     /// Bytes came in on `stream`, in any portions. After an error the connection is of no further use.
     pub fn handle_input(
         &mut self,
@@ -176,9 +150,12 @@ impl Client {
             let result = went.and_then(|went| self.handle_went(cfg, now_ns, went, input, io, on));
             return result.inspect_err(|_| self.state = State::Failed);
         }
-        if let State::Asking(..) = self.state {
-            let result = self.handle_told(cfg, now_ns, bytes, io);
-            return result.inspect_err(|_| self.state = State::Failed);
+        if let State::Asking(question) = &mut self.state {
+            let told = question.handle_input(&cfg.options().limits, bytes, io);
+            if told.inspect_err(|_| self.state = State::Failed)? {
+                self.begin(cfg, now_ns, io);
+            }
+            return Ok(());
         }
         if let State::Requesting(protocol) = &mut self.state {
             let (script, pending, kept) = split(&mut self.place);
@@ -221,15 +198,7 @@ impl Client {
                 let went = visit.handle_eof(steps, &cfg.common.roll, now_ns, io)?;
                 self.handle_went(cfg, now_ns, went, b"", io, on)
             }
-            State::Asking(exchange) => match exchange.handle_eof() {
-                Ok(is_whole) => {
-                    if is_whole {
-                        io.open_stream(0);
-                    }
-                    Ok(())
-                }
-                Err(failure) => Err(failure),
-            },
+            State::Asking(question) => question.handle_eof(io),
             State::Requesting(protocol) => {
                 let (script, pending, kept) = split(&mut self.place);
                 let hear = &mut Ear { cfg, script, on };

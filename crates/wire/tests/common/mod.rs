@@ -1,7 +1,9 @@
 //! A driver without a network: what a session may do to the world, recorded.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod phoenix;
 pub(crate) mod user;
+pub(crate) mod visitor;
 pub(crate) mod world;
 
 use wire::{

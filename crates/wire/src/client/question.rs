@@ -1,0 +1,49 @@
+//! What a client asks by a plain request before it opens its transport, over the connection that it opens it on.
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::http::{Exchange, Got};
+use crate::io::Io;
+use crate::limits::Limits;
+use crate::request::Plain;
+use crate::template::Who;
+
+/// The question, on stream 0.
+#[derive(Debug)]
+pub(super) struct Question(Exchange);
+
+impl Question {
+    /// Asks for what is at `place`, below the path.
+    pub(super) fn ask(cfg: &Config, place: &str, who: Who<'_>, io: &mut impl Io) -> Question {
+        let mut exchange = Exchange::connecting(0);
+        exchange.handle_open(io);
+        exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
+        Question(exchange)
+    }
+
+    /// Bytes of the answer came in: whether it is there, and the connection too.
+    pub(super) fn handle_input(
+        &mut self,
+        limits: &Limits,
+        mut input: &[u8],
+        io: &mut impl Io,
+    ) -> Result<bool, Failure> {
+        while let Some(got) = self.0.next(limits, &mut input, io)? {
+            match got {
+                Got::Head { status: 200, .. } | Got::Data(_) => {}
+                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::End if self.0.is_open() => return Ok(true),
+                Got::End => io.open_stream(0),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The server closed the connection: where the answer is there, the transport opens on another.
+    pub(super) fn handle_eof(&mut self, io: &mut impl Io) -> Result<(), Failure> {
+        if self.0.handle_eof()? {
+            io.open_stream(0);
+        }
+        Ok(())
+    }
+}
