@@ -17,11 +17,20 @@ const MESSAGES: u64 = 50;
 
 /// Fifty broadcasts of twenty clients in rooms of five.
 fn broadcast(server: &Server, place: &str, dialect: &str, more: &[&str]) -> Outcome {
+    broadcast_in(&["--rooms", "5"], server, place, dialect, more)
+}
+
+/// The same in other rooms.
+fn broadcast_in(rooms: &[&str], server: &Server, place: &str, dialect: &str, more: &[&str]) -> Outcome {
     let url = format!("ws://{}{place}", server.address);
     let mut command = throng(["broadcast", &url, "--dialect", dialect, "--format", "json", "--quiet"]);
-    command.args(["--clients", &CLIENTS.to_string(), "--rooms", "5", "--concurrent", "4"]);
-    command.args(["--sample-size", &MESSAGES.to_string()]);
-    run(command.args(more), RUN_MAX)
+    if !more.contains(&"--rate") {
+        command.args(["--concurrent", "4", "--sample-size", &MESSAGES.to_string()]);
+    }
+    if !more.contains(&"--total-steps") {
+        command.args(["--clients", &CLIENTS.to_string()]);
+    }
+    run(command.args(rooms).args(more), RUN_MAX)
 }
 
 fn counts(results: &Value) -> [u64; 4] {
@@ -44,6 +53,54 @@ fn each_protocol_joins_the_room_of_its_client() {
         assert_eq!(outcome.code, Some(0), "{dialect} {more:?}: {outcome}");
         let due = MESSAGES * 5;
         assert_eq!(counts(&outcome.json()), [due, due, 0, 0], "{dialect} {more:?}: {outcome}");
+    }
+}
+
+#[test]
+fn rooms_of_unequal_size_are_the_same_for_those_who_join_and_those_who_count() {
+    let server = Server::start(&[]);
+    let zipf = ["--room-count", "7", "--room-zipf", "1.1"];
+    for (place, dialect, more) in [
+        ("/ws?room={room}", "binary", &["--threads", "3"][..]),
+        ("/cable", "actioncable", &["--channel-params", r#"{"room":{room}}"#, "--processes", "2"]),
+        (
+            "/socket/websocket",
+            "phoenix",
+            &["--topic", "room:{room}", "--churn", "20%/s", "--rate", "50", "--duration", "2s"],
+        ),
+        ("/ws?room={room}", "json", &["--step-size", "30", "--total-steps", "3", "--threads", "2"]),
+    ] {
+        let outcome = broadcast_in(&zipf, &server, place, dialect, more);
+        assert_eq!(outcome.code, Some(0), "{dialect} {more:?}: {outcome}");
+        let [expected, received, leaked, unexpected] = counts(&outcome.json());
+        let in_flight = sum_of(&outcome.json(), "in_flight");
+        assert_eq!(
+            [received + in_flight, leaked, unexpected],
+            [expected, 0, 0],
+            "{dialect} {more:?}: {outcome}"
+        );
+        let [least, most] = [1, 3 * 90].map(|members| members * sum_of(&outcome.json(), "sent"));
+        assert!(least < expected && expected < most, "{dialect} {more:?}: {outcome}");
+    }
+}
+
+#[test]
+fn so_many_rooms_have_their_share_of_the_clients_each() {
+    let server = Server::start(&[]);
+    let outcome = broadcast_in(&["--room-count", "4"], &server, "/ws?room={room}", "json", &[]);
+    assert_eq!(counts(&outcome.json()), [MESSAGES * 5, MESSAGES * 5, 0, 0], "{outcome}");
+    for (rooms, said) in [
+        (&["--room-count", "21"][..], "21 rooms are more than there are clients (20)"),
+        (&["--room-count", "10000000", "--room-zipf", "1"], "at most 100,000 rooms of unequal size"),
+        (&["--room-count", "4", "--room-zipf", "0"], "above 0 and at most 10"),
+        (&["--room-count", "4", "--room-zipf", "-1"], "above 0 and at most 10"),
+        (&["--room-count", "4", "--room-zipf", "1e300"], "above 0 and at most 10"),
+        (&["--room-zipf", "1"], "--room-count"),
+        (&["--room-count", "4", "--rooms", "5"], "--rooms"),
+    ] {
+        let outcome = broadcast_in(rooms, &server, "/ws?room={room}", "json", &[]);
+        assert_eq!(outcome.code, Some(2), "{rooms:?}: {outcome}");
+        assert!(outcome.stderr.contains(said), "{rooms:?}: {outcome}");
     }
 }
 

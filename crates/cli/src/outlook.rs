@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crew::Course;
-use load::{Load, Rooms, Until, Workload};
+use load::{Census, Load, Rooms, Until, Workload};
 
 /// A forecast assumes a server that delivers this many messages per second, and is overloaded by more.
 const DELIVERIES_PER_S: f64 = 100_000.0;
@@ -54,7 +54,7 @@ impl Outlook {
             let new = order.clients.saturating_sub(connected);
             connected = order.clients;
             let copies = match self.workload {
-                Workload::Broadcast => f64::from(self.rooms.members(0, order.clients)),
+                Workload::Broadcast => Census::of(self.rooms, order.clients, 1, &[0]).room_of_one(),
                 Workload::Echo => 1.0,
             };
             let (load_s, passes) = self.load(order.load, copies);

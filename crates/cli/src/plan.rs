@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsPlan, Workload};
 use net::clock;
+use wire::people::Division;
 use wire::{BadOption, DialectId};
 
 use crate::app_file;
@@ -37,10 +38,11 @@ pub(crate) fn plan(
 ) -> Result<Plan, Failure> {
     check_connecting(args)?;
     check_local_addrs(args)?;
-    let speech = speech(args, target, dialect)?;
-    if args.people_args.rooms.is_some() && !people::tells_apart(&speech) {
+    let rooms = args.people_args.rooms(clients_max)?;
+    let speech = speech(args, target, dialect, rooms)?;
+    if rooms != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
-            "--rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
+            "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
              --topic, --channel-params or an app's file",
         );
     }
@@ -62,7 +64,7 @@ pub(crate) fn plan(
         workload,
         speakers: None,
         slow: None,
-        rooms: if workload == Workload::Broadcast { args.people_args.rooms() } else { Rooms::ONE },
+        rooms: if workload == Workload::Broadcast { Rooms::of(rooms) } else { Rooms::ONE },
         churn: None,
         connecting: Connecting {
             timeout_ns: args.connect_timeout,
@@ -114,7 +116,7 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::usage(&format!("--local-addr {address}"), problem))
 }
 
-fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Failure> {
+fn speech(args: &RunArgs, target: &Target, dialect: &str, rooms: Division) -> Result<Speech, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
@@ -141,7 +143,7 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str) -> Result<Speech, Fail
             format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
         return Err(Failure::usage("--text", problem));
     }
-    let people = people::of_flags(&args.people_args)?;
+    let people = people::of_flags(&args.people_args, rooms)?;
     let Some(file) = file else {
         args.dialect_args.check(speech.dialect)?;
         speech.people = people.into();

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use engine::{BroadcastTally, SentBroadcast, Settled};
-use load::{Rooms, Segment};
+use load::{Census, Rooms};
 use stats::Histogram;
 
 /// What all workers' books together say of a step's broadcasts.
@@ -46,12 +46,14 @@ impl Audience {
             of_message.0 += received;
             of_message.1 = of_message.1.max(last_ns);
         }
-        let lacking = lacking(people.rooms, books);
+        let workers: Vec<u16> = books.iter().map(|settled| settled.worker).collect();
+        let census = Census::of(people.rooms, people.clients, people.workers, &workers);
+        let lacking = lacking(people.rooms, &census, books);
         let left_behind = lacking.values().map(|&copies| u64::from(copies)).sum();
         let mut audience = Self { left_behind, ..Self::default() };
-        let mut attendance = Attendance::of(people, books);
+        let attendance = Attendance::of(census, books);
         for (name, sent) in all_sent(books) {
-            let present = attendance.at(people.rooms.room(sent.client), sent.sent_ns);
+            let present = attendance.at(sent.client, sent.sent_ns);
             let due = people.rooms.hearers(present);
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
@@ -71,17 +73,15 @@ fn all_sent(books: &[Settled]) -> impl Iterator<Item = (Name, &SentBroadcast)> {
 }
 
 /// How many of a room's people were there, and when.
-struct Attendance<'a> {
-    people: People,
-    books: &'a [Settled],
-    /// Of the rooms that were asked for: those whose workers are there.
-    members: HashMap<u32, u32>,
+struct Attendance {
+    /// Those whose workers are there.
+    members: Census,
     /// Of the rooms in which that changed: by how much altogether, from when on.
     changes: HashMap<u32, Vec<(u64, i64)>>,
 }
 
-impl<'a> Attendance<'a> {
-    fn of(people: People, books: &'a [Settled]) -> Self {
+impl Attendance {
+    fn of(members: Census, books: &[Settled]) -> Self {
         let mut changes: HashMap<u32, Vec<(u64, i64)>> = HashMap::new();
         for change in books.iter().flat_map(|settled| &settled.attendance) {
             changes.entry(change.room).or_default().push((change.at_ns, change.change.into()));
@@ -94,17 +94,13 @@ impl<'a> Attendance<'a> {
                 *change = sum;
             }
         }
-        Self { people, books, members: HashMap::new(), changes }
+        Self { members, changes }
     }
 
-    /// How many were there at that moment.
-    fn at(&mut self, room: u32, at_ns: u64) -> u32 {
-        let People { rooms, clients, workers } = self.people;
-        let books = self.books;
-        let members = *self.members.entry(room).or_insert_with(|| {
-            let segments = books.iter().map(|settled| Segment { worker: settled.worker, workers });
-            segments.map(|segment| rooms.members_at(segment, room, clients)).sum()
-        });
+    /// How many of a client's room were there at that moment.
+    fn at(&self, client: u32, at_ns: u64) -> u32 {
+        let room = self.members.room(client);
+        let members = self.members.members(room);
         let Some(changes) = self.changes.get(&room) else { return members };
         let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);
         let change = after.checked_sub(1).map_or(0, |last| changes[last].1);
@@ -113,17 +109,17 @@ impl<'a> Attendance<'a> {
 }
 
 /// How many of the clients that left lack each broadcast.
-fn lacking(rooms: Rooms, books: &[Settled]) -> HashMap<Name, u32> {
+fn lacking(rooms: Rooms, census: &Census, books: &[Settled]) -> HashMap<Name, u32> {
     let mut lacking = HashMap::new();
     if books.iter().all(|settled| settled.departures.is_empty()) {
         return lacking;
     }
     let mut sent: Vec<(u32, u64, Name, u32)> = all_sent(books)
-        .map(|(name, sent)| (rooms.room(sent.client), sent.sent_ns, name, sent.client))
+        .map(|(name, sent)| (census.room(sent.client), sent.sent_ns, name, sent.client))
         .collect();
     sent.sort_unstable();
     for departure in books.iter().flat_map(|settled| &settled.departures) {
-        let own_room = rooms.room(departure.client);
+        let own_room = census.room(departure.client);
         let before =
             |at_ns: u64| sent.partition_point(|&(room, sent_ns, ..)| (room, sent_ns) < (own_room, at_ns));
         let said = &sent[before(departure.from_ns)..before(departure.to_ns)];
@@ -139,6 +135,7 @@ fn lacking(rooms: Rooms, books: &[Settled]) -> HashMap<Name, u32> {
 mod tests {
     use super::*;
     use engine::Departure;
+    use wire::people::Division;
 
     /// Everybody in one room.
     fn together(clients: u32, workers: u16) -> People {
@@ -195,7 +192,8 @@ mod tests {
     fn a_copy_is_due_to_the_room_alone_and_to_those_of_it_who_are_there() {
         // Seven people in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing from the
         // start, and who is alone in room 2 comes back.
-        let people = People { rooms: Rooms::of(3), clients: 7, workers: 2 };
+        let people =
+            People { rooms: Rooms::of(Division::of_size(3.try_into().unwrap())), clients: 7, workers: 2 };
         let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns };
         let change = |at_ns, room, change| engine::Attendance { at_ns, room, change };
         let even = Settled {

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use engine::events::{BATCH_ENTRIES, Batch};
 use engine::{Delta, Report, Settled};
-use load::{Load, Plan, Rooms, Segment, Senders, StepOrder, Until, Workload};
+use load::{Census, Load, Plan, Rooms, Segment, Senders, StepOrder, Until, Workload};
 use stats::Errors;
 use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
 
@@ -249,13 +249,16 @@ impl Examiner {
 
     /// Whether those who come and go are members of rooms here, one after another.
     fn is_attended(&self, settled: &Settled, latest_ns: u64) -> bool {
-        let segment = Segment { worker: settled.worker, workers: self.workers };
+        if settled.attendance.is_empty() {
+            return true;
+        }
+        let census = Census::of(self.rooms, self.clients_max, self.workers, &[settled.worker]);
         let mut missing: HashMap<u32, i64> = HashMap::new();
         settled.attendance.is_sorted_by_key(|change| change.at_ns)
             && settled.attendance.iter().all(|change| {
                 let missing = missing.entry(change.room).or_default();
                 *missing -= i64::from(change.change);
-                let members = self.rooms.members_at(segment, change.room, self.clients_max);
+                let members = census.members(change.room);
                 change.at_ns <= latest_ns && (0..=i64::from(members)).contains(missing)
             })
     }

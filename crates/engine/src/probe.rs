@@ -97,10 +97,12 @@ impl<'a> Probe<'a> {
         let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(1) };
         let order = StepOrder { index: 0, clients: 1, load, warmup: true };
         let meter = Meter::new(clock::monotonic_ns(), Secrets::new(&shared.wire, shared.segment));
+        let mut ledger = Ledger::new(meter, order, alone, plan.rooms);
+        ledger.start_step(order, 1);
         Ok(Self {
             client: LoadClient::default(),
             shared,
-            ledger: Ledger::new(meter, order, alone, plan.rooms),
+            ledger,
             events: Events::with_capacity(1),
             is_interrupted,
         })

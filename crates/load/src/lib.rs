@@ -22,7 +22,7 @@ pub use pacer::Pacer;
 pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,
 };
-pub use rooms::{Rooms, Seat};
+pub use rooms::{Census, Rooms, Seat, Seating};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;

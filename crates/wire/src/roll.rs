@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::options::BadOption;
-use crate::people::{BadKey, People, Signer};
+use crate::people::{BadKey, Layout, People, Signer};
 use crate::template::{Filling, Folk, Kept, Table, Template, Who};
 
 /// People, with the key at hand that signs their tokens.
 #[derive(Debug)]
 pub(crate) struct Roll {
     people: Arc<People>,
+    layout: Layout,
     signer: Option<Signer>,
     /// What to add to a session's clock to get the wall clock, which tokens show.
     pub(crate) unix_minus_now_ns: u64,
@@ -21,7 +22,8 @@ impl Roll {
         let signer = people.token.as_ref().map(Signer::new).transpose();
         let signer =
             signer.map_err(|BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected })?;
-        Ok(Roll { people, signer, unix_minus_now_ns: 0 })
+        let layout = Layout::new(people.rooms);
+        Ok(Roll { people, layout, signer, unix_minus_now_ns: 0 })
     }
 
     /// Who says something now: client number `client` of the run, which was given this at its login.
@@ -47,6 +49,10 @@ impl Roll {
 impl Folk for Roll {
     fn rows(&self) -> &Table {
         &self.people.rows
+    }
+
+    fn room(&self, client: u32) -> u32 {
+        self.layout.room(client)
     }
 
     fn unix_ns(&self, now_ns: u64) -> u64 {

@@ -4,9 +4,11 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::Args;
-use load::Rooms;
+use results::format::count;
 use secret::Secret;
+use wire::people::Division;
 
+use crate::exit::Failure;
 use crate::secrets::given;
 
 /// Who the clients are. What is each one's own stands in braces: {person.id}, {person.COLUMN}, {room}, {token}.
@@ -19,8 +21,16 @@ pub(crate) struct PeopleArgs {
     pub(crate) people: Option<PathBuf>,
     /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast is due to its
     /// sender's room, and a copy that comes from another has leaked [default: one room for all]
-    #[arg(long, value_name = "N")]
-    pub(crate) rooms: Option<NonZero<u32>>,
+    #[arg(long, value_name = "N", conflicts_with = "room_count")]
+    rooms: Option<NonZero<u32>>,
+    /// The clients of the largest step are spread over so many rooms, equally and in the order of their numbers, or as
+    /// --room-zipf says
+    #[arg(long, value_name = "ROOMS")]
+    room_count: Option<NonZero<u32>>,
+    /// Rooms of unequal size, as real ones are: the k-th has a share of the clients in proportion to 1/k^S, e.g. 1.1 (Zipf's
+    /// law)
+    #[arg(long, value_name = "S", value_parser = exponent_milli, requires = "room_count", allow_negative_numbers = true)]
+    room_zipf: Option<NonZero<u32>>,
     /// Sign a JWT for each client (HS256, sub {person.id}, valid for an hour) with this, better as env:NAME or file:PATH: it
     /// is {token}, and goes where --token would unless you put it somewhere
     #[arg(long, value_name = "SECRET", value_parser = given::value, conflicts_with = "token")]
@@ -28,8 +38,78 @@ pub(crate) struct PeopleArgs {
 }
 
 impl PeopleArgs {
-    /// Who hears whom.
-    pub(crate) fn rooms(&self) -> Rooms {
-        self.rooms.map_or(Rooms::ONE, |size| Rooms::of(size.get()))
+    /// Who shares a room. `clients_max`: the most clients that a step will have, if that is known.
+    pub(crate) fn rooms(&self, clients_max: Option<u64>) -> Result<Division, Failure> {
+        match (self.rooms, self.room_count, self.room_zipf) {
+            (Some(people), ..) => Ok(Division::of_size(people)),
+            (None, None, _) => Ok(Division::ONE),
+            (None, Some(rooms), None) => equal(rooms, clients_max),
+            (None, Some(rooms), Some(exponent_milli)) => {
+                if rooms.get() > Division::ROOMS_MAX {
+                    let problem = format!(
+                        "at most {} rooms of unequal size, not {}",
+                        count(Division::ROOMS_MAX.into()),
+                        count(rooms.get().into())
+                    );
+                    return Err(Failure::usage("--room-count", problem));
+                }
+                Ok(Division::Zipf { rooms, exponent_milli })
+            }
+        }
+    }
+}
+
+/// So many rooms for all of these clients.
+fn equal(rooms: NonZero<u32>, clients_max: Option<u64>) -> Result<Division, Failure> {
+    let Some(clients) = clients_max else {
+        let problem = "how many share a room depends on how many clients there will be: add --clients or --total-steps, \
+                       or say with --rooms how many share one";
+        return Err(Failure::usage("--room-count", problem));
+    };
+    let people = u32::try_from(clients).ok().and_then(NonZero::new).filter(|&people| people >= rooms);
+    let people = people.ok_or_else(|| {
+        let problem = format!(
+            "{} rooms are more than there are clients ({})",
+            count(rooms.get().into()),
+            count(clients)
+        );
+        Failure::usage("--room-count", problem)
+    })?;
+    Ok(Division::Even { people, rooms })
+}
+
+/// The exponent, in thousandths.
+fn exponent_milli(text: &str) -> Result<NonZero<u32>, String> {
+    let most = f64::from(Division::EXPONENT_MILLI_MAX) / 1000.0;
+    let exponent: f64 = text.parse().map_err(|_| format!("{text:?} is not a number, such as 1.1"))?;
+    let milli = (exponent * 1000.0).round();
+    let is_within = exponent > 0.0 && exponent <= most;
+    NonZero::new(milli as u32).filter(|_| is_within).ok_or_else(|| {
+        format!("above 0 and at most {most}, such as 1.1; without it all rooms have the same size")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exponent_is_above_0_and_at_most_10() {
+        assert_eq!(exponent_milli("1.1").map(NonZero::get), Ok(1_100));
+        assert_eq!(exponent_milli("10").map(NonZero::get), Ok(10_000));
+        for wrong in ["0", "-1", "0.0001", "10.1", "1e99", "NaN", "inf", "much"] {
+            assert!(exponent_milli(wrong).unwrap_err().contains("1.1"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn so_many_equal_rooms_need_as_many_clients() {
+        let args = PeopleArgs { room_count: NonZero::new(30), ..PeopleArgs::default() };
+        let even = Division::Even { people: NonZero::new(200).unwrap(), rooms: NonZero::new(30).unwrap() };
+        assert_eq!(args.rooms(Some(200)).unwrap(), even);
+        for (clients_max, said) in [(None, "--clients"), (Some(29), "(29)"), (Some(0), "(0)")] {
+            let problem = args.rooms(clients_max).unwrap_err().to_string();
+            assert!(problem.contains("--room-count") && problem.contains(said), "{problem}");
+        }
     }
 }

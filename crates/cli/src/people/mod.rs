@@ -8,7 +8,7 @@ mod table;
 use std::path::Path;
 
 use load::Speech;
-use wire::people::{Algorithm, Jwt};
+use wire::people::{Algorithm, Division, Jwt};
 use wire::template::{Names, Quoting, Template};
 use wire::{FlagKind, People};
 
@@ -28,8 +28,8 @@ pub(crate) const PERSON: &str = "person.";
 pub(crate) const DATA: &str = "data.";
 
 /// Who the clients are, as the command line says.
-pub(crate) fn of_flags(args: &PeopleArgs) -> Result<People, Failure> {
-    let mut people = args.rooms.map_or_else(People::default, People::in_rooms_of);
+pub(crate) fn of_flags(args: &PeopleArgs, rooms: Division) -> Result<People, Failure> {
+    let mut people = People::in_rooms(rooms);
     if let Some(path) = &args.people {
         set_rows(&mut people, "--people", path, &[PERSON])?;
     }

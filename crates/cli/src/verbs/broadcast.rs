@@ -2,7 +2,7 @@
 
 use clap::Args;
 use crew::Course;
-use load::{Plan, Slow, Workload};
+use load::{Plan, Rooms, Slow, Workload};
 use results::Scenario;
 
 use crate::args::RunArgs;
@@ -87,8 +87,8 @@ impl Broadcast {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let outlook =
-            Outlook::new(self.course()?, Workload::Broadcast).in_rooms(self.run.people_args.rooms());
+        let rooms = self.run.people_args.rooms(self.stepping()?.clients_max(&self.steps, 0)?)?;
+        let outlook = Outlook::new(self.course()?, Workload::Broadcast).in_rooms(Rooms::of(rooms));
         Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 

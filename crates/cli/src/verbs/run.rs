@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use results::units;
+use wire::people::Division;
 
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
@@ -57,7 +58,9 @@ impl Run {
         if self.run.app.replace(self.file.clone()).is_some() {
             return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
         }
-        let described = app_file::read(&self.file, people::of_flags(&self.run.people_args)?)?;
+        // What its people do does not depend on who shares a room.
+        let people = people::of_flags(&self.run.people_args, Division::ONE)?;
+        let described = app_file::read(&self.file, people)?;
         let usual = described.usual;
         match (described.app.broadcast, described.app.echo) {
             (Some(_), _) => {

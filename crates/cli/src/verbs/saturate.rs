@@ -2,7 +2,7 @@
 
 use clap::Args;
 use crew::{Course, Sweep};
-use load::Workload;
+use load::{Rooms, Workload};
 use results::{Scenario, units};
 
 use crate::args::RunArgs;
@@ -100,7 +100,8 @@ impl Saturate {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(self.run.people_args.rooms());
+        let rooms = self.run.people_args.rooms(self.levels.iter().max().copied())?;
+        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(Rooms::of(rooms));
         Ok(outlook.connecting(self.run.connect_rate))
     }
 

@@ -37,7 +37,8 @@ pub(super) fn is_brief(brief: &Brief) -> bool {
 }
 
 fn is_plan(plan: &Plan) -> bool {
-    let Plan { endpoints, speech, slow, churn, connecting, draining, epoch_ns, unix_epoch_ns, .. } = plan;
+    let Plan { endpoints, speech, rooms, slow, churn, connecting, draining, epoch_ns, unix_epoch_ns, .. } =
+        plan;
     let Connecting { timeout_ns, rate_per_s, .. } = connecting;
     let sizes = [Some(speech.message_bytes_max), speech.payload_bytes, speech.payload_bytes_max];
     let times = [*timeout_ns, draining.timeout_ns, draining.quiet_ns.unwrap_or(0)];
@@ -45,6 +46,8 @@ fn is_plan(plan: &Plan) -> bool {
         && rate_per_s.is_none_or(is_rate)
         && sizes.into_iter().flatten().all(|bytes| bytes <= MESSAGE_BYTES_MAX)
         && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
+        && rooms.division.is_sound()
+        && speech.people.rooms.is_sound()
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)

@@ -3,7 +3,7 @@
 use load::Workload;
 use wire::{Event, Role, Stamp};
 
-use crate::books::broadcasts::Copy;
+use crate::books::broadcasts::{Copy, Origin};
 use crate::books::cause::Cause;
 use crate::books::echoes::Answer;
 use crate::books::ledger::Ledger;
@@ -154,10 +154,10 @@ impl Booking<'_> {
     }
 
     fn copy(&mut self, stamp: Stamp, number: u32, bytes: u32) {
-        if !self.ledger.are_together(self.client, stamp) {
+        let Some(room) = self.ledger.shared_room(self.client, stamp) else {
             self.ledger.meter.counts.leaked += 1;
             return self.note(Kind::Leaked, stamp, Some(number), bytes);
-        }
+        };
         if self.record.is_slow {
             self.ledger.meter.counts.slow_received += 1;
             let late = Entry::new(Kind::Receive, self.now_ns, self.client).bytes(bytes);
@@ -166,14 +166,16 @@ impl Booking<'_> {
         if stamp.sent_ns() < self.record.since_ns {
             return; // sent before it was there: not due to it, and the sender's books say the same
         }
-        let mut seat = self.ledger.seat(self.client);
-        if !self.ledger.rooms.hears_itself() {
+        let seat = self.ledger.seating.seat(self.client, room);
+        let mut due = seat.members;
+        if !self.ledger.seating.rooms().hears_itself() {
             if self.is_own(stamp) {
                 return self.unexpected(stamp, bytes);
             }
-            seat.members -= u32::from(stamp.worker == self.worker);
+            due -= u32::from(stamp.worker == self.worker);
         }
-        match self.ledger.step.broadcasts.handle(stamp.worker, stamp.client, number, seat, self.now_ns) {
+        let origin = Origin { worker: stamp.worker, client: stamp.client, number, due };
+        match self.ledger.step.broadcasts.handle(origin, seat, self.now_ns) {
             Copy::Duplicate => return self.duplicate(stamp, number, bytes),
             Copy::Reordered => self.ledger.meter.counts.reordered += 1,
             Copy::InOrder => {}

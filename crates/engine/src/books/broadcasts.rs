@@ -36,11 +36,21 @@ struct Tally {
     next: Option<u32>,
 }
 
+/// A broadcast, as a receiver knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// Who sent it, by worker and number there.
+    pub(crate) worker: u16,
+    pub(crate) client: u32,
+    /// The message, among the worker's.
+    pub(crate) number: u32,
+    /// To how many clients here it is due.
+    pub(crate) due: u32,
+}
+
 /// All broadcasts of one step at one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Broadcasts {
-    /// The most members of one room here.
-    seats: u32,
     /// By sending worker, then by number.
     tallies: Vec<Vec<Option<Tally>>>,
     /// By sending worker and client: the highest number seen so far.
@@ -52,18 +62,15 @@ pub(crate) struct Broadcasts {
 pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {
-    /// Forgets the last step; in the next no room has more than `seats` members here.
-    pub(crate) fn reset(&mut self, seats: u32) {
-        *self = Self { seats, spare: Vec::new(), ..Self::default() };
-    }
-
-    /// Books the copy of message `number` of `worker`, sent by its `client`, at a member of the same room.
+    /// Books the copy of a broadcast at a member of the same room.
     ///
-    /// The caller has checked that `worker` exists, that it is the same room, and that `number` is within bounds.
-    pub(crate) fn handle(&mut self, worker: u16, client: u32, number: u32, seat: Seat, now_ns: u64) -> Copy {
-        debug_assert!(seat.place < self.seats && number < BROADCASTS_PER_WORKER_MAX);
+    /// The caller has checked that the sender's worker exists, that it is the same room, and that the number is within
+    /// bounds.
+    pub(crate) fn handle(&mut self, origin: Origin, seat: Seat, now_ns: u64) -> Copy {
+        let Origin { worker, number, due, .. } = origin;
+        debug_assert!(seat.place < seat.members && number < BROADCASTS_PER_WORKER_MAX);
         if self.tally(worker, number).is_none() {
-            self.open(worker, client, number);
+            self.open(origin, seat.members);
         }
         let reordered = self.saw_later(worker, number, seat.place);
         let tally = self.tallies[usize::from(worker)][number as usize].as_mut().expect("opened above");
@@ -74,10 +81,8 @@ impl Broadcasts {
         tally.seen[word] |= bit;
         tally.received += 1;
         tally.last_ns = tally.last_ns.max(now_ns);
-        if tally.received == seat.members {
-            let mut seen = std::mem::take(&mut tally.seen);
-            seen.fill(0);
-            self.spare.push(seen);
+        if tally.received == due {
+            self.spare.push(std::mem::take(&mut tally.seen));
         }
         if reordered { Copy::Reordered } else { Copy::InOrder }
     }
@@ -108,9 +113,11 @@ impl Broadcasts {
     }
 
     /// Makes the tally at the first copy, and links it into its sender's chain.
-    fn open(&mut self, worker: u16, client: u32, number: u32) {
-        let words = self.seats.div_ceil(64) as usize;
-        let seen = self.spare.pop().unwrap_or_else(|| vec![0; words]);
+    fn open(&mut self, origin: Origin, seats: u32) {
+        let Origin { worker, client, number, .. } = origin;
+        let mut seen = self.spare.pop().unwrap_or_default();
+        seen.clear();
+        seen.resize(seats.div_ceil(64) as usize, 0);
         let (before, after) = self.neighbours(worker, client, number);
         let by_worker = usize::from(worker);
         if self.tallies.len() <= by_worker {
@@ -160,19 +167,17 @@ mod tests {
     use super::*;
 
     /// Those at clients of one room.
-    struct Room(Broadcasts);
+    struct Room(Broadcasts, u32);
 
     impl Room {
         fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
-            let seat = Seat { place, members: self.0.seats };
-            self.0.handle(worker, client, number, seat, now_ns)
+            let seat = Seat { place, members: self.1 };
+            self.0.handle(Origin { worker, client, number, due: self.1 }, seat, now_ns)
         }
     }
 
     fn broadcasts(clients: u32) -> Room {
-        let mut b = Broadcasts::default();
-        b.reset(clients);
-        Room(b)
+        Room(Broadcasts::default(), clients)
     }
 
     #[test]

@@ -90,6 +90,7 @@ mod tests {
     use load::{Load, Rooms, StepOrder, Workload};
 
     use super::*;
+    use crate::books::broadcasts::Origin;
     use crate::books::meter::{Meter, Secrets};
     use crate::books::record::State;
     use crate::books::step::Terms;
@@ -150,8 +151,9 @@ mod tests {
         let (mut ledger, mut records) = (ledger(2, None), records(2));
         let mut broadcast = |ledger: &mut Ledger| {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
-            let seat = ledger.seat(1);
-            ledger.step.broadcasts.handle(0, 0, 0, seat, 2 * MS);
+            let (seat, origin) =
+                (ledger.seating.seat(1, 0), Origin { worker: 0, client: 0, number: 0, due: 2 });
+            ledger.step.broadcasts.handle(origin, seat, 2 * MS);
         };
         broadcast(&mut ledger);
         assert_eq!((ledger.unheeded(4 * S), ledger.unheeded(6 * S)), (None, Some(0)));

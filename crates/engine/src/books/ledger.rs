@@ -1,6 +1,6 @@
 //! What a worker knows of its clients together, and of the step under way.
 
-use load::{Rooms, Seat, Segment, StepOrder, Workload};
+use load::{Rooms, Seating, Segment, StepOrder, Workload};
 use wire::{Fate, Stamp};
 
 use crate::books::cause::Cause;
@@ -16,7 +16,7 @@ const UNHEEDED_NS: u64 = 5_000_000_000;
 /// What a worker knows of its clients together.
 pub(crate) struct Ledger {
     pub(crate) segment: Segment,
-    pub(crate) rooms: Rooms,
+    pub(crate) seating: Seating,
     pub(crate) step: Step,
     pub(crate) meter: Meter,
     /// In a step before this one a sender was answered: the server knows how.
@@ -32,8 +32,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Books without a step, of the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Rooms) -> Self {
-        let (step, freed) = (Step::new(idle), Vec::new());
-        Self { segment, rooms, step, meter, was_heeded: false, usable: 0, slow: 0, freed }
+        let (step, freed, seating) = (Step::new(idle), Vec::new(), Seating::new(rooms, segment));
+        Self { segment, seating, step, meter, was_heeded: false, usable: 0, slow: 0, freed }
     }
 
     /// A step begins, with this many clients here. Copies count from now on, not from the start of the load: another worker
@@ -42,8 +42,7 @@ impl Ledger {
         self.meter.start_step(&order);
         self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
         self.step = Step::new(order);
-        self.step.here = clients;
-        self.step.broadcasts.reset(self.rooms.members_at_most(self.segment, clients));
+        self.seating.start_step(order.clients, clients);
     }
 
     /// The load of the step begins at `at_ns`, on these terms: due to these clients, and sent by those in turn.
@@ -80,21 +79,15 @@ impl Ledger {
     /// The room of a client.
     #[inline]
     fn room(&self, client: u32) -> u32 {
-        self.rooms.room(self.segment.number(client))
+        self.seating.room(self.segment.number(client))
     }
 
-    /// Whether a client is in the room of the one who sent what has this stamp.
+    /// The room that a client shares with the one who sent what has this stamp; `None`: they are in different ones.
     #[inline]
-    pub(crate) fn are_together(&self, client: u32, stamp: Stamp) -> bool {
+    pub(crate) fn shared_room(&self, client: u32, stamp: Stamp) -> Option<u32> {
         let (worker, workers) = (u32::from(stamp.worker), u32::from(self.segment.workers));
         let sender = stamp.client.wrapping_mul(workers).wrapping_add(worker);
-        self.rooms.are_together(self.segment.number(client), sender)
-    }
-
-    /// The seat of a client in its room.
-    #[inline]
-    pub(crate) fn seat(&self, client: u32) -> Seat {
-        self.rooms.seat(self.segment, client, self.step.here)
+        self.seating.shared(self.segment.number(client), sender)
     }
 
     /// A client is usable from now on.
@@ -254,8 +247,7 @@ impl Ledger {
         if workload == Workload::Broadcast {
             let sender = self.segment.number(client);
             let times = SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns() };
-            let members = self.rooms.members(self.rooms.room(sender), step.order.clients);
-            self.meter.due += u64::from(self.rooms.hearers(members));
+            self.meter.due += u64::from(self.seating.hearers_of(sender));
             step.sent.push(Sent { client, acknowledged: false, times });
             record.unacknowledged += 1;
         }
@@ -281,8 +273,7 @@ impl Ledger {
             Workload::Echo => record.echoes.take_back(),
             Workload::Broadcast => {
                 self.step.sent.pop();
-                let members = self.rooms.members(self.room(client), self.step.order.clients);
-                self.meter.due -= u64::from(self.rooms.hearers(members));
+                self.meter.due -= u64::from(self.seating.hearers_of(self.segment.number(client)));
                 record.unacknowledged -= 1;
             }
         }
@@ -349,7 +340,7 @@ impl Ledger {
             return None;
         }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
-        let others = self.rooms.members_at(self.segment, self.room(client), self.step.order.clients) - 1;
+        let others = self.seating.members_here(self.room(client)) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
     }

@@ -28,8 +28,6 @@ pub(crate) struct Terms {
 /// The state of one step at one worker.
 pub(crate) struct Step {
     pub(crate) order: StepOrder,
-    /// Clients here, those of earlier steps included.
-    pub(crate) here: u32,
     /// Present once the load has begun.
     pub(crate) terms: Option<Terms>,
     /// The clients that send, in the order of their turns.
@@ -56,7 +54,6 @@ impl Step {
     pub(crate) fn new(order: StepOrder) -> Self {
         Self {
             order,
-            here: 0,
             terms: None,
             senders: Vec::new(),
             messages_sent: 0,

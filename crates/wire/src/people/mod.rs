@@ -3,14 +3,15 @@
 //! A person is a function of the client's number: what it is called is looked up, and its token signed, at the moment at
 //! which somebody has to be told. Nothing is kept for it.
 
+mod division;
 mod jwt;
 
 use std::fmt;
-use std::num::NonZero;
 
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
+pub use division::{Division, Layout};
 pub(crate) use jwt::Signer;
 pub use jwt::{Algorithm, BadKey, Jwt};
 
@@ -21,6 +22,8 @@ use crate::template::{Names, Quoting, Table, Template};
 pub struct People {
     /// What their placeholders stand for.
     pub names: Names,
+    /// Who shares a room.
+    pub rooms: Division,
     /// A row for each; clients take them in turn, and from the start again where there are more of them.
     pub rows: Table,
     /// What `{token}` is, where it is signed; `None`: nothing, or what its name says.
@@ -30,22 +33,22 @@ pub struct People {
 impl Default for People {
     /// People without any data but their numbers, in one room.
     fn default() -> People {
-        People::in_rooms_of(NonZero::<u32>::MAX)
+        People::in_rooms(Division::ONE)
     }
 }
 
 impl People {
-    /// People without any data but their numbers, of whom each `size` share a room.
-    pub fn in_rooms_of(size: NonZero<u32>) -> People {
+    /// People without any data but their numbers and rooms.
+    pub fn in_rooms(rooms: Division) -> People {
         let mut names = Names::default();
         names.set("person.id", Template::of_client());
-        names.set("room", Template::of_room(size));
-        People { names, rows: Table::default(), token: None }
+        names.set("room", Template::of_room());
+        People { names, rooms, rows: Table::default(), token: None }
     }
 
     /// The same with other rows.
     pub fn with_rows(&self, rows: Table) -> People {
-        People { names: self.names.clone(), rows, token: self.token.clone() }
+        People { names: self.names.clone(), rooms: self.rooms, rows, token: self.token.clone() }
     }
 
     /// What is known of a client, and nobody else's business, in every form in which it is sent. (Tokens are known by their

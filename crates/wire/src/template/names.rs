@@ -1,7 +1,5 @@
 //! A user's own placeholders, and what each stands for.
 
-use std::num::NonZero;
-
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, Template};
@@ -46,9 +44,9 @@ impl Template {
         Template::default().hole(Piece::Client)
     }
 
-    /// The number of the client's room, where each `size` clients share one, in the order of their numbers.
-    pub fn of_room(size: NonZero<u32>) -> Template {
-        Template::default().hole(Piece::Room { size })
+    /// The number of the client's room.
+    pub fn of_room() -> Template {
+        Template::default().hole(Piece::Room)
     }
 
     /// A value that the client was given at its login, by its number.

@@ -1,7 +1,6 @@
 //! The pieces of a template, and what stands in its holes.
 
 use std::borrow::Cow;
-use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,10 +33,8 @@ pub(crate) enum Piece {
     /// The wall clock as eight bytes, big endian.
     UnixNsBytes,
     Client,
-    /// The number of the client's room, where each `size` clients share one.
-    Room {
-        size: NonZero<u32>,
-    },
+    /// The number of the client's room.
+    Room,
     Seq,
     /// A number of the protocol's own: of a push, of an acknowledgement.
     Number,
@@ -192,7 +189,7 @@ impl Template {
     pub(crate) fn longest(&self, rows: &Table) -> Option<usize> {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.len()),
-            Piece::Client | Piece::Room { .. } => Some(CLIENT_DIGITS_MAX),
+            Piece::Client | Piece::Room => Some(CLIENT_DIGITS_MAX),
             Piece::Cell { column, .. } => Some(rows.longest(*column)),
             _ => None,
         };
@@ -265,7 +262,7 @@ impl Piece {
             Piece::UnixNsBytes => out.extend_from_slice(&unix_ns.to_be_bytes()),
             Piece::IntendedNs => extend_decimal(out, stamp.intended_ns),
             Piece::Client => extend_decimal(out, u64::from(who.client)),
-            Piece::Room { size } => extend_decimal(out, u64::from(who.client / *size)),
+            Piece::Room => extend_decimal(out, u64::from(who.people.room(who.client))),
             Piece::Seq => extend_decimal(out, u64::from(*seq)),
             Piece::Number => extend_decimal(out, number),
             Piece::Tail => out.extend_from_slice(tail),
@@ -323,6 +320,9 @@ pub(crate) struct Who<'a> {
 pub(crate) trait Folk {
     /// The rows that clients take in turn.
     fn rows(&self) -> &Table;
+
+    /// The room of a client.
+    fn room(&self, client: u32) -> u32;
 
     /// The wall clock at a time of the sessions'.
     fn unix_ns(&self, now_ns: u64) -> u64;

@@ -6,6 +6,10 @@ impl Folk for Table {
         self
     }
 
+    fn room(&self, client: u32) -> u32 {
+        client / 10
+    }
+
     fn unix_ns(&self, now_ns: u64) -> u64 {
         now_ns
     }

@@ -1,0 +1,86 @@
+//! How many people rooms have at some of the workers.
+
+use wire::people::{Division, Layout};
+
+use super::even::Even;
+use super::hearing::Rooms;
+use crate::segment::Segment;
+
+/// How many of a step's clients are in which room, counting those of some workers alone.
+#[derive(Debug)]
+pub struct Census {
+    layout: Layout,
+    clients: u32,
+    workers: u16,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Equal rooms, at all workers.
+    All(Even),
+    /// At some of them: counted when they are asked for.
+    Even { even: Even, of: Vec<u16> },
+    /// By room.
+    Counted(Vec<u32>),
+}
+
+impl Census {
+    /// Counts, of a step's `clients`, those at the workers `of` among all `workers`.
+    pub fn of(rooms: Rooms, clients: u32, workers: u16, of: &[u16]) -> Census {
+        let layout = Layout::new(rooms.division);
+        let kind = match rooms.division {
+            Division::Even { people, rooms } => {
+                let even = Even { people: people.get(), rooms: rooms.get() };
+                if of.len() == usize::from(workers) {
+                    Kind::All(even)
+                } else {
+                    Kind::Even { even, of: of.to_vec() }
+                }
+            }
+            Division::Zipf { rooms: count, .. } => {
+                let mut members = vec![0; count.get() as usize];
+                for &worker in of {
+                    let segment = Segment { worker, workers };
+                    for client in 0..segment.share(clients) {
+                        members[layout.room(segment.number(client)) as usize] += 1;
+                    }
+                }
+                Kind::Counted(members)
+            }
+        };
+        Census { layout, clients, workers, kind }
+    }
+
+    /// The room of a client, by its number in the run.
+    pub fn room(&self, number: u32) -> u32 {
+        self.layout.room(number)
+    }
+
+    /// How many people are in the room of one of them, on average.
+    pub fn room_of_one(&self) -> f64 {
+        match &self.kind {
+            Kind::All(_) | Kind::Even { .. } => f64::from(self.members(0)),
+            Kind::Counted(members) => {
+                let squares: f64 = members.iter().map(|&n| f64::from(n) * f64::from(n)).sum();
+                squares / f64::from(self.clients.max(1))
+            }
+        }
+    }
+
+    /// How many of them are in this room.
+    pub fn members(&self, room: u32) -> u32 {
+        match &self.kind {
+            Kind::All(even) => even.members(room, self.clients),
+            Kind::Even { even, of } => {
+                let at = |&worker: &u16| {
+                    let segment = Segment { worker, workers: self.workers };
+                    let here = even.here(segment, room, segment.share(self.clients));
+                    here.end - here.start
+                };
+                of.iter().map(at).sum()
+            }
+            Kind::Counted(members) => members.get(room as usize).copied().unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Where the clients of one worker sit in rooms of unequal size: four bytes for each of them, and eight for each room.
+
+use wire::people::Layout;
+
+use crate::segment::Segment;
+
+/// The places of a worker's clients, by their numbers there, and how many each room has.
+#[derive(Debug, Default)]
+pub(super) struct Crowd {
+    pub(super) places: Vec<u32>,
+    /// Those at this worker, by room.
+    pub(super) here: Vec<u32>,
+    /// Those at any worker, by room.
+    pub(super) all: Vec<u32>,
+    /// How many have been counted for that.
+    counted: u32,
+}
+
+impl Crowd {
+    /// In so many rooms nobody yet.
+    pub(super) fn new(rooms: u32) -> Crowd {
+        let none = vec![0; rooms as usize];
+        Crowd { places: Vec::new(), here: none.clone(), all: none, counted: 0 }
+    }
+
+    /// A step begins with `clients`, of whom `here` are at this worker. Whoever was there before stays where they are.
+    pub(super) fn start_step(&mut self, layout: &Layout, segment: Segment, clients: u32, here: u32) {
+        for client in self.places.len() as u32..here {
+            let room = layout.room(segment.number(client)) as usize;
+            self.places.push(self.here[room]);
+            self.here[room] += 1;
+        }
+        if clients < self.counted {
+            self.all.fill(0);
+            self.counted = 0;
+        }
+        for number in self.counted..clients {
+            self.all[layout.room(number) as usize] += 1;
+        }
+        self.counted = clients;
+    }
+}

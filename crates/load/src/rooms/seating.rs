@@ -1,0 +1,198 @@
+//! Where the clients of one worker sit.
+
+use wire::people::{Division, Layout};
+
+use super::crowd::Crowd;
+use super::even::Even;
+use super::hearing::Rooms;
+use crate::segment::Segment;
+
+/// Where a client sits among those of its room that are at the same worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its place among them, from 0.
+    pub place: u32,
+    /// How many they are.
+    pub members: u32,
+}
+
+/// The rooms of a run, as one worker sees them in the step under way.
+#[derive(Debug)]
+pub struct Seating {
+    rooms: Rooms,
+    segment: Segment,
+    layout: Layout,
+    kind: Kind,
+    /// Of the step, over all workers.
+    clients: u32,
+    /// At this worker, those of earlier steps included.
+    here: u32,
+}
+
+/// What it takes to know the places.
+#[derive(Debug)]
+enum Kind {
+    One,
+    Even(Even),
+    Unequal(Crowd),
+}
+
+impl Seating {
+    /// The rooms before the first step, in which nobody is yet.
+    pub fn new(rooms: Rooms, segment: Segment) -> Seating {
+        let kind = match rooms.division {
+            Division::ONE => Kind::One,
+            Division::Even { people, rooms } => Kind::Even(Even { people: people.get(), rooms: rooms.get() }),
+            Division::Zipf { rooms, .. } => Kind::Unequal(Crowd::new(rooms.get())),
+        };
+        Seating { rooms, segment, layout: Layout::new(rooms.division), kind, clients: 0, here: 0 }
+    }
+
+    /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
+    pub fn start_step(&mut self, clients: u32, here: u32) {
+        if let Kind::Unequal(crowd) = &mut self.kind {
+            crowd.start_step(&self.layout, self.segment, clients, here);
+        }
+        (self.clients, self.here) = (clients, here);
+    }
+
+    /// Who of a room hears what is said there.
+    #[inline]
+    pub fn rooms(&self) -> Rooms {
+        self.rooms
+    }
+
+    /// The room of a client, by its number in the run.
+    #[inline]
+    pub fn room(&self, number: u32) -> u32 {
+        self.layout.room(number)
+    }
+
+    /// The room that two clients share, by their numbers in the run; `None`: they are in different ones.
+    #[inline]
+    pub fn shared(&self, one: u32, other: u32) -> Option<u32> {
+        if matches!(self.kind, Kind::One) {
+            return Some(0);
+        }
+        let room = self.layout.room(one);
+        (room == self.layout.room(other)).then_some(room)
+    }
+
+    /// How many of the step's clients are in this room.
+    pub fn members(&self, room: u32) -> u32 {
+        match &self.kind {
+            Kind::One => self.clients,
+            Kind::Even(even) => even.members(room, self.clients),
+            Kind::Unequal(crowd) => crowd.all.get(room as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// To how many what a client says is due, by its number in the run: the members of its room.
+    pub fn hearers_of(&self, sender: u32) -> u32 {
+        self.rooms.hearers(self.members(self.room(sender)))
+    }
+
+    /// How many of the clients here are in this room.
+    pub fn members_here(&self, room: u32) -> u32 {
+        match &self.kind {
+            Kind::One => self.here,
+            Kind::Even(even) => {
+                let here = even.here(self.segment, room, self.here);
+                here.end - here.start
+            }
+            Kind::Unequal(crowd) => crowd.here.get(room as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// The seat of a client, by its number at this worker, in its room.
+    #[inline]
+    pub fn seat(&self, client: u32, room: u32) -> Seat {
+        match &self.kind {
+            Kind::One => Seat { place: client, members: self.here },
+            Kind::Even(even) => {
+                let here = even.here(self.segment, room, self.here);
+                Seat { place: client - here.start, members: here.end - here.start }
+            }
+            Kind::Unequal(crowd) => {
+                Seat { place: crowd.places[client as usize], members: crowd.here[room as usize] }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZero;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rooms::census::Census;
+
+    fn division(people: u32, rooms: u32, exponent_milli: u32) -> Division {
+        let nonzero = |n| NonZero::new(n).unwrap();
+        match NonZero::new(exponent_milli) {
+            None => Division::Even { people: nonzero(people.max(rooms)), rooms: nonzero(rooms) },
+            Some(exponent_milli) => Division::Zipf { rooms: nonzero(rooms), exponent_milli },
+        }
+    }
+
+    #[test]
+    fn everybody_is_together_where_there_is_one_room() {
+        let mut seating = Seating::new(Rooms::ONE, Segment { worker: 3, workers: 4 });
+        seating.start_step(36, 9);
+        assert_eq!(seating.shared(0, u32::MAX), Some(0));
+        assert_eq!((seating.members(0), seating.members_here(0)), (36, 9));
+        assert_eq!(seating.seat(5, 0), Seat { place: 5, members: 9 });
+    }
+
+    #[test]
+    fn nobody_moves_when_a_step_has_more_people_and_places_take_four_bytes() {
+        let rooms = Rooms::of(division(1, 1_000, 1_100));
+        let mut seating = Seating::new(rooms, Segment { worker: 1, workers: 3 });
+        seating.start_step(3_000, 1_000);
+        let before: Vec<Seat> = (0..1_000).map(|n| seating.seat(n, seating.room(n * 3 + 1))).collect();
+        seating.start_step(9_000, 3_000);
+        let places = |seats: &[Seat]| seats.iter().map(|seat| seat.place).collect::<Vec<_>>();
+        let after: Vec<Seat> = (0..1_000).map(|n| seating.seat(n, seating.room(n * 3 + 1))).collect();
+        assert_eq!(places(&before), places(&after));
+        let Kind::Unequal(crowd) = &seating.kind else { panic!("rooms of unequal size") };
+        assert_eq!(size_of_val(&crowd.places[..]), 4 * 3_000);
+    }
+
+    proptest! {
+        /// Against a list of who is where, in steps that grow and shrink.
+        #[test]
+        fn what_is_known_of_rooms_agrees_with_counting(
+            people in 1u32..40, rooms in 1u32..20, exponent_milli in prop_oneof![Just(0), 1u32..4_000],
+            steps in proptest::collection::vec(0u32..150, 1..4), workers in 1u16..6,
+        ) {
+            let rooms = Rooms::of(division(people, rooms, exponent_milli));
+            let layout = Layout::new(rooms.division);
+            for worker in 0..workers {
+                let segment = Segment { worker, workers };
+                let mut seating = Seating::new(rooms, segment);
+                let mut here_max = 0;
+                for &clients in &steps {
+                    here_max = here_max.max(segment.share(clients));
+                    seating.start_step(clients, here_max);
+                    let here: Vec<u32> = (0..here_max).map(|client| segment.number(client)).collect();
+                    let alone = Census::of(rooms, clients, workers, &[worker]);
+                    for room in 0..=layout.room(u32::from(workers) * 150) {
+                        let of_room: Vec<u32> = here.iter().copied().filter(|&n| layout.room(n) == room).collect();
+                        prop_assert_eq!(seating.members_here(room), of_room.len() as u32);
+                        let in_step = of_room.iter().filter(|&&n| n < clients).count() as u32;
+                        prop_assert_eq!(alone.members(room), in_step);
+                        for (place, &number) in (0..).zip(&of_room) {
+                            let client = here.iter().position(|&n| n == number).unwrap() as u32;
+                            let expected = Seat { place, members: of_room.len() as u32 };
+                            prop_assert_eq!(seating.seat(client, room), expected);
+                        }
+                        let all = (0..clients).filter(|&n| layout.room(n) == room).count() as u32;
+                        prop_assert_eq!(seating.members(room), all);
+                    }
+                }
+            }
+        }
+    }
+}

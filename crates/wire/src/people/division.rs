@@ -1,0 +1,243 @@
+//! Which room each client is in, by its number in the run alone: the same at every worker, in every step.
+//!
+//! Rooms of equal size are consecutive numbers, so that their arithmetic is all there is. In rooms of unequal size, a number's
+//! position on a circle (its multiple of the golden ratio: any first n numbers cover it evenly, and so do those of any worker) falls into
+//! the arc of one of the rooms, whose lengths follow Zipf's law. The arcs are found with operations that IEEE 754 defines to the last
+//! bit, since machines with other libraries must find the same.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// How the people of a run are divided into rooms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Division {
+    /// Each `people` whose numbers follow each other have `rooms` rooms, as equal as can be.
+    Even {
+        /// At least as many as `rooms`.
+        people: NonZero<u32>,
+        /// Of these people.
+        rooms: NonZero<u32>,
+    },
+    /// Rooms of unequal size: the k-th has a share of the people in proportion to 1/kˢ.
+    Zipf {
+        /// How many; at most [`ROOMS_MAX`](Self::ROOMS_MAX).
+        rooms: NonZero<u32>,
+        /// s, in thousandths; at most [`EXPONENT_MILLI_MAX`](Self::EXPONENT_MILLI_MAX).
+        exponent_milli: NonZero<u32>,
+    },
+}
+
+impl Division {
+    /// One room for everybody.
+    pub const ONE: Division = Division::of_size(NonZero::<u32>::MAX);
+    /// The most rooms of unequal size: each takes 8 bytes of a worker's memory, and its counts as much again.
+    pub const ROOMS_MAX: u32 = 100_000;
+    /// Beyond, everybody is in the first room: the second has a thousandth of it.
+    pub const EXPONENT_MILLI_MAX: u32 = 10_000;
+
+    /// Rooms of so many people.
+    pub const fn of_size(people: NonZero<u32>) -> Division {
+        Division::Even { people, rooms: NonZero::<u32>::MIN }
+    }
+
+    /// Whether it can be meant, wherever it comes from.
+    pub fn is_sound(self) -> bool {
+        match self {
+            Division::Even { people, rooms } => rooms <= people,
+            Division::Zipf { rooms, exponent_milli } => {
+                rooms.get() <= Self::ROOMS_MAX && exponent_milli.get() <= Self::EXPONENT_MILLI_MAX
+            }
+        }
+    }
+}
+
+/// A division, ready to be asked who is where.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    division: Division,
+    arcs: Arc<Arcs>,
+}
+
+impl Layout {
+    /// Lays out the rooms.
+    pub fn new(division: Division) -> Layout {
+        let arcs = match division {
+            Division::Even { .. } => Arcs::default(),
+            Division::Zipf { rooms, exponent_milli } => {
+                Arcs::new(rooms.get(), f64::from(exponent_milli.get()) / 1000.0)
+            }
+        };
+        Layout { division, arcs: Arc::new(arcs) }
+    }
+
+    /// The room of a client, by its number in the run.
+    #[inline]
+    pub fn room(&self, number: u32) -> u32 {
+        match self.division {
+            Division::Even { people, rooms } if rooms.get() == 1 => number / people,
+            Division::Even { people, rooms } => {
+                (u64::from(number) * u64::from(rooms.get()) / u64::from(people.get())) as u32
+            }
+            Division::Zipf { .. } => self.arcs.at(number.wrapping_mul(GOLDEN)),
+        }
+    }
+}
+
+/// 2³² divided by the golden ratio, to the next odd number: the multiples of no other number are spread more evenly.
+const GOLDEN: u32 = 0x9E37_79B9;
+
+/// The arcs of a circle of 2³² positions.
+#[derive(Debug, Default)]
+struct Arcs {
+    /// The last position of each room's; a room without any has the last one's.
+    lasts: Vec<u32>,
+    /// For each of the parts of equal length into which the circle is cut, the room in which it begins.
+    starts: Vec<u32>,
+    /// By how many bits a position is above its part.
+    shift: u32,
+}
+
+impl Arcs {
+    fn new(rooms: u32, exponent: f64) -> Arcs {
+        let share = |room: u32| exp(-exponent * ln(f64::from(room + 1)));
+        let whole: f64 = (0..rooms).map(share).sum();
+        let mut sum = 0.0;
+        let mut lasts: Vec<u32> = (0..rooms)
+            .map(|room| {
+                sum += share(room);
+                ((sum / whole * 4_294_967_296.0) as u64).clamp(1, 1 << 32).wrapping_sub(1) as u32
+            })
+            .collect();
+        if let Some(last) = lasts.last_mut() {
+            *last = u32::MAX;
+        }
+        let bits = rooms.next_power_of_two().ilog2();
+        let shift = u32::BITS - bits;
+        let start = |part: u64| lasts.partition_point(|&last| u64::from(last) < part << shift) as u32;
+        let starts = (0..1 << bits).map(start).collect();
+        Arcs { lasts, starts, shift }
+    }
+
+    /// The room whose arc has this position.
+    #[inline]
+    fn at(&self, position: u32) -> u32 {
+        let part = (u64::from(position) >> self.shift) as usize;
+        let first = self.starts[part] as usize;
+        let end = self.starts.get(part + 1).map_or(self.lasts.len(), |&next| next as usize + 1);
+        let within = self.lasts[first..end].partition_point(|&last| last < position);
+        (first + within) as u32
+    }
+}
+
+/// The natural logarithm of a number of at least 1.
+fn ln(x: f64) -> f64 {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    let exponent = (x.to_bits() >> 52) as i64 - 1023;
+    let mantissa = f64::from_bits(x.to_bits() & MANTISSA | 1.0f64.to_bits());
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let (mut term, mut sum) = (t, 0.0);
+    // t is at most 1/3: what is left out is below 2⁻⁶⁰.
+    for k in 0..19 {
+        sum += term / f64::from(2 * k + 1);
+        term *= t * t;
+    }
+    exponent as f64 * std::f64::consts::LN_2 + 2.0 * sum
+}
+
+/// e to the power of a number from -500 to 0.
+fn exp(x: f64) -> f64 {
+    let twos = (x / std::f64::consts::LN_2).floor();
+    let rest = x - twos * std::f64::consts::LN_2;
+    let (mut term, mut sum) = (1.0, 0.0);
+    for k in 1..24 {
+        sum += term;
+        term *= rest / f64::from(k);
+    }
+    sum * f64::from_bits(((1023 + twos as i64) as u64) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn zipf(rooms: u32, exponent_milli: u32) -> Division {
+        let (rooms, exponent_milli) = (rooms.try_into().unwrap(), exponent_milli.try_into().unwrap());
+        Division::Zipf { rooms, exponent_milli }
+    }
+
+    fn counted(division: Division, people: u32) -> Vec<u32> {
+        let layout = Layout::new(division);
+        let mut counts = Vec::new();
+        for number in 0..people {
+            let room = layout.room(number) as usize;
+            counts.resize(counts.len().max(room + 1), 0);
+            counts[room] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn shares_follow_zipf_s_law_at_every_size_of_the_run() {
+        for people in [1_000, 10_000, 100_000] {
+            let counts = counted(zipf(50, 1100), people);
+            let whole: f64 = (1..=50).map(|k| f64::from(k).powf(-1.1)).sum();
+            for (k, &count) in (1..).zip(&counts) {
+                let expected = f64::from(people) * f64::from(k).powf(-1.1) / whole;
+                assert!(
+                    (f64::from(count) - expected).abs() < 6.0,
+                    "room {k} of {people}: {count}, {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rooms_that_are_known_stay_what_they_are() {
+        // Written down, so that another machine or a later version cannot put people elsewhere unnoticed.
+        let layout = Layout::new(zipf(1_000, 1100));
+        let rooms: Vec<u32> = (0..12).map(|number| layout.room(number * 7_919)).collect();
+        assert_eq!(rooms, [0, 1, 6, 32, 202, 0, 2, 9, 50, 349, 0, 3]);
+    }
+
+    #[test]
+    fn so_many_equal_rooms_are_consecutive() {
+        let division = Division::Even { people: 20.try_into().unwrap(), rooms: 3.try_into().unwrap() };
+        let layout = Layout::new(division);
+        assert_eq!(counted(division, 20), [7, 7, 6]);
+        assert!((0..100).is_sorted_by_key(|number| layout.room(number)));
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_cannot_be_meant() {
+        assert!(zipf(100_000, 10_000).is_sound() && Division::ONE.is_sound());
+        assert!(!zipf(100_001, 1_000).is_sound() && !zipf(10, 10_001).is_sound());
+        let more_rooms = Division::Even { people: 2.try_into().unwrap(), rooms: 3.try_into().unwrap() };
+        assert!(!more_rooms.is_sound());
+    }
+
+    proptest! {
+        #[test]
+        fn powers_are_as_the_library_has_them(x in 1u32..100_000, exponent in 0.001f64..10.0) {
+            let (own, known) = (exp(-exponent * ln(f64::from(x))), f64::from(x).powf(-exponent));
+            prop_assert!((own / known - 1.0).abs() < 1e-12, "{} {}", own, known);
+        }
+
+        /// Against looking at all of them.
+        #[test]
+        fn the_room_is_the_first_that_reaches_the_position(
+            rooms in 1u32..300, milli in 1u32..10_000, positions in proptest::collection::vec(0..u32::MAX, 20),
+        ) {
+            let arcs = Arcs::new(rooms, f64::from(milli) / 1000.0);
+            prop_assert_eq!((arcs.lasts.len(), arcs.lasts.is_sorted()), (rooms as usize, true));
+            let edges = arcs.lasts.iter().flat_map(|&last| [last, last.wrapping_add(1)]);
+            for position in positions.into_iter().chain(edges).chain([0, u32::MAX]) {
+                let expected = arcs.lasts.iter().position(|&last| position <= last).unwrap();
+                prop_assert_eq!(arcs.at(position) as usize, expected);
+            }
+        }
+    }
+}
