@@ -99,13 +99,23 @@ def rows(yardstick: Server) -> list[Row]:
             [Pair(tools.NGINX, tool) for tool in tools.UNIX_TOOLS]),
         Row("client: CPU per connection made", "µs", CLIENT_CPU,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
+        Row("client: CPU per connection made, with a JWT signed for each", "µs", CLIENT_CPU,
+            clients(*tools.SIGNED_TOOLS)),
+        Row("client: CPU per connection made, with a login of one request", "µs", CLIENT_CPU,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.LOGIN_TOOLS]),
         Row("client: memory per idle connection", "B", CLIENT_MEMORY,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
+        Row("client: memory per idle connection, with a login of one request", "B", CLIENT_MEMORY,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.LOGIN_TOOLS]),
         Row("server: CPU per echo, raw", "µs", SERVER_CPU, servers(tools.THRONG_ECHO_RAW)),
         Row("server: memory per idle connection", "B", SERVER_MEMORY, servers(tools.THRONG_IDLE)),
         *broadcasts,
         Row("client: CPU per broadcast copy, 1,000 clients, Action Cable, padded", "µs", CLIENT_CPU,
             [Pair(tools.THRONG_SERVE, tool) for tool in tools.CABLE_TOOLS]),
+        Row("client: CPU per broadcast copy, rooms of 10 among 1,000 clients", "µs", CLIENT_CPU,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.ROOM_TOOLS]),
+        Row("server: CPU per broadcast copy, rooms of 10 among 1,000 clients", "µs", SERVER_CPU,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.ROOM_TOOLS]),
     ]
 
 

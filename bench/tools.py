@@ -157,9 +157,9 @@ def websocket_bench_broadcast(clients: int, sizes: tuple[int, int], *flags: str)
     )
 
 
-def over_cable(tool: Tool) -> Tool:
-    """The same tool, given the URL of Action Cable."""
-    return replace(tool, argv=lambda program, url, size: tool.argv(program, f"{url}cable", size))
+def at(place: str, tool: Tool) -> Tool:
+    """The same tool, given the URL of another place on the server."""
+    return replace(tool, argv=lambda program, url, size: tool.argv(program, url + place, size))
 
 
 def bare_receives(clients: int, sizes: tuple[int, int]) -> Tool:
@@ -182,8 +182,13 @@ BROADCASTS = {
 # The flags of seed 003 in docs/SEEDS.md, which both programs take.
 CABLE_FLAGS = ["--server-type=actioncable", "--origin=http://0.0.0.0", "--payload-padding=200"]
 CABLE_TOOLS = (
-    over_cable(throng_broadcast(1000, (100, 1000), *CABLE_FLAGS)),
-    over_cable(websocket_bench_broadcast(1000, (40, 400), *CABLE_FLAGS)),
+    at("cable", throng_broadcast(1000, (100, 1000), *CABLE_FLAGS)),
+    at("cable", websocket_bench_broadcast(1000, (40, 400), *CABLE_FLAGS)),
+)
+# Each broadcast has ten copies: in one of a hundred rooms, or to everybody there is.
+ROOM_TOOLS = (
+    at("ws?room={room}", throng_broadcast(1000, (2_000, 20_000), "--dialect=json", "--rooms=10")),
+    replace(throng_broadcast(10, (2_000, 20_000), "--dialect=json"), name="throng, 10 clients without rooms"),
 )
 # One at a time, with pauses, so that none waits for another.
 THRONG_SPACED = throng(
@@ -191,9 +196,21 @@ THRONG_SPACED = throng(
 )
 
 # Its clients say something once a minute, so nearly all of them are silent.
-THRONG_IDLE = throng(
-    (1000, 10_000), lambda step: step["clients"], "echo", "--dialect=raw", "--clients={}", "--interval=1m",
-    f"--duration={IDLE_HOLD_S}s"
+def throng_idle(*flags: str) -> Tool:
+    return throng(
+        (1000, 10_000), lambda step: step["clients"], "echo", *flags, "--clients={}", "--interval=1m",
+        f"--duration={IDLE_HOLD_S}s"
+    )
+
+
+THRONG_IDLE = throng_idle("--dialect=raw")
+# The same, each with a token of its own, or after a request that it keeps something of for its upgrade.
+SIGNED_TOOLS = (
+    throng_idle("--dialect=raw", "--jwt-secret=" + "k" * 32, "--token-in=query:token"),
+    replace(THRONG_IDLE, name="throng without --jwt-secret"),
+)
+LOGIN_TOOLS = (
+    throng_idle(f"--app={HERE / 'login.toml'}"), replace(THRONG_IDLE, name="throng without a login"),
 )
 # Everyone once a second, which is what its own lag is told of.
 THRONG_PACED = throng(
