@@ -6,6 +6,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use support::throng::{Outcome, Server, run, sum_of, throng};
@@ -48,6 +49,14 @@ fn each_protocol_joins_the_room_of_its_client() {
         ("/socket/websocket", "phoenix", &["--topic", "room:{room}"]),
         ("/socket/websocket", "phoenix", &["--topic", "room:\"{room}\":x", "--vsn", "1.0.0"]),
         ("/socket/websocket", "phoenix", &["--topic", "room:{room}", "--binary", "--processes", "2"]),
+        ("/sockjs?room={room}", "sockjs", &[]),
+        ("/sockjs?room=r-{room}", "sockjs", &["--transport", "raw-websocket"]),
+        ("/sockjs?room={room}", "sockjs", &["--transport", "xhr-polling"]),
+        ("/sockjs?room={room}", "sockjs", &["--transport", "eventsource", "--threads", "2"]),
+        ("/socket.io/?room={room}", "socketio", &[]),
+        ("/socket.io/?room={room}", "socketio", &["--transport", "polling", "--binary"]),
+        ("/socket.io/?room={room}", "socketio", &["--transport", "upgrade"]),
+        ("/socket.io/?room={room}", "socketio", &["--eio", "3", "--namespace", "/custom"]),
     ] {
         let outcome = broadcast(&server, place, dialect, more);
         assert_eq!(outcome.code, Some(0), "{dialect} {more:?}: {outcome}");
@@ -101,6 +110,58 @@ fn so_many_rooms_have_their_share_of_the_clients_each() {
         let outcome = broadcast_in(rooms, &server, "/ws?room={room}", "json", &[]);
         assert_eq!(outcome.code, Some(2), "{rooms:?}: {outcome}");
         assert!(outcome.stderr.contains(said), "{rooms:?}: {outcome}");
+    }
+}
+
+#[test]
+fn a_room_of_socketio_is_joined_by_an_event_with_a_callback() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let app = folder.path().join("app.toml");
+    std::fs::write(
+        &app,
+        r#"
+protocol = "socketio"
+open = [{ event = "join", send = '"room-{room}"', replied = true }]
+
+[broadcast]
+event = "broadcast"
+send = '{"text":"{id}"}'
+copy = { event = "broadcast" }
+replied = true
+"#,
+    )
+    .unwrap();
+    for more in [&[][..], &["--transport", "polling"], &["--transport", "upgrade"], &["--eio", "3"]] {
+        // Who joins leaves the room that the URL has named.
+        let more = [&["--app", app.to_str().unwrap()], more].concat();
+        let outcome = broadcast(&server, "/socket.io/?room=all", "socketio", &more);
+        assert_eq!(outcome.code, Some(0), "{more:?}: {outcome}");
+        assert_eq!(counts(&outcome.json()), [MESSAGES * 5, MESSAGES * 5, 0, 0], "{more:?}: {outcome}");
+    }
+}
+
+#[test]
+fn what_leaks_on_request_is_counted_to_the_copy() {
+    for (place, dialect, more) in [
+        ("/ws?room={room}", "json", &[][..]),
+        ("/sockjs?room={room}", "sockjs", &[]),
+        ("/socket.io/?room={room}", "socketio", &[]),
+        ("/cable", "actioncable", &["--channel-params", r#"{"room":{room}}"#]),
+        ("/socket/websocket", "phoenix", &["--topic", "room:{room}"]),
+    ] {
+        let server = Server::start(&["--fault", "leak=1/5", "--threads", "1"]);
+        let outcome = broadcast(&server, place, dialect, more);
+        let [expected, received, leaked, unexpected] = counts(&outcome.json());
+        assert_eq!((expected, received, unexpected), (MESSAGES * 5, MESSAGES * 5, 0), "{dialect}: {outcome}");
+        assert_eq!(outcome.code, Some(3), "{dialect}: {outcome}");
+        let Server { mut process, .. } = server;
+        process.signal(Signal::TERM);
+        assert!(process.wait(RUN_MAX).is_some_and(|status| status.success()));
+        let (said, _) = process.into_output();
+        assert!(
+            leaked > 0 && said.contains(&format!("fault leak: {leaked}\n")),
+            "{dialect}: {leaked}, {said}"
+        );
     }
 }
 

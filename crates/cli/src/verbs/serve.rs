@@ -28,7 +28,8 @@ use crate::stderr;
 ///
 /// At /ws, and at any path that has no other use, every message comes back to its sender; {"type":"broadcast",…} (or its
 /// binary form) goes to all clients, and its sender gets a broadcastResult. /cable is Action Cable, /socket/websocket
-/// Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. GET / answers 200 with an empty body, POST /upload takes any body, GET
+/// Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. Each keeps rooms apart: ?room=NAME in the URL, a topic, or parameters of
+/// the subscription; Socket.IO also has an event join. GET / answers 200 with an empty body, POST /upload takes any body, GET
 /// /metrics is for Prometheus. The server stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]

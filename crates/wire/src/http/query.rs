@@ -6,6 +6,9 @@ use secret::Secret;
 /// All that is not unreserved (RFC 3986 §2.3).
 pub(crate) const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// The parameter that names a room; without it, all are in one.
+pub(crate) const ROOM: &str = "room";
+
 /// The parameter of a request's query with that name.
 pub(crate) fn param<'a>(target: &'a str, name: &str) -> Option<&'a str> {
     let (_, query) = target.split_once('?')?;

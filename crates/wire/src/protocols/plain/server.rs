@@ -16,9 +16,6 @@ use crate::server_config::ServerConfig;
 use crate::ws::End;
 use crate::ws::frame::{self, BODY, Opcode};
 
-/// The parameter of a path that names a room; without it, all are in one.
-const ROOM: &str = "room";
-
 /// One connection's side: which room it is in, by the parameter `room` of its path.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -42,7 +39,7 @@ impl ServerProtocol for Server {
     type Session = NoSession;
 
     fn open(_cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
-        let named = query::param(request.target, ROOM).map(|name| Room::of(GROUP, 0, name.as_bytes()));
+        let named = query::param(request.target, query::ROOM).map(|name| Room::of(GROUP, 0, name.as_bytes()));
         Ok(Server { room: named.unwrap_or(Room::of_all(GROUP)) })
     }
 

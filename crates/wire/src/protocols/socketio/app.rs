@@ -4,6 +4,7 @@
 //! ```text
 //! unconnected --0: a namespace that there is--> connected; 40{"sid":S} and the event auth, with what was sent along
 //! connected --an event--> connected, with its answer; --1--> unconnected
+//! connected --the event join--> connected, in the room that its argument names and in no other
 //! a second 0, anything else when unconnected, whatever breaks the rules --> the end of the session
 //! ```
 
@@ -14,6 +15,7 @@ use super::version::Version;
 use crate::dialect_id::DialectId;
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::http::query;
 use crate::io;
 use crate::json;
 use crate::room::Room;
@@ -30,8 +32,8 @@ pub(crate) trait Outlet {
     fn attachment(&mut self, bytes: &[u8]);
     /// An id for a socket.
     fn sid(&mut self) -> [u8; SID_CHARS];
-    /// Where this session gets the broadcasts of a namespace.
-    fn room(&self, namespace: &[u8]) -> Room;
+    /// Where this session gets the broadcasts of a topic: of a namespace, or a room in one.
+    fn room(&self, topic: &[u8]) -> Room;
 }
 
 /// One session's namespaces, and the packet that is not whole yet.
@@ -39,6 +41,8 @@ pub(crate) trait Outlet {
 pub(crate) struct App {
     version: Version,
     connected: [bool; NAMESPACES.len()],
+    /// What the names of the rooms come to that it is in, in each of them; 0: in none of its own.
+    rooms: [u64; NAMESPACES.len()],
     partial: Option<Box<Partial>>,
     /// What is still to be said to who has connected.
     greeting: Option<Vec<u8>>,
@@ -55,14 +59,17 @@ struct Partial {
 /// What answers and broadcasts have in common.
 struct Reply<'a> {
     namespace: &'static [u8],
+    room: u64,
     attachments: &'a [Vec<u8>],
     /// Of the message that is answered, its attachments apart.
     bytes: u32,
 }
 
 impl App {
-    pub(crate) fn new(version: Version) -> App {
-        App { version, connected: [false; NAMESPACES.len()], partial: None, greeting: None }
+    /// A session that is in this room of each namespace: see [`room_at`].
+    pub(crate) fn new(version: Version, room: u64) -> App {
+        let rooms = [room; NAMESPACES.len()];
+        App { version, connected: [false; NAMESPACES.len()], rooms, partial: None, greeting: None }
     }
 
     /// Whether any namespace is connected.
@@ -93,8 +100,23 @@ impl App {
     }
 
     fn rooms(&self, out: &impl Outlet) -> impl Iterator<Item = Room> {
-        let connected = NAMESPACES.iter().zip(self.connected).filter(|(_, is_connected)| *is_connected);
-        connected.map(|(namespace, _)| out.room(namespace))
+        let connected = (0..NAMESPACES.len()).filter(|&at| self.connected[at]);
+        connected.map(|at| out.room(&self.topic(at)))
+    }
+
+    /// Among whom this session's broadcasts go in a namespace.
+    fn topic(&self, at: usize) -> Vec<u8> {
+        topic(NAMESPACES[at], self.rooms[at])
+    }
+
+    /// Leaves the room that it was in for the one that an event's first argument names.
+    fn enter(&mut self, at: usize, arguments: &[u8], out: &impl Outlet, on: &mut impl Tells) {
+        let array = [b"[", arguments.strip_prefix(b",").unwrap_or(arguments), b"]"].concat();
+        let mut name = None;
+        json::array(&array, |item| name = name.or(Some(hash(item))));
+        on(ServerEvent::Left { room: out.room(&self.topic(at)) });
+        self.rooms[at] = name.unwrap_or(0);
+        on(ServerEvent::Joined { room: out.room(&self.topic(at)) });
     }
 
     /// Whether the message is an event whose answer is the message itself.
@@ -176,13 +198,17 @@ impl App {
             }
             (Kind::Disconnect, _, Some(at)) if packet.payload.is_empty() => {
                 self.connected[at] = false;
-                on(ServerEvent::Left { room: out.room(NAMESPACES[at]) });
+                on(ServerEvent::Left { room: out.room(&self.topic(at)) });
             }
             // Nothing was asked to be acknowledged.
             (Kind::Ack, _, Some(_)) => json::array(packet.payload, |_| {}).ok_or(Failure::BadMessage)?,
             (Kind::Event, _, Some(at)) => {
                 let bytes = text.len() as u32 + 1;
-                let reply = Reply { namespace: NAMESPACES[at], attachments, bytes };
+                let (name, behind) = packet::event(packet.payload)?;
+                if name == b"join" {
+                    self.enter(at, &packet.payload[behind..], out, on);
+                }
+                let reply = Reply { namespace: NAMESPACES[at], room: self.rooms[at], attachments, bytes };
                 return reply.to_event(&packet, out, on);
             }
             _ => return Err(Failure::BadMessage),
@@ -203,7 +229,7 @@ impl App {
         }
         let auth = if auth.is_empty() { b"{}" } else { auth };
         self.greeting = Some([b"42", name, comma, br#"["auth","#, auth, b"]"].concat());
-        on(ServerEvent::Joined { room: out.room(namespace) });
+        on(ServerEvent::Joined { room: out.room(&self.topic(at)) });
     }
 
     fn refuse(&self, namespace: &[u8], out: &mut impl Outlet) {
@@ -238,7 +264,7 @@ impl Reply<'_> {
                 "broadcastResult"
             }
             b"message" => "message-back",
-            b"message-with-ack" if packet.id.is_some() => "",
+            b"message-with-ack" | b"join" if packet.id.is_some() => "",
             _ => return Ok(()),
         };
         if name != b"broadcast" {
@@ -274,18 +300,18 @@ impl Reply<'_> {
         in_packet(self.namespace).iter().chain(payload).for_each(|part| out.extend_from_slice(part));
     }
 
-    /// Sends an event to everyone in the namespace, in each of the encodings.
+    /// Sends an event to everyone in the room, in each of the encodings.
     fn broadcast(&self, arguments: &[u8], on: &mut impl Tells) {
-        let mut text = Vec::new();
+        let (mut text, topic) = (Vec::new(), topic(self.namespace, self.room));
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
         let frame = self.frames(Version::V4, &text);
-        on(ServerEvent::Broadcast { room: room(Version::V4, self.namespace), frame: &frame });
+        on(ServerEvent::Broadcast { room: room(Version::V4, &topic), frame: &frame });
         let frame = self.frames(Version::V3, &text);
-        on(ServerEvent::Rebroadcast { room: room(Version::V3, self.namespace), frame: &frame });
+        on(ServerEvent::Rebroadcast { room: room(Version::V3, &topic), frame: &frame });
         let mut packets = Vec::new();
         payload::push_text(&mut packets, &[&text]);
         self.attachments.iter().for_each(|attachment| payload::push_attachment(&mut packets, attachment));
-        on(ServerEvent::Rebroadcast { room: room_of_sessions(self.namespace), frame: &packets });
+        on(ServerEvent::Rebroadcast { room: room_of_sessions(&topic), frame: &packets });
     }
 
     /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so the
@@ -302,12 +328,29 @@ impl Reply<'_> {
     }
 }
 
+/// What a room's name comes to. A string in a packet counts as it is written, without its quotes: as in a URL.
+fn hash(name: &[u8]) -> u64 {
+    let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+    Room::of(DialectId::Socketio, 0, name).topic
+}
+
+/// What the room comes to that the URL of a session names, as `?room=NAME`; 0: none.
+pub(crate) fn room_at(target: &str) -> u64 {
+    query::param(target, query::ROOM).map_or(0, |name| hash(name.as_bytes()))
+}
+
+/// A namespace, or a room in it.
+fn topic(namespace: &[u8], room: u64) -> Vec<u8> {
+    let room = room.to_le_bytes();
+    [namespace, if room == [0; 8] { &[] } else { &room }].concat()
+}
+
 /// The room of those with a WebSocket: one for each way in which attachments are sent.
-pub(crate) fn room(version: Version, namespace: &[u8]) -> Room {
-    Room::of(DialectId::Socketio, version as u8, namespace)
+pub(crate) fn room(version: Version, topic: &[u8]) -> Room {
+    Room::of(DialectId::Socketio, version as u8, topic)
 }
 
 /// The room of the sessions over requests. Its broadcasts are packets, each with a separator before it.
-pub(crate) fn room_of_sessions(namespace: &[u8]) -> Room {
-    Room::of_sessions(DialectId::Socketio, namespace)
+pub(crate) fn room_of_sessions(topic: &[u8]) -> Room {
+    Room::of_sessions(DialectId::Socketio, topic)
 }

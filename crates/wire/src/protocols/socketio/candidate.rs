@@ -61,7 +61,7 @@ impl Candidate {
             name: service.session_name(&self.sid),
             opens: false,
             keep_alive: false,
-            question: Request { version, service, verb, head, sid: String::new() },
+            question: Request { version, service, room: 0, verb, head, sid: String::new() },
         })
     }
 

@@ -1,5 +1,6 @@
 //! Plain requests, on the server's side: who may ask for what, and what is wrong with the others.
 
+use super::app;
 use super::complaint::{
     self, BAD_METHOD, BAD_REQUEST, Complaint, FORBIDDEN, UNKNOWN_SESSION, UNKNOWN_TRANSPORT, UNKNOWN_VERSION,
 };
@@ -82,6 +83,6 @@ fn session_request(
         name: service.session_name(&sid),
         opens: asked_for.is_none(),
         keep_alive: head.keep_alive,
-        question: Request { version, service, verb, head, sid },
+        question: Request { version, service, room: app::room_at(request.target), verb, head, sid },
     }
 }

@@ -34,6 +34,7 @@ pub(crate) enum Verb {
 pub(crate) struct Request {
     pub(crate) version: Version,
     pub(crate) service: Service,
+    pub(crate) room: u64,
     pub(crate) verb: Verb,
     pub(crate) head: AnswerHead,
     pub(crate) sid: String,

@@ -35,7 +35,7 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 enum Stage {
     /// Before the upgrade.
-    New(Version, Service),
+    New(Version, Service, u64),
     /// About to take over a session.
     Candidate(Candidate),
     Live(Box<Side>),
@@ -51,7 +51,7 @@ impl ServerProtocol for Server {
         }
         let service = Service::at(request.path());
         let stage = match query::param(request.target, "sid") {
-            None => Stage::New(version, service),
+            None => Stage::New(version, service, app::room_at(request.target)),
             Some(sid) => Stage::Candidate(Candidate::new(version, service, sid)),
         };
         Ok(Box::new(Connection { terms: Terms::of(&cfg.settings), stage }))
@@ -59,8 +59,9 @@ impl ServerProtocol for Server {
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
         match &mut self.stage {
-            &mut Stage::New(version, service) => {
-                let opening = Opening { version, service, sid: &sid::fresh(link.io), has_upgrade: false };
+            &mut Stage::New(version, service, room) => {
+                let opening =
+                    Opening { version, service, room, sid: &sid::fresh(link.io), has_upgrade: false };
                 let now_ns = link.now_ns;
                 let side = Side::open(&opening, &self.terms, now_ns, &mut Frames { link, version }, on);
                 self.stage = Stage::Live(Box::new(side));
@@ -231,7 +232,7 @@ impl<I: Io> Outlet for Frames<'_, '_, I> {
         sid::fresh(self.link.io)
     }
 
-    fn room(&self, namespace: &[u8]) -> Room {
-        app::room(self.version, namespace)
+    fn room(&self, topic: &[u8]) -> Room {
+        app::room(self.version, topic)
     }
 }

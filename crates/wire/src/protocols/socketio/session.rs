@@ -88,8 +88,8 @@ impl<I: Io> Outlet for Queue<'_, I> {
         sid::fresh(self.io)
     }
 
-    fn room(&self, namespace: &[u8]) -> Room {
-        app::room_of_sessions(namespace)
+    fn room(&self, topic: &[u8]) -> Room {
+        app::room_of_sessions(topic)
     }
 }
 
@@ -98,6 +98,7 @@ impl Session {
         let opening = Opening {
             version: request.version,
             service: request.service,
+            room: request.room,
             sid: request.sid.as_bytes(),
             has_upgrade: true,
         };

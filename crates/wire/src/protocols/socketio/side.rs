@@ -44,6 +44,7 @@ pub(crate) enum Next {
 pub(crate) struct Opening<'a> {
     pub(crate) version: Version,
     pub(crate) service: Service,
+    pub(crate) room: u64,
     pub(crate) sid: &'a [u8],
     pub(crate) has_upgrade: bool,
 }
@@ -57,13 +58,13 @@ impl Side {
         out: &mut impl Outlet,
         on: &mut impl Tells,
     ) -> Side {
-        let &Opening { version, service, sid, has_upgrade } = opening;
+        let &Opening { version, service, room, sid, has_upgrade } = opening;
         let pace = terms.pace;
         let payload_bytes_max = Some(terms.payload_bytes_max as u64);
         let mut handshake = Vec::new();
         Handshake { sid, has_upgrade, pace, payload_bytes_max }.write(&mut handshake, version);
         out.text(&[&handshake]);
-        let mut app = App::new(version);
+        let mut app = App::new(version, room);
         if service == Service::Socket {
             app.open(out, on);
         }

@@ -4,32 +4,20 @@
 use std::ops::Range;
 
 use super::frames::{self, Strings};
-use super::service::{App, Service};
+use super::service::{App, Hall, Service};
 use crate::apps::bench::json;
-use crate::dialect_id::DialectId;
 use crate::event::Kind;
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
-use crate::room::Room;
 use crate::ws::frame::{self, Opcode};
 
 /// Why the service `/close` closes.
 pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");
 
-/// The room of those with a WebSocket. One for each way in which messages are encoded.
-pub(crate) fn room(service: &Service, framed: bool) -> Room {
-    Room::of(DialectId::Sockjs, u8::from(framed), service.prefix.as_bytes())
-}
-
-/// The room of the sessions over requests. Its broadcasts are strings, each with a comma before it.
-pub(crate) fn room_of_sessions(service: &Service) -> Room {
-    Room::of_sessions(DialectId::Sockjs, service.prefix.as_bytes())
-}
-
 /// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between. An
 /// array that is none is a failure, before anything is done.
 pub(crate) fn answer_array(
-    service: &Service,
+    hall: Hall,
     out: &mut Vec<u8>,
     array: Range<usize>,
     on: &mut impl Tells,
@@ -44,20 +32,20 @@ pub(crate) fn answer_array(
         if out.len() > start {
             out.push(b',');
         }
-        answer(service, out, array.start + string.start..array.start + string.end, on);
+        answer(hall, out, array.start + string.start..array.start + string.end, on);
     }
     Ok(())
 }
 
 /// Appends the reply to the message whose string, well escaped, lies in `out`.
-pub(crate) fn answer(service: &Service, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
-    match kind(service, &out[string.clone()]) {
+pub(crate) fn answer(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
+    match kind(hall.service, &out[string.clone()]) {
         Kind::Echo => {
             on(ServerEvent::Echoed { bytes: string.len() as u32 });
             append_string(out, string);
         }
         Kind::Broadcast => {
-            broadcast(service, out, string.clone(), on);
+            broadcast(hall, out, string.clone(), on);
             out.push(b'"');
             append_result(out, string);
             out.push(b'"');
@@ -107,12 +95,12 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
     frames::escape(out, &plain);
 }
 
-/// Sends a message to everyone in the service, in each of the three encodings.
-fn broadcast(service: &Service, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
+/// Sends a message to everyone in the hall, in each of the three encodings.
+fn broadcast(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
     let start = out.len();
     out.push(b',');
     append_string(out, string.clone());
-    on(ServerEvent::Broadcast { room: room_of_sessions(service), frame: &out[start..] });
+    on(ServerEvent::Broadcast { room: hall.room_of_sessions(), frame: &out[start..] });
     let quoted = start + 1..out.len();
 
     let framed = out.len();
@@ -121,13 +109,13 @@ fn broadcast(service: &Service, out: &mut Vec<u8>, string: Range<usize>, on: &mu
         out.extend_from_within(quoted);
         out.push(b']');
     });
-    on(ServerEvent::Rebroadcast { room: room(service, true), frame: &out[framed..] });
+    on(ServerEvent::Rebroadcast { room: hall.room(true), frame: &out[framed..] });
 
     let mut plain = Vec::new();
     let unescaped = frames::unescape(&mut plain, &out[string]);
     debug_assert!(unescaped.is_ok(), "checked before");
     let raw = out.len();
     frame::put(out, Opcode::Text, |out| out.extend_from_slice(&plain));
-    on(ServerEvent::Rebroadcast { room: room(service, false), frame: &out[raw..] });
+    on(ServerEvent::Rebroadcast { room: hall.room(false), frame: &out[raw..] });
     out.truncate(start);
 }

@@ -2,7 +2,7 @@
 
 use super::receiver::Receiving;
 use super::request::{Request, Verb};
-use super::service::Service;
+use super::service::{Hall, Service};
 use crate::http::answer::{AnswerHead, TEXT, cors};
 use crate::http::{query, request};
 use crate::io::Io;
@@ -192,7 +192,7 @@ fn session_answer(
         name: format!("{}/{session}", service.prefix),
         opens: matches!(verb, Verb::Receive(_)),
         keep_alive: head.keep_alive,
-        question: Request { service, verb, head, callback, form },
+        question: Request { hall: Hall::at(service, request.target), verb, head, callback, form },
     }))
 }
 

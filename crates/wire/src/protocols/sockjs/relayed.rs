@@ -1,14 +1,12 @@
 //! Broadcasts that somebody else has encoded.
 
-use super::app;
-use super::service::SERVICES;
+use super::service::is_framed;
 use crate::json;
 use crate::room::Room;
 
 /// Whether this is what the members of a room get: those with frames a frame, the others anything.
 pub(super) fn is_text_of(room: Room, text: &[u8]) -> bool {
-    let is_framed = SERVICES.iter().any(|service| app::room(service, true) == room);
-    !is_framed || text.strip_prefix(b"a").and_then(|array| json::array(array, |_| {})).is_some()
+    !is_framed(room) || text.strip_prefix(b"a").and_then(|array| json::array(array, |_| {})).is_some()
 }
 
 /// How many strings these are, each with a comma before it, as sessions over requests are given them.

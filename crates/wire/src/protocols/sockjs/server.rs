@@ -10,7 +10,7 @@ use super::app::{self, GO_AWAY};
 use super::facts::HEARTBEAT;
 use super::frames;
 use super::plain::Place;
-use super::service::{App, Service};
+use super::service::{App, Hall, Service};
 use super::session::Session;
 use crate::contract::ServerProtocol;
 use crate::event::{ServerEvent, Tells};
@@ -29,7 +29,8 @@ const BROKEN: (u16, &str) = (3000, "Broken framing.");
 /// One connection's side.
 #[derive(Debug)]
 pub(crate) struct Server {
-    service: &'static Service,
+    /// In a box: connections of other protocols need no room for it.
+    hall: Box<Hall>,
     framed: bool,
     /// From one heartbeat to the next: in milliseconds, to be small.
     interval_ms: u32,
@@ -50,7 +51,12 @@ impl ServerProtocol for Server {
             return Err(404);
         }
         let interval_ms = (cfg.settings.amount(&HEARTBEAT) / NS_PER_MS).clamp(1, u32::MAX.into()) as u32;
-        Ok(Server { service, framed, interval_ms, heartbeat_at_ns: u64::MAX })
+        Ok(Server {
+            hall: Hall::at(service, request.target).into(),
+            framed,
+            interval_ms,
+            heartbeat_at_ns: u64::MAX,
+        })
     }
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
@@ -58,8 +64,8 @@ impl ServerProtocol for Server {
             self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
             link.say(&[b"o"]);
         }
-        if self.service.app != App::Close {
-            return on(ServerEvent::Joined { room: app::room(self.service, self.framed) });
+        if self.hall.service.app != App::Close {
+            return on(ServerEvent::Joined { room: self.hall.room(self.framed) });
         }
         let (code, reason) = GO_AWAY;
         if self.framed {
@@ -92,7 +98,7 @@ impl ServerProtocol for Server {
         out.extend_from_slice(b"a[");
         let replies = out.len();
         let answered =
-            if text { app::answer_array(self.service, out, message, on) } else { Err(Failure::BadMessage) };
+            if text { app::answer_array(*self.hall, out, message, on) } else { Err(Failure::BadMessage) };
         if answered.is_err() {
             out.truncate(start);
             let (code, reason) = BROKEN;
@@ -136,7 +142,7 @@ impl Server {
         let out = link.io.out(0);
         let body = start + BODY;
         let bytes = (out.len() - body) as u32;
-        if !text || app::is_echo(self.service, &out[body..]) {
+        if !text || app::is_echo(self.hall.service, &out[body..]) {
             on(ServerEvent::Echoed { bytes });
             return link.sender.seal(out, start, text, None);
         }
@@ -145,7 +151,7 @@ impl Server {
         out.truncate(body);
         out.extend_from_slice(&string);
         let reply = out.len();
-        app::answer(self.service, out, body..reply, &mut |event| {
+        app::answer(*self.hall, out, body..reply, &mut |event| {
             on(match event {
                 ServerEvent::Echoed { .. } => ServerEvent::Echoed { bytes },
                 other => other,

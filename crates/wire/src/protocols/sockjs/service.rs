@@ -1,5 +1,9 @@
 //! The server's services: what is served below which path.
 
+use crate::dialect_id::DialectId;
+use crate::http::query;
+use crate::room::Room;
+
 /// An application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum App {
@@ -31,6 +35,47 @@ pub(crate) static SERVICES: [Service; 5] = [
     Service { websocket: false, ..Service::new("/disabled_websocket_echo", App::Echo, None) },
     Service { cookie: true, ..Service::new("/cookie_needed_echo", App::Echo, None) },
 ];
+
+/// Among whom a broadcast goes: those who came to a service by URLs that name the same room, as `?room=NAME`, or none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hall {
+    pub(crate) service: &'static Service,
+    /// What the room's name comes to; 0: none was named.
+    room: u64,
+}
+
+/// The bit of a topic that says that its members get frames.
+const FRAMED: u64 = 1;
+
+impl Hall {
+    /// The one that a request's target is for.
+    pub(crate) fn at(service: &'static Service, target: &str) -> Hall {
+        let named = query::param(target, query::ROOM);
+        let room = named.map_or(0, |name| Room::of(DialectId::Sockjs, 0, name.as_bytes()).topic);
+        Hall { service, room }
+    }
+
+    /// The room of those with a WebSocket. One for each way in which messages are encoded.
+    pub(crate) fn room(self, framed: bool) -> Room {
+        let Room { dialect, topic } = Room::of(DialectId::Sockjs, 0, &self.name());
+        Room { dialect, topic: if framed { topic | FRAMED } else { topic & !FRAMED } }
+    }
+
+    /// The room of the sessions over requests. Its broadcasts are strings, each with a comma before it.
+    pub(crate) fn room_of_sessions(self) -> Room {
+        Room::of_sessions(DialectId::Sockjs, &self.name())
+    }
+
+    fn name(self) -> Vec<u8> {
+        let room = self.room.to_le_bytes();
+        [self.service.prefix.as_bytes(), if room == [0; 8] { &[] } else { &room }].concat()
+    }
+}
+
+/// Whether the members of a room of those with a WebSocket get frames.
+pub(super) fn is_framed(room: Room) -> bool {
+    room.topic & FRAMED != 0
+}
 
 impl Service {
     const fn new(prefix: &'static str, app: App, response_bytes_max: Option<usize>) -> Service {

@@ -14,7 +14,7 @@ use super::app::{self, GO_AWAY};
 use super::facts::{DISCONNECT, HEARTBEAT, RESPONSE_LIMIT};
 use super::receiver::{Receiver, Receiving};
 use super::request::{Request, Verb};
-use super::service::{App, Service};
+use super::service::{App, Hall};
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::answer::TEXT;
@@ -34,7 +34,7 @@ const TOO_SLOW: Reason = (1008, "Too many messages waiting");
 /// One session.
 #[derive(Debug)]
 pub(crate) struct Session {
-    service: &'static Service,
+    hall: Hall,
     terms: Terms,
     phase: Phase,
     held: Option<Receiver>,
@@ -82,9 +82,9 @@ impl Session {
         if self.phase == Phase::New {
             self.phase = Phase::Open;
             is_whole = receiver.write_frame(out, [b"o", b"", b""], bytes_max);
-            match self.service.app {
+            match self.hall.service.app {
                 App::Close => self.phase = Phase::Closed(GO_AWAY),
-                _ => on(ServerEvent::Joined { room: app::room_of_sessions(self.service) }),
+                _ => on(ServerEvent::Joined { room: self.hall.room_of_sessions() }),
             }
         }
         if !is_whole {
@@ -124,7 +124,7 @@ impl Session {
         let end = array.len();
         // A comma before the first, as strings wait.
         array.push(b',');
-        if app::answer_array(self.service, &mut array, 0..end, on) == Err(Failure::BadMessage) {
+        if app::answer_array(self.hall, &mut array, 0..end, on) == Err(Failure::BadMessage) {
             return request.complain(link.io, "Broken JSON encoding.");
         }
         let out = link.io.out(REQUEST);
@@ -170,7 +170,7 @@ impl Session {
 
     fn leave(&mut self, on: &mut impl Tells) {
         if self.phase == Phase::Open {
-            on(ServerEvent::Left { room: app::room_of_sessions(self.service) });
+            on(ServerEvent::Left { room: self.hall.room_of_sessions() });
         }
         self.queued = Vec::new();
     }
@@ -188,15 +188,15 @@ impl ServerSession for Session {
     type Word = Infallible;
 
     fn new(question: &Request, settings: &Settings) -> Session {
-        let service = question.service;
+        let hall = question.hall;
         let limit = usize::try_from(settings.amount(&RESPONSE_LIMIT)).unwrap_or(usize::MAX);
         let terms = Terms {
             heartbeat_ns: settings.amount(&HEARTBEAT).max(1),
             disconnect_ns: settings.amount(&DISCONNECT),
-            response_bytes_max: service.response_bytes_max.unwrap_or(limit),
+            response_bytes_max: hall.service.response_bytes_max.unwrap_or(limit),
         };
         let (held, queued) = (None, Vec::new());
-        Session { service, terms, phase: Phase::New, held, queued, deadline_ns: u64::MAX }
+        Session { hall, terms, phase: Phase::New, held, queued, deadline_ns: u64::MAX }
     }
 
     fn handle_request<I: Io>(
