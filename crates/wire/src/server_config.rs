@@ -1,6 +1,7 @@
 //! What the connections of a server have in common.
 
 use crate::dialect_id::DialectId;
+use crate::gate::Gate;
 use crate::http::date::DateField;
 use crate::limits::{DeflateOptions, Limits};
 use crate::settings::Settings;
@@ -14,6 +15,8 @@ pub struct ServerConfig {
     pub deflate: Option<DeflateOptions>,
     /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
     pub origins: Vec<String>,
+    /// Who is let in; by default, anybody.
+    pub gate: Gate,
     /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
     pub subprotocols: Vec<String>,
     /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
@@ -27,6 +30,11 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
+    /// The second of the wall clock.
+    pub(crate) fn unix_s(&self, now_ns: u64) -> u64 {
+        now_ns.wrapping_add(self.unix_minus_now_ns) / 1_000_000_000
+    }
+
     /// When an answer was made that is made now.
     pub(crate) fn date(&self, now_ns: u64) -> DateField {
         let is_known = self.unix_minus_now_ns != 0;

@@ -12,6 +12,7 @@
 use std::fmt;
 
 use crate::event::Tells;
+use crate::gate::Form;
 use crate::http::date::DateField;
 use crate::io::{Io, StreamId};
 use crate::settings::Settings;
@@ -67,6 +68,8 @@ pub(crate) enum PlainAnswer<S> {
     Whole(Vec<u8>),
     /// Whatever its session says.
     OfSession(Box<S>),
+    /// What follows from its body, which is a form.
+    OfForm(Box<Form>),
 }
 
 impl<S> PlainAnswer<S> {
@@ -75,6 +78,7 @@ impl<S> PlainAnswer<S> {
         match self {
             PlainAnswer::Status(status) => PlainAnswer::Status(status),
             PlainAnswer::Whole(answer) => PlainAnswer::Whole(answer),
+            PlainAnswer::OfForm(form) => PlainAnswer::OfForm(form),
             PlainAnswer::OfSession(request) => PlainAnswer::OfSession(Box::new(form(*request))),
         }
     }

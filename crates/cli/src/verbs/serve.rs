@@ -29,7 +29,7 @@ use crate::stderr;
 /// At /ws, and at any path that has no other use, every message comes back to its sender; {"type":"broadcast",…} (or its
 /// binary form) goes to all clients, and its sender gets a broadcastResult. /cable is Action Cable, /socket/websocket
 /// Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. Each keeps rooms apart: ?room=NAME in the URL, a topic, or parameters of
-/// the subscription; Socket.IO also has an event join. GET / answers 200 with an empty body, POST /upload takes any body, GET
+/// the subscription; Socket.IO also has an event join. With --login, there is a form at /login. GET / answers 200 with an empty body, POST /upload takes any body, GET
 /// /metrics is for Prometheus. The server stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
@@ -64,6 +64,13 @@ pub(crate) struct Serve {
     /// Serve only these origins
     #[arg(long = "origin", value_name = "URL")]
     origins: Vec<String>,
+    /// Let in only who has logged in at /login, by a form with a CSRF token; the password is the name
+    #[arg(long)]
+    login: bool,
+    /// Let in only who has a JWT in Authorization or in the query, as token or as the protocol calls it, signed with this
+    /// (HS256), better as env:NAME or file:PATH
+    #[arg(long, value_name = "SECRET", value_parser = given::value)]
+    jwt_secret: Option<Secret>,
     /// Accept permessage-deflate
     #[arg(long)]
     compress: bool,
@@ -189,6 +196,7 @@ impl Serve {
                 limits,
                 deflate: self.compress.then(wire::DeflateOptions::default),
                 origins: self.origins.clone(),
+                gate: wire::Gate { login: self.login, jwt: self.jwt_secret.clone() },
                 settings: self.dialects.settings(),
                 ..wire::ServerConfig::default()
             },

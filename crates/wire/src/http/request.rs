@@ -147,8 +147,10 @@ pub(crate) fn status_text(status: u16) -> &'static str {
     match status {
         200 => "200 OK",
         204 => "204 No Content",
+        302 => "302 Found",
         304 => "304 Not Modified",
         400 => "400 Bad Request",
+        401 => "401 Unauthorized",
         403 => "403 Forbidden",
         404 => "404 Not Found",
         405 => "405 Method Not Allowed",

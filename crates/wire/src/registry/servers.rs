@@ -5,6 +5,7 @@ use crate::contract::{Protocol, ServerProtocol};
 use crate::dialect_id::DialectId;
 use crate::event::Tells;
 use crate::failure::Failure;
+use crate::gate::Form;
 use crate::http::answer::AnswerHead;
 use crate::http::request::Request;
 use crate::io::Io;
@@ -124,16 +125,20 @@ pub(crate) fn plain_answer(
     request: &Request<'_>,
     io: &mut impl Io,
 ) -> PlainAnswer<SessionRequest> {
+    let head = || AnswerHead {
+        minor: request.minor,
+        keep_alive: request.keep_alive(),
+        date: cfg.date(now_ns),
+        fields: String::new(),
+    };
+    if cfg.gate.has_form_at(request.path()) {
+        return PlainAnswer::OfForm(Box::new(Form::asked(request, head(), io.random_u64())));
+    }
     let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(request.path()));
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| {
         match (request.path(), request.method) {
             ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
-            (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(AnswerHead {
-                minor: request.minor,
-                keep_alive: request.keep_alive(),
-                date: cfg.date(now_ns),
-                fields: String::new(),
-            }))),
+            (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),
             ("/" | UPLOAD | METRICS, _) => PlainAnswer::Status(405),
             _ => PlainAnswer::Status(404),
         }

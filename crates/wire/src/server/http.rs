@@ -131,6 +131,7 @@ impl Http {
                         request::answer(io.out(0), status, cfg.date(now_ns), &fields);
                     }
                     PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
+                    PlainAnswer::OfForm(form) => io.out(0).extend_from_slice(&form.answer()),
                     PlainAnswer::OfSession(request) => {
                         self.asked = Some(Asked::new(request));
                         on(ServerEvent::Asked);
@@ -146,7 +147,11 @@ impl Http {
                 return Ok(None);
             };
             let request = Request::parse(head, lines)?;
+            let is_admitted = cfg.gate.admits(&request, cfg.unix_s(now_ns));
             if request.wants_websocket() {
+                if !is_admitted {
+                    return Err(Failure::Refused(401));
+                }
                 let mut upgrade = Upgrade::judge(&request, cfg).map_err(Failure::Refused)?;
                 let Some(mut entry) = upgrade.take_request() else {
                     return Ok(Some(Next::Open(upgrade.open(cfg, now_ns, io, on))));
@@ -163,7 +168,10 @@ impl Http {
                 body: Body::new(request.body),
                 connection: request.connection_field(),
                 is_announced: false,
-                answer: servers::plain_answer(cfg, now_ns, &request, io),
+                answer: match is_admitted {
+                    true => servers::plain_answer(cfg, now_ns, &request, io),
+                    false => PlainAnswer::Status(401),
+                },
             });
         }
     }
@@ -186,6 +194,7 @@ impl Pending {
             match (piece, &mut self.answer) {
                 (Piece::End, _) => return Ok(true),
                 (Piece::Data(data), PlainAnswer::OfSession(request)) => request.body.extend_from_slice(data),
+                (Piece::Data(data), PlainAnswer::OfForm(form)) => form.push(data),
                 (Piece::Data(_), _) => {}
             }
         }

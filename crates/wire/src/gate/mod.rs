@@ -1,0 +1,59 @@
+//! Who is let in by the server: whoever has logged in, or has a token that was signed with the right key. All that is decided from
+//! the request alone, so that any worker and any process decides alike and nothing has to be remembered.
+
+mod form;
+mod token;
+
+use secret::Secret;
+
+use crate::dialect_id::DialectId;
+use crate::facts::TokenHome;
+use crate::http::query;
+use crate::http::request::Request;
+
+pub(crate) use form::Form;
+use form::PATH;
+
+/// What is there for everybody.
+const OPEN: [&str; 4] = ["/", PATH, "/metrics", "/upload"];
+/// What a token is called in a query, beside the names that protocols give it.
+const TOKENS: [&str; 2] = ["token", "access_token"];
+
+/// What a request must have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gate {
+    /// The cookie of somebody who has logged in at `/login`.
+    pub login: bool,
+    /// A JSON Web Token that was signed with this key (HS256) and is valid now.
+    pub jwt: Option<Secret>,
+}
+
+impl Gate {
+    /// Whether a request may have what it asks for, at this second of the wall clock.
+    pub(crate) fn admits(&self, request: &Request<'_>, unix_s: u64) -> bool {
+        let is_open = || OPEN.contains(&request.path());
+        let has_token =
+            |key: &Secret| tokens(request).any(|token| token::is_valid(token, key.reveal(), unix_s));
+        (!self.login || form::is_logged_in(&request.fields) || is_open())
+            && self.jwt.as_ref().is_none_or(|key| has_token(key) || is_open())
+    }
+
+    /// Whether the form to log in by is there.
+    pub(crate) fn has_form_at(&self, path: &str) -> bool {
+        self.login && path == PATH
+    }
+}
+
+/// All that a request has for a token: in its query, or in its `Authorization`.
+fn tokens<'a>(request: &'a Request<'_>) -> impl Iterator<Item = &'a str> {
+    let homes = DialectId::ALL.iter().filter_map(|dialect| match dialect.facts().token {
+        TokenHome::Query(name) => Some(name),
+        TokenHome::Nowhere | TokenHome::Message => None,
+    });
+    let in_query = TOKENS.into_iter().chain(homes).filter_map(|name| query::param(request.target, name));
+    let borne = request.fields.all("authorization").filter_map(|value| {
+        let (scheme, token) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    in_query.chain(borne)
+}
