@@ -88,6 +88,10 @@ fn rooms_of_unequal_size_are_the_same_for_those_who_join_and_those_who_count() {
             [expected, 0, 0],
             "{dialect} {more:?}: {outcome}"
         );
+        let rooms = &outcome.json()["steps"][0]["delivery_by_room_size"];
+        let sizes = rooms.as_object().unwrap().values().map(|figure| figure["count"].as_u64().unwrap());
+        let of_step = outcome.json()["steps"][0]["counts"]["received"].as_u64().unwrap();
+        assert_eq!(sizes.sum::<u64>(), of_step, "{dialect} {more:?}: {outcome}");
         let [least, most] = [1, 3 * 90].map(|members| members * sum_of(&outcome.json(), "sent"));
         assert!(least < expected && expected < most, "{dialect} {more:?}: {outcome}");
     }
@@ -97,6 +101,8 @@ fn rooms_of_unequal_size_are_the_same_for_those_who_join_and_those_who_count() {
 fn so_many_rooms_have_their_share_of_the_clients_each() {
     let server = Server::start(&[]);
     let outcome = broadcast_in(&["--room-count", "4"], &server, "/ws?room={room}", "json", &[]);
+    let of_five = &outcome.json()["steps"][0]["delivery_by_room_size"]["delivery_2_10"]["count"];
+    assert_eq!(*of_five, MESSAGES * 5, "{outcome}");
     assert_eq!(counts(&outcome.json()), [MESSAGES * 5, MESSAGES * 5, 0, 0], "{outcome}");
     for (rooms, said) in [
         (&["--room-count", "21"][..], "21 rooms are more than there are clients (20)"),

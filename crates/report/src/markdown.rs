@@ -4,13 +4,14 @@ use results::columns::{self, escape};
 use results::conclusion::{self, Conclusion};
 use results::{Run, Scenario};
 
-use crate::step_table::{StepTable, step_table};
+use crate::step_table::{StepTable, room_table, step_table};
 use results::format::count;
 use stats::{Histogram, Summary};
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
     let mut parts = vec![heading(run), environment(run), steps(run)];
+    parts.extend(room_table(run).map(written));
     if run.scenario == Scenario::Echo {
         parts.push(wsdemo(run));
     }
@@ -53,7 +54,10 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 fn steps(run: &Run) -> String {
-    let StepTable { names, rows } = step_table(run);
+    written(step_table(run))
+}
+
+fn written(StepTable { names, rows }: StepTable) -> String {
     table(&[names].into_iter().chain(rows).collect::<Vec<_>>())
 }
 
@@ -132,6 +136,21 @@ mod tests {
         - **How much:** 1,000 clients, 50.0 messages/s, 50,000 deliveries/s
         - **Breaks:** at 4,000 clients: 20 of 4,000 clients did not become usable (refused), 490 of 398,000 copies missing, 3 of 397,513 copies wrong, rtt.p95&lt;=250ms was 6.40s; bottleneck server: its CPU was at 99% of 1 core
         - **Trust:** p95 rests on 100 samples; 200 are needed (at 4,000 clients)
+        ");
+    }
+
+    #[test]
+    fn rooms_of_several_sizes_have_a_table() {
+        let mut run = sample::broadcast_run();
+        assert!(!markdown(&run).contains("rooms"));
+        run.steps[0] = sample::step_in_rooms();
+        let text = markdown(&run);
+        let at = text.find("| clients | rooms |").unwrap();
+        assert_snapshot!(text[at..].split("\n\n").next().unwrap(), @"
+        | clients | rooms | deliveries | p50 | p95 | p99 | max |
+        |---|---:|---:|---:|---:|---:|---:|
+        | 1,000 | ≤10 | 40,000 | 11.0ms | 19.1ms | 19.8ms | 20.0ms |
+        | 1,000 | ≤1k | 60,000 | 36.0ms | 66.6ms | 69.4ms | 70.0ms |
         ");
     }
 

@@ -37,6 +37,13 @@ fn limit(passed: bool, actual: f64) -> LimitOutcome {
 }
 
 /// 1,000 clients, 1,000 broadcasts, all well.
+pub(crate) fn step_in_rooms() -> Step {
+    let mut step = broadcast_step();
+    step.figures.delivery_2_10 = spread(2 * MS, 20 * MS, 40_000);
+    step.figures.delivery_101_1000 = spread(2 * MS, 70 * MS, 60_000);
+    step
+}
+
 pub(crate) fn broadcast_step() -> Step {
     let mut generator = GeneratorUse {
         cpu_percent_mean: Some(31.0),

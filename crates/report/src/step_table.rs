@@ -28,6 +28,26 @@ pub(crate) fn step_table(run: &Run) -> StepTable {
     StepTable::new(names, run.steps.iter().map(|step| step_cells(step, &figures)).collect())
 }
 
+/// The deliveries of a run by the size of the message's room, where rooms of several sizes had any.
+pub(crate) fn room_table(run: &Run) -> Option<StepTable> {
+    let steps = || run.steps.iter().filter(|step| sizes_of_rooms(step).count() > 1);
+    let names = ["clients", "rooms", "deliveries", "p50", "p95", "p99", "max"].map(String::from).to_vec();
+    let row = |step: &Step, timed: Timed| {
+        let rooms = timed.facts().rooms.expect("it is of rooms").trim_start_matches("rooms ");
+        let counted = count(step.figures.get(timed).count());
+        let quantiles = [0.5, 0.95, 0.99, 1.0].map(|q| reading::marked_quantile(step, timed, q));
+        [&[count(step.clients), rooms.to_owned(), counted], &quantiles[..]].concat()
+    };
+    let rows: Vec<_> =
+        steps().flat_map(|step| sizes_of_rooms(step).map(move |timed| row(step, timed))).collect();
+    (!rows.is_empty()).then_some(StepTable { names, rows })
+}
+
+/// The sizes of rooms in which anything was delivered.
+pub(crate) fn sizes_of_rooms(step: &Step) -> impl Iterator<Item = Timed> {
+    Timed::BY_ROOM_SIZE.into_iter().filter(|timed| !step.figures.get(*timed).is_empty())
+}
+
 impl StepTable {
     /// Without the columns that are empty from top to bottom.
     pub(crate) fn new(mut names: Vec<String>, mut rows: Vec<Vec<String>>) -> Self {

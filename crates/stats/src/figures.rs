@@ -10,10 +10,16 @@ use crate::{Histogram, Packed};
 pub struct TimedFacts {
     /// The object of a results file that it stands in, where it is not the step itself.
     pub within: Option<&'static str>,
+    /// Of deliveries by the size of the message's room: what tables call the rooms.
+    pub rooms: Option<&'static str>,
 }
 
-const OF_STEP: TimedFacts = TimedFacts { within: None };
-const OF_HANDSHAKE: TimedFacts = TimedFacts { within: Some("handshake_parts") };
+const OF_STEP: TimedFacts = TimedFacts { within: None, rooms: None };
+const OF_HANDSHAKE: TimedFacts = TimedFacts { within: Some("handshake_parts"), rooms: None };
+
+const fn of_rooms(rooms: &'static str) -> TimedFacts {
+    TimedFacts { within: Some("delivery_by_room_size"), rooms: Some(rooms) }
+}
 
 table! {
     /// Everything that was timed (METHODOLOGY "Figures"), as it is recorded, or packed while it travels. An empty histogram
@@ -42,12 +48,48 @@ table! {
     service: Service = OF_STEP,
     /// Intended send → a receiver has its copy; one sample a copy.
     delivery: Delivery = OF_STEP,
+    /// Of the deliveries, those in rooms of one.
+    delivery_1: DeliveryIn1 = of_rooms("rooms of 1"),
+    /// In rooms of 2 to 10.
+    delivery_2_10: DeliveryIn10 = of_rooms("rooms ≤10"),
+    /// In rooms of 11 to 100.
+    delivery_11_100: DeliveryIn100 = of_rooms("rooms ≤100"),
+    /// In rooms of 101 to 1,000.
+    delivery_101_1000: DeliveryIn1000 = of_rooms("rooms ≤1k"),
+    /// In rooms of 1,001 to 10,000.
+    delivery_1001_10000: DeliveryIn10000 = of_rooms("rooms ≤10k"),
+    /// In larger rooms.
+    delivery_above_10000: DeliveryInMore = of_rooms("rooms >10k"),
     /// Intended send → the last receiver has its copy. No worker knows it: receivers may be anywhere.
     completion: Completion = OF_STEP,
     /// Intended send → actual send.
     send_lag: SendLag = OF_STEP,
     /// Connection lost in a storm → usable again.
     recovery: Recovery = OF_STEP,
+}
+
+impl Timed {
+    /// The deliveries by the size of the message's room.
+    pub const BY_ROOM_SIZE: [Timed; 6] = [
+        Timed::DeliveryIn1,
+        Timed::DeliveryIn10,
+        Timed::DeliveryIn100,
+        Timed::DeliveryIn1000,
+        Timed::DeliveryIn10000,
+        Timed::DeliveryInMore,
+    ];
+
+    /// A delivery in a room of so many.
+    pub fn delivery_in(members: u32) -> Timed {
+        match members {
+            0..=1 => Timed::DeliveryIn1,
+            2..=10 => Timed::DeliveryIn10,
+            11..=100 => Timed::DeliveryIn100,
+            101..=1_000 => Timed::DeliveryIn1000,
+            1_001..=10_000 => Timed::DeliveryIn10000,
+            _ => Timed::DeliveryInMore,
+        }
+    }
 }
 
 impl Figures {
@@ -69,6 +111,15 @@ impl Figures {
 }
 
 impl Figures<Packed> {
+    /// Adds the deliveries that were told apart by the size of their rooms to all deliveries.
+    pub fn add_up_rooms(&mut self) {
+        for timed in Timed::BY_ROOM_SIZE {
+            let of_size = std::mem::take(self.get_mut(timed));
+            self.delivery.merge(&of_size);
+            *self.get_mut(timed) = of_size;
+        }
+    }
+
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Figures<Packed>) {
         for (timed, samples) in other.iter() {
@@ -103,6 +154,18 @@ mod tests {
                 "{timed}"
             );
         }
+    }
+
+    #[test]
+    fn deliveries_in_rooms_are_deliveries() {
+        let mut figures: Figures = Figures::default();
+        for (ms, members) in (1..).zip([1, 2, 10, 11, 100, 101, 1_000, 1_001, 10_000, 10_001, u32::MAX]) {
+            figures.get_mut(Timed::delivery_in(members)).record_ns(ms * 1_000_000);
+        }
+        let mut packed = figures.pack();
+        packed.add_up_rooms();
+        let counts = Timed::BY_ROOM_SIZE.map(|timed| packed.get(timed).count());
+        assert_eq!((counts, packed.delivery.count()), ([1, 2, 2, 2, 2, 2], 11));
     }
 
     #[test]

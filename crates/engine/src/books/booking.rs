@@ -1,6 +1,7 @@
 //! What one event of a client means for the figures.
 
 use load::Workload;
+use stats::Timed;
 use wire::{Event, Role, Stamp};
 
 use crate::books::broadcasts::{Copy, Origin};
@@ -175,7 +176,12 @@ impl Booking<'_> {
             due -= u32::from(stamp.worker == self.worker);
         }
         let origin = Origin { worker: stamp.worker, client: stamp.client, number, due };
-        match self.ledger.step.broadcasts.handle(origin, seat, self.now_ns) {
+        let Ledger { seating, step, .. } = &mut *self.ledger;
+        let timed = || {
+            if seating.rooms().is_one() { Timed::Delivery } else { Timed::delivery_in(seating.members(room)) }
+        };
+        let (copy, timed) = step.broadcasts.handle(origin, seat, self.now_ns, timed);
+        match copy {
             Copy::Duplicate => return self.duplicate(stamp, number, bytes),
             Copy::Reordered => self.ledger.meter.counts.reordered += 1,
             Copy::InOrder => {}
@@ -183,7 +189,7 @@ impl Booking<'_> {
         self.record.copies += 1;
         self.note(Kind::Receive, stamp, Some(number), bytes);
         self.received();
-        self.ledger.meter.figures.delivery.record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
+        self.ledger.meter.figures.get_mut(timed).record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
     }
 
     /// Notes what came in; its number, unless it is of another step.

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 
 use load::Seat;
+use stats::Timed;
 
 use crate::messages::BroadcastTally;
 
@@ -30,6 +31,8 @@ struct Tally {
     client: u32,
     received: u32,
     last_ns: u64,
+    /// What its deliveries count as.
+    timed: Timed,
     /// One bit for each seat; empty once all are set.
     seen: Vec<u64>,
     /// The sender's next broadcast that any client here has got.
@@ -62,21 +65,28 @@ pub(crate) struct Broadcasts {
 pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {
-    /// Books the copy of a broadcast at a member of the same room.
+    /// Books the copy of a broadcast at a member of the same room. What its deliveries count as is asked once for each
+    /// broadcast.
     ///
     /// The caller has checked that the sender's worker exists, that it is the same room, and that the number is within
     /// bounds.
-    pub(crate) fn handle(&mut self, origin: Origin, seat: Seat, now_ns: u64) -> Copy {
+    pub(crate) fn handle(
+        &mut self,
+        origin: Origin,
+        seat: Seat,
+        now_ns: u64,
+        timed: impl FnOnce() -> Timed,
+    ) -> (Copy, Timed) {
         let Origin { worker, number, due, .. } = origin;
         debug_assert!(seat.place < seat.members && number < BROADCASTS_PER_WORKER_MAX);
         if self.tally(worker, number).is_none() {
-            self.open(origin, seat.members);
+            self.open(origin, seat.members, timed());
         }
         let reordered = self.saw_later(worker, number, seat.place);
         let tally = self.tallies[usize::from(worker)][number as usize].as_mut().expect("opened above");
         let (word, bit) = (seat.place as usize / 64, 1u64 << (seat.place % 64));
         if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
-            return Copy::Duplicate;
+            return (Copy::Duplicate, tally.timed);
         }
         tally.seen[word] |= bit;
         tally.received += 1;
@@ -84,7 +94,7 @@ impl Broadcasts {
         if tally.received == due {
             self.spare.push(std::mem::take(&mut tally.seen));
         }
-        if reordered { Copy::Reordered } else { Copy::InOrder }
+        (if reordered { Copy::Reordered } else { Copy::InOrder }, tally.timed)
     }
 
     /// How many clients here have a message of `worker`, and when the last of them got it.
@@ -113,7 +123,7 @@ impl Broadcasts {
     }
 
     /// Makes the tally at the first copy, and links it into its sender's chain.
-    fn open(&mut self, origin: Origin, seats: u32) {
+    fn open(&mut self, origin: Origin, seats: u32, timed: Timed) {
         let Origin { worker, client, number, .. } = origin;
         let mut seen = self.spare.pop().unwrap_or_default();
         seen.clear();
@@ -127,7 +137,8 @@ impl Broadcasts {
         if of_worker.len() <= number as usize {
             of_worker.resize_with(number as usize + 1, || None);
         }
-        of_worker[number as usize] = Some(Tally { client, received: 0, last_ns: 0, seen, next: after });
+        of_worker[number as usize] =
+            Some(Tally { client, received: 0, last_ns: 0, timed, seen, next: after });
         if let Some(before) = before {
             of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
         }
@@ -172,7 +183,7 @@ mod tests {
     impl Room {
         fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
             let seat = Seat { place, members: self.1 };
-            self.0.handle(Origin { worker, client, number, due: self.1 }, seat, now_ns)
+            self.0.handle(Origin { worker, client, number, due: self.1 }, seat, now_ns, || Timed::Delivery).0
         }
     }
 

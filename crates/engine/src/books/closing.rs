@@ -153,7 +153,7 @@ mod tests {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
             let (seat, origin) =
                 (ledger.seating.seat(1, 0), Origin { worker: 0, client: 0, number: 0, due: 2 });
-            ledger.step.broadcasts.handle(origin, seat, 2 * MS);
+            ledger.step.broadcasts.handle(origin, seat, 2 * MS, || stats::Timed::Delivery);
         };
         broadcast(&mut ledger);
         assert_eq!((ledger.unheeded(4 * S), ledger.unheeded(6 * S)), (None, Some(0)));

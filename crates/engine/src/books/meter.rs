@@ -236,13 +236,15 @@ impl Meter {
         };
         self.thread = thread;
         self.since_ns = now_ns;
+        let mut figures = std::mem::take(&mut self.figures).pack();
+        figures.add_up_rooms();
         Delta {
             worker: self.worker,
             step: self.step,
             at_ns: now_ns,
             usable,
             last_arrival_ns: self.last_arrival_ns,
-            figures: std::mem::take(&mut self.figures).pack(),
+            figures,
             loop_lag: (&std::mem::take(&mut self.loop_lag)).into(),
             counts: std::mem::take(&mut self.counts),
             due: std::mem::take(&mut self.due),

@@ -49,8 +49,13 @@ export interface Step {
 }
 
 export type FigureName =
-  | "handshake" | "tcp" | "tls" | "login" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | "completion" | "send_lag"
-  | "recovery";
+  | "handshake" | "tcp" | "tls" | "login" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | RoomSize | "completion"
+  | "send_lag" | "recovery";
+
+/** Deliveries by the size of the message's room. */
+export type RoomSize =
+  | "delivery_1" | "delivery_2_10" | "delivery_11_100" | "delivery_101_1000" | "delivery_1001_10000"
+  | "delivery_above_10000";
 
 /** Name; user, system, waiting, asleep in percent. */
 export type Thread = [string, number, number, number, number];

@@ -12,6 +12,7 @@ use super::page::{Page, Published};
 use super::repeats::{Repeats, RepeatsData};
 use super::series::{SeriesData, rows_per_step};
 use super::{page, view};
+use crate::step_table::sizes_of_rooms;
 
 #[derive(Serialize)]
 struct PageData {
@@ -156,7 +157,8 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
 }
 
 fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
-    let figures = step.figures.iter();
+    let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
+    let figures = step.figures.iter().filter(|(timed, _)| tells_rooms_apart || timed.facts().rooms.is_none());
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,

@@ -11,7 +11,7 @@ use super::answers::{Answer, believable, how_much, where_it_breaks};
 use super::page::{Page, main_figure_name, shown};
 use super::repeats::Repeats;
 use crate::reading;
-use crate::step_table::{StepTable, step_table};
+use crate::step_table::{StepTable, room_table, step_table};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells};
 use results::format::{bytes, clients, count, duration, rate};
 
@@ -49,6 +49,9 @@ struct RunView {
     limits: Vec<LimitView>,
     columns: Vec<String>,
     rows: Vec<RowView>,
+    /// Deliveries by the size of the room; empty: they all are alike.
+    room_columns: Vec<String>,
+    rooms: Vec<Vec<String>>,
     health_columns: Vec<String>,
     health: Vec<Vec<String>>,
     environment: Vec<(&'static str, String)>,
@@ -145,6 +148,7 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
 
 fn run_view((run, others): (&Run, &[Run]), name: String) -> RunView {
     let (steps, health) = (step_table(run), health(run));
+    let rooms = room_table(run).unwrap_or_else(|| StepTable::new(Vec::new(), Vec::new()));
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
         cells,
         kept: step.broken().next().is_none(),
@@ -164,6 +168,8 @@ fn run_view((run, others): (&Run, &[Run]), name: String) -> RunView {
         limits: limits(run),
         columns: steps.names,
         rows: steps.rows.into_iter().zip(&run.steps).map(row).collect(),
+        room_columns: rooms.names,
+        rooms: rooms.rows,
         health_columns: health.names,
         health: health.rows,
         environment: environment(run),

@@ -7,6 +7,7 @@ use results::{Bottleneck, GeneratorUse, Scenario, ServerUse, Step};
 use stats::{Count, CountOf, Counts, Timed};
 
 use crate::reading;
+use crate::step_table::sizes_of_rooms;
 use crate::style::{Colour, Style};
 
 /// Where the values of the lines below the first begin.
@@ -20,9 +21,11 @@ const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), (
 /// few samples is followed by `?`.
 pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     let mut lines = vec![first_line(step, style)];
-    let timed =
-        step.figures.iter().filter(|(timed, figure)| shown(step).contains(timed) && !figure.is_empty());
-    lines.extend(timed.map(|(timed, _)| row(timed.name(), &percentiles(step, timed), style)));
+    let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
+    let is_shown =
+        |timed: Timed| shown(step).contains(&timed) || tells_rooms_apart && timed.facts().rooms.is_some();
+    let timed = step.figures.iter().filter(|(timed, figure)| is_shown(*timed) && !figure.is_empty());
+    lines.extend(timed.map(|(timed, _)| row(label(timed), &percentiles(step, timed), style)));
     lines.extend(connections(step).map(|text| row("clients", &text, style)));
     lines.extend(messages(step).map(|text| row("messages", &text, style)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
@@ -42,6 +45,11 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(bottleneck(step, style).map(|text| row("bottleneck", &text, style)));
     lines.extend(step.marks.iter().map(|mark| row("mark", &style.paint(Colour::Yellow, mark), style)));
     lines.join("\n") + "\n"
+}
+
+/// What stands before a figure's line.
+fn label(timed: Timed) -> &'static str {
+    timed.facts().rooms.unwrap_or(timed.name())
 }
 
 /// The figures worth a line: a fan-out is told by its deliveries, an echo by its service time, connecting by itself.
@@ -188,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::sample;
-    use stats::Counts;
+    use stats::{Counts, Histogram};
 
     #[test]
     fn the_first_line_is_websocket_benchs() {
@@ -221,6 +229,24 @@ mod tests {
           server      CPU 62%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
           bottleneck  none: nothing reached its limit: server CPU 62% of 1 core, busiest worker 16% of a core
         ");
+    }
+
+    #[test]
+    fn rooms_of_several_sizes_are_told_apart() {
+        let text = step_lines(Scenario::Broadcast, &sample::step_in_rooms(), &Style::PLAIN);
+        let told: Vec<&str> =
+            text.lines().filter(|line| line.contains("rooms") || line.contains("delivery")).collect();
+        assert_snapshot!(told.join("\n"), @"
+        delivery    p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
+        rooms ≤10   p50 11.0ms     p95 19.1ms     p99 19.8ms     p99.9 20.0ms   max 20.0ms
+        rooms ≤1k   p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
+        ");
+        let mut alike = sample::step_in_rooms();
+        alike.figures.delivery_101_1000 = Histogram::new();
+        assert!(
+            !step_lines(Scenario::Broadcast, &alike, &Style::PLAIN).contains("rooms"),
+            "they are all deliveries"
+        );
     }
 
     #[test]

@@ -16,6 +16,15 @@ fn figure(ms: u64) -> stats::Histogram {
     histogram
 }
 
+/// Each figure with samples of its own.
+fn full_figures() -> Figures {
+    let mut figures = Figures::default();
+    for (tens, timed) in (0..).zip(Timed::ALL) {
+        *figures.get_mut(timed) = figure(10 * tens);
+    }
+    figures
+}
+
 /// A step with every field filled.
 fn full_step() -> Step {
     let outcome = LimitOutcome {
@@ -48,20 +57,7 @@ fn full_step() -> Step {
             received_per_s: Some(49_975.5),
             connects_per_s: Some(8_123.25),
         },
-        figures: Figures {
-            handshake: figure(12),
-            tcp: figure(1),
-            tls: figure(4),
-            login: figure(5),
-            upgrade: figure(2),
-            ready: figure(3),
-            rtt: figure(250),
-            service: figure(240),
-            delivery: figure(260),
-            completion: figure(270),
-            send_lag: figure(0),
-            recovery: figure(1_000),
-        },
+        figures: full_figures(),
         counts: full_counts(),
         statuses: [(200, 999_000), (404, 510)].into(),
         server: Some(full_server()),
