@@ -185,14 +185,29 @@ CABLE_TOOLS = (
     at("cable", throng_broadcast(1000, (100, 1000), *CABLE_FLAGS)),
     at("cable", websocket_bench_broadcast(1000, (40, 400), *CABLE_FLAGS)),
 )
+
+
+def throng_paced_broadcast(clients: int, *flags: str) -> Tool:
+    """Its size is in seconds. At a pace, because clients that hear more often would read several copies at once."""
+    return throng(
+        (2, 8), received, "broadcast", "--dialect=json", f"--clients={clients}", "--rate=2000", "--duration={}s", *flags
+    )
+
+
 # Each broadcast has ten copies: in one of a hundred rooms, or to everybody there is.
 ROOM_TOOLS = (
-    at("ws?room={room}", throng_broadcast(1000, (2_000, 20_000), "--dialect=json", "--rooms=10")),
-    replace(throng_broadcast(10, (2_000, 20_000), "--dialect=json"), name="throng, 10 clients without rooms"),
+    at("ws?room={room}", throng_paced_broadcast(1000, "--rooms=10")),
+    replace(throng_paced_broadcast(10), name="throng, 10 clients without rooms"),
 )
-# One at a time, with pauses, so that none waits for another.
+# The same broadcast to the same clients, as members of a room and as everybody.
+ONE_ROOM_TOOLS = (
+    at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--dialect=json", "--rooms=1000")),
+    replace(throng_broadcast(1000, (100, 1000), "--dialect=json"), name="throng without --rooms"),
+)
+# One at a time, with pauses, so that none waits for another; nobody tries first, because bare sends begin with whoever is there.
 THRONG_SPACED = throng(
-    (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--dialect=json", "--clients={}", "--rate=5", "--duration=5s"
+    (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--dialect=json", "--clients={}", "--rate=5", "--duration=5s",
+    "--no-preflight"
 )
 
 # Its clients say something once a minute, so nearly all of them are silent.
