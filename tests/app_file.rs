@@ -1,4 +1,4 @@
-//! A user's own dialect, described in TOML: the example of docs/APP-FILE.md against its chat server, which shares
+//! A user's own dialect, described in TOML: the example of docs/APP.md against its chat server, which shares
 //! no code with throng.
 
 mod support;

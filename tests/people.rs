@@ -295,7 +295,7 @@ fn mistakes_in_a_file_name_the_place() {
 /// What the documentation shows, as it shows it.
 #[test]
 fn the_files_of_the_documentation_work() {
-    let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/APP-FILE.md");
+    let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/APP.md");
     let documentation = fs::read_to_string(documentation).unwrap();
     let section =
         documentation.split("## Who the clients are").nth(1).and_then(|rest| rest.split("\n## ").next());

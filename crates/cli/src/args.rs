@@ -37,7 +37,7 @@ pub(crate) struct RunArgs {
 
     #[arg(long, visible_alias = "server-type", value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
-    /// Your own application's messages, over the protocol that FILE.toml or --dialect names (docs/APP-FILE.md)
+    /// Your own application's messages, over the protocol that FILE.toml or --dialect names (docs/APP.md)
     #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]
     pub(crate) app: Option<PathBuf>,
     /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range [default: 0; raw: 33]

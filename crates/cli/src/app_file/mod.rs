@@ -1,4 +1,4 @@
-//! `--app FILE.toml`: reads and checks the description of a user's own app (docs/APP-FILE.md).
+//! `--app FILE.toml`: reads and checks the description of a user's own app (docs/APP.md).
 
 mod file;
 mod login;

@@ -1,4 +1,4 @@
-//! Who the clients are, as users say it: rows of a CSV file, and a token that is signed for each (docs/APP-FILE.md).
+//! Who the clients are, as users say it: rows of a CSV file, and a token that is signed for each (docs/APP.md).
 
 mod args;
 mod claims;

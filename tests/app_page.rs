@@ -1,0 +1,153 @@
+//! docs/APP.md: its files are files of apps, its commands run word for word (but for the port), and its examples are there.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use support::throng::{Outcome, Server, run, sum_of, throng};
+
+/// A run of ten seconds, on a busy machine.
+const WITHIN: Duration = Duration::from_secs(90);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The blocks of the page that are in this language, in their order.
+fn blocks(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(root().join("docs/APP.md")).unwrap();
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(named) = line.strip_prefix("```") else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if named == language {
+            blocks.push(block.join("\n") + "\n");
+        }
+    }
+    blocks
+}
+
+/// The command lines of the page, without what stands before them.
+fn commands() -> Vec<String> {
+    let blocks = [blocks(""), blocks("console")].concat();
+    let lines = blocks.iter().flat_map(|block| block.lines());
+    let lines = lines.map(|line| line.strip_prefix("$ ").unwrap_or(line));
+    lines.filter_map(|line| Some(line.strip_prefix("throng ")?.to_owned())).collect()
+}
+
+/// A folder in which the commands of the page find what they name.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(
+        root().join("examples").canonicalize().unwrap(),
+        folder.path().join("examples"),
+    )
+    .unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "users.csv",
+        "login,user,name,password,token,room\nada,ada,Ada,secret,t1,1\nbob,bob,Bob,secret,t2,2\n",
+    );
+    let smallest = blocks("toml").remove(0);
+    write("smallest.toml", &smallest);
+    write("app.toml", &smallest);
+    folder
+}
+
+/// A command line of the page, run in such a folder.
+fn run_in(folder: &Path, line: &str, more: &[&str]) -> Outcome {
+    let words = shlex(line);
+    let mut command = throng([]);
+    command.args(&words).args(more).args(["--quiet", "--format", "json"]);
+    run(command.current_dir(folder).env("JWT_SECRET", "open-sesame"), WITHIN)
+}
+
+/// Words as a shell has them, as far as the page needs it.
+fn shlex(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+    for letter in line.chars() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            letter => word.push(letter),
+        }
+    }
+    words.push(word);
+    words
+}
+
+#[test]
+fn its_files_are_files_of_apps() {
+    let folder = folder();
+    let files = blocks("toml");
+    assert!(files.len() >= 15, "{}", files.len());
+    let key = folder.path().join("jwt.pem");
+    let made = std::process::Command::new("openssl")
+        .args(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out"])
+        .arg(&key)
+        .output();
+    let has_key = made.is_ok_and(|output| output.status.success());
+    for file in files {
+        if file.contains("jwt.pem") && !has_key {
+            support::skip("a snippet with a private key", "there is no openssl");
+            continue;
+        }
+        // Parts of a file whose other parts say which data there are.
+        let data =
+            if file.contains("{data.") && !file.contains("data =") { "data = \"users.csv\"\n" } else { "" };
+        fs::write(folder.path().join("part.toml"), data.to_owned() + &file).unwrap();
+        let outcome = run_in(folder.path(), "idle ws://127.0.0.1:9/ --app part.toml --clients 1", &[]);
+        assert_eq!(outcome.code, Some(1), "nobody is there, and nothing else is wrong: {file}\n{outcome}");
+    }
+}
+
+#[test]
+fn its_commands_run_as_printed() {
+    let (folder, server) = (folder(), Server::start(&[]));
+    let (mut ran, mut read) = (0, 0);
+    for line in commands() {
+        if line.starts_with("serve ") {
+            continue;
+        }
+        let is_ours = line.contains("127.0.0.1:9000");
+        let line = line.replace("127.0.0.1:9000", &server.address.to_string());
+        // Another server's commands are read to their end, and find nobody there.
+        let ports = ["3000", "3335", "3336", "3338", "3340"].map(|port| format!("127.0.0.1:{port}"));
+        let line = ports.iter().fold(line, |line, port| line.replace(port.as_str(), "127.0.0.1:9"));
+        let outcome = run_in(folder.path(), &line, &[]);
+        let expected = if is_ours { 0 } else { 1 };
+        assert_eq!(outcome.code, Some(expected), "{line}: {outcome}");
+        if is_ours {
+            ran += 1;
+            let results = outcome.json();
+            assert!(sum_of(&results, "connected") > 0, "{line}: {outcome}");
+            assert_eq!(sum_of(&results, "expected"), sum_of(&results, "received"), "{line}: {outcome}");
+        } else {
+            read += 1;
+        }
+    }
+    assert!(ran >= 7 && read >= 5, "{ran} were run, and {read} read");
+}
+
+#[test]
+fn its_examples_are_there_and_started_as_their_pages_say() {
+    let page = fs::read_to_string(root().join("docs/APP.md")).unwrap();
+    for (at, _) in page.match_indices("](../examples/") {
+        let path = &page[at + 5..][..page[at + 5..].find([')', '#']).unwrap()];
+        assert!(root().join(path).exists(), "{path}");
+    }
+    for line in commands().iter().filter(|line| line.contains("examples/")) {
+        let words = shlex(line);
+        let file = words.iter().find(|word| word.starts_with("examples/")).unwrap();
+        let (folder, app) = file.rsplit_once('/').unwrap();
+        let readme = fs::read_to_string(root().join(folder).join("README.md")).unwrap();
+        let url = words.iter().find(|word| word.starts_with("ws://")).unwrap();
+        assert!(
+            readme.contains(&format!("{url} --app {app}")),
+            "{line}: {folder}/README.md has the same URL"
+        );
+    }
+}
