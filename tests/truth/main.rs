@@ -135,7 +135,9 @@ fn meddle(row: &Row, server: &Server) -> Outcome {
 
 fn generator(server: &Server, load: &str) -> std::process::Command {
     let mut words = load.split_whitespace();
-    let mut command = throng([words.next().expect("a verb"), &server.url()]);
+    let place = if load.contains("--rooms") { "ws?room={room}" } else { "" };
+    let url = format!("{}{place}", server.url());
+    let mut command = throng([words.next().expect("a verb"), &url]);
     command.args(words).args(["--threads", "1", "--quiet", "--format", "json", "--no-preflight"]);
     command.args(["--connect-timeout", CONNECT_TIMEOUT]);
     command

@@ -40,7 +40,7 @@ const COPIES: u64 = 20 * MESSAGES;
 
 /// All of them.
 pub(crate) fn rows(length: Length) -> Vec<Row> {
-    [latencies(length), queues(length), counts(), connections(), verdicts(length)]
+    [latencies(length), queues(length), counts(), rooms(), connections(), verdicts(length)]
         .into_iter()
         .flatten()
         .collect()
@@ -158,6 +158,33 @@ fn waves(lie: &'static str, fault: &str, rate: u64, (period, stall): (u64, u64),
         truth.about("rtt", "mean", stall * stall / (2.0 * period), stall * between / period);
         truth.exactly("missing", 0);
     })
+}
+
+fn rooms() -> Vec<Row> {
+    vec![
+        // Client 0 alone speaks, in a room of five.
+        row(
+            "sends one copy of 100 to another room, too",
+            "leak=99%100",
+            format!("{BROADCAST} --rooms 5 --senders 5% -s {MESSAGES}"),
+            |truth| {
+                truth.exactly("received", 5 * MESSAGES);
+                truth.exactly("leaked", MESSAGES / 20);
+                truth.exactly("missing", 0);
+                truth.exits(3);
+            },
+        ),
+        row(
+            "none; senders get copies that are for the others alone",
+            NO_FAULT,
+            format!("{BROADCAST} --to others -s {MESSAGES}"),
+            |truth| {
+                truth.exactly("expected", COPIES - MESSAGES);
+                truth.exactly("received", COPIES - MESSAGES);
+                truth.exactly("unexpected", MESSAGES);
+            },
+        ),
+    ]
 }
 
 fn counts() -> Vec<Row> {
