@@ -173,6 +173,10 @@ fn every_verb_has_a_manual_page() {
     assert!(all.stdout.contains(".TH throng 1") && all.stdout.contains("throng\\-echo(1)"), "{all}");
     assert!(echo.stdout.contains(".TH throng-echo 1") && echo.stdout.contains("\\-\\-interval"), "{echo}");
     assert!(page(&["runs", "list"]).stdout.contains(".TH throng-runs-list 1"));
+    let folder = tempfile::tempdir().unwrap();
+    let written = run(throng(["man", "--all"]).arg(folder.path()), RUN_MAX);
+    assert!(written.code == Some(0) && folder.path().join("throng-runs-list.1").exists(), "{written}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("throng-echo.1")).unwrap(), echo.stdout);
     let none = page(&["sing"]);
     assert_eq!(none.code, BAD_USAGE, "{none}");
     assert!(none.stderr.contains("there are serve, echo, broadcast"), "{none}");

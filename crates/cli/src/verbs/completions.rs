@@ -1,4 +1,6 @@
-//! Shell completions and the manual page.
+//! Shell completions and the manual pages.
+
+use std::path::PathBuf;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -18,11 +20,15 @@ pub(crate) struct Completions {
 #[command(after_help = "\
 Examples:
   throng man echo | man -l -
-  throng man runs list > throng-runs-list.1")]
+  throng man runs list > throng-runs-list.1
+  throng man --all /usr/local/share/man/man1")]
 pub(crate) struct Man {
     /// The verb, and what is below it
     #[arg(value_name = "VERB")]
     verbs: Vec<String>,
+    /// Write the pages of all verbs into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "verbs")]
+    all: Option<PathBuf>,
 }
 
 impl Completions {
@@ -35,6 +41,12 @@ impl Completions {
 
 impl Man {
     pub(crate) fn run(self, mut command: Command) -> Result<Exit, Failure> {
+        if let Some(folder) = self.all {
+            let failed = |error| Failure::could_not("write the manual", error);
+            std::fs::create_dir_all(&folder).map_err(failed)?;
+            clap_mangen::generate_to(command, folder).map_err(failed)?;
+            return Ok(Exit::Fine);
+        }
         command.build();
         for verb in &self.verbs {
             command = of_verb(&command, verb)?;
