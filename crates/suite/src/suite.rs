@@ -12,4 +12,4 @@ pub use scenario::{CheckFlags, FlagMistake, Published, Scenario, Suite};
 pub use shorten::Shortened;
 
 /// The suite that runs when none is named.
-pub const QUICK: &str = include_str!("../../../suites/quick.toml");
+pub const QUICK: &str = include_str!("../carried/quick.toml");

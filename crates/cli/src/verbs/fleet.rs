@@ -70,10 +70,10 @@ struct At {
 
 /// The same as `kubectl apply -k deploy/kubernetes` starts, except the example of a run.
 const MANIFESTS: [&str; 4] = [
-    include_str!("../../../../deploy/kubernetes/namespace.yaml"),
-    include_str!("../../../../deploy/kubernetes/network.yaml"),
-    include_str!("../../../../deploy/kubernetes/nats.yaml"),
-    include_str!("../../../../deploy/kubernetes/agents.yaml"),
+    include_str!("../../kubernetes/namespace.yaml"),
+    include_str!("../../kubernetes/network.yaml"),
+    include_str!("../../kubernetes/nats.yaml"),
+    include_str!("../../kubernetes/agents.yaml"),
 ];
 
 impl Fleet {

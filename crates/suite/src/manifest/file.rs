@@ -15,7 +15,7 @@ use crate::mistake::{Mistake, Source};
 /// The file's name, in each target's folder.
 pub const FILE_NAME: &str = "target.toml";
 /// The manifest of the reference server, which is a target like the others and needs no folder.
-const REFERENCE: &str = include_str!("../../../../targets/throng/target.toml");
+const REFERENCE: &str = include_str!("../../carried/throng.toml");
 /// The name of the reference server.
 pub const REFERENCE_NAME: &str = "throng";
 
