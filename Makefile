@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny tools clean
+.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -26,6 +26,7 @@ lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	python3 -m unittest discover -s tests/autobahn
+	python3 -m unittest discover -s deploy/packages
 
 docs:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
@@ -100,6 +101,18 @@ fuzz:
 # What the program is made of, as CycloneDX: crates with their checksums and licences, and what is bundled into the pages.
 sbom:
 	@python3 deploy/sbom.py > sbom.json.part && mv sbom.json.part sbom.json && echo sbom.json
+
+# Tarball, .deb, .rpm, wheel and npm packages of one static program, into target/packages: what a release uploads. PACKAGES passes flags on.
+packages:
+	python3 deploy/packages/make.py $(PACKAGES)
+
+# Each of them installed where nothing of throng is, used and removed: as root, two minutes.
+try-packages: packages
+	python3 deploy/packages/try.py
+
+# What `cargo publish` would upload, in the order of the crates' dependencies, built from those files alone.
+publish-check:
+	$(CARGO) publish --workspace --dry-run --locked
 
 # Licences, sources and bans as deny.toml has them, and advisories: these from a database that cargo-deny fetches from GitHub, so
 # that it is no part of `make test`, which has the rest (tests/supply.rs).

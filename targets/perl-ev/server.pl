@@ -1,4 +1,3 @@
-#!/usr/bin/perl
 # An echo and broadcast server on EV, IO::Stream and Protocol::WebSocket.
 use strict;
 use warnings;

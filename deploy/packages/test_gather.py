@@ -1,0 +1,73 @@
+"""A release of packages that were made for two architectures."""
+
+import contextlib
+import hashlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import gather
+
+URL = "https://example.org/releases/v9.9.9"
+TARBALLS = {
+    "intel": "throng-9.9.9-x86_64-unknown-linux-gnu.tar.gz",
+    "arm": "throng-9.9.9-aarch64-unknown-linux-gnu.tar.gz",
+}
+
+
+class Gather(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for architecture, tarball in TARBALLS.items():
+            self.write(architecture, {tarball: architecture, "throng-bench-9.9.9.tgz": "starts the others"})
+
+    def write(self, architecture: str, files: dict[str, str]) -> None:
+        made = self.folder / architecture
+        made.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (made / name).write_text(text)
+        sums = {name: digest((made / name).read_text()) for name in files}
+        (made / "SHA256SUMS").write_text("".join(f"{sum}  {name}\n" for name, sum in sums.items()))
+
+    def gather(self) -> Path:
+        out = self.folder / "release"
+        folders = [str(self.folder / architecture) for architecture in TARBALLS]
+        arguments = ["gather.py", *folders, "--out", str(out), "--base-url", URL, "--homepage", URL]
+        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stderr(io.StringIO()):
+            gather.main()
+        return out
+
+    def test_it_has_what_was_made_everywhere_once(self) -> None:
+        out = self.gather()
+        names = {*TARBALLS.values(), "throng-bench-9.9.9.tgz", "throng.rb"}
+        sums = dict(reversed(line.split("  ")) for line in (out / "SHA256SUMS").read_text().splitlines())
+        self.assertEqual(set(sums), names)
+        self.assertEqual(sums[TARBALLS["arm"]], digest("arm"))
+        formula = (out / "throng.rb").read_text()
+        for clause, architecture in [("on_intel", "intel"), ("on_arm", "arm")]:
+            expected = f'  {clause} do\n    url "{URL}/{TARBALLS[architecture]}"\n    sha256 "{digest(architecture)}"\n  end'
+            self.assertIn(expected, formula)
+        self.assertIn("### Added", (out / "NOTES.md").read_text())
+
+    def test_a_file_that_was_damaged_on_its_way_is_refused(self) -> None:
+        (self.folder / "arm" / TARBALLS["arm"]).write_text("cut")
+        with self.assertRaisesRegex(SystemExit, "is not what SHA256SUMS says"):
+            self.gather()
+
+    def test_architectures_that_disagree_are_refused(self) -> None:
+        self.write("arm", {TARBALLS["arm"]: "arm", "throng-bench-9.9.9.tgz": "starts something else"})
+        with self.assertRaisesRegex(SystemExit, "differs from that of another architecture"):
+            self.gather()
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    unittest.main()
