@@ -32,7 +32,7 @@ type Usage = (&'static str, &'static str);
 #[test]
 fn wrong_usage_is_named() {
     let cases: &[Usage] = &[
-        ("", "Usage"),
+        ("", "throng init"),
         ("sing ws://127.0.0.1:1/", "sing"),
         ("echo 127.0.0.1", "127.0.0.1"),
         ("echo ftp://127.0.0.1/", "ftp"),
@@ -164,6 +164,19 @@ fn help_names_defaults_and_what_the_verb_takes() {
         assert!(!http.contains(foreign), "{foreign}: {http}");
     }
     assert!(http.contains("--token-in"), "a token goes into any request: {http}");
+}
+
+/// What people ask for first is on one screen or two; the rest is a word away.
+#[test]
+fn short_help_has_the_usual_flags() {
+    let help = |flag: &str| run(&mut throng(["echo", flag]), RUN_MAX).stdout;
+    let (short, long) = (help("-h"), help("--help"));
+    assert!(short.contains("--clients") && !short.contains("--connect-parallel"), "{short}");
+    assert!(short.contains("throng echo --help has all"), "{short}");
+    assert!(
+        long.contains("--connect-parallel") && long.find("\nLoad:") < long.find("\nConnections:"),
+        "{long}"
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::secrets::given;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
-    #[arg(value_parser = given::url)]
+    #[arg(value_parser = given::url, help_heading = None)]
     pub(crate) url: Option<String>,
     /// Further servers that share the URL's broadcasts; clients are spread over all of them
     #[arg(

@@ -18,6 +18,7 @@ mod exit;
 mod exports;
 mod fault;
 mod fleet_args;
+mod help;
 mod hidden;
 mod interrupts;
 mod judge;
@@ -51,9 +52,9 @@ use std::env;
 use std::ffi::OsString;
 use std::process::{self, ExitCode};
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::verbs::calibrate::Calibrate;
 use crate::verbs::doctor::Doctor;
 use crate::verbs::loads::LoadVerb;
@@ -61,7 +62,7 @@ use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
-use crate::verbs::{agent, compare, completions, events, fleet, run as run_app, runs, serve};
+use crate::verbs::{agent, compare, completions, events, fleet, init, run as run_app, runs, serve};
 
 /// What was measured outlives the memory.
 #[global_allocator]
@@ -69,7 +70,7 @@ static ALLOCATOR: net::reserve::Allocator = net::reserve::Allocator;
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
-#[command(name = "throng", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "throng", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -83,6 +84,7 @@ Examples:
   throng broadcast ws://127.0.0.1:9000/ws --search
                                         how many clients within 500 ms?
   throng http http://127.0.0.1:9000/    how many requests a second?
+  throng init                           write an app's file, to make your own
   throng run app.toml ws://127.0.0.1:3000/ --people 5000
                                         your own app, as a file describes it
   throng shootout                       rank servers in several languages
@@ -98,6 +100,7 @@ enum Verb {
     #[command(flatten)]
     Load(LoadVerb),
     Run(run_app::Run),
+    Init(init::Init),
     Runs(runs::Runs),
     Report(Report),
     Shootout(Shootout),
@@ -131,6 +134,7 @@ fn main() -> ExitCode {
         Verb::Serve(serve) => serve.run(),
         Verb::Load(load) => load.run(),
         Verb::Run(run) => run.run(),
+        Verb::Init(init) => init.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),
@@ -167,8 +171,13 @@ fn command_line() -> Result<Cli, Failure> {
 
 /// Reads a command line. One that makes no sense, or asks for help, ends the process.
 fn parse(words: &[OsString]) -> Cli {
+    if words.len() < 2 {
+        stderr::text(help::WELCOME);
+        process::exit(Exit::BadUsage as i32);
+    }
     secrets::know(secrets::in_command(words.iter().map(|word| word.to_string_lossy().into_owned())));
-    Cli::try_parse_from(words).unwrap_or_else(|error| {
+    let matches = help::brief(Cli::command()).try_get_matches_from(words);
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
         // clap quotes what it was given.
         let text = error.render().to_string();
         if secrets::scrub(&text) != text {

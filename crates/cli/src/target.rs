@@ -8,6 +8,7 @@ use load::Endpoint;
 use secret::Secret;
 use url::{Host, Url};
 
+use crate::app_file;
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
@@ -56,9 +57,10 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
     let mut target = resolve(&built_in.url, None)?;
     // Dialects with paths of their own are not spoken at the usual one.
     let dialect = args.dialect.as_deref().and_then(wire::DialectId::from_name);
-    if let Some(path) = dialect.and_then(|dialect| dialect.facts().paths.first()) {
+    let of_dialect = dialect.and_then(|dialect| dialect.facts().paths.first().copied());
+    if let Some(path) = args.app.as_deref().and_then(app_file::path_of_own_server).or(of_dialect) {
         target.url = target.url.replace(&target.path, path);
-        target.path = (*path).to_owned();
+        target.path = path.to_owned();
     }
     Ok(Target { name: Some("throng".into()), built_in: Some(built_in), ..target })
 }

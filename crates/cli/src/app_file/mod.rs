@@ -72,6 +72,17 @@ pub(crate) fn read(path: &Path, given: People) -> Result<Described, Failure> {
     parse(path, &text, given)
 }
 
+/// Where throng's own server is to be asked for what a file says, if not at its usual path: the path that the file names, or the
+/// one of its protocol. What is wrong with the file is said when it is read in full.
+pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
+    let file: toml::Table = fs::read_to_string(path).ok()?.parse().ok()?;
+    if file.get("connect").is_some_and(|connect| connect.get("path").is_some()) {
+        return Some("/");
+    }
+    let protocol = DialectId::of_protocol(file.get("protocol")?.as_str()?)?;
+    protocol.facts().paths.first().copied()
+}
+
 /// Whether a run's app, if it is the user's own, has the messages that the run sends.
 pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Failure> {
     let Some(app) = &plan.speech.of_dialect.app else { return Ok(()) };

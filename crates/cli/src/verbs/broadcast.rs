@@ -29,14 +29,14 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 4, sample_size: 200 
 #[derive(Args)]
 pub(crate) struct Broadcast {
     #[command(flatten)]
-    run: RunArgs,
-    #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
     talk: TalkArgs,
     /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 impl Broadcast {

@@ -30,12 +30,12 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_
 #[derive(Args)]
 pub(crate) struct Echo {
     #[command(flatten)]
-    run: RunArgs,
-    #[command(flatten)]
     steps: StepArgs,
     /// Each client sends one message in this time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 impl Echo {

@@ -38,8 +38,6 @@ const PERCENTILE: f64 = 99.0;
 #[derive(Args)]
 #[command(mut_args(for_http))]
 pub(crate) struct Http {
-    #[command(flatten)]
-    run: RunArgs,
     /// Connections
     #[arg(short, long, visible_alias = "clients", value_name = "N", default_value_t = CONNECTIONS, value_parser = units::count, help_heading = "Load")]
     connections: u64,
@@ -77,6 +75,8 @@ pub(crate) struct Http {
     /// The expected body; any other is an error
     #[arg(long, visible_alias = "expectBody", value_name = "TEXT", help_heading = "Requests")]
     expect_body: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 /// Flags of every run that mean nothing here. They are refused with a word on why, where they are given.

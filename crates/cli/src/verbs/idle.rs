@@ -29,8 +29,6 @@ const PERCENTILE: f64 = 95.0;
 #[derive(Args)]
 #[command(mut_arg("connect_rate", |arg| arg.help("New connections per second [default: 200]")))]
 pub(crate) struct Idle {
-    #[command(flatten)]
-    run: RunArgs,
     /// Clients
     #[arg(long, value_name = "N", default_value = CLIENTS, value_parser = units::count, help_heading = "Load")]
     clients: u64,
@@ -40,6 +38,8 @@ pub(crate) struct Idle {
     /// Each client sends one message in that time, and should get it back
     #[arg(long, help_heading = "Load")]
     echo: bool,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 impl Idle {

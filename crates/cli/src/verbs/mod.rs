@@ -11,6 +11,7 @@ pub(crate) mod events;
 pub(crate) mod fleet;
 pub(crate) mod http;
 pub(crate) mod idle;
+pub(crate) mod init;
 pub(crate) mod loads;
 pub(crate) mod report;
 pub(crate) mod run;

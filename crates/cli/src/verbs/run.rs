@@ -38,11 +38,11 @@ pub(crate) struct Run {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    run: RunArgs,
-    #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
     talk: TalkArgs,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 const PEOPLE_HELP: &str = "How many people there are, as with --clients [default: 1,000]; or a CSV file with a row for each, as with \

@@ -29,8 +29,6 @@ const PERCENTILE: f64 = 95.0;
 /// the mean reached 200 ms ("fatal"), and the knee of the curve. --limit adds conditions of your own.
 #[derive(Args)]
 pub(crate) struct Saturate {
-    #[command(flatten)]
-    run: RunArgs,
     /// Numbers of clients
     #[arg(long, value_name = "N,N,…", default_value = LEVELS, value_delimiter = ',', value_parser = units::count, help_heading = "Load")]
     levels: Vec<u64>,
@@ -51,6 +49,8 @@ pub(crate) struct Saturate {
     echo: bool,
     #[command(flatten)]
     talk: TalkArgs,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 impl Saturate {

@@ -32,8 +32,6 @@ const WAITS: u64 = 2;
 /// restarts servers, and clients come back when they can.
 #[derive(Args)]
 pub(crate) struct Storm {
-    #[command(flatten)]
-    run: RunArgs,
     /// Clients
     #[arg(long, value_name = "N", default_value = "1000", value_parser = units::count, help_heading = "Load")]
     clients: u64,
@@ -56,6 +54,8 @@ pub(crate) struct Storm {
     /// The clients that stay send one message in this time
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::duration_ns, help_heading = "Load")]
     interval: u64,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 impl Storm {

@@ -1,0 +1,122 @@
+//! `throng init`: the beginning of an app's file.
+
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::exit::{Exit, Failure};
+use crate::{output, stderr};
+
+/// Write an app's file that runs as it is, with comments on what to change (docs/APP.md)
+///
+/// It is written in the words of throng's own server, so that `throng run app.toml` works at once. Make the words
+/// your app's, then give the URL of your server.
+#[derive(Args)]
+pub(crate) struct Init {
+    /// Where to write it
+    #[arg(value_name = "FILE", default_value = "app.toml")]
+    file: PathBuf,
+    /// What your app's clients speak [default: asks, on a terminal]
+    #[arg(long, value_name = "PROTOCOL", value_enum)]
+    from: Option<Protocol>,
+}
+
+/// What an app's messages go over.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Protocol {
+    /// Messages of its own over a WebSocket: ws, FastAPI, Django Channels, gorilla, …
+    Plain,
+    /// Rails
+    Actioncable,
+    /// Channels
+    Phoenix,
+    /// Events
+    Socketio,
+    /// sockjs-client, Spring
+    Sockjs,
+    /// Subscriptions over graphql-transport-ws
+    Graphql,
+}
+
+/// What most apps have besides, as comments.
+const BESIDES: &str = include_str!("besides.toml");
+
+impl Protocol {
+    /// The example for it.
+    fn example(self) -> &'static str {
+        match self {
+            Self::Plain => include_str!("../../apps/plain.toml"),
+            Self::Actioncable => include_str!("../../apps/actioncable.toml"),
+            Self::Phoenix => include_str!("../../apps/phoenix.toml"),
+            Self::Socketio => include_str!("../../apps/socketio.toml"),
+            Self::Sockjs => include_str!("../../apps/sockjs.toml"),
+            Self::Graphql => include_str!("../../apps/graphql.toml"),
+        }
+    }
+
+    /// Where a developer's server usually is.
+    fn usual_url(self) -> &'static str {
+        match self {
+            Self::Plain => "ws://127.0.0.1:8080/ws",
+            Self::Actioncable => "ws://127.0.0.1:3000/cable",
+            Self::Phoenix => "ws://127.0.0.1:4000/socket/websocket",
+            Self::Socketio => "ws://127.0.0.1:3000/socket.io/",
+            Self::Sockjs => "ws://127.0.0.1:8080/sockjs",
+            Self::Graphql => "ws://127.0.0.1:4000/graphql",
+        }
+    }
+}
+
+impl Init {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let protocol = self.from.map_or_else(ask, Ok)?;
+        let name = self.file.display();
+        let could_not = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Failure::usage("FILE", format!("{name} exists already, and stays as it is; name another"))
+            }
+            _ => Failure::could_not(format_args!("write {name}"), error),
+        };
+        // What somebody wrote is not written over.
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.file).map_err(could_not)?;
+        file.write_all(format!("{}\n{BESIDES}", protocol.example()).as_bytes()).map_err(could_not)?;
+        output::print(&format!(
+            "{name} is written. It runs as it is, against throng's own server:\n\n  throng run {name}\n\n\
+             Make its words your app's, and name your server:\n\n  throng run {name} {}\n",
+            protocol.usual_url()
+        ))
+    }
+}
+
+/// Which protocol, by its number or its name.
+fn ask() -> Result<Protocol, Failure> {
+    let all = Protocol::value_variants();
+    let values: Vec<_> = all.iter().filter_map(ValueEnum::to_possible_value).collect();
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+        return Err(Failure::usage(
+            "--from",
+            format_args!("say what your clients speak: {}", names.join(", ")),
+        ));
+    }
+    stderr::line("What do your app's clients speak?\n");
+    for (number, value) in values.iter().enumerate() {
+        let about = value.get_help().map(ToString::to_string).unwrap_or_default();
+        stderr::line(format_args!("  {}  {:<12} {about}", number + 1, value.get_name()));
+    }
+    loop {
+        stderr::text(format_args!("\nIts number or name: "));
+        let mut answer = String::new();
+        let read = io::stdin().read_line(&mut answer);
+        if read.map_err(|error| Failure::could_not("read the answer", error))? == 0 {
+            return Err(Failure::interrupted());
+        }
+        let answer = answer.trim();
+        let numbered = answer.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?));
+        if let Some(protocol) = numbered.copied().or_else(|| Protocol::from_str(answer, true).ok()) {
+            return Ok(protocol);
+        }
+    }
+}

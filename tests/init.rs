@@ -1,0 +1,74 @@
+//! `throng init`: each file that it writes runs as it is, and so does what its comments offer.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use support::free_address;
+use support::throng::{Outcome, run, sum_of, throng};
+
+const WITHIN: Duration = Duration::from_secs(60);
+const PROTOCOLS: [&str; 6] = ["plain", "actioncable", "phoenix", "socketio", "sockjs", "graphql"];
+
+fn init(folder: &Path, words: &[&str]) -> Outcome {
+    run(throng(["init"]).args(words).current_dir(folder), WITHIN)
+}
+
+/// The command that it names.
+#[test]
+fn each_file_runs_against_throng_s_own_server() {
+    for protocol in PROTOCOLS {
+        let folder = tempfile::tempdir().unwrap();
+        let written = init(folder.path(), &["--from", protocol]);
+        assert!(written.code == Some(0) && written.stdout.contains("throng run app.toml\n"), "{written}");
+        let mut command = throng(["run", "app.toml", "--people", "20", "--rate", "20", "--duration", "1s"]);
+        let outcome =
+            run(command.args(["--format", "json", "--no-store"]).current_dir(folder.path()), WITHIN);
+        assert_eq!(outcome.code, Some(0), "{protocol}: {outcome}");
+        let results = outcome.json();
+        assert_eq!(
+            (sum_of(&results, "sent"), sum_of(&results, "received")),
+            (20, 400),
+            "{protocol}: {outcome}"
+        );
+    }
+}
+
+#[test]
+fn what_its_comments_offer_is_understood() {
+    for protocol in PROTOCOLS {
+        let folder = tempfile::tempdir().unwrap();
+        init(folder.path(), &["mine.toml", "--from", protocol]);
+        let file = folder.path().join("mine.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        let (example, besides) = text.split_once("# What most apps have besides").expect("comments");
+        let offered: Vec<&str> = besides.lines().skip(1).map(|line| line.trim_start_matches("# ")).collect();
+        fs::write(&file, format!("{example}{}", offered.join("\n"))).unwrap();
+        fs::write(folder.path().join("users.csv"), "name,password\nada,secret\n").unwrap();
+        let url = format!("ws://{}/", free_address());
+        let mut command = throng(["run", "mine.toml", &url, "--no-store"]);
+        let outcome = run(command.env("JWT_SECRET", "secret").current_dir(folder.path()), WITHIN);
+        // The file makes sense; there is but nobody at that address.
+        assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{protocol}: {outcome}");
+    }
+}
+
+#[test]
+fn what_is_there_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app.toml"), "mine").unwrap();
+    let outcome = init(folder.path(), &["--from", "plain"]);
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("exists already"), "{outcome}");
+    assert_eq!(fs::read_to_string(folder.path().join("app.toml")).unwrap(), "mine");
+}
+
+/// Nobody is there to be asked.
+#[test]
+fn without_a_terminal_the_protocol_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = init(folder.path(), &[]);
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("plain, actioncable, phoenix"), "{outcome}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
