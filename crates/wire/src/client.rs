@@ -144,6 +144,20 @@ impl Client {
             let result = session.handle_input(around, bytes, io, on);
             return result.inspect_err(|_| self.state = State::Failed);
         }
+        self.handle_rare_input(cfg, now_ns, stream, bytes, io, on)
+    }
+
+    /// Bytes that are for no open session: apart, so that a session does not pay for what others need.
+    #[inline(never)]
+    fn handle_rare_input(
+        &mut self,
+        cfg: &Config,
+        now_ns: u64,
+        stream: StreamId,
+        bytes: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) -> Result<(), Failure> {
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
             let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.roll));
             let went = visit.handle_input(steps, from, now_ns, &mut input, io);

@@ -16,6 +16,9 @@ pub struct Room {
 const OF_SESSIONS: u64 = 1 << 63;
 const OF_READERS: u64 = 1 << 62;
 
+/// By which FNV multiplies.
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
 impl Room {
     /// The one room of a dialect that has no topics.
     pub fn of_all(dialect: DialectId) -> Room {
@@ -26,7 +29,6 @@ impl Room {
     /// FNV-1a, 64 bits: no two of a server's rooms meet but by design, and whoever does that joins a room.
     pub fn of(dialect: DialectId, encoding: u8, name: &[u8]) -> Room {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
         Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) & !(OF_SESSIONS | OF_READERS) }
     }
@@ -43,6 +45,16 @@ impl Room {
     pub fn of_readers(dialect: DialectId, name: &[u8]) -> Room {
         let Room { topic, .. } = Room::of(dialect, 0, name);
         Room { dialect, topic: topic | OF_READERS }
+    }
+
+    /// The room within this one that a name comes to as this number, by which it is found without its name; 0: this one itself.
+    pub(crate) fn within(self, number: u64) -> Room {
+        if number == 0 {
+            return self;
+        }
+        let kind = OF_SESSIONS | OF_READERS;
+        let topic = (self.topic ^ number).wrapping_mul(PRIME);
+        Room { topic: topic & !kind | self.topic & kind, ..self }
     }
 
     /// Whether each member puts words of its own around what is broadcast.
@@ -71,5 +83,17 @@ mod tests {
         let sessions = Room::of_sessions(DialectId::Json, b"lobby");
         assert!(sessions.is_of_sessions() && !room.is_of_sessions());
         assert_ne!(sessions, Room::of_sessions(DialectId::Json, b"lobb"));
+    }
+
+    #[test]
+    fn rooms_within_a_room_are_others_of_its_kind() {
+        let name = |name| Room::of(DialectId::Json, 0, name).topic;
+        for hall in [Room::of(DialectId::Json, 0, b"hall"), Room::of_sessions(DialectId::Json, b"hall")] {
+            assert_eq!(hall.within(0), hall);
+            let [a, b] = [b"a", b"b"].map(|room| hall.within(name(room)));
+            assert!(a != hall && a != b && a == hall.within(name(b"a")));
+            assert_eq!(a.is_of_sessions(), hall.is_of_sessions());
+            assert_ne!(a, Room::of(DialectId::Json, 0, b"lobby").within(name(b"a")));
+        }
     }
 }

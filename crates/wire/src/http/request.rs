@@ -66,9 +66,10 @@ impl<'a> Request<'a> {
 
     /// The path without the query; `/` where there is none before it.
     pub fn path(&self) -> &'a str {
-        match self.target.split('?').next() {
-            None | Some("") => "/",
-            Some(path) => path,
+        let end = memchr::memchr(b'?', self.target.as_bytes()).unwrap_or(self.target.len());
+        match &self.target[..end] {
+            "" => "/",
+            path => path,
         }
     }
 }

@@ -131,16 +131,15 @@ pub(crate) fn plain_answer(
         date: cfg.date(now_ns),
         fields: String::new(),
     };
-    if cfg.gate.has_form_at(request.path()) {
+    let path = request.path();
+    if cfg.gate.has_form_at(path) {
         return PlainAnswer::OfForm(Box::new(Form::asked(request, head(), io.random_u64())));
     }
-    let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(request.path()));
-    protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| {
-        match (request.path(), request.method) {
-            ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
-            (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),
-            ("/" | UPLOAD | METRICS, _) => PlainAnswer::Status(405),
-            _ => PlainAnswer::Status(404),
-        }
+    let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
+    protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {
+        ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
+        (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),
+        ("/" | UPLOAD | METRICS, _) => PlainAnswer::Status(405),
+        _ => PlainAnswer::Status(404),
     })
 }

@@ -17,6 +17,7 @@ use crate::limits::DeflateOptions;
 pub type Key = [u8; 24];
 
 /// A fresh key (§4.1): 16 random bytes.
+#[inline]
 pub fn new_key(io: &mut impl Io) -> Key {
     let nonce = u128::from(io.random_u64()) << 64 | u128::from(io.random_u64());
     let mut key = [0; 24];

@@ -1,6 +1,6 @@
 //! Messages, taken apart and put together.
 
-use crate::json::{members, string};
+use crate::json::{object, string};
 
 /// A message taken apart; strings are still escaped, and nothing where the message has none.
 pub(super) struct Packet<'a> {
@@ -11,9 +11,15 @@ pub(super) struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     pub(super) fn parse(message: &'a [u8]) -> Option<Packet<'a>> {
-        let [id, kind, payload] = members(message, ["id", "type", "payload"])?;
-        let [id, kind] = [id, kind].map(|value| string(value).unwrap_or_default());
-        Some(Packet { id, kind, payload })
+        let mut packet = Packet { id: b"", kind: b"", payload: b"" };
+        // Names that the compiler knows are compared in place: each message comes by here.
+        object(message, |key, value| match key {
+            b"id" => packet.id = string(value).unwrap_or_default(),
+            b"type" => packet.kind = string(value).unwrap_or_default(),
+            b"payload" => packet.payload = value,
+            _ => {}
+        })?;
+        Some(packet)
     }
 }
 

@@ -32,8 +32,8 @@ pub(crate) trait Outlet {
     fn attachment(&mut self, bytes: &[u8]);
     /// An id for a socket.
     fn sid(&mut self) -> [u8; SID_CHARS];
-    /// Where this session gets the broadcasts of a topic: of a namespace, or a room in one.
-    fn room(&self, topic: &[u8]) -> Room;
+    /// Where this session gets the broadcasts of a namespace.
+    fn room(&self, namespace: &[u8]) -> Room;
 }
 
 /// One session's namespaces, and the packet that is not whole yet.
@@ -101,12 +101,12 @@ impl App {
 
     fn rooms(&self, out: &impl Outlet) -> impl Iterator<Item = Room> {
         let connected = (0..NAMESPACES.len()).filter(|&at| self.connected[at]);
-        connected.map(|at| out.room(&self.topic(at)))
+        connected.map(|at| self.room(at, out))
     }
 
-    /// Among whom this session's broadcasts go in a namespace.
-    fn topic(&self, at: usize) -> Vec<u8> {
-        topic(NAMESPACES[at], self.rooms[at])
+    /// Where this session gets the broadcasts of the room that it is in, in a namespace.
+    fn room(&self, at: usize, out: &impl Outlet) -> Room {
+        out.room(NAMESPACES[at]).within(self.rooms[at])
     }
 
     /// Leaves the room that it was in for the one that an event's first argument names.
@@ -114,9 +114,9 @@ impl App {
         let array = [b"[", arguments.strip_prefix(b",").unwrap_or(arguments), b"]"].concat();
         let mut name = None;
         json::array(&array, |item| name = name.or(Some(hash(item))));
-        on(ServerEvent::Left { room: out.room(&self.topic(at)) });
+        on(ServerEvent::Left { room: self.room(at, out) });
         self.rooms[at] = name.unwrap_or(0);
-        on(ServerEvent::Joined { room: out.room(&self.topic(at)) });
+        on(ServerEvent::Joined { room: self.room(at, out) });
     }
 
     /// Whether the message is an event whose answer is the message itself.
@@ -198,18 +198,19 @@ impl App {
             }
             (Kind::Disconnect, _, Some(at)) if packet.payload.is_empty() => {
                 self.connected[at] = false;
-                on(ServerEvent::Left { room: out.room(&self.topic(at)) });
+                on(ServerEvent::Left { room: self.room(at, out) });
             }
             // Nothing was asked to be acknowledged.
             (Kind::Ack, _, Some(_)) => json::array(packet.payload, |_| {}).ok_or(Failure::BadMessage)?,
             (Kind::Event, _, Some(at)) => {
                 let bytes = text.len() as u32 + 1;
                 let (name, behind) = packet::event(packet.payload)?;
+                let arguments = &packet.payload[behind..];
                 if name == b"join" {
-                    self.enter(at, &packet.payload[behind..], out, on);
+                    self.enter(at, arguments, out, on);
                 }
                 let reply = Reply { namespace: NAMESPACES[at], room: self.rooms[at], attachments, bytes };
-                return reply.to_event(&packet, out, on);
+                reply.to_event(name, arguments, packet.id, out, on);
             }
             _ => return Err(Failure::BadMessage),
         }
@@ -229,7 +230,7 @@ impl App {
         }
         let auth = if auth.is_empty() { b"{}" } else { auth };
         self.greeting = Some([b"42", name, comma, br#"["auth","#, auth, b"]"].concat());
-        on(ServerEvent::Joined { room: out.room(&self.topic(at)) });
+        on(ServerEvent::Joined { room: self.room(at, out) });
     }
 
     fn refuse(&self, namespace: &[u8], out: &mut impl Outlet) {
@@ -251,12 +252,12 @@ impl Reply<'_> {
     /// Answers an event. One that nobody listens to is ignored.
     fn to_event(
         &self,
-        packet: &Packet<'_>,
+        name: &[u8],
+        arguments: &[u8],
+        id: Option<&[u8]>,
         out: &mut impl Outlet,
         on: &mut impl Tells,
-    ) -> Result<(), Failure> {
-        let (name, at) = packet::event(packet.payload)?;
-        let arguments = &packet.payload[at..];
+    ) {
         let answer = match name {
             b"echo" => "echo",
             b"broadcast" => {
@@ -264,20 +265,19 @@ impl Reply<'_> {
                 "broadcastResult"
             }
             b"message" => "message-back",
-            b"message-with-ack" | b"join" if packet.id.is_some() => "",
-            _ => return Ok(()),
+            b"message-with-ack" | b"join" if id.is_some() => "",
+            _ => return,
         };
         if name != b"broadcast" {
             on(ServerEvent::Echoed { bytes: self.bytes });
         }
-        match packet.id.filter(|_| name != b"message") {
+        match id.filter(|_| name != b"message") {
             Some(id) => {
                 let arguments = arguments.strip_prefix(b",").unwrap_or(arguments);
                 self.say([b'3', b'6'], &[id, b"[", arguments], out);
             }
             None => self.say([b'2', b'5'], &[b"[\"", answer.as_bytes(), b"\"", arguments], out),
         }
-        Ok(())
     }
 
     /// Sends a packet of the first type, or, with attachments, of the second.
@@ -302,16 +302,25 @@ impl Reply<'_> {
 
     /// Sends an event to everyone in the room, in each of the encodings.
     fn broadcast(&self, arguments: &[u8], on: &mut impl Tells) {
-        let (mut text, topic) = (Vec::new(), topic(self.namespace, self.room));
+        let mut text = Vec::new();
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
         let frame = self.frames(Version::V4, &text);
-        on(ServerEvent::Broadcast { room: room(Version::V4, &topic), frame: &frame });
+        on(ServerEvent::Broadcast {
+            room: room(Version::V4, self.namespace).within(self.room),
+            frame: &frame,
+        });
         let frame = self.frames(Version::V3, &text);
-        on(ServerEvent::Rebroadcast { room: room(Version::V3, &topic), frame: &frame });
+        on(ServerEvent::Rebroadcast {
+            room: room(Version::V3, self.namespace).within(self.room),
+            frame: &frame,
+        });
         let mut packets = Vec::new();
         payload::push_text(&mut packets, &[&text]);
         self.attachments.iter().for_each(|attachment| payload::push_attachment(&mut packets, attachment));
-        on(ServerEvent::Rebroadcast { room: room_of_sessions(&topic), frame: &packets });
+        on(ServerEvent::Rebroadcast {
+            room: room_of_sessions(self.namespace).within(self.room),
+            frame: &packets,
+        });
     }
 
     /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so the
@@ -339,18 +348,12 @@ pub(crate) fn room_at(target: &str) -> u64 {
     query::param(target, query::ROOM).map_or(0, |name| hash(name.as_bytes()))
 }
 
-/// A namespace, or a room in it.
-fn topic(namespace: &[u8], room: u64) -> Vec<u8> {
-    let room = room.to_le_bytes();
-    [namespace, if room == [0; 8] { &[] } else { &room }].concat()
-}
-
 /// The room of those with a WebSocket: one for each way in which attachments are sent.
-pub(crate) fn room(version: Version, topic: &[u8]) -> Room {
-    Room::of(DialectId::Socketio, version as u8, topic)
+pub(crate) fn room(version: Version, namespace: &[u8]) -> Room {
+    Room::of(DialectId::Socketio, version as u8, namespace)
 }
 
 /// The room of the sessions over requests. Its broadcasts are packets, each with a separator before it.
-pub(crate) fn room_of_sessions(topic: &[u8]) -> Room {
-    Room::of_sessions(DialectId::Socketio, topic)
+pub(crate) fn room_of_sessions(namespace: &[u8]) -> Room {
+    Room::of_sessions(DialectId::Socketio, namespace)
 }

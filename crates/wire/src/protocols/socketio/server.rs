@@ -232,7 +232,7 @@ impl<I: Io> Outlet for Frames<'_, '_, I> {
         sid::fresh(self.link.io)
     }
 
-    fn room(&self, topic: &[u8]) -> Room {
-        app::room(self.version, topic)
+    fn room(&self, namespace: &[u8]) -> Room {
+        app::room(self.version, namespace)
     }
 }

@@ -88,8 +88,8 @@ impl<I: Io> Outlet for Queue<'_, I> {
         sid::fresh(self.io)
     }
 
-    fn room(&self, topic: &[u8]) -> Room {
-        app::room_of_sessions(topic)
+    fn room(&self, namespace: &[u8]) -> Room {
+        app::room_of_sessions(namespace)
     }
 }
 

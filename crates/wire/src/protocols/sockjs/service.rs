@@ -57,18 +57,14 @@ impl Hall {
 
     /// The room of those with a WebSocket. One for each way in which messages are encoded.
     pub(crate) fn room(self, framed: bool) -> Room {
-        let Room { dialect, topic } = Room::of(DialectId::Sockjs, 0, &self.name());
+        let service = Room::of(DialectId::Sockjs, 0, self.service.prefix.as_bytes());
+        let Room { dialect, topic } = service.within(self.room);
         Room { dialect, topic: if framed { topic | FRAMED } else { topic & !FRAMED } }
     }
 
     /// The room of the sessions over requests. Its broadcasts are strings, each with a comma before it.
     pub(crate) fn room_of_sessions(self) -> Room {
-        Room::of_sessions(DialectId::Sockjs, &self.name())
-    }
-
-    fn name(self) -> Vec<u8> {
-        let room = self.room.to_le_bytes();
-        [self.service.prefix.as_bytes(), if room == [0; 8] { &[] } else { &room }].concat()
+        Room::of_sessions(DialectId::Sockjs, self.service.prefix.as_bytes()).within(self.room)
     }
 }
 
