@@ -1,7 +1,9 @@
 //! Clients that others wrote, in JavaScript: the folders of `tests/clients`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::process::Process;
@@ -9,6 +11,9 @@ use super::target::{Unavailable, complete};
 
 /// What a script may take; it has deadlines of its own.
 const WITHIN: Duration = Duration::from_secs(60);
+
+/// The folders whose packages this process has installed: npm empties a folder first, while another test may be using it.
+static INSTALLED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A folder whose packages are installed.
 pub struct Scripts {
@@ -29,7 +34,11 @@ impl Scripts {
                 return Err(Unavailable(format!("needs {program}; tried: {program} --version")));
             }
         }
-        complete(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !installed.contains(&folder) {
+            complete(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+            installed.insert(folder.clone());
+        }
         Ok(Scripts { folder })
     }
 
