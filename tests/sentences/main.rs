@@ -195,7 +195,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 13] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 16] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     ("/$defs/counts/properties/not_back", "tests/shapes.rs: storms"),
     ("/$defs/generator/properties/ceiling_", "tests/calibrate.rs"),
     ("/$defs/limit/properties/at_least", "tests/shapes.rs: a recovery that never came"),
@@ -203,6 +203,10 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ("/$defs/machine/properties/network_percent", "a network card whose speed is known"),
     ("/$defs/second/properties/metrics", "tests/exports.rs: --scrape"),
     ("/$defs/server/properties/ended_s", "tests/resources.rs"),
+    (
+        "/$defs/step/properties/delivery_by_room_size/properties/delivery_",
+        "tests/rooms.rs: rooms of unequal size",
+    ),
     ("/$defs/step/properties/fleet", "tests/fleet.rs"),
     (
         "/$defs/step/properties/handshake_parts/properties/login",
