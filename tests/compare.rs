@@ -131,3 +131,48 @@ fn what_cannot_be_compared_is_said() {
         assert!(outcome.stderr.contains(said), "{said}: {outcome}");
     }
 }
+
+/// Both are run, one after the other, until the rule is decided.
+#[test]
+fn commands_take_turns_until_it_is_told() {
+    let (fair, slow) = (Server::start(&[]), Server::start(&["--fault", "delay=1500ms"]));
+    let store = tempfile::tempdir().unwrap();
+    let path = store.path().join("runs.db");
+    let echo = |server: &Server| {
+        let flags = "--dialect json --clients 5 --rate 200 --duration 500ms --quiet --no-preflight";
+        format!("throng echo {} {flags} --store '{}'", server.url(), path.display())
+    };
+    let commands = ["--run-a", &echo(&fair), "--run-b", &echo(&slow), "--rounds", "4"];
+    let rule = ["--fail-if", "p50 slower by 5%", "--format", "json"];
+    let outcome = run(throng(["compare"]).args(commands).args(rule), 3 * RUN_MAX);
+    let rounds = outcome.stderr.lines().filter(|line| line.starts_with("round ")).count();
+    // A busy machine leaves marks on the runs, and then nothing is said against B.
+    let is_doubted = outcome.stderr.contains("most runs of both sides have marks");
+    let expected = if is_doubted { (Some(5), 4) } else { (Some(3), 3) };
+    assert_eq!((outcome.code, rounds), expected, "{outcome}");
+    assert!(outcome.json()["figures"].as_array().is_some_and(|rows| !rows.is_empty()), "{outcome}");
+
+    let list = run(throng(["runs", "list", "--format", "json", "--store"]).arg(&path), RUN_MAX).json();
+    let targets: Vec<&str> =
+        list.as_array().unwrap().iter().map(|run| run["target"].as_str().unwrap()).collect();
+    let (a, b) = (fair.url(), slow.url());
+    let in_turns = [&a, &b, &b, &a, &a, &b, &b, &a].map(String::as_str);
+    let newest_first: Vec<&str> = in_turns[..2 * rounds].iter().rev().copied().collect();
+    assert_eq!(targets, newest_first, "neither is always first");
+}
+
+#[test]
+fn turns_need_two_commands_that_load() {
+    let refused = |arguments: &[&str], said: &str| {
+        let outcome = compare(arguments);
+        assert!(outcome.code == Some(2) && outcome.stderr.contains(said), "{said}: {outcome}");
+    };
+    refused(&["--run-a", "echo ws://127.0.0.1:9/"], "--run-b");
+    refused(&["--run-a", "serve", "--run-b", "echo"], "--run-a: a command of throng that loads a server");
+    refused(&["--run-a", "echo 'x", "--run-b", "echo"], "quotation mark");
+    refused(&["--run-a", "echo -f csv", "--run-b", "echo"], "leave -f to the comparison");
+    refused(&["--run-a", "echo", "--run-b", "echo", "--fail-if", "tea slower"], "tea");
+    refused(&["one", "two", "--run-a", "echo", "--run-b", "echo"], "cannot be used with");
+    let gone = compare(&["--run-a", "echo ws://127.0.0.1:9/ --no-store", "--run-b", "echo --no-store"]);
+    assert!(gone.code == Some(1) && gone.stderr.contains("could not run --run-a"), "{gone}");
+}

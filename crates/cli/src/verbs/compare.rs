@@ -1,15 +1,17 @@
 //! `throng compare`: is B really slower than A?
 
+mod rules;
+mod turns;
+
 use clap::Args;
 use results::Run;
-use results::compare::{self, Comparison, Rule};
-use stats::compare::Ruling;
+use results::compare;
 
 use crate::archive::StoreArg;
 use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::stderr;
+use turns::{Taken, TurnArgs};
 
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that means
 ///
@@ -22,10 +24,10 @@ use crate::stderr;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
     /// The run to compare with; several runs: A1,A2,A3
-    #[arg(value_name = "A", required_unless_present = "a")]
+    #[arg(value_name = "A", required_unless_present_any = ["a", "run_a"])]
     first: Option<String>,
     /// The run to compare with A
-    #[arg(value_name = "B", required_unless_present = "b")]
+    #[arg(value_name = "B", required_unless_present_any = ["b", "run_b"])]
     second: Option<String>,
     /// The runs of A
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "first", requires = "b")]
@@ -33,6 +35,8 @@ pub(crate) struct Compare {
     /// The runs of B
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "second", requires = "a")]
     b: Vec<String>,
+    #[command(flatten)]
+    turns: TurnArgs,
     /// Exit with 3 if this is true and with 5 if it cannot be told, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
     #[arg(long, value_name = "RULE")]
     fail_if: Vec<String>,
@@ -48,7 +52,13 @@ Examples:
   throng compare @2 @1                              the two newest
   throng compare main.json branch.json --fail-if 'p99 slower by 5%'
   throng compare main/ branch/                      repeats, in directories
-  throng compare --a before*.json --b after*.json   repeats";
+  throng compare --a before*.json --b after*.json   repeats
+  throng compare --fail-if 'p99 slower by 10%' \\
+      --run-a 'echo ws://127.0.0.1:3000/ws --clients 500' \\
+      --run-b 'echo ws://127.0.0.1:4000/ws --clients 500'
+                                                    runs both in turns
+
+Exit codes: 0 no rule is broken, 3 one is, 5 it cannot be told.";
 
 impl Compare {
     /// Runs it.
@@ -59,7 +69,10 @@ impl Compare {
             let runs: Vec<Vec<Run>> = references.map(|run| self.store.runs(run)).collect::<Result<_, _>>()?;
             Ok(runs.concat())
         };
-        let (a, b) = (read(&self.first, &self.a)?, read(&self.second, &self.b)?);
+        let (a, b, is_interrupted) = match self.turns.take(&self.fail_if)? {
+            Some(Taken { a, b, is_interrupted }) => (a, b, is_interrupted),
+            None => (read(&self.first, &self.a)?, read(&self.second, &self.b)?, false),
+        };
         let scenario = a[0].scenario;
         if let Some(other) = a.iter().chain(&b).find(|run| run.scenario != scenario) {
             let problem = format!(
@@ -68,39 +81,11 @@ impl Compare {
             );
             return Err(Failure::usage("A B", problem));
         }
-        let rules: Vec<Rule> = self
-            .fail_if
-            .iter()
-            .map(|text| Rule::parse(text, scenario).map_err(|error| Failure::usage("--fail-if", error)))
-            .collect::<Result<_, _>>()?;
+        let rules = rules::read(&self.fail_if, scenario)?;
         let found = compare::compare(&a, &b);
         let text = report::comparison(&found, &a, &b, self.format.into());
         output::print(&text)?;
-        check(&rules, &found)
+        let exit = rules::check(&rules, &found)?;
+        Ok(if is_interrupted { Exit::Interrupted } else { exit })
     }
-}
-
-/// Says on standard error what became of each rule. One that is broken decides, then one that cannot be told.
-fn check(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
-    let mut exit = Exit::Fine;
-    for rule in rules {
-        let ruled = rule.check(found);
-        if ruled.is_empty() {
-            let why = "its figure was not measured at any level that both sides have";
-            return Err(Failure::could_not(format!("tell whether '{}'", rule.text()), why));
-        }
-        for ruled in &ruled {
-            stderr::line(format_args!(
-                "throng: {} (--fail-if '{}')",
-                report::ruling(rule, ruled),
-                rule.text()
-            ));
-            exit = match (exit, ruled.ruling) {
-                (_, Ruling::Broken) => Exit::LimitBroken,
-                (Exit::Fine, Ruling::CannotTell) => Exit::CannotTell,
-                (before, _) => before,
-            };
-        }
-    }
-    Ok(exit)
 }

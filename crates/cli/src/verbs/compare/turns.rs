@@ -1,0 +1,142 @@
+//! Two commands of throng that run in turns, until what was asked of them is decided.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use results::compare::{self, Rule};
+use results::{Run, Scenario, units};
+use stats::compare::{LOOKS, Ruling};
+use suite::{Tools, measure};
+
+use super::rules;
+use crate::exit::Failure;
+use crate::verbs::targets;
+use crate::{interrupts, secrets, stderr};
+
+/// What takes turns, and for how long.
+#[derive(Args)]
+pub(crate) struct TurnArgs {
+    /// Instead of runs that are there: a command of throng to run as A, e.g. 'echo ws://127.0.0.1:3000/ws --clients 500'; A and
+    /// B take turns until every --fail-if is decided, or the budget is spent
+    #[arg(long, value_name = "COMMAND", requires = "run_b", conflicts_with_all = ["first", "second", "a", "b"], help_heading = "In turns")]
+    pub(super) run_a: Option<String>,
+    /// The command to run as B
+    #[arg(long, value_name = "COMMAND", requires = "run_a", help_heading = "In turns")]
+    run_b: Option<String>,
+    /// Begin no round that would end after this time
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, default_value = "30m", requires = "run_a", help_heading = "In turns")]
+    budget: u64,
+    /// Rounds of A and B at the most
+    #[arg(long, value_name = "N", default_value_t = ROUNDS_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)), requires = "run_a", help_heading = "In turns")]
+    rounds: u32,
+}
+
+/// As many as the looks are for.
+const ROUNDS_MAX: u32 = LOOKS[LOOKS.len() - 1];
+
+/// What the turns gave.
+pub(super) struct Taken {
+    /// The runs of A.
+    pub(super) a: Vec<Run>,
+    /// As many of B.
+    pub(super) b: Vec<Run>,
+    /// The user had enough before it was decided.
+    pub(super) is_interrupted: bool,
+}
+
+impl TurnArgs {
+    /// Runs both, in turns; the runs are kept as the commands say. `None`: no commands were given.
+    pub(super) fn take(&self, rules: &[String]) -> Result<Option<Taken>, Failure> {
+        let (Some(a), Some(b)) = (&self.run_a, &self.run_b) else { return Ok(None) };
+        let [a, b] = [Turn::of("--run-a", a)?, Turn::of("--run-b", b)?];
+        // A rule on a figure that there is not is said before anything is measured, where the verb tells its scenario.
+        if let Ok(scenario) = a.words[0].parse() {
+            rules::read(rules, scenario)?;
+        }
+        let interrupts = interrupts::install()?;
+        let is_interrupted = move || interrupts.count() > 0;
+        let tools = targets::tools(&is_interrupted)?;
+        let budget = Duration::from_nanos(self.budget);
+        stderr::line(format_args!("A and B take turns, {} rounds at the most", self.rounds));
+        let mut taken = Taken { a: Vec::new(), b: Vec::new(), is_interrupted: false };
+        let (start, mut longest) = (Instant::now(), Duration::ZERO);
+        for round in 1..=self.rounds {
+            if round > 1 && start.elapsed() + longest > budget {
+                stderr::line(format_args!("the next round would end after --budget"));
+                break;
+            }
+            let began = Instant::now();
+            // What warms up or wears out in the course of a round favours neither side.
+            let in_order = if round % 2 == 1 { [&a, &b] } else { [&b, &a] };
+            let Some(runs) = run_both(in_order, &tools)? else {
+                taken.is_interrupted = true;
+                break;
+            };
+            let [first, second] = runs;
+            let (of_a, of_b) = if round % 2 == 1 { (first, second) } else { (second, first) };
+            taken.a.push(of_a);
+            taken.b.push(of_b);
+            longest = longest.max(began.elapsed());
+            stderr::line(format_args!("round {round} of at most {}", self.rounds));
+            if LOOKS.contains(&round) && is_decided(&taken, rules)? {
+                break;
+            }
+        }
+        if taken.a.is_empty() {
+            return Err(Failure::interrupted());
+        }
+        Ok(Some(taken))
+    }
+}
+
+/// A command, as words.
+struct Turn {
+    flag: &'static str,
+    words: Vec<String>,
+    shown: Vec<String>,
+}
+
+impl Turn {
+    fn of(flag: &'static str, command: &str) -> Result<Self, Failure> {
+        let words =
+            shlex::split(command).ok_or_else(|| Failure::usage(flag, "a quotation mark has no partner"))?;
+        let mut words: Vec<String> = words.into_iter().skip_while(|word| word == "throng").collect();
+        let expected =
+            "a command of throng that loads a server, such as 'echo ws://127.0.0.1:3000/ws --clients 500'";
+        let loads = |verb: &String| verb == "run" || verb.parse::<Scenario>().is_ok();
+        if !words.first().is_some_and(loads) {
+            return Err(Failure::usage(flag, expected));
+        }
+        let own = ["--format", "-f"].iter().find(|own| words.iter().any(|word| word == *own));
+        if let Some(own) = own {
+            return Err(Failure::usage(
+                flag,
+                format!("leave {own} to the comparison, which has one of its own"),
+            ));
+        }
+        secrets::know(secrets::in_command(words.iter().cloned()));
+        words.extend(["--format".to_owned(), "json".to_owned()]);
+        let shown = secrets::command(words.clone());
+        Ok(Self { flag, words, shown })
+    }
+}
+
+/// The results of both; `None`: interrupted.
+fn run_both(turns: [&Turn; 2], tools: &Tools<'_>) -> Result<Option<[Run; 2]>, Failure> {
+    let run = |turn: &Turn| match measure::measure(&turn.words, &turn.shown, || None, tools) {
+        Ok(run) => Ok(Some(run)),
+        Err(_) if (tools.is_interrupted)() => Ok(None),
+        Err(trouble) => Err(Failure::could_not(format!("run {}", turn.flag), trouble)),
+    };
+    let Some(first) = run(turns[0])? else { return Ok(None) };
+    let Some(second) = run(turns[1])? else { return Ok(None) };
+    Ok(Some([first, second]))
+}
+
+/// Whether more rounds would not change what becomes of any rule. Without rules, nothing is ever decided.
+fn is_decided(taken: &Taken, rules: &[String]) -> Result<bool, Failure> {
+    let found = compare::compare(&taken.a, &taken.b);
+    let rules = rules::read(rules, taken.a[0].scenario)?;
+    let is_told = |rule: &Rule| rule.check(&found).iter().all(|ruled| ruled.ruling != Ruling::CannotTell);
+    Ok(!rules.is_empty() && rules.iter().all(is_told))
+}
