@@ -21,6 +21,16 @@ const CLIENTS: u64 = 50;
 const PER_ROOM: u64 = 10;
 const WITHIN: Duration = Duration::from_secs(120);
 
+/// Logs somebody in, as a browser does, and prints the cookie of the session.
+const LOGIN: &str = r#"
+port, name, password = ARGV
+http = Net::HTTP.new("127.0.0.1", port)
+form = http.get("/session/new")
+token = form.body[/name="authenticity_token" value="([^"]+)"/, 1]
+fields = URI.encode_www_form(authenticity_token: token, name: name, password: password)
+print http.post("/session", fields, "Cookie" => form["set-cookie"][/[^;]+/])["set-cookie"][/[^;]+/]
+"#;
+
 /// The chat, running.
 struct Chat {
     _process: Process,
@@ -123,4 +133,35 @@ fn refusals_are_counted_by_their_kind_and_told_in_words() {
     let outcome = chat.run("idle", &app, &["--duration", "100ms"]);
     assert_eq!(errors_of(&outcome.json(), "rejected_subscription"), CLIENTS, "{outcome}");
     assert_eq!(chat.seen(), json!({}), "nobody was let into a room");
+}
+
+#[test]
+fn a_session_and_an_action_need_no_file() {
+    let Some(chat) = Chat::start() else { return };
+    let mut login = Command::new("ruby");
+    login.args(["-rnet/http", "-e", LOGIN, &chat.address.port().to_string(), "user-000", "b4f62a231604"]);
+    let cookie = complete(&mut login).map_err(|Unavailable(why)| why).expect("somebody logs in");
+    let mut command = throng(["run", "--format", "json", "--protocol", "actioncable", "--no-preflight"]);
+    command.args(["--channel", "ChatChannel", "--channel-params", r#"{"room":{room}}"#]);
+    command.args([
+        "--action",
+        "speak",
+        "--body",
+        r#"{"body":"{id}"}"#,
+        &format!("ws://{}/cable", chat.address),
+    ]);
+    command.args(["--origin", &format!("http://{}", chat.address), "--header", &format!("Cookie: {cookie}")]);
+    command.args([
+        "--people",
+        &CLIENTS.to_string(),
+        "--rooms",
+        &PER_ROOM.to_string(),
+        "--connect-timeout",
+        "60s",
+    ]);
+    let outcome = run(command.args(["--concurrent", "2", "--sample-size", "20"]), WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let counts = ["sent", "received", "missing", "leaked", "unexpected"].map(|name| sum_of(&results, name));
+    assert_eq!(counts, [20, 20 * PER_ROOM, 0, 0, 0], "{outcome}");
 }

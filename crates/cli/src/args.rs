@@ -35,7 +35,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) also: Vec<String>,
 
-    #[arg(long, visible_alias = "server-type", value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
+    #[arg(long, visible_aliases = ["protocol", "server-type"], value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
     /// Your own application's messages, over the protocol that FILE.toml or --dialect names (docs/APP.md)
     #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]

@@ -73,6 +73,11 @@ impl DialectArgs {
         }
     }
 
+    /// Whether an answer of the server's own is asked for, which broadcasts have in any case where nothing is said.
+    pub(crate) fn asks_reply(&self) -> bool {
+        matches!(self.of_all.ack, Some(AckArg::Result | AckArg::Callback))
+    }
+
     /// Whether the dialect has a use for all flags given.
     pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
         for flag in self.given() {

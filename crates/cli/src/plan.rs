@@ -9,7 +9,7 @@ use net::clock;
 use wire::people::Division;
 use wire::{BadOption, DialectId};
 
-use crate::app_file;
+use crate::app_file::{self, SayArgs};
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::payload;
@@ -36,10 +36,22 @@ pub(crate) fn plan(
     dialect: &str,
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
+    saying(args, &SayArgs::default(), target, workload, dialect, clients_max)
+}
+
+/// The same, of clients that say what these flags say.
+pub(crate) fn saying(
+    args: &RunArgs,
+    says: &SayArgs,
+    target: &Target,
+    workload: Workload,
+    dialect: &str,
+    clients_max: Option<u64>,
+) -> Result<Plan, Failure> {
     check_connecting(args)?;
     check_local_addrs(args)?;
     let rooms = args.people_args.rooms(clients_max)?;
-    let speech = speech(args, target, dialect, rooms)?;
+    let speech = speech(args, (says, workload), target, dialect, rooms)?;
     if rooms != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
             "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
@@ -116,11 +128,18 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::usage(&format!("--local-addr {address}"), problem))
 }
 
-fn speech(args: &RunArgs, target: &Target, dialect: &str, rooms: Division) -> Result<Speech, Failure> {
+fn speech(
+    args: &RunArgs,
+    (says, workload): (&SayArgs, Workload),
+    target: &Target,
+    dialect: &str,
+    rooms: Division,
+) -> Result<Speech, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
-    let spoken = known.or(file.map(|_| DialectId::Custom));
+    let has_app = file.is_some() || says.is_given();
+    let spoken = known.or(has_app.then_some(DialectId::Custom));
     let mut speech = Speech {
         dialect: spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?,
         host: target.host.clone(),
@@ -144,20 +163,27 @@ fn speech(args: &RunArgs, target: &Target, dialect: &str, rooms: Division) -> Re
         return Err(Failure::usage("--text", problem));
     }
     let people = people::of_flags(&args.people_args, rooms)?;
-    let Some(file) = file else {
+    if !has_app {
         args.dialect_args.check(speech.dialect)?;
         speech.people = people.into();
         return introduced(speech, false);
-    };
-    let described = app_file::read(file, people)?;
+    }
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
-    let protocol = match asked {
-        None => described.protocol,
-        Some(name) => DialectId::of_protocol(name).ok_or_else(|| {
+    let of_protocol = |name| {
+        DialectId::of_protocol(name).ok_or_else(|| {
             let problem = format!("an app goes over {}", app_file::carriers());
             Failure::usage(&format!("--dialect {name}"), problem)
-        })?,
+        })
     };
+    let asked = asked.map(of_protocol).transpose()?;
+    let described = match file {
+        Some(file) => app_file::read(file, people)?,
+        None => {
+            let protocol = asked.unwrap_or(DialectId::Custom);
+            app_file::of_flags(says, protocol, workload, args.dialect_args.asks_reply(), people)?
+        }
+    };
+    let protocol = asked.unwrap_or(described.protocol);
     if protocol != described.protocol {
         let (asked, written) = (protocol.facts().protocol, described.protocol.facts().protocol);
         let problem = format!(

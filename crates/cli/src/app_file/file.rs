@@ -9,8 +9,11 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+/// A name may be as long as this.
+pub(super) const NAME_BYTES_MAX: usize = 40;
+
 /// The whole file.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     pub(super) name: Option<Spanned<String>>,

@@ -1,8 +1,9 @@
-//! `--app FILE.toml`: reads and checks the description of a user's own app (docs/APP.md).
+//! `--app FILE.toml`, or `--event NAME --body TEMPLATE`: reads and checks the description of a user's own app (docs/APP.md).
 
 mod file;
 mod login;
 mod people;
+mod short;
 mod source;
 mod usual;
 
@@ -24,13 +25,11 @@ use wire::{AppRules, Body, DialectId, Facts, People};
 
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
-use file::{Escape, File, Frames, Step, When};
+use file::{Escape, File, Frames, NAME_BYTES_MAX, Step, When};
 use people::Connect;
+pub(crate) use short::SayArgs;
 use source::Source;
 pub(crate) use usual::Usual;
-
-/// A name may be as long as this.
-const NAME_BYTES_MAX: usize = 40;
 
 /// What a file says.
 #[derive(Debug)]
@@ -68,8 +67,20 @@ pub(crate) fn carriers() -> String {
 /// Reads a file. `given` are the people of the command line, if it has any.
 pub(crate) fn read(path: &Path, given: People) -> Result<Described, Failure> {
     let text = fs::read_to_string(path)
-        .map_err(|error| Failure::usage("--app", format!("{} cannot be read: {error}", path.display())))?;
+        .map_err(|error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")))?;
     parse(path, &text, given)
+}
+
+/// What flags say in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.
+pub(crate) fn of_flags(
+    says: &SayArgs,
+    protocol: DialectId,
+    workload: Workload,
+    asks_reply: bool,
+    given: People,
+) -> Result<Described, Failure> {
+    let (text, file) = says.file(protocol, workload, asks_reply)?;
+    describe(&Source { path: None, text: &text }, &file, given)
 }
 
 /// Where throng's own server is to be asked for what a file says, if not at its usual path: the path that the file names, or the
@@ -98,14 +109,19 @@ pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Fail
 }
 
 fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
-    let source = Source { path, text };
+    let source = Source { path: Some(path), text };
     let file: File = toml::from_str(text).map_err(|error| {
         let message =
             error.message().replace("unknown field", "unknown key").replace("missing field", "missing key");
         source.error(error.span().unwrap_or(0..0), message)
     })?;
-    let mut people = people::people(&source, &file, given)?;
-    let login = login::requests(&source, &file.login, &mut people.names)?;
+    describe(&source, &file, given)
+}
+
+/// What a file says, put together and checked.
+fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described, Failure> {
+    let mut people = people::people(source, file, given)?;
+    let login = login::requests(source, &file.login, &mut people.names)?;
     let protocol = match &file.protocol {
         None => DialectId::Custom,
         Some(name) => DialectId::of_protocol(name.get_ref())
@@ -122,15 +138,15 @@ fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
     };
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
-    let app = Checked { source: &source, names, quoting, facts, rules }.app(&file, login)?;
-    let connect = people::connect(&source, &file, names)?;
-    let says_token = text.contains("{token}");
-    let usual = usual::usual(&source, &file.load)?;
+    let app = Checked { source, names, quoting, facts, rules }.app(file, login)?;
+    let connect = people::connect(source, file, names)?;
+    let says_token = source.text.contains("{token}");
+    let usual = usual::usual(source, &file.load)?;
     Ok(Described {
         app,
         protocol,
         flags,
-        subprotocols: file.subprotocols,
+        subprotocols: file.subprotocols.clone(),
         people,
         connect,
         says_token,
@@ -189,7 +205,7 @@ impl Checked<'_> {
 
     fn name(&self, file: &File) -> Result<String, Failure> {
         let Some(name) = &file.name else {
-            let stem = self.source.path.file_stem().unwrap_or_default();
+            let stem = self.source.path.and_then(Path::file_stem).unwrap_or_default();
             return Ok(stem.to_string_lossy().into_owned());
         };
         let is_sound = (1..=NAME_BYTES_MAX).contains(&name.get_ref().len())

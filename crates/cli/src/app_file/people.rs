@@ -1,5 +1,7 @@
 //! Who the clients of an app are: `[people]`, and what the opening request says of them: `[connect]`.
 
+use std::path::Path;
+
 use secret::{Reference, Secret};
 use toml::Spanned;
 use wire::People;
@@ -31,7 +33,8 @@ pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<
     refuse_two(&given, data.is_some(), own.is_some_and(|own| own.token.is_some()))?;
     let mut people = given;
     if let Some(data) = data {
-        people::set_rows(&mut people, "--app", &source.folder().join(data.get_ref()), prefixes)?;
+        let app = source.path.unwrap_or(Path::new("data")).display().to_string();
+        people::set_rows(&mut people, &app, &source.folder().join(data.get_ref()), prefixes)?;
     }
     let Some(own) = own else { return Ok(people) };
     set_columns(source, own, &mut people)?;

@@ -1,4 +1,4 @@
-//! A file with a mistake in it: says where, shows the line, and marks the place.
+//! A file with a mistake in it: says where, shows the line, and marks the place. Or flags: says which.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,18 +7,20 @@ use crate::exit::Failure;
 
 /// A file's name and text, for errors.
 pub(super) struct Source<'a> {
-    pub(super) path: &'a Path,
+    /// `None`: it is the command line, and the places in its text are those of its flags.
+    pub(super) path: Option<&'a Path>,
     pub(super) text: &'a str,
 }
 
 impl Source<'_> {
     /// Where what the file names is.
     pub(super) fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
+        self.path.and_then(Path::parent).unwrap_or(Path::new(""))
     }
 
     /// What is wrong there: line and column as people count them, the line itself, the place underlined.
     pub(super) fn error(&self, at: Range<usize>, problem: impl std::fmt::Display) -> Failure {
+        let Some(path) = self.path else { return Failure::usage(&self.text[at], problem) };
         let start = char_before(self.text, at.start);
         let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text[line_start..].lines().next().unwrap_or_default();
@@ -29,9 +31,9 @@ impl Source<'_> {
         // Tabs stay tabs, so that the marks stand below what they mean.
         let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let gutter = " ".repeat(number.to_string().len());
-        let place = format!("{}:{number}:{}", self.path.display(), before.chars().count() + 1);
+        let place = format!("{}:{number}:{}", path.display(), before.chars().count() + 1);
         let underlined = format!("{gutter} |\n{number} | {line}\n{gutter} | {indent}{}", "^".repeat(marks));
-        Failure::usage("--app", format!("{place}: {problem}\n{underlined}"))
+        Failure::usage(&place, format!("{problem}\n{underlined}"))
     }
 }
 
@@ -45,7 +47,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, at: Range<usize>) -> String {
-        format!("{:?}", Source { path: Path::new("a.toml"), text }.error(at, "no"))
+        format!("{:?}", Source { path: Some(Path::new("a.toml")), text }.error(at, "no"))
     }
 
     #[test]

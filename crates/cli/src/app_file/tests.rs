@@ -132,7 +132,7 @@ fn files_that_are_not_there_are_named() {
     let path = folder.path().join("d.toml");
     assert!(
         format!("{:?}", read(&path, People::default()).err().unwrap())
-            .contains("d.toml cannot be read: No such file")
+            .contains("d.toml: cannot be read: No such file")
     );
     fs::write(&path, "data = 'users.csv'").unwrap();
     assert!(
@@ -198,4 +198,50 @@ fn phoenix_and_socketio_reply_by_themselves() {
     assert!(parsed(socketio).unwrap().app.echo.unwrap().is_replied);
     let said = said_of(&socketio.replace("{client}", ""));
     assert!(said.contains("the event's arguments"), "{said}");
+}
+
+fn said_by(
+    event: Option<&str>,
+    body: Option<&str>,
+    protocol: &str,
+    asks_reply: bool,
+) -> Result<Described, String> {
+    let says = SayArgs::of(event, body);
+    let protocol = DialectId::of_protocol(protocol).unwrap();
+    let described = of_flags(&says, protocol, Workload::Broadcast, asks_reply, People::default());
+    described.map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn flags_say_what_a_file_would() {
+    let file = "name = 'speak'\nprotocol = 'actioncable'\n[broadcast]\nevent = 'speak'\nsend = '{\"text\":\"{id}\"}'\n";
+    let file = parse(Path::new("a.toml"), file, People::default()).unwrap();
+    let flags = said_by(Some("speak"), Some(r#"{"text":"{id}"}"#), "actioncable", false).unwrap();
+    assert_eq!(format!("{:?}", flags.app), format!("{:?}", file.app));
+}
+
+#[test]
+fn a_body_is_what_the_protocol_s_guide_sends_unless_it_is_given() {
+    let body = |protocol| {
+        said_by(Some("x"), None, protocol, false).unwrap().app.broadcast.unwrap().send.body.sample()
+    };
+    assert!(body("socketio").starts_with(b"\""));
+    assert!(body("phoenix").starts_with(br#"{"body":""#));
+    assert!(said_by(Some("x"), None, "socketio", true).unwrap().app.broadcast.unwrap().is_replied);
+}
+
+#[test]
+fn mistakes_are_laid_to_the_flags() {
+    for (event, body, protocol, asks_reply, expected) in [
+        (Some("x"), Some("[{id}]"), "actioncable", false, "--body: expected a JSON object"),
+        (Some("x"), Some("{}"), "actioncable", false, "--body: a message that is measured must carry {id}"),
+        (Some("x"), None, "actioncable", true, "--ack: actioncable has no replies of its own"),
+        (Some("x"), None, "plain", false, "--event: plain has no names for messages"),
+        (Some("x"), Some("{id}"), "plain", false, "--event: plain has no names for events"),
+        (None, Some(r#"{"a":"{id}"}"#), "phoenix", false, "--body: phoenix needs a name"),
+        (Some("x"), Some(r#"{"a":"{id}{no}"}"#), "phoenix", false, "--body: {no}: no such placeholder"),
+    ] {
+        let problem = said_by(event, body, protocol, asks_reply).unwrap_err();
+        assert!(problem.starts_with(expected), "{expected}: {problem}");
+    }
 }

@@ -5,6 +5,7 @@ use crew::Course;
 use load::{LoadRule, Workload};
 use results::{Scenario, units};
 
+use crate::app_file::SayArgs;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::outlook::Outlook;
@@ -35,24 +36,26 @@ pub(crate) struct Echo {
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
     #[command(flatten)]
+    says: SayArgs,
+    #[command(flatten)]
     run: RunArgs,
 }
 
 impl Echo {
     /// With these flags, and no others.
     pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
-        Self { run, steps, interval: None }
+        Self { run, says: SayArgs::default(), steps, interval: None }
     }
 
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, steps, .. } = &self;
+        let Self { run: args, says, steps, .. } = &self;
         let stepping = self.stepping()?;
         let dialect = args.dialect.as_deref().unwrap_or(if self.is_closed() { "json" } else { "raw" });
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let mut plan = plan::plan(args, &target, Workload::Echo, dialect, clients_max)?;
+        let mut plan = plan::saying(args, says, &target, Workload::Echo, dialect, clients_max)?;
         plan.churn = steps.churn;
         run::run(Request {
             args,

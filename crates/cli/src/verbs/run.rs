@@ -1,11 +1,12 @@
 //! `throng run`: whatever an app's file says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use results::units;
 use wire::people::Division;
 
+use crate::app_file::{SayArgs, Usual};
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -27,20 +28,25 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// What runs is what the file has: its `[broadcast]`, else its `[echo]`; with neither, people connect and stay. By default, 1,000
 /// people send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
 /// flags take precedence. With --search: how many people are too many?
+///
+/// An app whose message is a name and a body needs no file: --dialect actioncable --channel ChatChannel --action speak --body
+/// '{"body":"{id}"}' is its broadcast.
 #[derive(Args)]
 #[command(
-    override_usage = "throng run [OPTIONS] <FILE> [URL]",
+    override_usage = "throng run [OPTIONS] <FILE> [URL]\n       throng run [OPTIONS] --event <NAME> [URL]",
     mut_arg("people", |arg| arg.value_name("N|FILE.csv").help(PEOPLE_HELP)),
     mut_arg("app", |arg| arg.hide(true))
 )]
 pub(crate) struct Run {
     /// The app's file, e.g. app.toml
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present_any = ["event", "body"])]
+    file: Option<PathBuf>,
     #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
     talk: TalkArgs,
+    #[command(flatten)]
+    says: SayArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -51,30 +57,32 @@ const PEOPLE_HELP: &str = "How many people there are, as with --clients [default
 impl Run {
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
-        if self.file.to_str().is_some_and(|file| file.contains("://")) {
-            return Err(Failure::usage("FILE", "the app's file comes first, as in throng run app.toml URL"));
-        }
         self.take_people()?;
-        if self.run.app.replace(self.file.clone()).is_some() {
+        let Some(file) = self.take_file()? else {
+            let rate = rates::rates(RATE).expect("a rate");
+            let Self { run, says, steps, talk, .. } = self;
+            return Broadcast::of(run, says, stepped(steps, Usual::default(), Some(rate)), talk).run();
+        };
+        if self.run.app.replace(file.clone()).is_some() {
             return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
         }
         // What its people do does not depend on who shares a room.
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
-        let described = app_file::read(&self.file, people)?;
+        let described = app_file::read(&file, people)?;
         let usual = described.usual;
         match (described.app.broadcast, described.app.echo) {
             (Some(_), _) => {
                 let rate = rates::rates(RATE).expect("a rate");
-                let Self { run, talk, .. } = self;
-                Broadcast::of(run, stepped(self.steps, usual, Some(rate)), talk).run()
+                let Self { run, says, steps, talk, .. } = self;
+                Broadcast::of(run, says, stepped(steps, usual, Some(rate)), talk).run()
             }
             (None, Some(_)) => {
-                self.refuse_talk("echoes are for their sender alone")?;
+                self.refuse_talk(&file, "echoes are for their sender alone")?;
                 Echo::of(self.run, stepped(self.steps, usual, None)).run()
             }
             (None, None) => {
-                self.refuse_talk("its people say nothing that is measured")?;
-                self.refuse_steps()?;
+                self.refuse_talk(&file, "its people say nothing that is measured")?;
+                self.refuse_steps(&file)?;
                 let people = self.steps.clients.or(usual.people).unwrap_or(PEOPLE);
                 let duration_ns = self.steps.duration.or(usual.duration_ns).unwrap_or(DURATION_NS);
                 Idle::of(self.run, people, duration_ns).run()
@@ -93,17 +101,34 @@ impl Run {
         Ok(())
     }
 
-    fn refuse_talk(&self, why: &str) -> Result<(), Failure> {
-        match self.talk.given() {
-            Some(flag) => {
-                Err(Failure::usage(flag, format!("{} has no [broadcast]: {why}", self.file.display())))
+    /// The app's file. `None`: flags say what it would; then the one argument is the URL.
+    fn take_file(&mut self) -> Result<Option<PathBuf>, Failure> {
+        let is_url = |file: &PathBuf| file.to_str().is_some_and(|file| file.contains("://"));
+        match self.file.take() {
+            Some(file) if self.says.is_given() && self.run.url.is_none() && is_url(&file) => {
+                self.run.url = file.to_str().map(str::to_owned);
+                Ok(None)
             }
+            Some(_) if self.says.is_given() => {
+                let problem = "an app's file says that already; leave out the file, or --event and --body";
+                Err(Failure::usage("--event", problem))
+            }
+            Some(file) if is_url(&file) => {
+                Err(Failure::usage("FILE", "the app's file comes first, as in throng run app.toml URL"))
+            }
+            file => Ok(file),
+        }
+    }
+
+    fn refuse_talk(&self, file: &Path, why: &str) -> Result<(), Failure> {
+        match self.talk.given() {
+            Some(flag) => Err(Failure::usage(flag, format!("{} has no [broadcast]: {why}", file.display()))),
             None => Ok(()),
         }
     }
 
     /// Whoever says nothing has no rate.
-    fn refuse_steps(&self) -> Result<(), Failure> {
+    fn refuse_steps(&self, file: &Path) -> Result<(), Failure> {
         let steps = &self.steps;
         let given = [
             (steps.rate.is_some(), "--rate"),
@@ -117,7 +142,7 @@ impl Run {
             (steps.total_steps.is_some(), "--total-steps"),
         ];
         let Some((_, flag)) = given.into_iter().find(|(is_given, _)| *is_given) else { return Ok(()) };
-        let file = self.file.display();
+        let file = file.display();
         Err(Failure::usage(
             flag,
             format!("{file} has neither [broadcast] nor [echo]: there is nothing to send"),
@@ -126,7 +151,7 @@ impl Run {
 }
 
 /// The flags, and where they say nothing, what the file says, or what is usual.
-fn stepped(mut steps: StepArgs, usual: app_file::Usual, rate: Option<Rates>) -> StepArgs {
+fn stepped(mut steps: StepArgs, usual: Usual, rate: Option<Rates>) -> StepArgs {
     let goes_on = steps.search
         || steps.step_size.is_some()
         || steps.initial_clients.is_some()

@@ -5,6 +5,7 @@ use crew::{Course, Sweep};
 use load::{Rooms, Workload};
 use results::{Scenario, units};
 
+use crate::app_file::SayArgs;
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -50,6 +51,8 @@ pub(crate) struct Saturate {
     #[command(flatten)]
     talk: TalkArgs,
     #[command(flatten)]
+    says: SayArgs,
+    #[command(flatten)]
     run: RunArgs,
 }
 
@@ -66,7 +69,7 @@ impl Saturate {
         }
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan = self.talk.of(plan::plan(args, &target, workload, dialect, clients_max)?);
+        let plan = self.talk.of(plan::saying(args, &self.says, &target, workload, dialect, clients_max)?);
         broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,

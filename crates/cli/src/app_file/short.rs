@@ -1,0 +1,119 @@
+//! An app in a few words: what it calls its message, and what goes with it, as flags. They stand for the few lines of a file, and what is
+//! made of them is what is made of a file.
+
+use std::ops::Range;
+
+use clap::Args;
+use load::Workload;
+use toml::Spanned;
+use wire::{Body, DialectId};
+
+use super::file::{Broadcast, Echo, File, NAME_BYTES_MAX};
+use crate::dialect_args::listed;
+use crate::exit::Failure;
+
+/// What an app says, where a name and a body are all there is to it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Messages")]
+pub(crate) struct SayArgs {
+    /// What your app calls its message: an event of Socket.IO or Phoenix, an action of Action Cable. For more than that,
+    /// describe it in a file: --app
+    #[arg(long, visible_alias = "action", value_name = "NAME", conflicts_with = "app")]
+    event: Option<String>,
+    /// What goes with it, or without --event the whole message; {id} must be somewhere in it [default with --event: what the
+    /// protocol's guide has its chat send, such as {"body":"{id}"}]
+    #[arg(long, value_name = "TEMPLATE", conflicts_with = "app")]
+    body: Option<String>,
+}
+
+/// What the protocols' guides have their chats send, with an id in it.
+const OBJECT: &str = r#"{"body":"{id} {padding}"}"#;
+const VALUES: &str = r#""{id} {padding}""#;
+
+impl SayArgs {
+    /// These.
+    #[cfg(test)]
+    pub(super) fn of(event: Option<&str>, body: Option<&str>) -> SayArgs {
+        SayArgs { event: event.map(Into::into), body: body.map(Into::into) }
+    }
+
+    /// Whether there is anything to be said.
+    pub(crate) fn is_given(&self) -> bool {
+        self.event.is_some() || self.body.is_some()
+    }
+
+    /// The same as a file would say it, and the text in which its places are those of the flags, to which mistakes are laid.
+    /// `asks_reply`: an answer of the protocol's own is asked for.
+    pub(super) fn file(
+        &self,
+        protocol: DialectId,
+        workload: Workload,
+        asks_reply: bool,
+    ) -> Result<(String, File), Failure> {
+        let rules = protocol.facts().app.expect("an app goes over it");
+        let name = protocol.facts().protocol;
+        let body = match (&self.body, rules.body) {
+            (Some(_), _) if rules.has_events && self.event.is_none() => {
+                let problem = format!("{name} needs a name for the message, too: --event");
+                return Err(Failure::usage("--body", problem));
+            }
+            (None, _) if !rules.has_events => {
+                let with_events =
+                    DialectId::carriers().filter(|id| id.facts().app.is_some_and(|r| r.has_events));
+                let problem = format!(
+                    "{name} has no names for messages, only the message itself: --body; those with names are --dialect {}",
+                    listed(with_events)
+                );
+                return Err(Failure::usage("--event", problem));
+            }
+            (Some(body), _) => body.as_str(),
+            (None, Body::Values(_)) => VALUES,
+            (None, _) => OBJECT,
+        };
+        let text = format!("--event --body --ack {body}");
+        let at = |flag: &str| -> Range<usize> {
+            let start = text.find(flag).expect("it is there");
+            start..start + flag.len()
+        };
+        let event = self.event.clone().map(|event| Spanned::new(at("--event"), event));
+        let send = Spanned::new(at("--body"), body.to_owned());
+        let replied = asks_reply.then(|| Spanned::new(at("--ack"), true));
+        let mut file = File {
+            name: Some(Spanned::new(at("--event"), name_of(self.event.as_deref().unwrap_or(name)))),
+            protocol: Some(Spanned::new(at("--event"), name.to_owned())),
+            ..File::default()
+        };
+        match workload {
+            Workload::Echo => {
+                let echo = Echo { event, send, reply: None, replied };
+                file.echo = Some(Spanned::new(at("--body"), echo));
+            }
+            Workload::Broadcast => {
+                let broadcast = Broadcast { event, send, copy: None, own: None, ack: None, replied };
+                file.broadcast = Some(Spanned::new(at("--body"), broadcast));
+            }
+        }
+        Ok((text, file))
+    }
+}
+
+/// A name for results: what of the event's is sound in a name.
+fn name_of(event: &str) -> String {
+    let words = event.split(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c));
+    let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    let name: String = name.chars().take(NAME_BYTES_MAX).collect();
+    if name.is_empty() { "app".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_call_it_by_what_is_sound_of_its_name() {
+        assert_eq!(name_of("chat message"), "chat-message");
+        assert_eq!(name_of("message:new"), "message-new");
+        assert_eq!(name_of("…"), "app");
+        assert_eq!(name_of(&"x".repeat(99)).len(), NAME_BYTES_MAX);
+    }
+}

@@ -1,0 +1,104 @@
+//! Apps whose message is a name and a body: `--event NAME --body TEMPLATE`, without a file, against throng's own server and the chat of
+//! Socket.IO's tutorial. (tests/rails.rs has that of Rails' guide.)
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use support::node::Scripts;
+use support::process::Process;
+use support::target::Unavailable;
+use support::throng::{Outcome, Server, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Socket.IO's "Get started", but for its page; and what its visitors are told besides.
+const TUTORIAL: &str = r#"
+import { createServer } from 'node:http';
+import { Server } from 'socket.io';
+const server = createServer();
+const io = new Server(server);
+io.on('connection', (socket) => {
+  io.emit('presence', io.engine.clientsCount);
+  socket.on('chat message', (msg, answer) => {
+    io.emit('chat message', msg);
+    answer?.('ok');
+  });
+});
+server.listen(process.env.PORT, '127.0.0.1');
+"#;
+
+fn verb(verb: &str, url: &str, arguments: &[&str]) -> Outcome {
+    let mut command: Command = throng([verb, url, "--format", "json", "--quiet", "--no-store"]);
+    run(command.args(arguments), WITHIN)
+}
+
+/// Messages sent and received, and what was wrong.
+fn counts(outcome: &Outcome) -> [u64; 4] {
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    ["sent", "received", "missing", "unexpected"].map(|name| sum_of(&results, name))
+}
+
+#[test]
+fn the_protocols_that_name_messages_take_a_name_and_a_body() {
+    let server = Server::start(&[]);
+    let at = |path: &str| format!("ws://{}{path}", server.address);
+    let ten = ["--clients", "10", "--rate", "50", "--duration", "1s"];
+    let cable = ["--protocol", "actioncable", "--action", "echo", "--body", r#"{"text":"{id}"}"#];
+    let outcome = verb("echo", &at("/cable"), &[&cable[..], &ten].concat());
+    assert_eq!(counts(&outcome), [50, 50, 0, 0], "{outcome}");
+    assert!(outcome.stdout.contains(r#""echo/actioncable""#), "results name it: {outcome}");
+
+    let phoenix = ["--protocol", "phoenix", "--event", "broadcast", "--ack", "result"];
+    let outcome = verb("broadcast", &at("/socket/websocket"), &[&phoenix[..], &ten].concat());
+    assert_eq!(counts(&outcome), [50, 500, 0, 0], "{outcome}");
+    assert_eq!(outcome.json()["steps"][0]["rtt"]["count"], 50, "{outcome}");
+
+    let plain = ["--protocol", "plain", "--body", r#"{"type":"echo","payload":"{id} {padding}"}"#];
+    let outcome = verb("echo", &at("/ws"), &[&plain[..], &ten].concat());
+    assert_eq!(counts(&outcome), [50, 50, 0, 0], "{outcome}");
+}
+
+#[test]
+fn the_chat_of_socket_io_s_tutorial_needs_nothing_but_the_name() {
+    let scripts = match Scripts::install_in("examples", "socketio-chat") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("the chat of Socket.IO's tutorial", &why),
+    };
+    let address = free_address();
+    let mut command = scripts.command("--input-type=module");
+    command.args(["--eval", TUTORIAL]).env("PORT", address.port().to_string());
+    let _process = Process::start(&mut command);
+    assert!(wait_until(WITHIN, || is_listening(address)), "the chat does not listen");
+
+    let url = format!("ws://{address}/socket.io/");
+    let chat = ["--protocol", "socketio", "--event", "chat message", "--rate", "20", "--duration", "1s"];
+    let outcome = verb("run", &url, &[&chat[..], &["--people", "20"]].concat());
+    assert_eq!(counts(&outcome), [20, 400, 0, 0], "{outcome}");
+    let answered = ["--people", "20", "--ack", "callback", "--payload-padding", "1KiB"];
+    let outcome = verb("run", &url, &[&chat[..], &answered].concat());
+    assert_eq!(counts(&outcome), [20, 400, 0, 0], "{outcome}");
+    assert_eq!(outcome.json()["steps"][0]["rtt"]["count"], 20, "each was called back: {outcome}");
+}
+
+#[test]
+fn mistakes_name_the_flag_and_what_to_do() {
+    for (arguments, said) in [
+        (&["run", "--event", "speak", "--dialect", "json"][..], "--dialect json: an app goes over plain"),
+        (&["run", "--event", "speak"], "those with names are --dialect actioncable"),
+        (&["run", "app.toml", "ws://127.0.0.1:9/", "--event", "x"], "an app's file says that already"),
+        (&["run"], "<FILE>"),
+        (&["run", "no.toml"], "throng: no.toml: cannot be read"),
+        (&["broadcast", "--app", "app.toml", "--action", "x"], "cannot be used with"),
+        (&["broadcast", "--dialect", "phoenix", "--body", "{}"], "--body: phoenix needs a name"),
+        (&["broadcast", "--dialect", "phoenix", "--event", "x", "--body", "[]"], "must carry {id}"),
+    ] {
+        let mut command = throng([arguments[0]]);
+        let outcome = run(command.args(&arguments[1..]), WITHIN);
+        assert_eq!(outcome.code, Some(2), "{arguments:?}: {outcome}");
+        assert!(outcome.stderr.contains(said), "{said}: {outcome}");
+    }
+}
