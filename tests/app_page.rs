@@ -115,7 +115,7 @@ fn its_commands_run_as_printed() {
         let is_ours = line.contains("127.0.0.1:9000");
         let line = line.replace("127.0.0.1:9000", &server.address.to_string());
         // Another server's commands are read to their end, and find nobody there.
-        let ports = ["3000", "3335", "3336", "3338", "3340"].map(|port| format!("127.0.0.1:{port}"));
+        let ports = ["3000", "3335", "3337", "3338", "3340", "4000"].map(|port| format!("127.0.0.1:{port}"));
         let line = ports.iter().fold(line, |line, port| line.replace(port.as_str(), "127.0.0.1:9"));
         let outcome = run_in(folder.path(), &line, &[]);
         let expected = if is_ours { 0 } else { 1 };

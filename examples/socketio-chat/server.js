@@ -5,7 +5,7 @@ import jwt from 'jsonwebtoken';
 import { Server } from 'socket.io';
 
 const host = process.env.HOST ?? '127.0.0.1';
-const port = Number(process.env.PORT ?? 3336);
+const port = Number(process.env.PORT ?? 3337);
 const secret = process.env.JWT_SECRET;
 if (!secret) {
   console.error('JWT_SECRET is not set: it is what tokens are signed with');
