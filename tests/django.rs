@@ -43,7 +43,7 @@ impl Chat {
         }
         let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
         let mut command = Command::new(example().join(".venv/bin/python"));
-        command.args(["-B", "serve.py", &address.port().to_string()]).current_dir(example());
+        command.args(["-B", "serve.py"]).current_dir(example()).env("PORT", address.port().to_string());
         let process = Process::start(command.env("DATABASE", folder.path().join("db.sqlite3")));
         assert!(wait_until(WITHIN, || is_listening(address)), "daphne does not listen");
         Some(Chat { _process: process, address, folder })

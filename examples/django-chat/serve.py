@@ -1,4 +1,4 @@
-"""Makes the database with the people of users.csv, and becomes daphne: python serve.py [PORT]"""
+"""Makes the database with the people of users.csv, and becomes daphne, at $PORT."""
 
 import csv
 import os
@@ -24,6 +24,6 @@ with open(Path(__file__).parent / "users.csv", newline="") as people, transactio
             User.objects.create_user(row["name"], password=row["password"])
 connections.close_all()
 
-port = sys.argv[1] if len(sys.argv) > 1 else "3338"
+port = os.environ.get("PORT", "3338")
 daphne = [sys.executable, "-m", "daphne", "-v", "0", "-b", "127.0.0.1", "-p", port, "mysite.asgi:application"]
 os.execv(sys.executable, daphne)
