@@ -70,6 +70,16 @@ impl Truth<'_> {
         self.step["counts"][name].as_u64().unwrap_or_else(|| panic!("no count {name:?}"))
     }
 
+    /// A count that files leave out where there is nothing of it.
+    pub(crate) fn rare(&self, name: &str) -> u64 {
+        self.step["counts"][name].as_u64().unwrap_or(0)
+    }
+
+    /// How many errors there were of a kind.
+    pub(crate) fn errors(&self, kind: &str) -> u64 {
+        self.step["counts"]["errors"][kind]["count"].as_u64().unwrap_or(0)
+    }
+
     /// Not one sample of the figure may be faster than what delayed it.
     pub(crate) fn at_least(&mut self, figure: &str, floor_ms: f64) {
         let min_ms = self.ms(figure, "min");

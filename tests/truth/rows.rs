@@ -40,7 +40,7 @@ const COPIES: u64 = 20 * MESSAGES;
 
 /// All of them.
 pub(crate) fn rows(length: Length) -> Vec<Row> {
-    [latencies(length), queues(length), counts(), rooms(), connections(), verdicts(length)]
+    [latencies(length), queues(length), counts(), rooms(), absences(), connections(), verdicts(length)]
         .into_iter()
         .flatten()
         .collect()
@@ -246,6 +246,32 @@ fn counts() -> Vec<Row> {
             truth.exactly("disconnects", 0);
         }),
     ]
+}
+
+fn absences() -> Vec<Row> {
+    // Fifty a second go to who is away for a second, and for as long as connecting takes.
+    let flapping = |how: &str| {
+        let load = "broadcast --clients 20 --rate 50 -d 6s --flap 2s:1s --flap-how";
+        row("keeps nothing for who is away", NO_FAULT, format!("{load} {how}"), |truth| {
+            truth.exactly("missing", 0);
+            truth.exactly("duplicate", 0);
+            let heard = truth.count("sent") - truth.errors("cut_off");
+            let recovered = truth.rare("recovered");
+            let due = truth.count("expected") + truth.count("offline_due");
+            truth.counts("expected + offline due", 20 * heard, due);
+            let (cuts, lost) = (truth.count("cut"), truth.count("lost_offline"));
+            let whole = recovered + lost;
+            truth.counts("recovered + lost offline", truth.count("offline_due"), whole);
+            let per_absence = lost as f64 / cuts.max(1) as f64;
+            truth.says(
+                "lost in each absence",
+                "50 … 56",
+                format!("{per_absence:.1}"),
+                (49.0..=56.0).contains(&per_absence),
+            );
+        })
+    };
+    ["reset", "close", "silence"].map(flapping).into()
 }
 
 fn connections() -> Vec<Row> {

@@ -17,6 +17,7 @@ mod event_log;
 mod exit;
 mod exports;
 mod fault;
+mod flap;
 mod fleet_args;
 mod help;
 mod hidden;

@@ -78,6 +78,7 @@ pub(crate) fn saying(
         slow: None,
         rooms: if workload == Workload::Broadcast { Rooms::of(rooms) } else { Rooms::ONE },
         churn: None,
+        flap: None,
         connecting: Connecting {
             timeout_ns: args.connect_timeout,
             rate_per_s: args.connect_rate,

@@ -3,13 +3,20 @@
 //! A copy is due to every client of the sender's room that was there when it was sent: no worker alone knows which were.
 //! How many a room has is arithmetic; workers tell which were missing, and when. What a client that left in mid-step had
 //! not got by then is neither received nor missing: it is in flight for ever. One connection keeps order, so what it had
-//! not got are the broadcasts sent last before it left.
+//! not got are the broadcasts sent last before it left. What was sent while a client was away that comes back has an account of
+//! its own.
 
-use std::collections::HashMap;
+mod away;
+mod said;
 
-use engine::{BroadcastTally, SentBroadcast, Settled};
+use std::collections::{HashMap, HashSet};
+
+use engine::{BroadcastTally, Settled};
 use load::{Census, Rooms};
 use stats::Histogram;
+
+use away::Away;
+use said::{Name, Said, all_sent};
 
 /// What all workers' books together say of a step's broadcasts.
 #[derive(Debug, Default)]
@@ -18,6 +25,11 @@ pub(crate) struct Audience {
     pub(crate) due: u64,
     /// Of these, under way to clients when they left.
     pub(crate) left_behind: u64,
+    /// What was due beside them, to clients that were away.
+    pub(crate) away: Away,
+    /// Broadcasts that nobody got and that nobody knows the server to have had: their senders' connections ended under them.
+    /// They were due to no one, and were sent at these moments.
+    pub(crate) unheard_ns: Vec<u64>,
     /// Intended send → last receiver; a broadcast that is not complete counts with the time that has passed.
     pub(crate) completion: Histogram,
 }
@@ -32,9 +44,6 @@ pub(crate) struct People {
     pub(crate) workers: u16,
 }
 
-/// A broadcast, by the worker that sent it and its number there.
-type Name = (u16, u32);
-
 impl Audience {
     /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
     pub(crate) fn of(people: People, books: &[Settled], now_ns: u64) -> Self {
@@ -46,15 +55,29 @@ impl Audience {
             of_message.0 += received;
             of_message.1 = of_message.1.max(last_ns);
         }
+        let unheard: HashSet<Name> = all_sent(books)
+            .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
+            .map(|(name, _)| name)
+            .collect();
         let workers: Vec<u16> = books.iter().map(|settled| settled.worker).collect();
         let census = Census::of(people.rooms, people.clients, people.workers, &workers);
-        let lacking = lacking(people.rooms, &census, books);
+        let unheard_ns = all_sent(books)
+            .filter(|(name, _)| unheard.contains(name))
+            .map(|(_, sent)| sent.sent_ns)
+            .collect();
+        let said = Said::of(people.rooms, &census, books, &unheard);
+        let (lacking, away) = (lacking(&said, books), Away::of(&said, books));
         let left_behind = lacking.values().map(|&copies| u64::from(copies)).sum();
-        let mut audience = Self { left_behind, ..Self::default() };
+        let mut audience = Self { left_behind, due: away.had, away, unheard_ns, ..Self::default() };
+        let absent = absent(people.rooms, books);
         let attendance = Attendance::of(census, books);
-        for (name, sent) in all_sent(books) {
+        for (name, sent) in all_sent(books).filter(|(name, _)| !unheard.contains(name)) {
             let present = attendance.at(sent.client, sent.sent_ns);
-            let due = people.rooms.hearers(present);
+            let is_away =
+                |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
+            // A sender that has lost its connection since is not counted among those who are here.
+            let counts_itself = !absent.get(&sent.client).is_some_and(is_away);
+            let due = if counts_itself { people.rooms.hearers(present) } else { present };
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
             let end_ns = if received >= to_come && received > 0 { last_ns } else { closed_ns };
@@ -65,11 +88,14 @@ impl Audience {
     }
 }
 
-/// Every broadcast of the step.
-fn all_sent(books: &[Settled]) -> impl Iterator<Item = (Name, &SentBroadcast)> {
-    books
-        .iter()
-        .flat_map(|settled| (0..).zip(&settled.sent).map(|(number, sent)| ((settled.worker, number), sent)))
+/// Where nobody hears themselves: when each client was away.
+fn absent(rooms: Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
+    let mut absent: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+    let books = if rooms.hears_itself() { &[] } else { books };
+    for absence in books.iter().flat_map(|settled| &settled.absences) {
+        absent.entry(absence.client).or_default().push((absence.from_ns, absence.to_ns));
+    }
+    absent
 }
 
 /// How many of a room's people were there, and when.
@@ -109,22 +135,11 @@ impl Attendance {
 }
 
 /// How many of the clients that left lack each broadcast.
-fn lacking(rooms: Rooms, census: &Census, books: &[Settled]) -> HashMap<Name, u32> {
+fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<Name, u32> {
     let mut lacking = HashMap::new();
-    if books.iter().all(|settled| settled.departures.is_empty()) {
-        return lacking;
-    }
-    let mut sent: Vec<(u32, u64, Name, u32)> = all_sent(books)
-        .map(|(name, sent)| (census.room(sent.client), sent.sent_ns, name, sent.client))
-        .collect();
-    sent.sort_unstable();
     for departure in books.iter().flat_map(|settled| &settled.departures) {
-        let own_room = census.room(departure.client);
-        let before =
-            |at_ns: u64| sent.partition_point(|&(room, sent_ns, ..)| (room, sent_ns) < (own_room, at_ns));
-        let said = &sent[before(departure.from_ns)..before(departure.to_ns)];
-        let due = said.iter().filter(|(.., sender)| rooms.hears_itself() || *sender != departure.client);
-        for &(_, _, name, _) in due.skip(departure.received as usize) {
+        let due = said.to(departure.client, departure.from_ns, departure.to_ns);
+        for (name, _) in due.skip(departure.received as usize) {
             *lacking.entry(name).or_insert(0) += 1;
         }
     }
@@ -134,7 +149,7 @@ fn lacking(rooms: Rooms, census: &Census, books: &[Settled]) -> HashMap<Name, u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Departure;
+    use engine::{Departure, SentBroadcast};
     use wire::people::Division;
 
     /// Everybody in one room.
@@ -144,7 +159,10 @@ mod tests {
 
     /// Of a worker whose clients come and go so, all in room 0.
     fn books(worker: u16, changes: &[(u64, i32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
-        let sent = sent.iter().map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns }).collect();
+        let sent = sent
+            .iter()
+            .map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns, is_cut_off: false })
+            .collect();
         let change = |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, room: 0, change };
         let (tallies, attendance) = (tallies.to_vec(), changes.iter().map(change).collect());
         Settled { worker, sent, tallies, attendance, ..Settled::default() }
@@ -189,12 +207,53 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_to_who_is_away_has_an_account_of_its_own() {
+        // Client 1 lost its connection at 380, of which it had all but the last two; it had got the one sent at 300 of them, and
+        // was back at 550. It got the one sent at 500 then, and that of 350 never.
+        let mut settled = books(
+            0,
+            &[(300, -1), (550, 1)],
+            &[100, 200, 300, 350, 400, 500, 600],
+            &[0, 1, 2, 3, 4, 5, 6].map(|n| tally(0, n, if (2..6).contains(&n) { 1 } else { 2 }, 700)),
+        );
+        let absence = engine::Absence {
+            client: 1,
+            from_ns: 300,
+            cut_ns: 380,
+            to_ns: 550,
+            cut: Some(load::Cut::Reset),
+            had: 1,
+            recovered: 1,
+        };
+        settled.absences.push(absence);
+        settled.recovered_by_age = vec![1];
+        let audience = Audience::of(together(2, 1), &[settled.clone()], 1_000);
+        assert_eq!((audience.due, audience.away.had, audience.away.due), (7 + 3 + 1, 1, 3));
+        assert_eq!(audience.completion.max_ns(), 600, "complete without who was away");
+        let row = results::Absences {
+            ended_by: "reset".into(),
+            up_to_ns: Some(1_000_000_000),
+            count: 1,
+            not_back: 0,
+            due: 3,
+            recovered: 1,
+        };
+        assert_eq!(audience.away.absences, [row]);
+        let ages = results::Ages { up_to_ns: Some(1_000_000_000), due: 3, recovered: 1 };
+        assert_eq!(audience.away.ages, [ages]);
+        // The messages are client 0's: to others, nothing changes but that it is not counted.
+        let others = People { rooms: Rooms::ONE.to_others(), ..together(2, 1) };
+        let audience = Audience::of(others, &[settled], 1_000);
+        assert_eq!((audience.due, audience.away.due), (3 + 1, 3));
+    }
+
+    #[test]
     fn a_copy_is_due_to_the_room_alone_and_to_those_of_it_who_are_there() {
         // Seven people in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing from the
         // start, and who is alone in room 2 comes back.
         let people =
             People { rooms: Rooms::of(Division::of_size(3.try_into().unwrap())), clients: 7, workers: 2 };
-        let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns };
+        let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns, is_cut_off: false };
         let change = |at_ns, room, change| engine::Attendance { at_ns, room, change };
         let even = Settled {
             worker: 0,

@@ -112,7 +112,9 @@ impl Crew {
         reports: Receiver<Report>,
         watch: ServerWatch,
     ) -> Self {
-        let cast = Cast { workload: plan.workload, rooms: plan.rooms, workers: workers.len() as u16 };
+        let away_ns = plan.flap.map(|flap| flap.away_ns.unwrap_or(0));
+        let (workload, rooms, workers_all) = (plan.workload, plan.rooms, workers.len() as u16);
+        let cast = Cast { workload, rooms, workers: workers_all, away_ns };
         Self {
             rss_before: agents.rss_bytes(),
             muster: Muster::new(plan, agents, workers, reports),

@@ -8,6 +8,8 @@
 //! worker that sent it, so those of the others are held against what the others sent. How many broadcasts a lost agent
 //! had under way is unknown; there, silence decides.
 //!
+//! Where clients flap, those who are away are waited for, and then what they are sent again: how much that is no one can know.
+//!
 //! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is known as such
 //! only when nothing has come for a moment, and may turn out not to have been the last.
 
@@ -47,6 +49,8 @@ pub(crate) struct Drain {
     /// The crew is about to close the window, or when it had done so: reports wait meanwhile, and that is no quiet.
     is_closing: bool,
     looked_ns: u64,
+    /// How many clients were there when that was last looked at, and since when.
+    present: (u64, u64),
 }
 
 impl Drain {
@@ -67,6 +71,7 @@ impl Drain {
             closed_ns: None,
             is_closing: false,
             looked_ns: 0,
+            present: (0, now_ns),
         }
     }
 
@@ -74,6 +79,9 @@ impl Drain {
     pub(crate) fn poll(&mut self, merge: &Merge, now_ns: u64) -> Next {
         if std::mem::take(&mut self.is_closing) {
             self.looked_ns = now_ns;
+        }
+        if self.present.0 != merge.usable() {
+            self.present = (merge.usable(), now_ns);
         }
         let is_over = self.is_over(merge, now_ns);
         let end_ns = merge.window().end_ns();
@@ -88,11 +96,17 @@ impl Drain {
 
     /// Whether there is nothing more to wait for.
     fn is_over(&self, merge: &Merge, now_ns: u64) -> bool {
-        let last_ns = merge.totals().last_arrival_ns.max(self.began_ns).max(self.looked_ns);
-        let quiet_ns = now_ns.saturating_sub(last_ns);
-        self.is_all_in(merge)
-            || self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)))
-            || now_ns.saturating_sub(self.began_ns) > self.draining.timeout_ns
+        let (present, present_since_ns) = self.present;
+        let news_ns = merge.totals().last_arrival_ns.max(present_since_ns);
+        let quiet_ns = now_ns.saturating_sub(news_ns.max(self.began_ns).max(self.looked_ns));
+        let is_quiet =
+            self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)));
+        let time_ns = self.draining.timeout_ns.saturating_add(self.cast.away_ns.unwrap_or(0));
+        let may_end = match self.cast.away_ns {
+            Some(_) => is_quiet && present >= self.receivers,
+            None => is_quiet || self.is_all_in(merge),
+        };
+        may_end || now_ns.saturating_sub(self.began_ns) > time_ns
     }
 
     fn is_all_in(&self, merge: &Merge) -> bool {
@@ -135,7 +149,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn cast(workload: Workload) -> Cast {
-        Cast { workload, rooms: Rooms::ONE, workers: 2 }
+        Cast { workload, rooms: Rooms::ONE, workers: 2, away_ns: None }
     }
 
     fn merge(workload: Workload) -> Merge {

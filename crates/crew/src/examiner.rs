@@ -40,7 +40,8 @@ pub(crate) struct Examiner {
     workload: Workload,
     rooms: Rooms,
     senders: Senders,
-    is_churning: bool,
+    /// Clients do, or others in their place.
+    comes_back: bool,
     records_events: bool,
     epoch_ns: u64,
     order: Option<StepOrder>,
@@ -62,7 +63,7 @@ impl Examiner {
             workload: plan.workload,
             rooms: plan.rooms,
             senders: plan.senders(),
-            is_churning: plan.churn.is_some(),
+            comes_back: plan.churn.is_some() || plan.flap.is_some(),
             records_events: plan.records_events,
             epoch_ns: plan.epoch_ns,
             order: None,
@@ -219,6 +220,8 @@ impl Examiner {
         let account = self.accounts.get_mut(&settled.worker).expect("its delta was added");
         account.has_settled = true;
         let (sent, left) = (account.counts.sent, account.counts.left);
+        let (gone, account_recovered) =
+            (account.counts.cut + account.counts.disconnects, account.counts.recovered);
         let tallies = &settled.tallies;
         let is_tally = |tally: &engine::BroadcastTally| {
             tally.worker < self.workers
@@ -234,6 +237,17 @@ impl Examiner {
         let is_way = |departure: &engine::Departure| {
             is_here(departure.client) && departure.from_ns <= departure.to_ns && departure.to_ns <= latest_ns
         };
+        let is_absence = |absence: &engine::Absence| {
+            is_here(absence.client)
+                && absence.from_ns.max(absence.cut_ns) <= absence.to_ns
+                && absence.cut_ns <= latest_ns
+                && (absence.to_ns <= latest_ns || absence.to_ns == u64::MAX)
+        };
+        let recovered = settled.absences.iter().map(|absence| u64::from(absence.recovered)).sum::<u64>();
+        let by_age = settled.recovered_by_age.iter().copied().fold(0, u64::saturating_add);
+        let are_absences = settled.absences.iter().all(is_absence)
+            && settled.absences.len() as u64 <= gone
+            && recovered.max(by_age) <= account_recovered;
         if !are_once || !tallies.iter().all(is_tally) {
             Err("copies of no broadcast, or to more clients than it has")
         } else if !are_sent || !are_from_here || settled.sent.len() as u64 > sent {
@@ -242,6 +256,8 @@ impl Examiner {
             Err("clients that were never there")
         } else if !departures.iter().all(is_way) || departures.len() as u64 > left {
             Err("a departure that never was")
+        } else if !are_absences {
+            Err("an absence that never was")
         } else {
             Ok(())
         }
@@ -303,7 +319,7 @@ impl Examiner {
 
     fn bounds(&self, worker: u16, now_ns: u64) -> Bounds {
         let order = self.order.as_ref();
-        let comes_back = self.is_churning || order.is_some_and(|order| matches!(order.load, Load::Storm(_)));
+        let comes_back = self.comes_back || order.is_some_and(|order| matches!(order.load, Load::Storm(_)));
         let share = u64::from(self.share_max(worker));
         let events = at_most(EVENTS_PER_S_MAX, now_ns, self.began_ns);
         Bounds {

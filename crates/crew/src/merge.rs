@@ -17,6 +17,10 @@ use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
 
+/// What became of messages that nobody ever saw.
+const CUT_OFF: &str =
+    "its client's connection ended before the server is known to have had it: it was due to nobody";
+
 /// The connecting before the load; who comes back in mid-step is not part of it.
 #[derive(Clone, Copy)]
 struct Grown {
@@ -48,6 +52,8 @@ pub(crate) struct Cast {
     pub(crate) rooms: Rooms,
     /// Lost ones included.
     pub(crate) workers: u16,
+    /// Where clients lose their connections and come back: how long they stay away.
+    pub(crate) away_ns: Option<u64>,
 }
 
 /// The figures of one step while they come in.
@@ -81,7 +87,7 @@ pub struct Merge {
 impl Merge {
     /// Nothing measured yet; connecting begins now.
     pub(crate) fn new(cast: Cast, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
-        let Cast { workload, rooms, workers } = cast;
+        let Cast { workload, rooms, workers, .. } = cast;
         Self {
             workload,
             people: People { rooms, clients: order.clients, workers },
@@ -249,12 +255,15 @@ impl Merge {
             self.connecting = std::mem::take(&mut seconds);
         }
         let mut counts = self.totals.counts;
-        let completion = self.account(&mut counts, now_ns, interrupted);
+        let Audience { completion, away, unheard_ns, .. } = self.account(&mut counts, now_ns, interrupted);
         let (window, grown) = (self.window(), self.grown);
         let duration_ns = if self.is_loading() { window.length_ns(now_ns, interrupted) } else { 0 };
         let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
         let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
-        let totals = self.totals;
+        let mut totals = self.totals;
+        for at_ns in unheard_ns {
+            totals.errors.add("cut_off", at_ns.saturating_sub(self.epoch_ns), CUT_OFF);
+        }
         let generator = self.costs.generator_use(&seconds, totals.loop_lag);
         Step {
             clients: self.order.clients.into(),
@@ -265,6 +274,8 @@ impl Merge {
             counts,
             errors: totals.errors,
             statuses: totals.statuses,
+            absences: away.absences,
+            ages: away.ages,
             generator: Some(generator),
             connecting: self.connecting,
             series: seconds,
@@ -272,19 +283,20 @@ impl Merge {
         }
     }
 
-    /// Fills in what was due and what is missing, and gives the completion times.
-    fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Histogram {
-        let mut completion = Histogram::new();
+    /// Fills in what was due and what is missing, and gives what is known of broadcasts beside.
+    fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Audience {
+        let mut audience = Audience::default();
         match self.workload {
             Workload::Echo => {
                 let waiting: u64 = self.present().map(|account| account.held.waiting()).sum();
                 counts.expected = counts.sent + waiting - self.echoes_of_lost();
             }
             Workload::Broadcast => {
-                let audience = Audience::of(self.people, &self.settled, now_ns);
+                audience = Audience::of(self.people, &self.settled, now_ns);
                 counts.expected = audience.due + self.copies_of_lost();
                 counts.in_flight = audience.left_behind;
-                completion = audience.completion;
+                counts.offline_due = counts.recovered.max(audience.away.due);
+                counts.lost_offline = counts.offline_due - counts.recovered;
             }
         }
         counts.connecting += self.connecting_of_lost();
@@ -293,7 +305,7 @@ impl Merge {
         let outstanding = counts.expected - counts.received;
         counts.in_flight = if interrupted { outstanding } else { counts.in_flight.min(outstanding) };
         counts.missing = outstanding - counts.in_flight;
-        completion
+        audience
     }
 
     /// Echoes that were under way at lost agents: it is unknown what became of them.

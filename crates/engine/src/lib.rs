@@ -14,8 +14,8 @@ mod timing;
 mod worker;
 
 pub use messages::{
-    Attendance, BroadcastTally, Command, Delta, Departure, Gone, Held, Report, SentBroadcast, Settled, Tail,
-    Ticket, Usage,
+    AGES_NS, Absence, Attendance, BroadcastTally, Command, Delta, Departure, Gone, Held, Report,
+    SentBroadcast, Settled, Tail, Ticket, Usage, age_class,
 };
 pub use probe::{Encounter, probe};
 pub use worker::Worker;

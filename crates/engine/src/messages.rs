@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::StepOrder;
+use load::{Cut, StepOrder};
 use serde::{Deserialize, Serialize};
 use stats::{Counts, Errors, Figures, Histogram, Packed};
 
@@ -193,6 +193,10 @@ pub struct Settled {
     pub attendance: Vec<Attendance>,
     /// Broadcasts: the clients that left in mid-step.
     pub departures: Vec<Departure>,
+    /// Broadcasts: the clients that lost their connections and were to come back.
+    pub absences: Vec<Absence>,
+    /// What came to them that was due in their absence, by the [class](age_class) of its age when they were back.
+    pub recovered_by_age: Vec<u64>,
 }
 
 /// So many more of a room's members are there from that moment on, or fewer.
@@ -219,6 +223,36 @@ pub struct Departure {
     pub received: u32,
 }
 
+/// The time that a client was away, on the run's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absence {
+    /// Its number in the run.
+    pub client: u32,
+    /// What was sent from then on was not due to it as to one that is there …
+    pub from_ns: u64,
+    /// … because its connection ended at that moment.
+    pub cut_ns: u64,
+    /// When it was usable again; `u64::MAX`: not in this step.
+    pub to_ns: u64,
+    /// How the connection was ended; `None`: the server or the network did.
+    pub cut: Option<Cut>,
+    /// Of what was sent in that time, the copies that it had got before its connection ended.
+    pub had: u32,
+    /// And those that it got later.
+    pub recovered: u32,
+}
+
+/// The longest age of each class of messages, and the longest absence of each class of those; the last class is above.
+pub const AGES_NS: [u64; 8] = {
+    const S: u64 = 1_000_000_000;
+    [S, 2 * S, 5 * S, 10 * S, 20 * S, 30 * S, 60 * S, 120 * S]
+};
+
+/// The class of an age.
+pub fn age_class(age_ns: u64) -> usize {
+    AGES_NS.partition_point(|&longest_ns| longest_ns < age_ns)
+}
+
 /// A broadcast as its sender knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentBroadcast {
@@ -228,6 +262,8 @@ pub struct SentBroadcast {
     pub intended_ns: u64,
     /// When it was sent, as its stamp says it.
     pub sent_ns: u64,
+    /// Its sender's connection ended before it was answered: the server may never have had it.
+    pub is_cut_off: bool,
 }
 
 /// One broadcast as seen by the clients of one worker.

@@ -262,6 +262,7 @@ mod tests {
             speakers: None,
             slow: None,
             churn: None,
+            flap: None,
             connecting: Connecting {
                 timeout_ns: TIMEOUT_NS,
                 rate_per_s: None,

@@ -237,7 +237,7 @@ impl Worker {
         let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
         let mut pace = Pace::new(&order, part, at_ns, senders.clone(), seed);
-        if self.plan.churn.is_some() {
+        if self.plan.churn.is_some() || self.plan.flap.is_some() {
             pace.pass_over_absent();
         }
         let window_end_ns = match order.load {
@@ -246,14 +246,15 @@ impl Worker {
             Load::Closed { until: Until::Elapsed { duration_ns }, .. } => at_ns + duration_ns,
             Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
         };
-        let here = self.clients.count();
-        let unrest = Unrest::of(&self.plan, &order, self.segment, here, at_ns, window_end_ns);
+        let here = (self.clients.count(), &*present);
+        let unrest = Unrest::of(&self.plan, &order, self.segment, here, (at_ns, window_end_ns));
         let terms = Terms {
             window_end_ns,
             is_closed: pace.is_closed(),
             awaits: pace.awaits(),
             storm_ns: unrest.as_ref().and_then(Unrest::storm_ns),
             has_churn: unrest.as_ref().is_some_and(Unrest::is_churn),
+            is_flapping: unrest.as_ref().is_some_and(Unrest::is_flapping),
         };
         self.clients.ledger.start_load(terms, &present, senders, at_ns);
         (self.pace, self.unrest) = (Some(pace), unrest);
@@ -394,7 +395,7 @@ impl Worker {
             growth.handle_usable(now_ns);
         }
         if let Some(unrest) = &mut self.unrest {
-            unrest.handle_back(client);
+            unrest.handle_back(client, now_ns);
             if let Some(pace) = &mut self.pace {
                 pace.handle_return(client);
             }
@@ -460,6 +461,11 @@ impl Worker {
                     let now_ns = clock::monotonic_ns();
                     let is_over = self.clients.part_with(client, now_ns);
                     unrest.handle_goodbye(client, is_over, now_ns);
+                }
+                Turn::Cut(client, cut) => {
+                    let now_ns = clock::monotonic_ns();
+                    self.clients.cut(client, cut, now_ns);
+                    unrest.handle_cut(client, now_ns);
                 }
                 Turn::Connect(client) => match self.clients.connect_again(client, now_ns) {
                     Some(Begun::UnderWay { attempt }) => unrest.handle_begun(client, attempt, now_ns),

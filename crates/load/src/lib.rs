@@ -8,6 +8,7 @@
 //! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
 
 mod crowd;
+mod flap;
 mod pacer;
 mod plan;
 mod rooms;
@@ -18,6 +19,7 @@ mod senders;
 mod sizes;
 
 pub use crowd::{Churn, Slow, Speakers};
+pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
 pub use plan::{
     BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,

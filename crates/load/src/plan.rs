@@ -9,6 +9,7 @@ use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::crowd::{Churn, Slow, Speakers, is_picked};
+use crate::flap::Flap;
 use crate::rooms::Rooms;
 use crate::schedule::Schedule;
 use crate::segment::Segment;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub slow: Option<Slow>,
     /// Clients leave, and others come.
     pub churn: Option<Churn>,
+    /// Clients lose their connections, and come back.
+    pub flap: Option<Flap>,
     /// How clients connect.
     pub connecting: Connecting,
     /// How long a step waits for what is still under way.

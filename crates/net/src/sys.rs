@@ -20,6 +20,25 @@ pub(crate) fn enable_timestamps(fd: BorrowedFd<'_>) -> io::Result<()> {
     set_int_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
 }
 
+/// `SO_ATTACH_FILTER` with a filter that lets nothing in (socket(7)).
+pub(crate) fn drop_input(fd: BorrowedFd<'_>) -> io::Result<()> {
+    /// `BPF_RET | BPF_K`: accept so many bytes of the packet.
+    const RETURN: u16 = 0x06;
+    let mut nothing = libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
+    // SAFETY: the program and its one instruction outlive the call, which copies both.
+    let rc = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of::<libc::sock_fprog>() as libc::socklen_t,
+        )
+    };
+    check(rc as isize).map(drop)
+}
+
 /// `SIOCOUTQ`: bytes sent that the peer's kernel has not acknowledged (tcp(7)).
 pub(crate) fn unacknowledged_bytes(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut bytes: libc::c_int = 0;

@@ -4,6 +4,7 @@ use results::Run;
 
 use crate::Style;
 
+mod absences;
 mod http;
 mod step;
 mod summary;

@@ -3,6 +3,7 @@
 //! The types here are the ones in memory: histograms rather than figures, nanoseconds rather than milliseconds,
 //! `Option` for what does not apply. [`mod@file`] holds their form on disk.
 
+mod absences;
 pub mod columns;
 pub mod compare;
 pub mod conclusion;
@@ -19,6 +20,7 @@ mod step;
 pub mod units;
 pub mod verdict;
 
+pub use absences::{Absences, Ages};
 pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;

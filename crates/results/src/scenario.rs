@@ -71,6 +71,7 @@ const HANDSHAKE: &[Timed] =
     &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Login, Timed::Upgrade, Timed::Ready];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
+const REPLAY: &[Timed] = &[Timed::Replay];
 
 const ECHO: Facts = Facts {
     name: "echo",
@@ -88,7 +89,7 @@ const ECHO: Facts = Facts {
 const BROADCAST: Facts = Facts {
     name: "broadcast",
     about: "every message goes to every client, step by step",
-    timed: &[EXCHANGE, FAN_OUT, HANDSHAKE],
+    timed: &[EXCHANGE, FAN_OUT, REPLAY, HANDSHAKE],
     due: Due::Copies,
     ..ECHO
 };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
+use crate::absences::{Absences, Ages};
 use crate::judgement::{Finding, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 
@@ -38,6 +39,11 @@ pub struct Step {
     pub errors: Errors,
     /// Of requests, the answers received by their HTTP status.
     pub statuses: BTreeMap<u16, u64>,
+    /// Of clients that lost their connections and came back: what became of what was due in their absence, by how the
+    /// connection ended and how long they were away.
+    pub absences: Vec<Absences>,
+    /// The same, by how long ago a message had been sent when its receiver was back.
+    pub ages: Vec<Ages>,
     /// What the server used, when it could be seen.
     pub server: Option<ServerUse>,
     /// What the generator used.

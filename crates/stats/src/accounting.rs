@@ -33,6 +33,8 @@ pub enum Whole {
     Connections,
     /// Clients that a storm threw out.
     ThrownOut,
+    /// The deliveries that were due to clients that were away.
+    OfflineDue,
 }
 
 /// What is known of a count, beside its name.
@@ -100,6 +102,13 @@ table! {
     unexpected: Unexpected = trouble("unexpected", Whole::Came),
     /// Copies that came to somebody outside their room.
     leaked: Leaked = CountFacts { is_rare: true, ..trouble("leaked into other rooms", Whole::Came) },
+    /// Deliveries due to clients that were away: sent in their absence, or under way when their connections ended.
+    offline_due: OfflineDue = CountFacts { is_rare: true, is_of_crew: true, ..MESSAGES },
+    /// Of these, those that came once the client was back.
+    recovered: Recovered = CountFacts { is_rare: true, ..MESSAGES },
+    /// Those that never came.
+    lost_offline: LostOffline =
+        CountFacts { is_rare: true, is_of_crew: true, share_of: Some(Whole::OfflineDue), ..MESSAGES },
     /// Messages that are not what was sent.
     corrupt: Corrupt = trouble("corrupt", Whole::Came),
     /// Messages of an open loop that waited because every connection they could go on was busy.
@@ -118,6 +127,8 @@ table! {
     disconnects: Disconnects = lost("lost", Whole::Connections),
     /// Usable connections that clients ended because others take their place (churn).
     left: Left = CountFacts { is_rare: true, words: Some("left"), ..CONNECTIONS },
+    /// Usable connections that were ended on purpose, for their clients to come back (flapping).
+    cut: Cut = CountFacts { is_rare: true, words: Some("cut"), ..CONNECTIONS },
     /// Losses in a storm after which the client was not usable again by the end.
     not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
     /// Clients that read slowly: they are load, and nothing is due to them.
@@ -143,6 +154,14 @@ pub enum Imbalance {
         /// Connections begun.
         connects: u64,
         /// Usable, timed out, failed and connecting together.
+        accounted: u64,
+    },
+    /// offline due ≠ recovered + lost offline
+    #[error("{due} deliveries were due to clients that were away, but {accounted} are accounted for")]
+    Offline {
+        /// Deliveries due.
+        due: u64,
+        /// Recovered and lost together.
         accounted: u64,
     },
     /// Late or reordered deliveries exceed the received ones they are part of.
@@ -174,7 +193,7 @@ impl Counts {
 
     /// Whether messages were exchanged, or were to be: without them, counts of messages say nothing.
     pub fn has_messages(&self) -> bool {
-        self.sent > 0 || self.expected > 0 || self.received > 0
+        self.sent > 0 || self.expected > 0 || self.received > 0 || self.offline_due > 0
     }
 
     /// Checks the identities.
@@ -190,9 +209,14 @@ impl Counts {
         if self.connects != accounted {
             return Err(Imbalance::Connections { connects: self.connects, accounted });
         }
-        let part = self.late.max(self.reordered);
-        if part > self.received {
-            return Err(Imbalance::Part { part, received: self.received });
+        let accounted = self.recovered + self.lost_offline;
+        if self.offline_due != accounted {
+            return Err(Imbalance::Offline { due: self.offline_due, accounted });
+        }
+        // What is recovered may come out of order, too.
+        let (part, received) = (self.late.max(self.reordered), self.received + self.recovered);
+        if part > received {
+            return Err(Imbalance::Part { part, received });
         }
         Ok(())
     }
@@ -224,6 +248,14 @@ mod tests {
         assert_eq!(counts.check(), Err(Imbalance::Part { part: 2, received: 1 }));
     }
 
+    #[test]
+    fn what_was_due_to_the_absent_came_later_or_is_lost() {
+        let counts = Counts { offline_due: 10, recovered: 7, lost_offline: 3, ..Counts::default() };
+        assert_eq!(counts.check(), Ok(()));
+        let received = Counts { expected: 3, received: 3, lost_offline: 0, ..counts };
+        assert_eq!(received.check(), Err(Imbalance::Offline { due: 10, accounted: 7 }));
+    }
+
     fn ones() -> Counts {
         let mut ones = Counts::default();
         for count in Count::ALL {
@@ -234,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_claim_beyond_counting_is_not_plausible_whatever_it_is_of() {
-        let of_a_worker = Counts { expected: 0, missing: 0, ..ones() };
+        let of_a_worker = Counts { expected: 0, missing: 0, offline_due: 0, lost_offline: 0, ..ones() };
         assert!(of_a_worker.is_plausible());
         let claims = postcard::to_stdvec(&of_a_worker).unwrap();
         let huge = postcard::to_stdvec(&(PLAUSIBLE_MAX + 1)).unwrap();

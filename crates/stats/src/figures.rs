@@ -62,6 +62,8 @@ table! {
     delivery_above_10000: DeliveryInMore = of_rooms("rooms >10k"),
     /// Intended send → the last receiver has its copy. No worker knows it: receivers may be anywhere.
     completion: Completion = OF_STEP,
+    /// Usable again → a copy is in that was due while its client was away; one sample a copy.
+    replay: Replay = OF_STEP,
     /// Intended send → actual send.
     send_lag: SendLag = OF_STEP,
     /// Connection lost in a storm → usable again.

@@ -1,7 +1,7 @@
 //! `throng broadcast`: every message goes to every client, or to those of its sender's room.
 
 use clap::Args;
-use crew::Course;
+use crew::{Course, Shape};
 use load::{Plan, Rooms, Slow, Workload};
 use results::Scenario;
 
@@ -9,6 +9,7 @@ use crate::app_file::SayArgs;
 use crate::args::RunArgs;
 use crate::crowd::{self, TalkArgs};
 use crate::exit::{Exit, Failure};
+use crate::flap::FlapArgs;
 use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
@@ -33,6 +34,8 @@ pub(crate) struct Broadcast {
     steps: StepArgs,
     #[command(flatten)]
     talk: TalkArgs,
+    #[command(flatten)]
+    flap: FlapArgs,
     /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
@@ -44,13 +47,13 @@ pub(crate) struct Broadcast {
 
 impl Broadcast {
     /// With these flags, and no others.
-    pub(crate) fn of(run: RunArgs, says: SayArgs, steps: StepArgs, talk: TalkArgs) -> Self {
-        Self { run, says, steps, talk, slow: None }
+    pub(crate) fn of(run: RunArgs, says: SayArgs, steps: StepArgs, talk: TalkArgs, flap: FlapArgs) -> Self {
+        Self { run, says, steps, talk, flap, slow: None }
     }
 
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, says, steps, talk, slow } = &self;
+        let Self { run: args, says, steps, talk, flap, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let stepping = self.stepping()?;
@@ -58,14 +61,18 @@ impl Broadcast {
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
         let plan = talk.of(plan::saying(args, says, &target, Workload::Broadcast, dialect, clients_max)?);
-        let plan = Plan { churn: steps.churn, slow: *slow, ..plan };
+        let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan });
         check_slow(*slow, clients_max)?;
         check_acknowledged(&plan)?;
         run::run(Request {
             args,
             scenario: Scenario::Broadcast,
             plan,
-            shape: processes::shape(args, clients_max, server_pid.is_some())?,
+            shape: Shape {
+                clients_max,
+                // Of a link that fell silent, the old end stays beside the new one.
+                ..processes::shape(args, clients_max.map(|n| n * flap.links()), server_pid.is_some())?
+            },
             course: self.course()?,
             stop: if matches!(stepping, steps::Steps::Single) {
                 Vec::new()

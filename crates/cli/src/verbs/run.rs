@@ -10,6 +10,7 @@ use crate::app_file::{SayArgs, Usual};
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
+use crate::flap::FlapArgs;
 use crate::rates::{self, Rates};
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::echo::Echo;
@@ -46,6 +47,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     talk: TalkArgs,
     #[command(flatten)]
+    flap: FlapArgs,
+    #[command(flatten)]
     says: SayArgs,
     #[command(flatten)]
     run: RunArgs,
@@ -60,8 +63,8 @@ impl Run {
         self.take_people()?;
         let Some(file) = self.take_file()? else {
             let rate = rates::rates(RATE).expect("a rate");
-            let Self { run, says, steps, talk, .. } = self;
-            return Broadcast::of(run, says, stepped(steps, Usual::default(), Some(rate)), talk).run();
+            let Self { run, says, steps, talk, flap, .. } = self;
+            return Broadcast::of(run, says, stepped(steps, Usual::default(), Some(rate)), talk, flap).run();
         };
         if self.run.app.replace(file.clone()).is_some() {
             return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
@@ -73,8 +76,8 @@ impl Run {
         match (described.app.broadcast, described.app.echo) {
             (Some(_), _) => {
                 let rate = rates::rates(RATE).expect("a rate");
-                let Self { run, says, steps, talk, .. } = self;
-                Broadcast::of(run, says, stepped(steps, usual, Some(rate)), talk).run()
+                let Self { run, says, steps, talk, flap, .. } = self;
+                Broadcast::of(run, says, stepped(steps, usual, Some(rate)), talk, flap).run()
             }
             (None, Some(_)) => {
                 self.refuse_talk(&file, "echoes are for their sender alone")?;
@@ -121,7 +124,7 @@ impl Run {
     }
 
     fn refuse_talk(&self, file: &Path, why: &str) -> Result<(), Failure> {
-        match self.talk.given() {
+        match self.talk.given().or(self.flap.given()) {
             Some(flag) => Err(Failure::usage(flag, format!("{} has no [broadcast]: {why}", file.display()))),
             None => Ok(()),
         }

@@ -72,7 +72,7 @@ impl Account {
             return Err("connections that it cannot have begun");
         }
         let present = bounds.share.saturating_add(counts.connected);
-        let has_left = counts.disconnects.max(counts.left) > present;
+        let has_left = counts.disconnects.max(counts.left).max(counts.cut) > present;
         if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
             return Err("clients that it cannot have had");
         }
@@ -81,13 +81,17 @@ impl Account {
         if due > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
             return Err("more messages than were to be sent");
         }
-        let part = [counts.late, counts.reordered, tail.received, self.answers, gone.copies];
+        let part = [counts.late, tail.received, self.answers, gone.copies];
         let due = match workload {
             Workload::Echo => counts.sent,
             // Whichever client sent them: one for each client that there was.
             Workload::Broadcast => bounds.sent_by_all.saturating_mul(present),
         };
-        if counts.received > due || part.into_iter().any(|part| part > counts.received) {
+        if counts.received > due
+            || counts.recovered > due
+            || part.into_iter().any(|part| part > counts.received)
+            || counts.reordered > counts.received.saturating_add(counts.recovered)
+        {
             return Err("more answers than can have come");
         }
         let events = [

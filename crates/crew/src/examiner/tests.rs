@@ -50,7 +50,12 @@ fn honest(workload: Workload) -> Vec<Report> {
         let delta = Delta { worker, at_ns: now_ns + 2, usable: 2, ..Delta::default() };
         let mut settled = Settled { worker, delta, ..Settled::default() };
         if workload == Workload::Broadcast {
-            let sent = SentBroadcast { client: worker.into(), intended_ns: now_ns, sent_ns: now_ns };
+            let sent = SentBroadcast {
+                client: worker.into(),
+                intended_ns: now_ns,
+                sent_ns: now_ns,
+                is_cut_off: false,
+            };
             settled.sent = vec![sent; half as usize];
             let copies = |of, number| BroadcastTally { worker: of, number, received: 2, last_ns: now_ns };
             settled.tallies = (0..2).flat_map(|of| (0..half as u32).map(move |n| copies(of, n))).collect();
@@ -150,7 +155,7 @@ fn lies() -> Vec<(&'static str, Change)> {
     add(
         "has not sent",
         Box::new(in_books(|settled| {
-            let sent = SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0 };
+            let sent = SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false };
             settled.sent = vec![sent; SAMPLES as usize];
         })),
     );

@@ -5,7 +5,7 @@
 //! free for the next.
 
 use engine::Command;
-use load::{Connecting, Load, Plan, Segment, Storm};
+use load::{Connecting, Flap, Load, Plan, Segment, Storm};
 use net::clock;
 
 use super::talk::Brief;
@@ -37,8 +37,19 @@ pub(super) fn is_brief(brief: &Brief) -> bool {
 }
 
 fn is_plan(plan: &Plan) -> bool {
-    let Plan { endpoints, speech, rooms, slow, churn, connecting, draining, epoch_ns, unix_epoch_ns, .. } =
-        plan;
+    let Plan {
+        endpoints,
+        speech,
+        rooms,
+        slow,
+        churn,
+        flap,
+        connecting,
+        draining,
+        epoch_ns,
+        unix_epoch_ns,
+        ..
+    } = plan;
     let Connecting { timeout_ns, rate_per_s, .. } = connecting;
     let sizes = [Some(speech.message_bytes_max), speech.payload_bytes, speech.payload_bytes_max];
     let times = [*timeout_ns, draining.timeout_ns, draining.quiet_ns.unwrap_or(0)];
@@ -50,7 +61,12 @@ fn is_plan(plan: &Plan) -> bool {
         && speech.people.rooms.is_sound()
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
+        && flap.as_ref().is_none_or(is_flap)
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
+}
+
+fn is_flap(flap: &Flap) -> bool {
+    flap.is_sound() && flap.up_ns_max <= TIME_NS_MAX && flap.away_ns.unwrap_or(0) <= TIME_NS_MAX
 }
 
 /// Whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this.

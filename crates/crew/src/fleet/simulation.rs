@@ -294,6 +294,7 @@ pub(crate) fn plan() -> Plan {
         slow: None,
         rooms: load::Rooms::ONE,
         churn: None,
+        flap: None,
         connecting,
         draining: Draining { quiet_ns: Some(2_000_000_000), timeout_ns: 5_000_000_000 },
         records_events: false,

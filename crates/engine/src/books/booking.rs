@@ -4,6 +4,7 @@ use load::Workload;
 use stats::Timed;
 use wire::{Event, Role, Stamp};
 
+use crate::books::absences::Due;
 use crate::books::broadcasts::{Copy, Origin};
 use crate::books::cause::Cause;
 use crate::books::echoes::Answer;
@@ -164,8 +165,14 @@ impl Booking<'_> {
             let late = Entry::new(Kind::Receive, self.now_ns, self.client).bytes(bytes);
             return self.ledger.meter.note_detailed(late, "slow");
         }
-        if stamp.sent_ns() < self.record.since_ns {
-            return; // sent before it was there: not due to it, and the sender's books say the same
+        let mut absence = None;
+        if stamp.sent_ns() < self.record.since_ns || self.record.is_away {
+            match self.ledger.step.absences.due(self.record, stamp.sent_ns()) {
+                Due::Here => {}
+                Due::Away(which) => absence = Some(which),
+                // Sent before it was there: not due to it, and the sender's books say the same.
+                Due::Never => return,
+            }
         }
         let seat = self.ledger.seating.seat(self.client, room);
         let mut due = seat.members;
@@ -175,7 +182,8 @@ impl Booking<'_> {
             }
             due -= u32::from(stamp.worker == self.worker);
         }
-        let origin = Origin { worker: stamp.worker, client: stamp.client, number, due };
+        let (Stamp { worker, client, .. }, sent_ns, is_away) = (stamp, stamp.sent_ns(), absence.is_some());
+        let origin = Origin { worker, client, number, sent_ns, due, is_away };
         let Ledger { seating, step, .. } = &mut *self.ledger;
         let timed = || {
             if seating.rooms().is_one() { Timed::Delivery } else { Timed::delivery_in(seating.members(room)) }
@@ -186,10 +194,25 @@ impl Booking<'_> {
             Copy::Reordered => self.ledger.meter.counts.reordered += 1,
             Copy::InOrder => {}
         }
-        self.record.copies += 1;
         self.note(Kind::Receive, stamp, Some(number), bytes);
+        if let Some(absence) = absence {
+            return self.recovered(absence, sent_ns);
+        }
+        self.record.copies += 1;
+        self.record.latest_ns = self.record.latest_ns.max(sent_ns);
         self.received();
         self.ledger.meter.figures.get_mut(timed).record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
+    }
+
+    /// Books a copy that was due in an absence of the client.
+    #[cold]
+    fn recovered(&mut self, absence: u32, sent_ns: u64) {
+        let Ledger { step, meter, .. } = &mut *self.ledger;
+        step.absences.recover(absence, sent_ns, self.now_ns);
+        meter.counts.recovered += 1;
+        meter.last_arrival_ns = self.now_ns;
+        let back_ns = if self.record.is_away { self.now_ns } else { self.record.since_ns };
+        meter.figures.replay.record_ns(self.now_ns.saturating_sub(back_ns));
     }
 
     /// Notes what came in; its number, unless it is of another step.

@@ -29,7 +29,10 @@ pub(crate) enum Copy {
 #[derive(Debug)]
 struct Tally {
     client: u32,
+    sent_ns: u64,
+    /// Copies at clients that were here when it was sent, and at others.
     received: u32,
+    besides: u32,
     last_ns: u64,
     /// What its deliveries count as.
     timed: Timed,
@@ -47,8 +50,11 @@ pub(crate) struct Origin {
     pub(crate) client: u32,
     /// The message, among the worker's.
     pub(crate) number: u32,
+    pub(crate) sent_ns: u64,
     /// To how many clients here it is due.
     pub(crate) due: u32,
+    /// To this one it was due while it was away: that counts beside what was due to those who were here.
+    pub(crate) is_away: bool,
 }
 
 /// All broadcasts of one step at one worker.
@@ -77,7 +83,7 @@ impl Broadcasts {
         now_ns: u64,
         timed: impl FnOnce() -> Timed,
     ) -> (Copy, Timed) {
-        let Origin { worker, number, due, .. } = origin;
+        let Origin { worker, number, due, is_away, .. } = origin;
         debug_assert!(seat.place < seat.members && number < BROADCASTS_PER_WORKER_MAX);
         if self.tally(worker, number).is_none() {
             self.open(origin, seat.members, timed());
@@ -89,12 +95,35 @@ impl Broadcasts {
             return (Copy::Duplicate, tally.timed);
         }
         tally.seen[word] |= bit;
-        tally.received += 1;
-        tally.last_ns = tally.last_ns.max(now_ns);
-        if tally.received == due {
+        if is_away {
+            tally.besides += 1;
+        } else {
+            tally.received += 1;
+            tally.last_ns = tally.last_ns.max(now_ns);
+        }
+        if tally.received + tally.besides == due {
             self.spare.push(std::mem::take(&mut tally.seen));
         }
         (if reordered { Copy::Reordered } else { Copy::InOrder }, tally.timed)
+    }
+
+    /// A client has gone away, and counts as absent since `from_ns`: takes the copies of what was sent since out of those of
+    /// clients that were here, and says how many these are. `is_heard` tells whose messages go to the client's room, by the
+    /// sender's worker and number there.
+    pub(crate) fn excuse(&mut self, place: u32, from_ns: u64, is_heard: impl Fn(u16, u32) -> bool) -> u32 {
+        let (word, bit) = (place as usize / 64, 1u64 << (place % 64));
+        let mut excused = 0;
+        for (worker, tallies) in self.tallies.iter_mut().enumerate() {
+            let latest = tallies.iter_mut().rev().flatten().take_while(|tally| tally.sent_ns >= from_ns);
+            for tally in latest.filter(|tally| is_heard(worker as u16, tally.client)) {
+                if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
+                    tally.received -= 1;
+                    tally.besides += 1;
+                    excused += 1;
+                }
+            }
+        }
+        excused
     }
 
     /// How many clients here have a message of `worker`, and when the last of them got it.
@@ -124,7 +153,7 @@ impl Broadcasts {
 
     /// Makes the tally at the first copy, and links it into its sender's chain.
     fn open(&mut self, origin: Origin, seats: u32, timed: Timed) {
-        let Origin { worker, client, number, .. } = origin;
+        let Origin { worker, client, number, sent_ns, .. } = origin;
         let mut seen = self.spare.pop().unwrap_or_default();
         seen.clear();
         seen.resize(seats.div_ceil(64) as usize, 0);
@@ -138,7 +167,7 @@ impl Broadcasts {
             of_worker.resize_with(number as usize + 1, || None);
         }
         of_worker[number as usize] =
-            Some(Tally { client, received: 0, last_ns: 0, timed, seen, next: after });
+            Some(Tally { client, sent_ns, received: 0, besides: 0, last_ns: 0, timed, seen, next: after });
         if let Some(before) = before {
             of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
         }
@@ -183,7 +212,9 @@ mod tests {
     impl Room {
         fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
             let seat = Seat { place, members: self.1 };
-            self.0.handle(Origin { worker, client, number, due: self.1 }, seat, now_ns, || Timed::Delivery).0
+            let origin =
+                Origin { worker, client, number, sent_ns: number.into(), due: self.1, is_away: false };
+            self.0.handle(origin, seat, now_ns, || Timed::Delivery).0
         }
     }
 
@@ -223,6 +254,18 @@ mod tests {
             }
         }
         assert_eq!(reordered, 400);
+    }
+
+    #[test]
+    fn who_goes_away_counts_no_more_among_those_who_were_here() {
+        let mut b = broadcasts(3);
+        for number in 0..4 {
+            (0..3).for_each(|receiver| _ = b.handle(0, u32::from(number == 2), number, receiver, 1));
+        }
+        assert_eq!(b.0.excuse(1, 1, |_, sender| sender == 0), 2, "the latest but the one of another room");
+        let received: Vec<u32> = b.0.finish().iter().map(|tally| tally.received).collect();
+        assert_eq!(received, [3, 2, 3, 2]);
+        assert_eq!(b.handle(0, 0, 3, 1, 9), Copy::Duplicate);
     }
 
     #[test]

@@ -17,8 +17,12 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
+    ledger.meter.counts.not_back += ledger.step.absences.open();
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
     let step = &mut ledger.step;
+    let (absences, recovered_by_age) = step.absences.finish();
+    // An absence begins before it is noted.
+    step.attendance.sort_by_key(|change| change.at_ns);
     let sent: Vec<SentBroadcast> = step.sent.iter().map(|sent| sent.times).collect();
     Settled {
         worker: segment.worker,
@@ -27,6 +31,8 @@ pub(crate) fn close<C: AsMut<Record>>(
         tallies: step.broadcasts.finish(),
         attendance: std::mem::take(&mut step.attendance),
         departures: std::mem::take(&mut step.departures),
+        absences,
+        recovered_by_age,
         ..Settled::default()
     }
 }
@@ -36,7 +42,7 @@ pub(crate) fn close<C: AsMut<Record>>(
 fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     let Some(terms) = &mut ledger.step.terms else { return };
     // No client comes back to a step that is over.
-    terms.has_churn = false;
+    (terms.has_churn, terms.is_flapping) = (false, false);
     let Some(storm_ns) = terms.storm_ns.take() else { return };
     for client in clients {
         let lost_ns = std::mem::take(&mut client.as_mut().lost_ns);
@@ -109,8 +115,14 @@ mod tests {
         let mut ledger = Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Rooms::ONE);
         ledger.start_step(order, clients);
         ledger.usable = clients;
-        let terms =
-            Terms { window_end_ns: u64::MAX, is_closed: true, awaits: true, storm_ns, has_churn: false };
+        let terms = Terms {
+            window_end_ns: u64::MAX,
+            is_closed: true,
+            awaits: true,
+            storm_ns,
+            has_churn: false,
+            is_flapping: false,
+        };
         let all: Vec<u32> = (0..clients).collect();
         ledger.start_load(terms, &all, all.clone(), 0);
         ledger
@@ -151,8 +163,10 @@ mod tests {
         let (mut ledger, mut records) = (ledger(2, None), records(2));
         let mut broadcast = |ledger: &mut Ledger| {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
-            let (seat, origin) =
-                (ledger.seating.seat(1, 0), Origin { worker: 0, client: 0, number: 0, due: 2 });
+            let (seat, origin) = (
+                ledger.seating.seat(1, 0),
+                Origin { worker: 0, client: 0, number: 0, sent_ns: MS, due: 2, is_away: false },
+            );
             ledger.step.broadcasts.handle(origin, seat, 2 * MS, || stats::Timed::Delivery);
         };
         broadcast(&mut ledger);

@@ -1,8 +1,9 @@
 //! What a worker knows of its clients together, and of the step under way.
 
-use load::{Rooms, Seating, Segment, StepOrder, Workload};
+use load::{Cut, Rooms, Seating, Segment, StepOrder, Workload};
 use wire::{Fate, Stamp};
 
+use crate::books::absences::Absences;
 use crate::books::cause::Cause;
 use crate::books::meter::Meter;
 use crate::books::record::{Record, State};
@@ -104,8 +105,9 @@ impl Ledger {
         }
         self.usable += 1;
         self.slow += u32::from(record.is_slow);
+        self.step.absences.end(record, now_ns);
         record.since_ns = now_ns;
-        record.copies = 0;
+        (record.copies, record.latest_ns) = (0, 0);
     }
 
     /// A usable client is so no more.
@@ -132,7 +134,7 @@ impl Ledger {
             self.meter.counts.disconnects += 1;
             self.meter.loss(cause, client, now_ns, || cause.to_string());
         }
-        self.handle_unusable(client, record, now_ns);
+        self.handle_absence(client, record, None, now_ns);
         self.handle_gone(record, workload);
         let awaited = std::mem::take(&mut record.awaiting);
         for since_ns in awaited.iter() {
@@ -158,6 +160,38 @@ impl Ledger {
         if !record.is_slow {
             gone.receivers += 1;
             gone.copies += u64::from(record.copies);
+        }
+    }
+
+    /// A usable client's connection has ended: like this, or of itself. Where it is to come back, it is away.
+    fn handle_absence(&mut self, client: u32, record: &mut Record, cut: Option<Cut>, now_ns: u64) {
+        if !self.step.is_flapping() || record.is_slow {
+            return self.handle_unusable(client, record, now_ns);
+        }
+        let (from_ns, room) = (Absences::from_ns(record), self.room(client));
+        let Self { seating, segment, step, .. } = self;
+        let (own, hears_itself) = (segment.number(client), seating.rooms().hears_itself());
+        let is_heard = |worker, sender| {
+            let sender = Segment { worker, ..*segment }.number(sender);
+            seating.room(sender) == room && (hears_itself || sender != own)
+        };
+        let had = step.broadcasts.excuse(seating.seat(client, room).place, from_ns, is_heard);
+        let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
+        for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
+            sent.times.is_cut_off = true;
+        }
+        step.absences.begin(own, record, cut, had, now_ns);
+        self.handle_unusable(client, record, from_ns);
+    }
+
+    /// The connection of a usable client that flaps is about to be ended like this.
+    pub(crate) fn handle_cut(&mut self, client: u32, record: &mut Record, cut: Cut, now_ns: u64) {
+        self.meter.counts.cut += 1;
+        self.handle_absence(client, record, Some(cut), now_ns);
+        record.unacknowledged = 0;
+        let awaited = std::mem::take(&mut record.awaiting);
+        for since_ns in awaited.iter() {
+            self.give_up(client, since_ns, now_ns);
         }
     }
 
@@ -246,7 +280,8 @@ impl Ledger {
         let stamp = Stamp::new(worker, client, step.seq(number), intended_ns, now_ns);
         if workload == Workload::Broadcast {
             let sender = self.segment.number(client);
-            let times = SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns() };
+            let times =
+                SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns(), is_cut_off: false };
             self.meter.due += u64::from(self.seating.hearers_of(sender));
             step.sent.push(Sent { client, acknowledged: false, times });
             record.unacknowledged += 1;

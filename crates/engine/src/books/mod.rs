@@ -5,6 +5,7 @@
 //! Nothing here says what happens next, or when: the pace is told what was answered ([`Ledger::freed`]), and draws its
 //! own conclusions.
 
+mod absences;
 mod awaiting;
 mod booking;
 mod broadcasts;

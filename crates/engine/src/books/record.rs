@@ -30,6 +30,11 @@ pub(crate) struct Record {
     pub(crate) echoes: Echoes,
     /// When it lost its connection in a storm; 0: it has not, or is back.
     pub(crate) lost_ns: u64,
+    /// Its latest absence of the step, counted from 1; 0: it has none. And whether it lasts.
+    pub(crate) absence: u32,
+    pub(crate) is_away: bool,
+    /// When the latest message was sent that came over its present connection.
+    pub(crate) latest_ns: u64,
     /// The messages under way, where the step's terms say that they are awaited.
     pub(crate) awaiting: Awaiting,
     /// Broadcasts received since it was usable.
@@ -50,6 +55,7 @@ impl Record {
         self.echoes = Echoes::default();
         self.awaiting = Awaiting::default();
         self.copies = 0;
+        (self.absence, self.is_away, self.latest_ns) = (0, false, 0);
         self.unacknowledged = 0;
         self.dropped = 0;
     }

@@ -2,6 +2,7 @@
 
 use load::StepOrder;
 
+use crate::books::absences::Absences;
 use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
@@ -23,6 +24,8 @@ pub(crate) struct Terms {
     pub(crate) storm_ns: Option<u64>,
     /// Clients leave, and others take their place.
     pub(crate) has_churn: bool,
+    /// Clients lose their connections on purpose, and come back.
+    pub(crate) is_flapping: bool,
 }
 
 /// The state of one step at one worker.
@@ -40,6 +43,8 @@ pub(crate) struct Step {
     pub(crate) attendance: Vec<Attendance>,
     /// Who left which broadcasts behind.
     pub(crate) departures: Vec<Departure>,
+    /// Who was away, and when.
+    pub(crate) absences: Absences,
 }
 
 /// A broadcast under way, as its sender knows it.
@@ -62,6 +67,7 @@ impl Step {
             is_unheeded: false,
             attendance: Vec::new(),
             departures: Vec::new(),
+            absences: Absences::default(),
         }
     }
 
@@ -101,7 +107,12 @@ impl Step {
 
     /// Whether clients that lose their connection come back, or others in their place.
     pub(crate) fn has_returns(&self) -> bool {
-        self.terms.is_some_and(|terms| terms.has_churn || terms.storm_ns.is_some())
+        self.terms.is_some_and(|terms| terms.has_churn || terms.is_flapping || terms.storm_ns.is_some())
+    }
+
+    /// Whether a client that is lost now is away until it is back.
+    pub(crate) fn is_flapping(&self) -> bool {
+        self.terms.is_some_and(|terms| terms.is_flapping)
     }
 
     /// Whether a client that is lost now is counted as the storm's.

@@ -21,7 +21,7 @@ const NORMAL_CLOSURE: u16 = 1000;
 /// A virtual user.
 #[derive(Default)]
 pub(crate) struct LoadClient {
-    streams: Streams,
+    pub(crate) streams: Streams,
     pub(crate) session: wire::Client,
     pub(crate) record: Record,
     /// Counts connections, so that an event of an earlier one is known as such.

@@ -8,23 +8,27 @@ mod link;
 mod shared;
 mod streams;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use load::StepOrder;
+use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 
 use crate::books::{Cause, Ledger, State};
+use crate::events::{Entry, Kind};
 
 pub(crate) use client::{LoadClient, Sent};
 pub(crate) use shared::{CLIENTS_MAX, Shared, Token};
+use streams::Streams;
 
 /// All clients of a worker, usable or not, and what is known of them.
 pub(crate) struct Clients {
     all: Vec<LoadClient>,
     pub(crate) shared: Shared,
     pub(crate) ledger: Ledger,
+    /// Links that have fallen silent, of clients that have or will have others: nobody knows yet that they are dead.
+    silent: HashMap<u32, Streams>,
 }
 
 /// What came of a client's turn.
@@ -68,7 +72,7 @@ pub(crate) enum Ended {
 impl Clients {
     /// None yet.
     pub(crate) fn new(shared: Shared, ledger: Ledger) -> Self {
-        Self { all: Vec::new(), shared, ledger }
+        Self { all: Vec::new(), shared, ledger, silent: HashMap::new() }
     }
 
     /// How many there are, usable or not.
@@ -95,6 +99,7 @@ impl Clients {
         }
         self.ledger.start_step(order, self.count());
         self.dismiss(share, now_ns);
+        self.silent.clear();
         for client in &mut self.all {
             client.record.start_step();
         }
@@ -314,6 +319,26 @@ impl Clients {
         client.record.state == State::Vacant
     }
 
+    /// Ends the connection of a usable client like this, for it to come back.
+    pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) {
+        let client = &mut self.all[index as usize];
+        self.ledger.handle_cut(index, &mut client.record, cut, now_ns);
+        if cut == Cut::Close {
+            return client.close(index, &mut self.shared, &mut self.ledger.meter);
+        }
+        self.ledger.meter.note(|| Entry::new(Kind::Close, now_ns, index));
+        let mut streams = std::mem::take(&mut client.streams);
+        client.vacate();
+        match cut {
+            Cut::Silence => {
+                streams.silence();
+                // One link for each client: whoever is behind an older one learns that it is dead.
+                self.silent.insert(index, streams);
+            }
+            Cut::Reset | Cut::Close => streams.reset(),
+        }
+    }
+
     /// Drops the connections of all usable clients that `takes` names by their number in the run, without a word: whose
     /// these were.
     pub(crate) fn strike(&mut self, takes: impl Fn(u32) -> bool, now_ns: u64) -> Vec<u32> {
@@ -351,6 +376,7 @@ impl Clients {
 
     /// All say goodbye.
     pub(crate) fn close(&mut self) {
+        self.silent.clear();
         for (index, client) in (0..).zip(&mut self.all) {
             client.close(index, &mut self.shared, &mut self.ledger.meter);
         }

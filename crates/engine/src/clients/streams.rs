@@ -34,6 +34,21 @@ impl Streams {
         *self.get(stream).expect("sessions keep to STREAMS_MAX") = Link::connecting(socket);
     }
 
+    fn links(&mut self) -> impl Iterator<Item = &mut Link> {
+        std::iter::once(&mut self.main).chain(self.more.iter_mut().flat_map(|more| more.iter_mut()))
+    }
+
+    /// Ends all streams with a reset.
+    pub(crate) fn reset(mut self) {
+        self.links().filter_map(|link| link.socket.take()).for_each(Socket::abort);
+    }
+
+    /// From now on nothing arrives, and nobody is told.
+    pub(crate) fn silence(&mut self) {
+        // Best effort, as on a unix socket, where what arrives waits unread.
+        self.links().filter_map(|link| link.socket.as_ref()).for_each(|socket| _ = socket.drop_input());
+    }
+
     /// Ends a stream once what was written to it has been sent.
     pub(crate) fn close(&mut self, stream: StreamId) {
         if let Some(link) = self.get(stream) {

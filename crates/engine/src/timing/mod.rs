@@ -2,9 +2,10 @@
 //!
 //! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
 //! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send,
-//! [`Unrest`] (a storm or a churn) takes their connections and brings them back, and [`Sips`] lets slow ones read.
+//! [`Unrest`] (a storm, a churn or flapping) takes their connections and brings them back, and [`Sips`] lets slow ones read.
 
 mod churn;
+mod flap;
 mod growth;
 mod pace;
 mod returns;

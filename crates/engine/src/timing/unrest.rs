@@ -1,12 +1,14 @@
-//! What a step does to its clients' connections beside loading them: a storm or a churn, and who comes back after it.
+//! What a step does to its clients' connections beside loading them: a storm, a churn or flapping, and who comes back after it.
 //!
 //! Rules. In a storm, a client that loses its connection, to the storm or to the server, comes back as its protocol's
 //! clients do, or spread over a window. In a churn, a client that leaves is followed by a new one as soon as its
-//! connection has ended, or after [`GOODBYE_NS_MAX`]; one that is lost is not.
+//! connection has ended, or after [`GOODBYE_NS_MAX`]; one that is lost is not. Who flaps stays away for as long as was asked, or as
+//! its protocol's clients do; one that is lost comes back as they do.
 
-use load::{Load, Plan, Segment, StepOrder};
+use load::{Cut, Load, Plan, Segment, StepOrder};
 
 use crate::timing::churn::Churn;
+use crate::timing::flap::Flap;
 use crate::timing::returns::{Return, Returns};
 use crate::timing::storm::Storm;
 
@@ -20,6 +22,8 @@ pub(crate) enum Turn {
     Strike,
     /// This client says goodbye.
     Leave(u32),
+    /// This client's connection ends like this, and it will be back.
+    Cut(u32, Cut),
     /// This client connects.
     Connect(u32),
     /// This attempt of this client to connect has had its time, unless it has ended before.
@@ -35,26 +39,29 @@ pub(crate) struct Unrest {
 enum Kind {
     Storm(Storm),
     Churn(Churn),
+    Flap(Flap),
 }
 
 impl Unrest {
     /// The unrest of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has any; this many
-    /// of the step's clients are here.
+    /// of the step's clients are here, and these are usable and read as fast as they can.
     pub(crate) fn of(
         plan: &Plan,
         order: &StepOrder,
         segment: Segment,
-        clients: u32,
-        start_ns: u64,
-        end_ns: u64,
+        (clients, present): (u32, &[u32]),
+        (start_ns, end_ns): (u64, u64),
     ) -> Option<Self> {
-        let (kind, window_ns) = match (order.load, plan.churn) {
-            (Load::Storm(storm), _) => (Kind::Storm(Storm::new(storm, start_ns)), storm.window_ns),
-            (_, Some(churn)) => {
+        let (kind, window_ns) = match (order.load, plan.churn, plan.flap) {
+            (Load::Storm(storm), ..) => (Kind::Storm(Storm::new(storm, start_ns)), storm.window_ns),
+            (_, Some(churn), _) => {
                 let churn = Churn::new(churn, segment, (order.clients, clients), (start_ns, end_ns));
                 (Kind::Churn(churn), Some(0))
             }
-            (_, None) => return None,
+            (_, None, Some(flap)) => {
+                (Kind::Flap(Flap::new(flap, segment, plan.seed, present, (start_ns, end_ns))), None)
+            }
+            (_, None, None) => return None,
         };
         let seed = plan.seed ^ u64::from(segment.worker);
         let returns =
@@ -67,6 +74,7 @@ impl Unrest {
         let turn = match &mut self.kind {
             Kind::Storm(storm) => storm.poll(now_ns).then_some(Turn::Strike),
             Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(Turn::Leave),
+            Kind::Flap(flap) => flap.poll(now_ns, is_usable).map(|(client, cut)| Turn::Cut(client, cut)),
         };
         turn.or_else(|| {
             self.returns.poll(now_ns).map(|due| match due {
@@ -81,6 +89,7 @@ impl Unrest {
         let own_ns = match &self.kind {
             Kind::Storm(storm) => storm.poll_timeout(),
             Kind::Churn(churn) => churn.poll_timeout(),
+            Kind::Flap(flap) => flap.poll_timeout(),
         };
         own_ns.into_iter().chain(self.returns.poll_timeout()).min()
     }
@@ -89,6 +98,11 @@ impl Unrest {
     pub(crate) fn storm_ns(&self) -> Option<u64> {
         let Kind::Storm(storm) = &self.kind else { return None };
         Some(storm.start_ns())
+    }
+
+    /// Whether clients lose their connections on purpose, and come back.
+    pub(crate) fn is_flapping(&self) -> bool {
+        matches!(self.kind, Kind::Flap(_))
     }
 
     /// Whether clients leave, and others come in their place.
@@ -108,15 +122,26 @@ impl Unrest {
 
     /// Everything is sent: no more clients leave, but those that are to come back do.
     pub(crate) fn handle_loaded(&mut self) {
-        if let Kind::Churn(churn) = &mut self.kind {
-            churn.handle_loaded();
+        match &mut self.kind {
+            Kind::Churn(churn) => churn.handle_loaded(),
+            Kind::Flap(flap) => flap.handle_loaded(),
+            Kind::Storm(_) => {}
         }
     }
 
     /// A usable client has lost its connection.
     pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
-        if let Kind::Storm(_) = self.kind {
+        if let Kind::Storm(_) | Kind::Flap(_) = self.kind {
             self.returns.handle_loss(client, now_ns);
+        }
+    }
+
+    /// The connection of a client that flaps was ended.
+    pub(crate) fn handle_cut(&mut self, client: u32, now_ns: u64) {
+        let Kind::Flap(flap) = &self.kind else { return };
+        match flap.away_ns() {
+            Some(away_ns) => self.returns.handle_departure(client, now_ns + away_ns),
+            None => self.returns.handle_loss(client, now_ns),
         }
     }
 
@@ -145,8 +170,11 @@ impl Unrest {
     }
 
     /// A client is back.
-    pub(crate) fn handle_back(&mut self, client: u32) {
+    pub(crate) fn handle_back(&mut self, client: u32, now_ns: u64) {
         self.returns.handle_back(client);
+        if let Kind::Flap(flap) = &mut self.kind {
+            flap.handle_back(client, now_ns);
+        }
     }
 }
 
@@ -181,7 +209,7 @@ mod tests {
         unrest.handle_begun(4, 2, S);
         assert_eq!((unrest.poll(S, |_| true), unrest.poll_timeout()), (None, Some(6 * S)));
         assert_eq!(unrest.poll(6 * S, |_| true), Some(Turn::Expire { client: 4, attempt: 2 }));
-        unrest.handle_back(4);
+        unrest.handle_back(4, 6 * S);
         assert_eq!((unrest.poll(9 * S, |_| true), unrest.poll_timeout()), (None, None));
     }
 

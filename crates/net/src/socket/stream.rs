@@ -108,6 +108,12 @@ impl Socket {
         let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
     }
 
+    /// From now on the kernel drops every packet that comes for this socket, unseen and unacknowledged: to the peer, the link is
+    /// as good as cut, and to this end nothing happens any more.
+    pub fn drop_input(&self) -> io::Result<()> {
+        sys::drop_input(self.as_fd())
+    }
+
     /// Asks the kernel to stamp received packets (SO_TIMESTAMPNS), for
     /// [`recv_stamped`](Socket::recv_stamped). Costs a little per packet: for sampled sockets.
     pub fn enable_timestamps(&self) -> io::Result<()> {

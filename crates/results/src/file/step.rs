@@ -8,8 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::counts::FileCounts;
 use super::figure::FileFigures;
 use super::judgement::{FileBottleneck, FileLimit};
-use super::mirror::{mirror, ms_from_ns, optional_ms, seconds};
+use super::mirror::{mirror, ms_from_ns, optional_ms, optional_seconds, seconds};
 use super::resources::{FileGenerator, FileMachine, FileServer};
+use crate::absences::{Absences, Ages};
 use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
@@ -31,6 +32,25 @@ mirror!(FileFleetAgent of FleetAgent {
     clock_offset_ns: i64,
     clock_error_ns: u64,
     lost: String,
+});
+
+mirror!(FileAbsences of Absences {
+    ended_by: String,
+    count: u64,
+    not_back: u64,
+    due: u64,
+    recovered: u64,
+    ; optional
+    #[serde(rename = "up_to_s", with = "optional_seconds")]
+    up_to_ns: u64,
+});
+
+mirror!(FileAges of Ages {
+    due: u64,
+    recovered: u64,
+    ; optional
+    #[serde(rename = "up_to_s", with = "optional_seconds")]
+    up_to_ns: u64,
 });
 
 mirror!(FileRates of Rates {
@@ -122,6 +142,10 @@ pub(super) struct FileStep {
     counts: FileCounts,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: BTreeMap<u16, u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    absences: Vec<FileAbsences>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ages: Vec<FileAges>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<FileIntervals>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +183,8 @@ impl From<&Step> for FileStep {
             figures: FileFigures(step.figures.clone()),
             counts: FileCounts::of(&step.counts, &step.errors),
             statuses: step.statuses.clone(),
+            absences: step.absences.iter().map(FileAbsences::from).collect(),
+            ages: step.ages.iter().map(FileAges::from).collect(),
             intervals: FileIntervals::of(step),
             server: step.server.as_ref().map(FileServer::from),
             generator: step.generator.as_ref().map(FileGenerator::from),
@@ -192,6 +218,8 @@ impl From<FileStep> for Step {
             counts,
             errors,
             statuses: file.statuses,
+            absences: file.absences.into_iter().map(Absences::from).collect(),
+            ages: file.ages.into_iter().map(Ages::from).collect(),
             server: file.server.map(ServerUse::from),
             generator: file.generator.map(GeneratorUse::from),
             machine: file.machine.map(MachineUse::from),

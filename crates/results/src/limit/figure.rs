@@ -123,6 +123,9 @@ impl Figure {
             Figure::Counted(Counted::Errors | Counted::Unusable) => true,
             Figure::Counted(Counted::Wrong) => facts.has_messages,
             Figure::Counted(Counted::Count(Count::NotBack)) => facts.comes_back,
+            Figure::Counted(Counted::Count(Count::LostOffline)) => {
+                scenario.timed().any(|known| known == Timed::Replay)
+            }
             Figure::Counted(Counted::Count(count)) => match count.facts().of {
                 CountOf::Messages => facts.has_messages,
                 CountOf::Connections => true,
@@ -295,6 +298,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
         Whole::Connects => step.counts.connects,
         Whole::Connections => step.connections(),
         Whole::ThrownOut => step.figures.recovery.count(),
+        Whole::OfflineDue => step.counts.offline_due,
     }
 }
 

@@ -1,0 +1,118 @@
+//! Flapping as users write it: `10s..20s:2s`, and how connections end.
+
+use clap::{Args, ValueEnum};
+use load::{Cut, Cuts, Flap, Plan};
+use results::units;
+
+/// Connections last no shorter: with less, nothing but connecting would be measured.
+const UP_NS_MIN: u64 = 100_000_000;
+
+/// Whose connections end when and how.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct FlapArgs {
+    /// Let each client lose its connection after so long, stay away so long, and come back, e.g. 10s..20s:2s; without the
+    /// last time, it stays away as its protocol's clients do. What is due meanwhile is accounted for by itself
+    #[arg(long, value_name = "UP[:AWAY]", value_parser = times, conflicts_with = "churn")]
+    flap: Option<Times>,
+    /// How these connections end: by a close (a WebSocket's close frame), a reset, or silence (a link that is cut, of which
+    /// neither end is told); several by chance [default: reset]
+    #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',', requires = "flap")]
+    flap_how: Vec<How>,
+}
+
+/// How long connections last, and absences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Times {
+    up_ns: (u64, u64),
+    away_ns: Option<u64>,
+}
+
+/// How a connection ends.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// With a close frame.
+    Close,
+    /// With a reset.
+    Reset,
+    /// Without a word.
+    Silence,
+}
+
+impl FlapArgs {
+    /// The flag, if it was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        self.flap.map(|_| "--flap")
+    }
+
+    /// The same plan, in which it is so.
+    pub(crate) fn of(&self, plan: Plan) -> Plan {
+        Plan { flap: self.flap.map(|times| self.flapping(times)), ..plan }
+    }
+
+    /// The most links that a client has at once: of one that fell silent, the old end stays beside the new one.
+    pub(crate) fn links(&self) -> u64 {
+        if self.flap_how.contains(&How::Silence) { 2 } else { 1 }
+    }
+
+    fn flapping(&self, Times { up_ns: (up_ns_min, up_ns_max), away_ns }: Times) -> Flap {
+        let cut = |how: &How| match how {
+            How::Close => Cut::Close,
+            How::Reset => Cut::Reset,
+            How::Silence => Cut::Silence,
+        };
+        let cuts: Vec<Cut> = self.flap_how.iter().map(cut).collect();
+        let cuts = if cuts.is_empty() { Cuts::RESET } else { Cuts::of(&cuts) };
+        Flap { up_ns_min, up_ns_max, away_ns, cuts }
+    }
+}
+
+/// `TIME[..TIME][:TIME]`.
+fn times(text: &str) -> Result<Times, String> {
+    let expected = || {
+        format!(
+            "{text:?} is not how long connections last and clients stay away, such as 10s..20s:2s, 15s:2s or 10s..20s"
+        )
+    };
+    let time = |text: &str| units::duration_ns(text).map_err(|_| expected());
+    let (up, away) = text.split_once(':').map_or((text, None), |(up, away)| (up, Some(away)));
+    let (least, most) = up.split_once("..").unwrap_or((up, up));
+    let (least_ns, most_ns) = (time(least)?, time(most)?);
+    if least_ns > most_ns {
+        return Err(format!("{least}..{most}: the shorter time comes first"));
+    }
+    if least_ns < UP_NS_MIN {
+        return Err("a connection lasts at least 100ms".into());
+    }
+    Ok(Times { up_ns: (least_ns, most_ns), away_ns: away.map(time).transpose()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn times_with_and_without_what_need_not_be_said() {
+        let read = |text| times(text).map(|Times { up_ns, away_ns }| (up_ns, away_ns));
+        assert_eq!(read("10s..20s:2s"), Ok(((10 * S, 20 * S), Some(2 * S))));
+        assert_eq!(read("1m:0s"), Ok(((60 * S, 60 * S), Some(0))));
+        assert_eq!(read("10s..20s"), Ok(((10 * S, 20 * S), None)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (text, named) in [
+            ("often", "such as 10s..20s:2s"),
+            ("10:2", "such as 10s..20s:2s"),
+            ("10s..20s:", "such as 10s..20s:2s"),
+            ("20s..10s:2s", "the shorter time comes first"),
+            ("50ms:1s", "at least 100ms"),
+            ("0s", "at least 100ms"),
+        ] {
+            let problem = times(text).unwrap_err();
+            assert!(problem.contains(named), "{text}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What was due to clients while they were away, and what became of it.
+//!
+//! A worker tells of each absence what came; what was due then follows from what everybody sent to the client's room. So
+//! each absence has an account of its own, and all of them together are `offline_due`.
+
+use std::collections::BTreeMap;
+
+use engine::{AGES_NS, Absence, Settled, age_class};
+use load::Cut;
+use results::{Absences, Ages};
+
+use super::said::Said;
+
+/// The accounts of all absences of a step.
+#[derive(Debug, Default)]
+pub(crate) struct Away {
+    /// Copies due.
+    pub(crate) due: u64,
+    /// Copies that clients had got when their connections ended: they were due as if these were here.
+    pub(crate) had: u64,
+    /// By how the connection ended, and how long its client was away.
+    pub(crate) absences: Vec<Absences>,
+    /// By how long ago a message had been sent when its receiver was back.
+    pub(crate) ages: Vec<Ages>,
+}
+
+impl Away {
+    /// Adds up the books.
+    pub(super) fn of(said: &Said, books: &[Settled]) -> Self {
+        let mut away = Self::default();
+        let mut rows: BTreeMap<(Option<Cut>, usize), Absences> = BTreeMap::new();
+        let mut ages: Vec<Ages> =
+            (0..=AGES_NS.len()).map(|class| Ages { up_to_ns: limit(class), ..Ages::default() }).collect();
+        for absence in books.iter().flat_map(|settled| &settled.absences) {
+            let &Absence { client, from_ns, cut_ns, to_ns, cut, had, recovered } = absence;
+            let is_back = to_ns != u64::MAX;
+            let mut due = 0;
+            for (_, sent_ns) in said.to(client, from_ns, to_ns).skip(had as usize) {
+                due += 1;
+                ages[age_class(to_ns - sent_ns)].due += u64::from(is_back);
+            }
+            // An agent that was lost cannot tell what it sent.
+            let (due, recovered) = (u64::max(due, recovered.into()), u64::from(recovered));
+            away.due += due;
+            away.had += u64::from(had);
+            let row = rows.entry((cut, age_class(to_ns - cut_ns))).or_default();
+            row.count += 1;
+            row.not_back += u64::from(!is_back);
+            row.due += due;
+            row.recovered += recovered;
+        }
+        for recovered in books.iter().map(|settled| &settled.recovered_by_age) {
+            ages.iter_mut().zip(recovered).for_each(|(age, recovered)| age.recovered += recovered);
+        }
+        away.ages = ages.into_iter().filter(|age| age.due + age.recovered > 0).collect();
+        let row = |((cut, class), row): ((Option<Cut>, usize), Absences)| Absences {
+            ended_by: cut.map_or("loss", Cut::name).into(),
+            up_to_ns: limit(class),
+            ..row
+        };
+        away.absences = rows.into_iter().map(row).collect();
+        away
+    }
+}
+
+/// The longest of a class; the last has none.
+fn limit(class: usize) -> Option<u64> {
+    AGES_NS.get(class).copied()
+}

@@ -1,0 +1,168 @@
+//! Who was away when, and what was due to them then: the clients of a step that lose their connections and come back.
+//!
+//! Rules. A copy is due to a client *here* or *away*, and never both, by when its message was sent. Away begins with what a
+//! connection may have left under way when it ended: the latest message that came over it stood [`OVERTAKE_NS`] behind what
+//! was sent before; what is older and has not come is missing, and nothing to do with the end. Away ends when
+//! the client is usable again. A worker tells only what it knows of each absence: from when to when, what had come of it
+//! before the end, and what came later. What was due the crew finds out.
+
+use load::Cut;
+
+use crate::books::record::Record;
+use crate::messages::{Absence, age_class};
+
+/// Messages of several senders may overtake each other by so much on their way through a server.
+const OVERTAKE_NS: u64 = 1_000_000_000;
+
+/// Where a message's copy belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// It was due while its client was here.
+    Here,
+    /// While it was away, this time.
+    Away(u32),
+    /// It was sent before its client was first here.
+    Never,
+}
+
+/// The absences of a step at one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Absences {
+    all: Vec<Known>,
+    /// The recovered copies, by how long before their clients were back they had been sent.
+    ages: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Known {
+    absence: Absence,
+    /// When the connection before it was usable.
+    since_ns: u64,
+    /// The client's one before, as in [`Record::absence`].
+    before: u32,
+}
+
+impl Absences {
+    /// From when on an absence lasts that begins with a client's present connection ending.
+    pub(crate) fn from_ns(record: &Record) -> u64 {
+        record.latest_ns.saturating_sub(OVERTAKE_NS).max(record.since_ns)
+    }
+
+    /// The connection of a client (by its number in the run) has ended, and it is away since [`from_ns`](Absences::from_ns),
+    /// with so many of the copies since then in.
+    pub(crate) fn begin(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        cut: Option<Cut>,
+        had: u32,
+        now_ns: u64,
+    ) {
+        let from_ns = Self::from_ns(record);
+        let absence = Absence { client, from_ns, cut_ns: now_ns, to_ns: u64::MAX, cut, had, recovered: 0 };
+        self.all.push(Known { absence, since_ns: record.since_ns, before: record.absence });
+        record.absence = self.all.len() as u32;
+        record.is_away = true;
+    }
+
+    /// A client is usable: if it was away, it is so no more.
+    pub(crate) fn end(&mut self, record: &mut Record, now_ns: u64) {
+        if std::mem::take(&mut record.is_away) {
+            self.known_mut(record.absence).absence.to_ns = now_ns;
+        }
+    }
+
+    /// Where a copy of a message belongs that was sent then, and came to a client that was away before.
+    pub(crate) fn due(&self, record: &Record, sent_ns: u64) -> Due {
+        let mut at = record.absence;
+        while let Some(known) = at.checked_sub(1).and_then(|place| self.all.get(place as usize)) {
+            let Known { absence, since_ns, before } = known;
+            match sent_ns {
+                _ if sent_ns >= absence.to_ns => return Due::Here,
+                _ if sent_ns >= absence.from_ns => return Due::Away(at),
+                _ if sent_ns >= *since_ns => return Due::Here,
+                _ => at = *before,
+            }
+        }
+        Due::Never
+    }
+
+    /// A copy has come that was due in this absence.
+    pub(crate) fn recover(&mut self, absence: u32, sent_ns: u64, now_ns: u64) {
+        let known = self.known_mut(absence);
+        known.absence.recovered += 1;
+        let age_ns = known.absence.to_ns.min(now_ns).saturating_sub(sent_ns);
+        let class = age_class(age_ns);
+        self.ages.resize(self.ages.len().max(class + 1), 0);
+        self.ages[class] += 1;
+    }
+
+    /// How many clients are away.
+    pub(crate) fn open(&self) -> u64 {
+        self.all.iter().filter(|known| known.absence.to_ns == u64::MAX).count() as u64
+    }
+
+    /// All of them, and the recovered copies by age.
+    pub(crate) fn finish(&mut self) -> (Vec<Absence>, Vec<u64>) {
+        let all = std::mem::take(&mut self.all);
+        (all.into_iter().map(|known| known.absence).collect(), std::mem::take(&mut self.ages))
+    }
+
+    fn known_mut(&mut self, absence: u32) -> &mut Known {
+        &mut self.all[absence as usize - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// Here from 10 s, away from 20 s to 25 s, here to 30 s, and away since.
+    fn twice_away() -> (Absences, Record) {
+        let mut absences = Absences::default();
+        let mut record = Record { since_ns: 10 * S, latest_ns: 21 * S, ..Record::default() };
+        absences.begin(3, &mut record, Some(Cut::Reset), 2, 22 * S);
+        absences.end(&mut record, 25 * S);
+        (record.since_ns, record.latest_ns) = (25 * S, 0);
+        absences.begin(3, &mut record, None, 0, 30 * S);
+        (absences, record)
+    }
+
+    #[test]
+    fn a_copy_is_due_here_or_away_and_never_both() {
+        let (absences, record) = twice_away();
+        for (sent_s, due) in [
+            (9, Due::Never),
+            (10, Due::Here),
+            (19, Due::Here),
+            (20, Due::Away(1)),
+            (24, Due::Away(1)),
+            (25, Due::Away(2)),
+            (99, Due::Away(2)),
+        ] {
+            assert_eq!(absences.due(&record, sent_s * S), due, "{sent_s} s: nothing came over the second");
+        }
+        assert_eq!(absences.due(&Record::default(), 99 * S), Due::Never, "who was never away");
+    }
+
+    #[test]
+    fn each_absence_knows_what_came_of_it() {
+        let (mut absences, mut record) = twice_away();
+        assert_eq!(absences.open(), 1);
+        absences.end(&mut record, 40 * S);
+        assert_eq!((absences.open(), absences.due(&record, 41 * S)), (0, Due::Here));
+        absences.recover(2, 38 * S + 1, 41 * S);
+        absences.recover(1, 20 * S + 1, 41 * S);
+        absences.recover(1, 21 * S + 1, 41 * S);
+        let (all, ages) = absences.finish();
+        let of = |absence: &Absence| (absence.from_ns, absence.cut_ns, absence.to_ns, absence.recovered);
+        assert_eq!(
+            all.iter().map(of).collect::<Vec<_>>(),
+            [(20 * S, 22 * S, 25 * S, 2), (25 * S, 30 * S, 40 * S, 1)]
+        );
+        assert_eq!((all[0].cut, all[0].had, all[1].cut), (Some(Cut::Reset), 2, None));
+        assert_eq!(ages, [0, 1, 2], "up to two seconds, and up to five");
+    }
+}

@@ -1,0 +1,104 @@
+//! Flapping: clients lose their connections in mid-step, stay away, and come back.
+
+use serde::{Deserialize, Serialize};
+
+/// How a client's connection ends on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Cut {
+    /// With the protocol's own goodbye to the connection: a WebSocket's close frame.
+    Close,
+    /// With a reset.
+    Reset,
+    /// Without a word: nothing that the server sends arrives any more, and nothing is said to it.
+    Silence,
+}
+
+impl Cut {
+    /// Each.
+    pub const ALL: [Cut; 3] = [Cut::Close, Cut::Reset, Cut::Silence];
+
+    /// Its name in flags, files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cut::Close => "close",
+            Cut::Reset => "reset",
+            Cut::Silence => "silence",
+        }
+    }
+}
+
+/// Flapping: each client loses its connection again and again, stays away for a while, and comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flap {
+    /// A connection lasts at least so long; positive …
+    pub up_ns_min: u64,
+    /// … and at most so long.
+    pub up_ns_max: u64,
+    /// How long a client stays away; absent: as its protocol's back-off says.
+    pub away_ns: Option<u64>,
+    /// How connections end, each as often as the others.
+    pub cuts: Cuts,
+}
+
+/// Some ways in which connections end: at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cuts {
+    close: bool,
+    reset: bool,
+    silence: bool,
+}
+
+impl Cuts {
+    /// Resets alone.
+    pub const RESET: Cuts = Cuts { close: false, reset: true, silence: false };
+
+    /// These; those that are named twice count once.
+    pub fn of(cuts: &[Cut]) -> Cuts {
+        let has = |cut| cuts.contains(&cut);
+        Cuts { close: has(Cut::Close), reset: has(Cut::Reset), silence: has(Cut::Silence) }
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Cut> {
+        let Cuts { close, reset, silence } = self;
+        Cut::ALL.into_iter().zip([close, reset, silence]).filter(|(_, is_one)| *is_one).map(|(cut, _)| cut)
+    }
+}
+
+impl Flap {
+    /// Whether it can be meant: there is a way, and connections last a while.
+    pub fn is_sound(&self) -> bool {
+        0 < self.up_ns_min && self.up_ns_min <= self.up_ns_max && self.cuts.iter().next().is_some()
+    }
+
+    /// How long a connection lasts, by a number from 0 to 1.
+    pub fn up_ns(&self, unit: f64) -> u64 {
+        self.up_ns_min + ((self.up_ns_max - self.up_ns_min) as f64 * unit) as u64
+    }
+
+    /// How it ends, by a number from 0 to 1.
+    pub fn cut(&self, unit: f64) -> Cut {
+        let cuts: Vec<Cut> = self.cuts.iter().collect();
+        cuts[((cuts.len() as f64 * unit) as usize).min(cuts.len() - 1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lives_and_ends_are_drawn_from_what_was_asked_for() {
+        let cuts = Cuts::of(&[Cut::Silence, Cut::Close, Cut::Close]);
+        assert_eq!(cuts.iter().collect::<Vec<_>>(), [Cut::Close, Cut::Silence]);
+        let flap = Flap { up_ns_min: 10, up_ns_max: 20, away_ns: None, cuts };
+        assert!(flap.is_sound());
+        assert_eq!([0.0, 0.5, 1.0].map(|unit| flap.up_ns(unit)), [10, 15, 20]);
+        assert_eq!([0.0, 0.49, 0.5, 1.0].map(|unit| flap.cut(unit)), {
+            use Cut::{Close, Silence};
+            [Close, Close, Silence, Silence]
+        });
+        assert!(!Flap { up_ns_max: 9, ..flap }.is_sound());
+        assert!(!Flap { cuts: Cuts::of(&[]), ..flap }.is_sound());
+    }
+}

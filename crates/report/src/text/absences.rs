@@ -1,0 +1,53 @@
+//! What became of what was due to clients while they were away.
+
+use results::format::{count, duration};
+use results::{Absences, Ages, Step};
+
+/// All of it in a line; and by how the connections ended and how old the messages were, where that differs.
+pub(super) fn lines(step: &Step) -> Vec<String> {
+    if step.absences.is_empty() {
+        return Vec::new();
+    }
+    let counts = &step.counts;
+    let absences: u64 = step.absences.iter().map(|row| row.count).sum();
+    let mut lines = vec![format!(
+        "{} absences, {} copies due meanwhile, {} recovered, {} lost{}",
+        count(absences),
+        count(counts.offline_due),
+        count(counts.recovered),
+        count(counts.lost_offline),
+        share(counts.lost_offline, counts.offline_due)
+    )];
+    let mut ways: Vec<(&str, u64, u64)> = Vec::new();
+    for Absences { ended_by, due, recovered, .. } in &step.absences {
+        match ways.last_mut() {
+            Some((way, all, lost)) if way == ended_by => {
+                (*all, *lost) = (*all + due, *lost + due - recovered)
+            }
+            _ => ways.push((ended_by, *due, due - recovered)),
+        }
+    }
+    if ways.len() > 1 {
+        let said =
+            ways.iter().map(|(way, due, lost)| format!("{way} {} of {} lost", count(*lost), count(*due)));
+        lines.push(said.collect::<Vec<_>>().join(", "));
+    }
+    if counts.recovered > 0 && counts.lost_offline > 0 {
+        lines.push(step.ages.iter().map(age).collect::<Vec<_>>().join(", "));
+    }
+    lines
+}
+
+fn age(row: &Ages) -> String {
+    let lost = row.due.saturating_sub(row.recovered);
+    let age = row.up_to_ns.map_or("older".into(), |ns| format!("≤{}", duration(ns)));
+    format!("{age} old {} of {} lost", count(lost), count(row.due))
+}
+
+fn share(part: u64, of: u64) -> String {
+    if part == 0 || part == of {
+        String::new()
+    } else {
+        format!(" ({:.1}%)", 100.0 * part as f64 / of as f64)
+    }
+}
