@@ -282,3 +282,30 @@ fn the_suites_that_come_with_throng_pass_its_command_line() {
         assert!(outcome.stderr.contains("there is no target \"nobody\""), "{suite}: {outcome}");
     }
 }
+
+#[test]
+fn the_published_workloads_with_rooms_run_in_a_short_form() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let suites =
+        [("supabase", "0.005", "213", "groups-of-six"), ("centrifugo", "0.001", "200", "groups-of-ten")];
+    for (suite, scale, then, groups) in suites {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("kept");
+        let mut command =
+            throng(["shootout", suite, "--targets", "throng", "--repeats", "1", "--scale", scale]);
+        let outcome = run(command.arg("--out").arg(&out).current_dir(&root), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let row = outcome.stdout.lines().find(|line| line.starts_with("1      throng")).unwrap();
+        assert!(row.contains(&format!(" {then}")), "{then}: {outcome}");
+        for scenario in [groups, "own-channels"] {
+            let file = out.join(scenario).join("throng-1.json");
+            let results: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+            let counts = |name| support::throng::sum_of(&results, name);
+            let wrong = ["missing", "leaked", "duplicate", "unexpected"].map(counts);
+            assert_eq!(wrong, [0; 4], "{suite} {scenario}: {results:#}");
+            // Centrifugo's people come and go: whoever left is owed no more.
+            let all = counts("received") + counts("in_flight");
+            assert!(counts("received") > 0 && all == counts("expected"), "{suite} {scenario}: {results:#}");
+        }
+    }
+}
