@@ -104,6 +104,24 @@ fn the_log_of_echoes_adds_up_to_the_results() {
     assert!(sent.iter().all(|row| row["sender"] == row["client"] && row["bytes"].as_u64() > Some(0)));
 }
 
+/// Messages that went out in one write are each in the log.
+#[test]
+fn the_log_of_batches_adds_up_to_the_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(&["--fault", "dup=19%40"]);
+    let mut command = throng(["echo", &server.url(), "--format", "json", "--clients", "20"]);
+    command.args(["--pipelining", "16", "--sample-size", "8000"]);
+    let (results, rows) = logged(&mut command, &dir.path().join("run.parquet"));
+    let step = &results["steps"][0];
+    assert_counts(step, &rows, 1);
+    assert_eq!((count(&rows, 1, "send"), count(&rows, 1, "duplicate")), (8_000, 200), "{step}");
+    assert_figure(step, "send_lag", &latencies(&rows, 1, &["send"]));
+    assert_figure(step, "rtt", &latencies(&rows, 1, &["receive"]));
+    let sent: Vec<_> = rows.iter().filter(|row| row["kind"] == "send").collect();
+    let bytes = &sent[0]["bytes"];
+    assert!(sent.iter().all(|row| row["bytes"] == *bytes), "each has the bytes of its own message");
+}
+
 #[test]
 fn what_leaving_clients_waited_for_is_in_the_log_as_in_the_figure() {
     let dir = tempfile::tempdir().unwrap();

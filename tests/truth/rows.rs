@@ -87,6 +87,13 @@ fn latencies(length: Length) -> Vec<Row> {
             truth.just_above("rtt", "mean", 10.0);
         }),
         waves("does nothing for a while", "stall", 200, (period, stall), stalled_s),
+        waves(
+            "does nothing for a while, at a rate that goes out in batches",
+            "stall",
+            20_000,
+            (period, stall),
+            stalled_s,
+        ),
         waves("does not read for a while", "deaf", 200, (period, stall), stalled_s),
         waves("one stall (wrk2's case)", "stall", 1_000, (period, stall), period / 1_000),
     ]
@@ -201,6 +208,17 @@ fn counts() -> Vec<Row> {
             truth.exactly("missing", 0);
             truth.exactly("duplicate", 80);
         }),
+        row(
+            "answers one of 250 twice, 16 at once",
+            "dup=249%250",
+            format!("{ECHO} --pipelining 16 -s {COPIES}"),
+            |truth| {
+                truth.exactly("received", COPIES);
+                truth.exactly("missing", 0);
+                truth.exactly("reordered", 0);
+                truth.exactly("duplicate", COPIES / 250);
+            },
+        ),
         // Other copies are doubled than lost: a lost one cannot be doubled.
         row("both, never netted", "drop=99%100,dup=124%250", broadcast(), |truth| {
             truth.exactly("missing", 200);

@@ -255,7 +255,12 @@ fn loopback_addrs(clients_max: Option<u64>) -> Vec<IpAddr> {
 }
 
 /// The load of a closed loop, as the flags say.
-pub(crate) fn closed(concurrent: u64, samples: u64, duration: Option<u64>) -> Result<LoadRule, Failure> {
+pub(crate) fn closed(
+    concurrent: u64,
+    per_client: u32,
+    samples: u64,
+    duration: Option<u64>,
+) -> Result<LoadRule, Failure> {
     let concurrency = u32::try_from(concurrent).ok().filter(|&n| n > 0);
     let concurrency = concurrency.ok_or_else(|| Failure::usage("--concurrent", "at least 1"))?;
     if samples == 0 {
@@ -265,7 +270,7 @@ pub(crate) fn closed(concurrent: u64, samples: u64, duration: Option<u64>) -> Re
         Some(duration_ns) => load::Until::Elapsed { duration_ns },
         None => load::Until::Samples(samples),
     };
-    Ok(LoadRule::Same(load::Load::Closed { concurrency, per_client: 1, until }))
+    Ok(LoadRule::Same(load::Load::Closed { concurrency, per_client, until }))
 }
 
 /// A number of clients, checked.

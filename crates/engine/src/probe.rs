@@ -3,7 +3,7 @@
 //! It goes the way of all clients (the same connections, sessions and words for what went wrong), once, on the thread of
 //! whoever asks. It sends nothing that a run would not, and says goodbye.
 
-use std::io;
+use std::{io, iter};
 
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
@@ -126,9 +126,9 @@ impl<'a> Probe<'a> {
         if !asks {
             return self.turn_until(now_ns + LISTEN_NS, |_| false);
         }
-        let (_, written) = self.client.send(0, now_ns, now_ns, &mut self.ledger, &mut self.shared);
-        if let Err(cause) = written {
-            return Ok(Some(cause));
+        let due_ns = &mut iter::once(now_ns);
+        if let Err(unsent) = self.client.send(0, due_ns, now_ns, &mut self.ledger, &mut self.shared) {
+            return Ok(unsent.cause);
         }
         self.turn_until(deadline_ns, |probe| probe.ledger.meter.counts.received > 0)
     }
@@ -289,13 +289,14 @@ mod tests {
         assert_eq!(probe.turn_until(clock::monotonic_ns() + TIMEOUT_NS, is_usable).unwrap(), None);
         let send = |probe: &mut Probe<'_>| {
             let now_ns = clock::monotonic_ns();
-            probe.client.send(0, now_ns, now_ns, &mut probe.ledger, &mut probe.shared).1
+            let due_ns = &mut iter::once(now_ns);
+            probe.client.send(0, due_ns, now_ns, &mut probe.ledger, &mut probe.shared)
         };
         send(&mut probe).unwrap();
         // The answer is in the kernel, and nobody reads it while the next are written.
         let ended = (0..).find_map(|_| {
             thread::sleep(Duration::from_millis(1));
-            send(&mut probe).err()
+            send(&mut probe).err()?.cause
         });
         let echoed = server.join().unwrap();
         assert!(matches!(ended, Some(Cause::Net(_))), "{ended:?}");

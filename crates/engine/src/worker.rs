@@ -18,10 +18,10 @@ use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
 use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Meter, Recorder, Secrets, Terms};
-use crate::clients::{Begun, CLIENTS_MAX, Clients, Ended, Outcome, Sent, Shared, Token};
+use crate::clients::{Begun, CLIENTS_MAX, Clients, Ended, Outcome, Shared, Token, Unsent};
 use crate::messages::{Command, Report, Settled};
 use crate::reporter::{Beat, Reporter};
-use crate::timing::{Growth, Next, Pace, Sips, Turn, Unrest};
+use crate::timing::{Batch, Growth, Next, Pace, Sips, Turn, Unrest};
 
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -54,6 +54,7 @@ pub struct Worker {
     phase: Phase,
     /// Who sends when, once the step is loaded.
     pace: Option<Pace>,
+    batch: Batch,
     next_send_ns: Option<u64>,
     /// Who loses its connection and comes back, while the step is loaded.
     unrest: Option<Unrest>,
@@ -100,6 +101,7 @@ impl Worker {
             clients: Clients::new(shared, ledger),
             phase: Phase::Idle,
             pace: None,
+            batch: Batch::default(),
             next_send_ns: None,
             unrest: None,
             wakes: BinaryHeap::new(),
@@ -270,34 +272,62 @@ impl Worker {
             for client in self.clients.ledger.freed.drain(..) {
                 pace.handle_answer(client);
             }
-            match pace.poll(now_ns, |client| self.clients.is_usable(client)) {
-                Next::Send { .. } if reserve::is_given_up() => return,
-                Next::Send { client, .. } if self.clients.ledger.step.is_full() => {
-                    self.clients.ledger.meter.error("step_full", client, now_ns, || {
+            if reserve::is_given_up() {
+                return;
+            }
+            let room = self.clients.ledger.step.room();
+            let next = self.batch.gather(pace, now_ns, room, |client| self.clients.is_usable(client));
+            if self.send_batch(now_ns) {
+                continue; // what was freed or lost in between may have another turn
+            }
+            match next {
+                None if room == 0 => {
+                    self.clients.ledger.meter.error("step_full", 0, now_ns, || {
                         format!(
                             "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step: use more --threads, or a shorter step"
                         )
                     });
                     return self.start_draining(now_ns);
                 }
-                Next::Send { client, intended_ns } => self.send(client, intended_ns, now_ns),
-                Next::At(at_ns) => return self.next_send_ns = Some(at_ns),
+                None | Some(Next::Send { .. }) => {}
+                Some(Next::At(at_ns)) => return self.next_send_ns = Some(at_ns),
                 // All clients are gone, and none is expected back.
-                Next::Wait if pace.is_stranded() && !self.unrest.as_ref().is_some_and(Unrest::has_hope) => {
+                Some(Next::Wait)
+                    if self.pace.as_ref().is_some_and(Pace::is_stranded)
+                        && !self.unrest.as_ref().is_some_and(Unrest::has_hope) =>
+                {
                     return self.start_draining(now_ns);
                 }
-                Next::Wait => return,
-                Next::Over => return self.start_draining(now_ns),
+                Some(Next::Wait) => return,
+                Some(Next::Over) => return self.start_draining(now_ns),
             }
         }
     }
 
-    fn send(&mut self, client: u32, intended_ns: u64, now_ns: u64) {
-        let (sent, held) = self.clients.send(client, intended_ns, now_ns);
-        if let (Sent::Not, Some(pace)) = (sent, &mut self.pace) {
-            pace.handle_unsent(client);
+    /// Sends what was gathered: whether that was anything.
+    fn send_batch(&mut self, now_ns: u64) -> bool {
+        let batch = self.batch.take();
+        for of_client in batch.chunk_by(|a, b| a.client == b.client) {
+            let client = of_client[0].client;
+            let mut due_ns = of_client.iter().map(|due| due.intended_ns);
+            while due_ns.len() > 0 {
+                if let Err(unsent) = self.clients.send(client, &mut due_ns, now_ns) {
+                    self.handle_unsent(client, unsent, now_ns);
+                }
+            }
         }
-        if let Err(cause) = held {
+        let was_any = !batch.is_empty();
+        self.batch.put_back(batch);
+        was_any
+    }
+
+    /// Messages of a client did not go out.
+    fn handle_unsent(&mut self, client: u32, unsent: Unsent, now_ns: u64) {
+        let Unsent { messages, cause } = unsent;
+        if let Some(pace) = &mut self.pace {
+            (0..messages).for_each(|_| pace.handle_unsent(client));
+        }
+        if let Some(cause) = cause {
             self.lose(client, cause, now_ns);
         }
     }

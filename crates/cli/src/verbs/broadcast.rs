@@ -90,7 +90,7 @@ impl Broadcast {
         let steps = &self.steps;
         let rule = match steps.rate {
             Some(rates) => steps::rate(rates, steps.duration, DURATION_NS)?,
-            None => steps::closed(steps, &SEED)?,
+            None => steps::closed(steps, &SEED, 1)?,
         };
         Ok(self.stepping()?.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?))
     }

@@ -20,6 +20,8 @@ const CLIENTS: u64 = 1_000;
 /// wsdemo's pace: a message each second.
 const INTERVAL_NS: u64 = 1_000_000_000;
 const DURATION_NS: u64 = 10_000_000_000;
+/// More on one connection is a queue, and no load.
+const PIPELINING_MAX: i64 = 1024;
 /// websocket-bench's defaults for echo.
 const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_000 };
 
@@ -35,6 +37,10 @@ pub(crate) struct Echo {
     /// Each client sends one message in this time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
+    /// Each client has this many messages under way: an answer makes room for its next (closed model). What is due for a client
+    /// goes out in one write, for so long as --duration, or until --sample-size are answered
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PIPELINING_MAX), conflicts_with_all = ["rate", "interval"], help_heading = "Load")]
+    pipelining: Option<u32>,
     #[command(flatten)]
     says: SayArgs,
     #[command(flatten)]
@@ -44,7 +50,7 @@ pub(crate) struct Echo {
 impl Echo {
     /// With these flags, and no others.
     pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
-        Self { run, says: SayArgs::default(), steps, interval: None }
+        Self { run, says: SayArgs::default(), steps, interval: None, pipelining: None }
     }
 
     /// Runs it.
@@ -74,8 +80,8 @@ impl Echo {
     fn course(&self) -> Result<Course, Failure> {
         let stepping = self.stepping()?;
         let paces_itself = stepping.is_walk() && self.steps.rate.is_none() && self.interval.is_none();
-        let rule =
-            if self.is_closed() || paces_itself { steps::closed(&self.steps, &SEED)? } else { self.open()? };
+        let is_closed = self.is_closed() || paces_itself;
+        let rule = if is_closed { self.closed(&stepping)? } else { self.open()? };
         let warmup = steps::warmup(&self.steps, CLIENTS, rule)?;
         Ok(stepping.course(&self.steps, CLIENTS, rule)?.with_warmup(warmup))
     }
@@ -91,7 +97,24 @@ impl Echo {
     }
 
     fn is_closed(&self) -> bool {
-        self.steps.concurrent.is_some() || self.steps.sample_size.is_some()
+        self.steps.concurrent.is_some() || self.steps.sample_size.is_some() || self.pipelining.is_some()
+    }
+
+    /// The closed loop: as many under way as -c says, or as the clients have room for.
+    fn closed(&self, stepping: &steps::Steps) -> Result<LoadRule, Failure> {
+        let Some(per_client) = self.pipelining else { return steps::closed(&self.steps, &SEED, 1) };
+        let clients = match stepping {
+            steps::Steps::Single => self.steps.clients.unwrap_or(CLIENTS),
+            _ if self.steps.concurrent.is_some() => 0,
+            _ => {
+                let problem = "the number of clients changes from step to step: say with -c how many are under way over all";
+                return Err(Failure::usage("--pipelining", problem));
+            }
+        };
+        let mut steps = self.steps.clone();
+        steps.concurrent = steps.concurrent.or(Some(clients.saturating_mul(per_client.into())));
+        steps.duration = steps.duration.or(steps.sample_size.is_none().then_some(DURATION_NS));
+        steps::closed(&steps, &SEED, per_client)
     }
 
     fn open(&self) -> Result<LoadRule, Failure> {

@@ -194,13 +194,13 @@ fn search_max(args: &StepArgs) -> Result<u64, Failure> {
     args.max_clients.map_or_else(processes::clients_per_process, Ok)
 }
 
-/// The closed loop of the flags, with websocket-bench's defaults.
-pub(crate) fn closed(args: &StepArgs, defaults: &Defaults) -> Result<LoadRule, Failure> {
+/// The closed loop of the flags, with websocket-bench's defaults, in which a client may have so many messages under way.
+pub(crate) fn closed(args: &StepArgs, defaults: &Defaults, per_client: u32) -> Result<LoadRule, Failure> {
     let concurrent = args.concurrent.unwrap_or(defaults.concurrent);
     if let Some(duration_ns) = args.duration {
         positive("--duration", duration_ns)?;
     }
-    plan::closed(concurrent, args.sample_size.unwrap_or(defaults.sample_size), args.duration)
+    plan::closed(concurrent, per_client, args.sample_size.unwrap_or(defaults.sample_size), args.duration)
 }
 
 /// The open loop at the rates asked for over all clients: as long as asked, or as they take.

@@ -82,9 +82,9 @@ impl Step {
         (self.seq(number) == seq).then_some(number)
     }
 
-    /// Whether a worker that counts this many broadcasts has reached its limit.
-    pub(crate) fn is_full(&self) -> bool {
-        self.sent.len() == BROADCASTS_PER_WORKER_MAX as usize
+    /// How many more broadcasts the worker can count.
+    pub(crate) fn room(&self) -> usize {
+        BROADCASTS_PER_WORKER_MAX as usize - self.sent.len()
     }
 
     /// Whether the messages under way are kept, client by client.

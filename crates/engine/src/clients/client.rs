@@ -9,12 +9,14 @@ use wire::{Sending, StreamId};
 
 use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
-use crate::clients::shared::{SAID_BYTES_MAX, Shared, Token, is_stamped};
+use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token, is_stamped};
 use crate::clients::streams::{Streams, Wish};
 use crate::events::{Entry, Kind};
 
 /// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
 const READS_PER_TURN: u32 = 4;
+/// What is due goes out once it is as much as this: a socket's buffer takes several.
+const WRITE_BYTES: u32 = 64 << 10;
 /// The code of our goodbye (RFC 6455 §7.4.1).
 const NORMAL_CLOSURE: u16 = 1000;
 
@@ -39,15 +41,13 @@ enum Input {
     Wake,
 }
 
-/// What became of a message that was to go out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
-    /// It is on its way.
-    Out,
-    /// It waits for its connection.
-    Waits,
-    /// Nobody can have it: its client has no connection.
-    Not,
+/// Messages that did not go out.
+#[derive(Debug)]
+pub(crate) struct Unsent {
+    /// How many: nobody can have them.
+    pub(crate) messages: usize,
+    /// Why the connection is over, if it was there.
+    pub(crate) cause: Option<Cause>,
 }
 
 impl AsMut<Record> for LoadClient {
@@ -343,47 +343,59 @@ impl LoadClient {
         self.handle_input(token, Input::Wake, shared, ledger)
     }
 
-    /// Sends this client's next message: what became of it, and whether the connection held.
+    /// Sends this client's next messages, which were due at these times, as many as go into one write.
     pub(crate) fn send(
         &mut self,
         index: u32,
-        intended_ns: u64,
+        due_ns: &mut impl Iterator<Item = u64>,
         now_ns: u64,
         ledger: &mut Ledger,
         shared: &mut Shared,
-    ) -> (Sent, Result<(), Cause>) {
+    ) -> Result<(), Unsent> {
         let (workload, worker) = (shared.workload, shared.segment.worker);
-        let record = &mut self.record;
-        let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
         let kind = match workload {
             Workload::Echo => wire::Kind::Echo,
             Workload::Broadcast => wire::Kind::Broadcast,
         };
-        let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
         let sender = shared.number(index);
-        let voice = &mut shared.output.of(sender);
-        let sending = self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, voice);
-        let bytes = shared.output.len();
+        let mut staged = std::mem::take(&mut shared.staged);
+        while shared.output.len() < WRITE_BYTES
+            && let Some(intended_ns) = due_ns.next()
+        {
+            let record = &mut self.record;
+            let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
+            let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
+            let before = shared.output.len();
+            let voice = &mut shared.output.of(sender);
+            match self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, voice) {
+                Sending::Out => {
+                    staged.push(Staged { number, intended_ns, bytes: shared.output.len() - before })
+                }
+                Sending::Waits { is_busy } => ledger.handle_waiting(is_busy),
+            }
+        }
         let written = self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
             self.handle_broken(token, cause, shared, ledger)
         });
-        let sent = match (sending, &written) {
-            (Sending::Out, Ok(())) => {
-                let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-                ledger.meter.handle_sent(now_ns, index, intended_ns, of_it);
-                Sent::Out
+        let outcome = match written {
+            Ok(()) => {
+                for Staged { number, intended_ns, bytes } in staged.drain(..) {
+                    let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+                    ledger.meter.handle_sent(now_ns, index, intended_ns, of_it);
+                }
+                Ok(())
             }
-            (Sending::Out, Err(_)) => {
-                ledger.take_back(index, &mut self.record, workload, intended_ns, now_ns);
-                Sent::Not
-            }
-            (Sending::Waits { is_busy }, _) => {
-                ledger.handle_waiting(is_busy);
-                Sent::Waits
+            Err(cause) => {
+                let messages = staged.len();
+                for Staged { intended_ns, .. } in staged.drain(..).rev() {
+                    ledger.take_back(index, &mut self.record, workload, intended_ns, now_ns);
+                }
+                Err(Unsent { messages, cause: Some(cause) })
             }
         };
-        (sent, written)
+        shared.staged = staged;
+        outcome
     }
 
     /// Says goodbye, or just leaves where there is nobody to say it to.

@@ -18,7 +18,7 @@ use net::poll::Event;
 use crate::books::{Cause, Ledger, State};
 use crate::events::{Entry, Kind};
 
-pub(crate) use client::{LoadClient, Sent};
+pub(crate) use client::{LoadClient, Unsent};
 pub(crate) use shared::{CLIENTS_MAX, Shared, Token};
 use streams::Streams;
 
@@ -250,14 +250,19 @@ impl Clients {
         Some(Event { token, readable: true, writable: false, closed: false, error: false })
     }
 
-    /// Sends a client's next message: what became of it, and whether the connection held.
-    pub(crate) fn send(&mut self, index: u32, intended_ns: u64, now_ns: u64) -> (Sent, Result<(), Cause>) {
+    /// Sends a client's next messages, which were due at these times, as many as go into one write.
+    pub(crate) fn send(
+        &mut self,
+        index: u32,
+        due_ns: &mut impl Iterator<Item = u64>,
+        now_ns: u64,
+    ) -> Result<(), Unsent> {
         let client = &mut self.all[index as usize];
         if client.record.state != State::Usable {
-            self.ledger.handle_unsent(index, now_ns);
-            return (Sent::Not, Ok(()));
+            let messages = due_ns.map(|_| self.ledger.handle_unsent(index, now_ns)).count();
+            return Err(Unsent { messages, cause: None });
         }
-        let outcome = client.send(index, intended_ns, now_ns, &mut self.ledger, &mut self.shared);
+        let outcome = client.send(index, due_ns, now_ns, &mut self.ledger, &mut self.shared);
         self.book_fates(index, now_ns);
         outcome
     }

@@ -48,6 +48,13 @@ impl Token {
     }
 }
 
+/// A message that has been said, and is in the books once it has gone out.
+pub(crate) struct Staged {
+    pub(crate) number: u32,
+    pub(crate) intended_ns: u64,
+    pub(crate) bytes: u32,
+}
+
 /// What the clients of a worker have in common.
 pub(crate) struct Shared {
     pub(crate) poller: Poller,
@@ -64,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) plain: Vec<u8>,
     pub(crate) scratch: Vec<u8>,
     pub(crate) output: Output,
+    /// The messages that are in the output, while they are those of a load.
+    pub(crate) staged: Vec<Staged>,
     /// What the server says, of a client that tries (`probe`); absent in a run.
     pub(crate) said: Option<Vec<u8>>,
 }
@@ -93,6 +102,7 @@ impl Shared {
             plain: Vec::new(),
             scratch: Vec::new(),
             output: Output::new(plan.seed.wrapping_add(u64::from(segment.worker))),
+            staged: Vec::new(),
             said: None,
         })
     }

@@ -1,9 +1,11 @@
 //! What is timed: values that know what is next, and when.
 //!
 //! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
-//! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send,
-//! [`Unrest`] (a storm, a churn or flapping) takes their connections and brings them back, and [`Sips`] lets slow ones read.
+//! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send, a
+//! [`Batch`] at a time, [`Unrest`] (a storm, a churn or flapping) takes their connections and brings them back, and [`Sips`] lets
+//! slow ones read.
 
+mod batch;
 mod churn;
 mod flap;
 mod growth;
@@ -13,6 +15,7 @@ mod sips;
 mod storm;
 mod unrest;
 
+pub(crate) use batch::Batch;
 pub(crate) use growth::Growth;
 pub(crate) use pace::{Next, Pace};
 pub(crate) use sips::Sips;
