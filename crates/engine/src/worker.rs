@@ -7,6 +7,8 @@
 //! The worker joins three rooms that know nothing of each other's business: `timing` says what is next, `clients` does it,
 //! and `books`, which the clients keep, say what came of it.
 
+mod step;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -17,11 +19,11 @@ use load::{Load, Plan, Segment, StepOrder, Until};
 use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
-use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Meter, Recorder, Secrets, Terms};
-use crate::clients::{Begun, CLIENTS_MAX, Clients, Ended, Outcome, Shared, Token, Unsent};
-use crate::messages::{Command, Report, Settled};
-use crate::reporter::{Beat, Reporter};
-use crate::timing::{Batch, Growth, Next, Pace, Sips, Turn, Unrest};
+use crate::books::{Cause, Ledger, Meter, Recorder, Secrets};
+use crate::clients::{Begun, Clients, Ended, Outcome, Shared, Token};
+use crate::messages::{Command, Report};
+use crate::reporter::Reporter;
+use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest};
 
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -182,197 +184,6 @@ impl Worker {
             // The clock belongs to the process: the agent that runs its workers has set it.
             Command::Clock { .. } => {}
         }
-    }
-
-    /// Begins to connect the clients that the step has more than there are.
-    fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
-        (self.pace, self.unrest) = (None, None);
-        let share = self.segment.share(order.clients).min(CLIENTS_MAX);
-        let waiting = self.clients.start_step(order, share, now_ns);
-        let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
-        self.phase = Phase::Growing(Box::new(growth));
-        self.reporter.keep(Beat::Growing, now_ns);
-        self.grow(now_ns);
-    }
-
-    /// Connects the clients that may connect now, and ends the phase when none is left.
-    fn grow(&mut self, now_ns: u64) {
-        let Phase::Growing(growth) = &mut self.phase else { return };
-        while let Some((client, attempt)) = growth.poll_expired(now_ns) {
-            if !self.clients.is_opening(client, attempt) {
-                continue;
-            }
-            let unanswered_ns = self.clients.unanswered_since(client);
-            if unanswered_ns.is_some_and(|since_ns| growth.handle_unanswered(client, since_ns, now_ns)) {
-                self.clients.take_back_attempt(client, now_ns);
-            } else {
-                self.clients.lose(client, Cause::ConnectTimeout, now_ns);
-                growth.handle_end();
-            }
-        }
-        while let Some(client) = growth.poll_client(now_ns) {
-            match self.clients.connect_first(client, growth.first_tried_ns(client), now_ns) {
-                Begun::UnderWay { attempt } => growth.handle_begun(client, attempt, now_ns),
-                Begun::Full => growth.handle_full(client, now_ns),
-                Begun::Failed => growth.handle_end(),
-            }
-        }
-        if growth.is_over() {
-            let lost = growth.lost();
-            self.phase = Phase::Idle;
-            self.reporter.report_all(&mut self.clients.ledger, now_ns);
-            self.reporter.keep(Beat::Loading, now_ns);
-            let Ledger { usable, slow, .. } = self.clients.ledger;
-            let (worker, reached) = (self.segment.worker, usable + lost);
-            self.reporter.report(Report::Grown { worker, usable, slow, reached });
-        }
-    }
-
-    /// The load begins at this moment.
-    fn start_loading(&mut self, at_ns: u64) {
-        let order = self.clients.ledger.step.order;
-        let present = self.clients.present();
-        let roles = order.load.senders(self.plan.senders());
-        let sends = |client: &u32| roles.sends(self.segment.number(*client));
-        let senders: Vec<u32> = present.iter().copied().filter(sends).collect();
-        let parts = roles.parts(order.clients, self.segment.workers);
-        let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
-        let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
-        let mut pace = Pace::new(&order, part, at_ns, senders.clone(), seed);
-        if self.plan.churn.is_some() || self.plan.flap.is_some() {
-            pace.pass_over_absent();
-        }
-        let window_end_ns = match order.load {
-            Load::Open { duration_ns, .. } => at_ns + duration_ns,
-            Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
-            Load::Closed { until: Until::Elapsed { duration_ns }, .. } => at_ns + duration_ns,
-            Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
-        };
-        let here = (self.clients.count(), &*present);
-        let unrest = Unrest::of(&self.plan, &order, self.segment, here, (at_ns, window_end_ns));
-        let terms = Terms {
-            window_end_ns,
-            is_closed: pace.is_closed(),
-            awaits: pace.awaits(),
-            storm_ns: unrest.as_ref().and_then(Unrest::storm_ns),
-            has_churn: unrest.as_ref().is_some_and(Unrest::is_churn),
-            is_flapping: unrest.as_ref().is_some_and(Unrest::is_flapping),
-        };
-        self.clients.ledger.start_load(terms, &present, senders, at_ns);
-        (self.pace, self.unrest) = (Some(pace), unrest);
-        self.phase = Phase::Loading;
-        self.reporter.keep(Beat::Loading, at_ns);
-        self.pump(clock::monotonic_ns());
-    }
-
-    /// Sends whatever is due, and notes when there will be more.
-    fn pump(&mut self, now_ns: u64) {
-        self.next_send_ns = None;
-        while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
-            for client in self.clients.ledger.freed.drain(..) {
-                pace.handle_answer(client);
-            }
-            if reserve::is_given_up() {
-                return;
-            }
-            let room = self.clients.ledger.step.room();
-            let next = self.batch.gather(pace, now_ns, room, |client| self.clients.is_usable(client));
-            if self.send_batch(now_ns) {
-                continue; // what was freed or lost in between may have another turn
-            }
-            match next {
-                None if room == 0 => {
-                    self.clients.ledger.meter.error("step_full", 0, now_ns, || {
-                        format!(
-                            "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step: use more --threads, or a shorter step"
-                        )
-                    });
-                    return self.start_draining(now_ns);
-                }
-                None | Some(Next::Send { .. }) => {}
-                Some(Next::At(at_ns)) => return self.next_send_ns = Some(at_ns),
-                // All clients are gone, and none is expected back.
-                Some(Next::Wait)
-                    if self.pace.as_ref().is_some_and(Pace::is_stranded)
-                        && !self.unrest.as_ref().is_some_and(Unrest::has_hope) =>
-                {
-                    return self.start_draining(now_ns);
-                }
-                Some(Next::Wait) => return,
-                Some(Next::Over) => return self.start_draining(now_ns),
-            }
-        }
-    }
-
-    /// Sends what was gathered: whether that was anything.
-    fn send_batch(&mut self, now_ns: u64) -> bool {
-        let batch = self.batch.take();
-        for of_client in batch.chunk_by(|a, b| a.client == b.client) {
-            let client = of_client[0].client;
-            let mut due_ns = of_client.iter().map(|due| due.intended_ns);
-            while due_ns.len() > 0 {
-                if let Err(unsent) = self.clients.send(client, &mut due_ns, now_ns) {
-                    self.handle_unsent(client, unsent, now_ns);
-                }
-            }
-        }
-        let was_any = !batch.is_empty();
-        self.batch.put_back(batch);
-        was_any
-    }
-
-    /// Messages of a client did not go out.
-    fn handle_unsent(&mut self, client: u32, unsent: Unsent, now_ns: u64) {
-        let Unsent { messages, cause } = unsent;
-        if let Some(pace) = &mut self.pace {
-            (0..messages).for_each(|_| pace.handle_unsent(client));
-        }
-        if let Some(cause) = cause {
-            self.lose(client, cause, now_ns);
-        }
-    }
-
-    fn start_draining(&mut self, now_ns: u64) {
-        self.phase = Phase::Draining;
-        if let Some(unrest) = &mut self.unrest {
-            unrest.handle_loaded();
-        }
-        self.reporter.report_all(&mut self.clients.ledger, now_ns);
-        self.reporter.keep(Beat::Draining, now_ns);
-        let (worker, sent) = (self.segment.worker, self.clients.ledger.step.messages_sent);
-        self.reporter.report(Report::Loaded { worker, sent, at_ns: now_ns });
-    }
-
-    /// Closes the books of the step.
-    fn settle(&mut self, now_ns: u64) {
-        let dropped = self.clients.drop_attempts();
-        let connecting = match &self.phase {
-            // Those that wait for another try have not got in either.
-            Phase::Growing(growth) => growth.trying().into(),
-            _ => dropped,
-        };
-        (self.phase, self.unrest) = (Phase::Idle, None);
-        let pace = self.pace.as_ref();
-        let due_ns = |place, number| pace.and_then(|pace| pace.due_ns(place, number));
-        self.clients.note_unheeded(now_ns);
-        let (ledger, clients) = self.clients.books();
-        ledger.meter.counts.connecting += connecting;
-        let settled = books::close(ledger, clients, self.segment, due_ns, now_ns);
-        ledger.meter.flush_events();
-        self.reporter.hand_over();
-        let delta = ledger.meter.take(now_ns, ledger.usable);
-        self.reporter.rest();
-        self.reporter.report(Report::Settled(Box::new(Settled { delta, ..settled })));
-    }
-
-    fn start_finishing(&mut self, now_ns: u64) {
-        self.phase = Phase::Finishing(now_ns + CLOSE_TIMEOUT_NS);
-        self.clients.close();
-    }
-
-    fn is_finished(&self, now_ns: u64) -> bool {
-        let Phase::Finishing(deadline_ns) = self.phase else { return false };
-        now_ns >= deadline_ns || self.clients.are_vacant()
     }
 
     fn handle_ready(&mut self, event: Event) {
