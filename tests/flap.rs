@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use support::node::Scripts;
+use support::target::Unavailable;
+use support::{free_address, is_listening, skip, wait_until};
+
 use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
@@ -13,7 +17,11 @@ const RUN_MAX: Duration = Duration::from_secs(90);
 
 /// A run of `throng broadcast` with these flags.
 fn broadcast(server: &Server, flags: &str) -> Outcome {
-    let path = if flags.contains("--dialect phoenix") { "socket/websocket" } else { "" };
+    let path = match flags {
+        _ if flags.contains("--dialect phoenix") => "socket/websocket",
+        _ if flags.contains("--dialect socketio") => "socket.io/",
+        _ => "",
+    };
     let url = format!("{}{path}", server.url());
     let mut command = throng(["broadcast", &url, "--format", "json", "--quiet"]);
     run(command.args(flags.split_whitespace()), RUN_MAX)
@@ -107,6 +115,105 @@ fn a_closed_loop_goes_on_while_its_clients_come_and_go() {
     let results = results(0, &server, load);
     assert_accounted(&results, 10);
     assert!(sum_of(&results, "cut") > 20 && sum_of(&results, "sent") > 300, "{results:#}");
+}
+
+/// Fifty a second to clients that are away for a second, over Socket.IO. By this seed, everybody has got something before they
+/// lose their connections: who has not has no offset to come back with, and recovers nothing.
+const OVER_SOCKET_IO: &str = "--dialect socketio --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4";
+
+#[test]
+fn what_a_server_keeps_comes_after_all_and_what_it_does_not_keep_is_lost() {
+    let server = Server::start(&["--threads", "1", "--history", "1000"]);
+    let kept = results(0, &server, OVER_SOCKET_IO);
+    assert_accounted(&kept, 20);
+    let of = |name| sum_of(&kept, name);
+    // Less is due to who loses a connection in the last second.
+    assert!(of("offline_due") > 40 * of("cut") && of("recovered") == of("offline_due"), "{kept:#}");
+    assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{kept:#}");
+    assert_eq!(kept["steps"][0]["replay"]["count"], of("recovered"), "{kept:#}");
+    let anew = results(0, &server, &format!("{OVER_SOCKET_IO} --no-session-resume"));
+    assert_accounted(&anew, 20);
+    assert!(sum_of(&anew, "recovered") <= sum_of(&anew, "cut"), "{anew:#}");
+    assert!(sum_of(&anew, "lost_offline") > 40 * sum_of(&anew, "cut"), "{anew:#}");
+    // With a rate r and an absence d, r·d − B are lost of each: 50/s for a second, of which 20 are kept.
+    let few = Server::start(&["--threads", "1", "--history", "20"]);
+    let few = results(0, &few, OVER_SOCKET_IO);
+    assert_accounted(&few, 20);
+    let per_absence = |name| sum_of(&few, name) as f64 / sum_of(&few, "cut") as f64;
+    assert!((17.0..=21.0).contains(&per_absence("recovered")), "{few:#}");
+    assert!((22.0..=40.0).contains(&per_absence("lost_offline")), "{few:#}");
+    // Half a second's worth: what was sent in the first half of the absence is lost.
+    let brief = Server::start(&["--threads", "1", "--history", "500ms"]);
+    let brief = results(0, &brief, OVER_SOCKET_IO);
+    assert_accounted(&brief, 20);
+    let share = sum_of(&brief, "recovered") as f64 / sum_of(&brief, "offline_due") as f64;
+    assert!((0.40..=0.55).contains(&share), "{share}: {brief:#}");
+}
+
+#[test]
+fn what_goes_wrong_with_a_history_is_told_apart() {
+    let replayed = |fault: &str, code| {
+        let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", fault]);
+        let results = results(code, &server, OVER_SOCKET_IO);
+        assert_accounted(&results, 20);
+        assert_eq!(sum_of(&results, "missing"), 0, "{fault}: {results:#}");
+        ["offline_due", "lost_offline", "duplicate", "reordered"].map(|name| sum_of(&results, name))
+    };
+    let [due, lost, duplicate, reordered] = replayed("forget=9%10", 0);
+    assert!(lost.abs_diff(due / 10) <= 1 && duplicate + reordered == 0, "{lost} of {due}");
+    let [due, lost, duplicate, _] = replayed("again=9%10", 3);
+    assert!(duplicate.abs_diff(due / 10) <= 1 && lost == 0, "{duplicate} of {due}");
+    // Order is one sender's, of which there is one here.
+    let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", "swap=8%10"]);
+    let results = results(0, &server, &format!("{OVER_SOCKET_IO} --senders 5% --allow-loss 100%"));
+    assert_accounted(&results, 20);
+    let [recovered, reordered] = ["recovered", "reordered"].map(|name| sum_of(&results, name));
+    assert!(
+        reordered >= recovered / 10 - sum_of(&results, "cut") && reordered > 0,
+        "{reordered} of {recovered}"
+    );
+    assert_eq!(sum_of(&results, "lost_offline"), 0, "{results:#}");
+}
+
+#[test]
+fn socket_io_itself_keeps_what_it_is_told_to() {
+    let scripts = match Scripts::install_in("tests/servers", "socketio") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("socket.io (npm)", &why),
+    };
+    for recovery in ["30000", "0"] {
+        let address = free_address();
+        let _server = scripts.start("server.js", &[&address.port().to_string(), recovery]);
+        assert!(wait_until(Duration::from_secs(30), || is_listening(address)), "the server does not listen");
+        let url = format!("ws://{address}/socket.io/");
+        let mut command = throng(["broadcast", &url, "--format", "json", "--quiet"]);
+        let outcome = run(command.args(OVER_SOCKET_IO.split_whitespace()), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        assert_accounted(&results, 20);
+        let of = |name| sum_of(&results, name);
+        assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{results:#}");
+        match recovery {
+            "0" => {
+                assert!(of("recovered") <= of("cut") && of("lost_offline") > 40 * of("cut"), "{results:#}")
+            }
+            _ => assert!(
+                of("recovered") == of("offline_due") && of("recovered") > 40 * of("cut"),
+                "{results:#}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn the_official_client_of_socket_io_gets_what_it_missed() {
+    match Scripts::install("socketio") {
+        Ok(scripts) => {
+            let server = Server::start(&["--history", "100"]);
+            scripts.run("recovery.js", &[&format!("http://{}", server.address)]);
+        }
+        Err(Unavailable(why)) => skip("socket.io-client (npm)", &why),
+    }
 }
 
 #[test]

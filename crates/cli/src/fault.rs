@@ -22,6 +22,9 @@ Faults (--fault CLAUSE,CLAUSE,…; all in docs/FAULTS.md):
                        reset, or left in silence
   accept=TIME[@WHO]    connections wait before they are served
   refuse=WHO           connections are reset when accepted
+  forget=WHICH again=WHICH swap=WHICH
+                       of a --history, messages are not sent again, sent
+                       again twice, or swapped with the next
   seed=N               the seed of random choices
 WHICH and WHO: all; 7 (that one, from 0); 99%100 (n % 100 = 99); 1/1000 or 0.1% (at random).
 each:WHICH counts each client's messages separately.";
@@ -64,13 +67,16 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
             set(&mut faults.accept, SlowAccept { delay_ns: positive(delay)?, who: pick(who)? })
         }
         "refuse" => set(&mut faults.refuse, pick(value)?),
+        "forget" => set(&mut faults.forget, pick(value)?),
+        "again" => set(&mut faults.again, pick(value)?),
+        "swap" => set(&mut faults.swap, pick(value)?),
         "seed" => {
             faults.seed = value.parse().map_err(|_| format!("{value:?} is not a whole number"))?;
             Ok(())
         }
         _ => Err(
             "there are drop, dup, reorder, corrupt, stray, leak, delay, service, tick, stall, deaf, close, kill, \
-                  mute, accept, refuse and seed"
+                  mute, accept, refuse, forget, again, swap and seed"
                 .into(),
         ),
     }

@@ -19,6 +19,10 @@ pub(crate) struct FlapArgs {
     /// neither end is told); several by chance [default: reset]
     #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',', requires = "flap")]
     flap_how: Vec<How>,
+    /// Come back as a new client, without asking for what was missed as the protocol can (Socket.IO's connection state
+    /// recovery)
+    #[arg(long, requires = "flap")]
+    no_session_resume: bool,
 }
 
 /// How long connections last, and absences.
@@ -63,7 +67,7 @@ impl FlapArgs {
         };
         let cuts: Vec<Cut> = self.flap_how.iter().map(cut).collect();
         let cuts = if cuts.is_empty() { Cuts::RESET } else { Cuts::of(&cuts) };
-        Flap { up_ns_min, up_ns_max, away_ns, cuts }
+        Flap { up_ns_min, up_ns_max, away_ns, cuts, resumes: !self.no_session_resume }
     }
 }
 

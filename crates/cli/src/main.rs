@@ -21,6 +21,7 @@ mod flap;
 mod fleet_args;
 mod help;
 mod hidden;
+mod history;
 mod interrupts;
 mod judge;
 mod outlet;

@@ -38,6 +38,8 @@ pub struct Flap {
     pub away_ns: Option<u64>,
     /// How connections end, each as often as the others.
     pub cuts: Cuts,
+    /// Whoever is back asks for what it missed, if its protocol has a way to.
+    pub resumes: bool,
 }
 
 /// Some ways in which connections end: at least one.
@@ -91,7 +93,7 @@ mod tests {
     fn lives_and_ends_are_drawn_from_what_was_asked_for() {
         let cuts = Cuts::of(&[Cut::Silence, Cut::Close, Cut::Close]);
         assert_eq!(cuts.iter().collect::<Vec<_>>(), [Cut::Close, Cut::Silence]);
-        let flap = Flap { up_ns_min: 10, up_ns_max: 20, away_ns: None, cuts };
+        let flap = Flap { up_ns_min: 10, up_ns_max: 20, away_ns: None, cuts, resumes: true };
         assert!(flap.is_sound());
         assert_eq!([0.0, 0.5, 1.0].map(|unit| flap.up_ns(unit)), [10, 15, 20]);
         assert_eq!([0.0, 0.49, 0.5, 1.0].map(|unit| flap.cut(unit)), {

@@ -22,6 +22,7 @@ use crate::opening::Opening;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
 use crate::registry::requesting::{HttpClientState, HttpThrough};
+use crate::resumption::Resumption;
 use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use question::Question;
@@ -33,6 +34,8 @@ pub struct Client {
     state: State,
     /// Its place in the app, where there is something to keep.
     place: Option<Box<Place>>,
+    /// What it was told to go on with.
+    resumption: Option<Box<Resumption>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +54,19 @@ impl Client {
     /// A client whose transport is not connected yet.
     pub fn new() -> Client {
         Client::default()
+    }
+
+    /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
+    pub fn resuming(resumption: Resumption) -> Client {
+        Client { resumption: Some(Box::new(resumption)), ..Client::default() }
+    }
+
+    /// What it takes to go on with this client's session over another connection, if its protocol has a way.
+    pub fn resumption(&self) -> Option<Resumption> {
+        match &self.state {
+            State::Open(session) => session.protocol.resumption().cloned(),
+            _ => self.resumption.as_deref().cloned(),
+        }
     }
 
     /// The transport of `stream` is connected: writes the request.
@@ -185,6 +201,9 @@ impl Client {
             Ok(Some(socket)) => {
                 on(Event::Upgraded);
                 let mut session = Session::on(socket, ClientState::new(&cfg.parts));
+                if let Some(resumption) = self.resumption.take() {
+                    session.protocol.resume(&resumption);
+                }
                 session.handle_upgraded(&mut Around { cfg, now_ns, place: &mut self.place }, io, on);
                 self.state = State::Open(session);
                 self.handle_input(cfg, now_ns, stream, input, io, on)

@@ -14,6 +14,7 @@ use crate::json;
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::opening::Socket;
 use crate::options::{BadOption, Options};
+use crate::resumption::Resumption;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{Asked, PlainAnswer, ServerSession};
@@ -136,6 +137,14 @@ pub(crate) trait ClientProtocol {
         message: &Message<'_>,
         on: &mut impl Hears,
     ) -> Result<(), Failure>;
+
+    /// Before anything is said: goes on with this session, if the server lets it.
+    fn resume(&mut self, _resumption: &Resumption) {}
+
+    /// What it takes to go on with this session over another connection, if there is a way.
+    fn resumption(&self) -> Option<&Resumption> {
+        None
+    }
 
     /// Sends a message of the app's.
     fn send<I: Io>(&mut self, link: &mut Link<'_, Self::Parts, I>, letter: &Letter, filling: &Filling<'_>);

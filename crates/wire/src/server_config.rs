@@ -1,7 +1,10 @@
 //! What the connections of a server have in common.
 
+use std::sync::Arc;
+
 use crate::dialect_id::DialectId;
 use crate::gate::Gate;
+use crate::history::History;
 use crate::http::date::DateField;
 use crate::limits::{DeflateOptions, Limits};
 use crate::settings::Settings;
@@ -22,6 +25,8 @@ pub struct ServerConfig {
     /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
     /// all others, are told apart by each message.
     pub dialect: Option<DialectId>,
+    /// What is kept of broadcasts for clients that come back, by protocols that have a way to ask for it.
+    pub history: Option<Arc<History>>,
     /// What was chosen about single protocols, by the names of their flags.
     pub settings: Settings,
     /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it and for the date of

@@ -21,6 +21,7 @@ use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 use crate::fault;
 use crate::fleet_args::NatsArgs;
+use crate::history;
 use crate::secrets::{self, given};
 use crate::stderr;
 
@@ -95,6 +96,10 @@ pub(crate) struct Serve {
     /// Ping every client this often [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     ping_interval: Option<u64>,
+    /// Keep each room's latest messages, so many or for so long, e.g. 100 or 30s, for clients that come back and ask for what
+    /// they missed: Socket.IO's connection state recovery, over WebSocket. With it, the server has one thread
+    #[arg(long, value_name = "N|TIME", value_parser = history::keep)]
+    history: Option<wire::Keep>,
     #[command(flatten)]
     dialects: ServeDialectArgs,
     /// Misbehave in these ways on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
@@ -179,6 +184,15 @@ impl Serve {
     }
 
     fn options(&self) -> Result<Options, Failure> {
+        let is_shared = self.threads.is_some_and(|n| n > 1) || self.processes > 1 || self.cluster.is_some();
+        if self.history.is_some() && is_shared {
+            let problem = "is one thread's own, for its order to be everybody's: leave out --threads, --processes and --cluster";
+            return Err(Failure::usage("--history", problem));
+        }
+        if self.history.is_none() && self.fault.as_ref().is_some_and(Faults::are_of_replays) {
+            let problem = "forget, again and swap are about what is sent again: --history keeps it";
+            return Err(Failure::usage("--fault", problem));
+        }
         let cpus = match &self.pin {
             Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
             None => Vec::new(),
@@ -189,7 +203,10 @@ impl Serve {
         let limits =
             wire::Limits { message_bytes_max, frame_bytes_max: self.max_message, ..wire::Limits::default() };
         Ok(Options {
-            threads: self.threads.map_or((available / usize::from(self.processes)).max(1), usize::from),
+            threads: match self.history {
+                Some(_) => 1,
+                None => self.threads.map_or((available / usize::from(self.processes)).max(1), usize::from),
+            },
             cpus,
             tls: self.tls()?,
             protocol: wire::ServerConfig {
@@ -197,6 +214,7 @@ impl Serve {
                 deflate: self.compress.then(wire::DeflateOptions::default),
                 origins: self.origins.clone(),
                 gate: wire::Gate { login: self.login, jwt: self.jwt_secret.clone() },
+                history: history::of(self.history, self.fault.clone()),
                 settings: self.dialects.settings(),
                 ..wire::ServerConfig::default()
             },

@@ -26,6 +26,8 @@ pub(crate) struct LoadClient {
     pub(crate) streams: Streams,
     pub(crate) session: wire::Client,
     pub(crate) record: Record,
+    /// What it has to say to go on with the session before, where it does.
+    resumption: Option<Box<wire::Resumption>>,
     /// Counts connections, so that an event of an earlier one is known as such.
     pub(crate) attempt: u32,
 }
@@ -69,7 +71,10 @@ impl LoadClient {
             is_waiting: false,
             ..known
         };
-        self.session = wire::Client::new();
+        self.session = match &self.resumption {
+            Some(resumption) => wire::Client::resuming(wire::Resumption::clone(resumption)),
+            None => wire::Client::new(),
+        };
         self.open_stream(index, 0, shared)
     }
 
@@ -442,6 +447,16 @@ impl LoadClient {
                  is the channel, topic or namespace right?"
             }
         }
+    }
+
+    /// Its connection is about to be over: it takes along what it needs to go on with its session.
+    pub(crate) fn take_along(&mut self) {
+        self.resumption = self.session.resumption().map(Box::new);
+    }
+
+    /// It goes on with nothing.
+    pub(crate) fn forget_session(&mut self) {
+        self.resumption = None;
     }
 
     /// Drops the connection.

@@ -102,6 +102,7 @@ impl Clients {
         self.silent.clear();
         for client in &mut self.all {
             client.record.start_step();
+            client.forget_session();
         }
         let vacant = |&index: &u32| self.all[index as usize].record.state == State::Vacant;
         (0..share).filter(vacant).collect()
@@ -308,6 +309,9 @@ impl Clients {
                 Ended::Attempt
             }
             State::Usable => {
+                if self.shared.resumes && self.ledger.step.is_flapping() {
+                    client.take_along();
+                }
                 client.vacate();
                 let workload = self.shared.workload;
                 self.ledger.handle_loss(index, &mut client.record, cause, workload, now_ns);
@@ -327,6 +331,9 @@ impl Clients {
     /// Ends the connection of a usable client like this, for it to come back.
     pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) {
         let client = &mut self.all[index as usize];
+        if self.shared.resumes {
+            client.take_along();
+        }
         self.ledger.handle_cut(index, &mut client.record, cut, now_ns);
         if cut == Cut::Close {
             return client.close(index, &mut self.shared, &mut self.ledger.meter);

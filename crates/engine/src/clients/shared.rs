@@ -67,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) workload: Workload,
     pub(crate) segment: Segment,
     pub(crate) slow: Option<Slow>,
+    /// Clients that flap go on with their sessions.
+    pub(crate) resumes: bool,
     pub(crate) read: Vec<u8>,
     pub(crate) plain: Vec<u8>,
     pub(crate) scratch: Vec<u8>,
@@ -98,6 +100,7 @@ impl Shared {
             workload: plan.workload,
             segment,
             slow: plan.slow,
+            resumes: plan.flap.is_some_and(|flap| flap.resumes),
             read: vec![0; READ_BYTES],
             plain: Vec::new(),
             scratch: Vec::new(),

@@ -95,7 +95,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
     const PLAN: load::Flap =
-        load::Flap { up_ns_min: 2 * S, up_ns_max: 4 * S, away_ns: Some(S), cuts: Cuts::RESET };
+        load::Flap { up_ns_min: 2 * S, up_ns_max: 4 * S, away_ns: Some(S), cuts: Cuts::RESET, resumes: true };
 
     fn flap(worker: u16, workers: u16, present: &[u32]) -> Flap {
         Flap::new(PLAN, Segment { worker, workers }, 7, present, (S, 100 * S))

@@ -10,6 +10,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Told apart, so that what happens to client 7 says nothing about message 7.
 const SALT_CLIENTS: u64 = 1 << 62;
 const SALT_ARRIVALS: u64 = 1 << 63;
+const SALT_REPLAYS: u64 = 3 << 62;
 
 /// What becomes of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,18 @@ impl Faults {
         let ends =
             self.endings.iter().filter(|ending| ending.who.holds(client, &mut rng) && ending.at == own);
         ends.last().map(|ending| ending.how)
+    }
+
+    /// What becomes of message `k` of those that are sent again to clients that come back.
+    pub fn mischief(&self, k: u64) -> wire::Mischief {
+        let mut rng = self.rng(SALT_REPLAYS ^ k);
+        let mut holds = |which: Option<Pick>| which.is_some_and(|which| which.holds(k, &mut rng));
+        wire::Mischief { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }
+    }
+
+    /// Whether any of those is to go wrong.
+    pub fn are_of_replays(&self) -> bool {
+        self.forget.or(self.again).or(self.swap).is_some()
     }
 
     /// Whether the connection accepted as number `arrival` is reset at once.

@@ -33,6 +33,12 @@ pub struct Faults {
     pub accept: Option<SlowAccept>,
     /// Connections that are reset when they were accepted.
     pub refuse: Option<Pick>,
+    /// Messages that are not sent again, though they are kept …
+    pub forget: Option<Pick>,
+    /// … those that are sent again twice …
+    pub again: Option<Pick>,
+    /// … and those that change places with the next: by their number among all that are sent again.
+    pub swap: Option<Pick>,
 }
 
 /// A choice among numbers, which start at 0.

@@ -8,6 +8,7 @@ use crate::io::Io;
 use crate::link::Link;
 use crate::pending::Pending;
 use crate::protocols;
+use crate::resumption::Resumption;
 use crate::roll::Roll;
 use crate::template::{Filling, Kept};
 use crate::ws::receiver::Message;
@@ -96,6 +97,14 @@ macro_rules! clients {
                 filling: &Filling<'_>,
             ) {
                 of_any!(self, parts, through, client, link => client.send(link, letter, filling))
+            }
+
+            pub(crate) fn resume(&mut self, resumption: &Resumption) {
+                match self { $(ClientState::$id(client) => client.resume(resumption),)* }
+            }
+
+            pub(crate) fn resumption(&self) -> Option<&Resumption> {
+                match self { $(ClientState::$id(client) => client.resumption(),)* }
             }
 
             pub(crate) fn is_ready(&self) -> bool {

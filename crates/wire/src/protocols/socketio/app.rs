@@ -5,8 +5,11 @@
 //! unconnected --0: a namespace that there is--> connected; 40{"sid":S} and the event auth, with what was sent along
 //! connected --an event--> connected, with its answer; --1--> unconnected
 //! connected --the event join--> connected, in the room that its argument names and in no other
+//! unconnected --0 of who had a connection, where broadcasts are kept--> connected; 40{"sid":S,"pid":P}, and what was missed
 //! a second 0, anything else when unconnected, whatever breaks the rules --> the end of the session
 //! ```
+
+use std::sync::Arc;
 
 use super::packet::{self, Kind, MAIN, Packet};
 use super::payload;
@@ -15,6 +18,7 @@ use super::version::Version;
 use crate::dialect_id::DialectId;
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::history::{History, Message};
 use crate::http::query;
 use crate::io;
 use crate::json;
@@ -32,6 +36,8 @@ pub(crate) trait Outlet {
     fn attachment(&mut self, bytes: &[u8]);
     /// An id for a socket.
     fn sid(&mut self) -> [u8; SID_CHARS];
+    /// What is kept of broadcasts, if anything is, and the time.
+    fn history(&self) -> Option<(Arc<History>, u64)>;
     /// Where this session gets the broadcasts of a namespace.
     fn room(&self, namespace: &[u8]) -> Room;
 }
@@ -225,7 +231,21 @@ impl App {
             Version::V3 => out.text(&[b"40", name, comma]),
             Version::V4 => {
                 let sid = out.sid();
-                out.text(&[b"40", name, comma, br#"{"sid":""#, &sid, br#""}"#]);
+                match out.history() {
+                    None => out.text(&[b"40", name, comma, br#"{"sid":""#, &sid, br#""}"#]),
+                    Some((history, now_ns)) => {
+                        let topic = room(Version::V4, namespace).within(self.rooms[at]);
+                        let known = Known::asked(auth);
+                        let recovered = known.and_then(|known| known.recover(&history, topic, now_ns));
+                        let (pid, missed) = recovered.unwrap_or_else(|| (history.token(&sid), Vec::new()));
+                        let ids: [&[u8]; 5] = [br#"{"sid":""#, &sid, br#"","pid":""#, &pid, br#""}"#];
+                        out.text(&[&[b"40", name, comma], &ids[..]].concat());
+                        for message in missed {
+                            out.text(&[&message[0]]);
+                            message[1..].iter().for_each(|attachment| out.attachment(attachment));
+                        }
+                    }
+                }
             }
         }
         let auth = if auth.is_empty() { b"{}" } else { auth };
@@ -240,6 +260,32 @@ impl App {
             Version::V4 => br#"{"message":"Invalid namespace"}"#,
         };
         out.text(&[b"44", name, comma, reason]);
+    }
+}
+
+/// Who has lost a connection, and how far they had come: connection state recovery (socket.io 4.6).
+struct Known<'a> {
+    pid: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Known<'a> {
+    /// As a client says it among what lets it in.
+    fn asked(auth: &'a [u8]) -> Option<Known<'a>> {
+        let (mut pid, mut offset) = (None, None);
+        json::object(auth, |key, value| match key {
+            b"pid" => pid = json::string(value),
+            b"offset" => offset = json::string(value),
+            _ => {}
+        })?;
+        let offset = std::str::from_utf8(offset?).ok()?.parse().ok()?;
+        Some(Known { pid: pid?, offset })
+    }
+
+    /// The same token, and what was broadcast since, unless this server never gave the one or the other.
+    fn recover(self, history: &History, room: Room, now_ns: u64) -> Option<([u8; SID_CHARS], Vec<Message>)> {
+        let pid = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
+        Some((pid, history.after(room, self.offset, now_ns)?))
     }
 }
 
@@ -261,7 +307,7 @@ impl Reply<'_> {
         let answer = match name {
             b"echo" => "echo",
             b"broadcast" => {
-                self.broadcast(arguments, on);
+                self.broadcast(arguments, out, on);
                 "broadcastResult"
             }
             b"message" => "message-back",
@@ -301,14 +347,18 @@ impl Reply<'_> {
     }
 
     /// Sends an event to everyone in the room, in each of the encodings.
-    fn broadcast(&self, arguments: &[u8], on: &mut impl Tells) {
+    fn broadcast(&self, arguments: &[u8], out: &impl Outlet, on: &mut impl Tells) {
         let mut text = Vec::new();
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
-        let frame = self.frames(Version::V4, &text);
-        on(ServerEvent::Broadcast {
-            room: room(Version::V4, self.namespace).within(self.room),
-            frame: &frame,
-        });
+        let to = room(Version::V4, self.namespace).within(self.room);
+        let frame = match out.history() {
+            None => self.frames(Version::V4, &text),
+            Some((history, now_ns)) => {
+                let message = history.add(to, now_ns, |number| self.numbered(&text, number));
+                self.frames(Version::V4, &message[0])
+            }
+        };
+        on(ServerEvent::Broadcast { room: to, frame: &frame });
         let frame = self.frames(Version::V3, &text);
         on(ServerEvent::Rebroadcast {
             room: room(Version::V3, self.namespace).within(self.room),
@@ -321,6 +371,13 @@ impl Reply<'_> {
             room: room_of_sessions(self.namespace).within(self.room),
             frame: &packets,
         });
+    }
+
+    /// A packet with its number as the last argument, and its attachments.
+    fn numbered(&self, text: &[u8], number: u64) -> Vec<Vec<u8>> {
+        let end = memchr::memrchr(b']', text).expect("an event is an array");
+        let text = [&text[..end], format!(",\"{number}\"]").as_bytes()].concat();
+        [&[text], self.attachments].concat()
     }
 
     /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so the

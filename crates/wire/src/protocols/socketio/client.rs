@@ -7,6 +7,7 @@ use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
+use crate::resumption::Resumption;
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 
@@ -43,6 +44,7 @@ impl ClientProtocol for Client {
                 let filling = Filling::of(roll.who(io.client(), *now_ns, kept));
                 sender.message(*io, true, |out| match said {
                     Said::Connect(packet) => packet.write(out, &filling, 0),
+                    Said::Resume(session) => parts.write_resume(out, &filling, session),
                     Said::Packet(packet) => out.extend_from_slice(packet),
                 });
             };
@@ -51,6 +53,14 @@ impl ClientProtocol for Client {
         let before = self.talk.version.before_attachment();
         let attachment = payload.strip_prefix(before).ok_or(Failure::BadMessage)?;
         self.talk.handle_attachment((attachment, bytes), on)
+    }
+
+    fn resume(&mut self, resumption: &Resumption) {
+        self.talk.resume(resumption);
+    }
+
+    fn resumption(&self) -> Option<&Resumption> {
+        self.talk.resumption()
     }
 
     #[inline]

@@ -6,9 +6,11 @@ use super::transport::Transport;
 use super::version::Version;
 use crate::carried::{Letter, Utterance};
 use crate::http::query;
+use crate::io;
 use crate::options::{BadOption, Options};
+use crate::resumption::Resumption;
 use crate::settings::Ack;
-use crate::template::{Piece, Quoting, Template};
+use crate::template::{Filling, Piece, Quoting, Template};
 
 /// What is encoded once.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct Parts {
     pub(super) namespace: Vec<u8>,
     /// The packet that connects to it, where one is asked to.
     pub(super) connect: Option<Template>,
+    /// The same as far as the namespace, and what lets the client into it.
+    connects: [Template; 2],
     /// What events to and from it start with, without attachments.
     pub(super) usual: Vec<u8>,
     /// The same, with one.
@@ -63,6 +67,7 @@ impl Parts {
             transport: Transport::of(options)?,
             namespace: namespace.as_bytes().to_vec(),
             connect: is_asked_for.then(|| Template::literal("40").text(&to).then(&auth)),
+            connects: [Template::literal("40").text(&to), auth],
             usual: format!("42{to}").into_bytes(),
             attached: format!("451-{to}").into_bytes(),
             has_acks: options.of_dialect.ack == Ack::Callback,
@@ -89,6 +94,18 @@ impl Parts {
             template = template.text(",").then(body);
         }
         Letter { text: (&template.text("]")).into(), ..letter }
+    }
+
+    /// Writes the packet that connects to the namespace and goes on with a session, as socket.io-client does: `pid` and `offset`
+    /// among what lets the client in.
+    pub(super) fn write_resume(&self, out: &mut Vec<u8>, filling: &Filling<'_>, resumption: &Resumption) {
+        let [start, auth] = &self.connects;
+        start.write(out, filling, 0);
+        let Resumption { session, offset } = resumption;
+        io::extend(out, &[br#"{"pid":""#, session, br#"","offset":""#, offset, b"\""]);
+        let auth = auth.filled(filling);
+        let members = auth.strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();
+        io::extend(out, &[if members.starts_with(b"}") { b"" } else { b"," }, members]);
     }
 
     pub(super) fn handle_letters(&mut self, letters: &[&Letter]) {

@@ -198,6 +198,9 @@ impl Client {
         let filling = Filling::of(link.who());
         let say = &mut |said: Said<'_>| match said {
             Said::Connect(packet) => payload::push(&mut self.queued, |out| packet.write(out, &filling, 0)),
+            Said::Resume(session) => {
+                payload::push(&mut self.queued, |out| link.parts.write_resume(out, &filling, session))
+            }
             Said::Packet(packet) => payload::push_text(&mut self.queued, &[packet]),
         };
         self.talk.handle_text(

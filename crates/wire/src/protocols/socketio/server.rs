@@ -1,5 +1,7 @@
 //! The server's side over a WebSocket: a packet is a message.
 
+use std::sync::Arc;
+
 use super::app::{self, Outlet};
 use super::candidate::Candidate;
 use super::payload::{self, Unit};
@@ -13,6 +15,7 @@ use super::version::Version;
 use crate::contract::ServerProtocol;
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::history::History;
 use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
@@ -230,6 +233,10 @@ impl<I: Io> Outlet for Frames<'_, '_, I> {
 
     fn sid(&mut self) -> [u8; SID_CHARS] {
         sid::fresh(self.link.io)
+    }
+
+    fn history(&self) -> Option<(Arc<History>, u64)> {
+        self.link.cfg.history.as_ref().map(|history| (Arc::clone(history), self.link.now_ns))
     }
 
     fn room(&self, namespace: &[u8]) -> Room {

@@ -10,6 +10,8 @@
 //! open --a second poll beside the one held; a second request to send beside another; silence; whatever breaks the rules--> over
 //! ```
 
+use std::sync::Arc;
+
 use super::app::{self, Outlet};
 use super::complaint::{self, BAD_REQUEST, UNKNOWN_SESSION};
 use super::payload::{self, Unit};
@@ -20,6 +22,7 @@ use super::terms::Terms;
 use super::version::Version;
 use crate::event::Tells;
 use crate::failure::Failure;
+use crate::history::History;
 use crate::http::answer::{AnswerHead, TEXT};
 use crate::io::Io;
 use crate::room::Room;
@@ -86,6 +89,11 @@ impl<I: Io> Outlet for Queue<'_, I> {
 
     fn sid(&mut self) -> [u8; SID_CHARS] {
         sid::fresh(self.io)
+    }
+
+    /// What is said over requests is not kept, nor sent again there.
+    fn history(&self) -> Option<(Arc<History>, u64)> {
+        None
     }
 
     fn room(&self, namespace: &[u8]) -> Room {

@@ -15,7 +15,9 @@ use super::version::Version;
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
+use crate::json;
 use crate::pending::{self, Pending};
+use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
 use crate::template::{Filling, Template};
 use crate::ws::End;
@@ -28,9 +30,15 @@ pub(crate) struct Talk {
     pub(crate) version: Version,
     /// Attachments that are still to come.
     attachments: u8,
+    /// What it takes to go on with this session elsewhere, or was taken along from there; absent where the server recovers
+    /// nothing.
+    resumption: Option<Box<Resumption>>,
     /// From the handshake on; in a box, for clients without it to be small.
     held: Option<Box<Held>>,
 }
+
+/// Names of sessions and offsets are shorter: what is longer is no such thing, and not kept.
+const TOKEN_BYTES_MAX: usize = 128;
 
 #[derive(Debug)]
 struct Held {
@@ -51,6 +59,8 @@ enum Awaited {
 pub(crate) enum Said<'a> {
     /// The packet that connects to the namespace, which may be each client's own.
     Connect(&'a Template),
+    /// The same, which goes on with a session.
+    Resume(&'a Resumption),
     /// This packet.
     Packet(&'a [u8]),
 }
@@ -83,6 +93,9 @@ impl Talk {
         {
             let found = stamp::find_before(text, parts.behind_id);
             if found != Found::None {
+                if let Some(resumption) = &mut self.resumption {
+                    note_offset(resumption, text);
+                }
                 on.hear(Carried::text(text, bytes, found, Says::NamedAmongOthers(name), open));
                 return Ok(());
             }
@@ -111,7 +124,10 @@ impl Talk {
                 if version == Version::V4
                     && let Some(connect) = &parts.connect
                 {
-                    say(Said::Connect(connect));
+                    match self.resumption.as_deref().filter(|known| !known.offset.is_empty()) {
+                        Some(known) => say(Said::Resume(known)),
+                        None => say(Said::Connect(connect)),
+                    }
                 }
             }
             (b'1', _) => {
@@ -153,6 +169,7 @@ impl Talk {
             }
             (PacketKind::Connect, Phase::Connecting) if is_own => {
                 self.phase = Phase::Usable;
+                self.handle_session(packet.payload);
                 on.hear(Carried::Ready);
             }
             (PacketKind::Connect, Phase::Connecting)
@@ -166,6 +183,11 @@ impl Talk {
             (PacketKind::Disconnect, _) if is_own => reject(Rejection::Disconnected),
             (PacketKind::Event | PacketKind::Ack, _) => {
                 let says = says(&packet)?;
+                if let (PacketKind::Event, true, Some(resumption)) =
+                    (packet.kind, is_own, &mut self.resumption)
+                {
+                    note_offset(resumption, packet.payload);
+                }
                 if let (PacketKind::Event, Some(id)) = (packet.kind, packet.id) {
                     say(Said::Packet(&acknowledgement(packet.namespace, id)));
                 }
@@ -182,6 +204,29 @@ impl Talk {
             _ => return Err(Failure::BadMessage),
         }
         Ok(())
+    }
+
+    /// Before anything is said: goes on with a session.
+    pub(crate) fn resume(&mut self, resumption: &Resumption) {
+        self.resumption = Some(Box::new(resumption.clone()));
+    }
+
+    /// What it takes to go on with this one.
+    pub(crate) fn resumption(&self) -> Option<&Resumption> {
+        self.resumption.as_deref()
+    }
+
+    /// The namespace is connected to: a server that recovers sessions names this one, which may be the one before.
+    fn handle_session(&mut self, payload: &[u8]) {
+        let mut session = None;
+        let _ = json::object(payload, |key, value| {
+            session = if key == b"pid" { json::string(value) } else { session };
+        });
+        let plain = |pid: &&[u8]| pid.len() <= TOKEN_BYTES_MAX && !pid.contains(&b'\\');
+        self.resumption = session.filter(plain).map(|session| {
+            let offset = self.resumption.take().map(|known| known.offset).unwrap_or_default();
+            Box::new(Resumption { session: session.to_vec(), offset })
+        });
     }
 
     /// When to be woken.
@@ -212,6 +257,19 @@ impl Talk {
         let (text, spelling) = (attachment, Spelling::Bytes);
         on.hear(Carried::Arrival(Arrival { text, spelling, found, says, bytes, open: whole }));
         Ok(())
+    }
+}
+
+/// Notes the last argument of an event as how far the client has come, if it is a string, as socket.io-client does.
+#[inline]
+fn note_offset(resumption: &mut Resumption, event: &[u8]) {
+    let Some(event) = event.strip_suffix(b"\"]") else { return };
+    let latest = &event[event.len().saturating_sub(TOKEN_BYTES_MAX + 2)..];
+    let Some(at) = memchr::memrchr(b'"', latest) else { return };
+    // The event's name is no argument.
+    if latest[..at].ends_with(b",") && !latest[at..].contains(&b'\\') {
+        resumption.offset.clear();
+        resumption.offset.extend_from_slice(&latest[at + 1..]);
     }
 }
 

@@ -1,0 +1,68 @@
+//! Socket.IO's connection state recovery on the client's side: what it notes of a session, and says of it when it comes back.
+
+mod common;
+
+use common::*;
+use secret::Secret;
+use wire::{Client, Config, DialectId, DialectOptions, Event, Options, Resumption, Settings};
+
+const OPEN: &str = r#"0{"sid":"mr9eyr291sLNBg0pAAC9","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#;
+const NAMED: &str = r#"40{"sid":"H_HJsi_5VJZO_GWKAABh","pid":"P-1"}"#;
+
+fn config(auth: Option<&str>) -> Config {
+    let auth = auth.map(Secret::from);
+    let settings = auth.map_or(Settings::default(), |auth| Settings::default().with("auth", auth));
+    let of_dialect = DialectOptions { settings, ..DialectOptions::default() };
+    Config::new(Options { of_dialect, ..options(DialectId::Socketio) }).unwrap()
+}
+
+/// What is said and what is known of the session after these messages, to a client that was told to go on with another.
+fn hear(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
+    let mut client = before.map_or_else(Client::new, Client::resuming);
+    let mut io = Fake::default();
+    client.handle_open(cfg, 0, 0, &mut io);
+    let answer = accept(&std::mem::take(&mut io.out), "");
+    let on = &mut |_: Event| {};
+    client.handle_input(cfg, 0, 0, &answer, &mut io, on).unwrap();
+    client.handle_input(cfg, 0, 0, &texts(messages), &mut io, on).unwrap();
+    (said(&io.out), client.resumption())
+}
+
+#[test]
+fn who_comes_back_names_the_session_and_the_last_offset() {
+    let cfg = config(None);
+    let event = r#"42["broadcast",{"sendTime":"1"},"o-7"]"#;
+    let (said, known) = hear(&cfg, None, &[OPEN, NAMED, event, r#"42["news",{"a":"b"}]"#]);
+    assert_eq!(said, ["40"]);
+    assert!(known.is_some());
+    let (said, again) = hear(&cfg, known.clone(), &[OPEN, NAMED]);
+    assert_eq!(said, [r#"40{"pid":"P-1","offset":"o-7"}"#]);
+    assert_eq!(again, known, "nothing has come since");
+    let with_auth = config(Some(r#"{"user":1}"#));
+    let (said, _) = hear(&with_auth, known.clone(), &[OPEN]);
+    assert_eq!(said, [r#"40{"pid":"P-1","offset":"o-7","user":1}"#]);
+    // Another session, and what it goes on from: as socket.io-client, which forgets no offset.
+    let (_, other) = hear(&cfg, known, &[OPEN, &NAMED.replace("P-1", "P-2")]);
+    assert_eq!(hear(&cfg, other, &[OPEN]).0, [r#"40{"pid":"P-2","offset":"o-7"}"#]);
+}
+
+#[test]
+fn who_has_nothing_to_go_on_from_begins_anew() {
+    let cfg = config(None);
+    let plain = NAMED.replace(r#","pid":"P-1""#, "");
+    let long = format!(r#"42["e","{}"]"#, "x".repeat(10_000));
+    for messages in [
+        &[OPEN, NAMED][..],
+        &[OPEN, NAMED, r#"42["broadcast"]"#],
+        &[OPEN, NAMED, r#"42["broadcast",7]"#],
+        &[OPEN, NAMED, r#"42["broadcast","a\"b"]"#],
+        &[OPEN, NAMED, &long],
+        &[OPEN, NAMED, r#"42/other,["broadcast","o-7"]"#],
+        &[OPEN, &plain, r#"42["broadcast","o-7"]"#],
+        &[OPEN, &NAMED.replace("P-1", r#"P\"1"#), r#"42["broadcast","o-7"]"#],
+        &[OPEN],
+    ] {
+        let (_, known) = hear(&cfg, None, messages);
+        assert_eq!(hear(&cfg, known, &[OPEN]).0, ["40"], "{messages:?}");
+    }
+}
