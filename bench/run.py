@@ -93,6 +93,10 @@ def rows(yardstick: Server) -> list[Row]:
             clients(tools.THRONG_ECHO_EVENTS, tools.THRONG_ECHO_PLAIN)),
         Row("client: CPU per echo, json", "µs", CLIENT_CPU,
             clients(tools.THRONG_ECHO_JSON, tools.WEBSOCKET_BENCH_ECHO, tools.K6_ECHO)),
+        *(
+            Row(f"client: CPU per echo, {depth} at once on each of {tools.ARENA_CLIENTS} connections", "µs", CLIENT_CPU, clients(*pair))
+            for depth, pair in tools.PIPELINED_TOOLS.items()
+        ),
         Row("client: CPU per HTTP request", "µs", CLIENT_CPU,
             [Pair(tools.NGINX, tool) for tool in tools.HTTP_TOOLS]),
         Row("client: CPU per HTTP request, unix socket", "µs", CLIENT_CPU,

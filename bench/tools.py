@@ -145,6 +145,34 @@ WEBSOCKET_BENCH_ECHO = websocket_bench(
 K6_ECHO = k6((20_000, 100_000), lambda size: ECHO_CLIENTS, lambda size: size // ECHO_CLIENTS)
 
 
+# HttpArena's generator and its two questions: so many connections, each with one message under way, or 16.
+ARENA_CLIENTS = 512
+
+
+def throng_pipelined(depth: int, sizes: tuple[int, int]) -> Tool:
+    return throng(
+        sizes, received, "echo", "--dialect=raw", f"--clients={ARENA_CLIENTS}", f"--pipelining={depth}", "--sample-size={}"
+    )
+
+
+def gcannon(depth: int) -> Tool:
+    """Its size is in seconds."""
+    return Tool(
+        "gcannon", "GCANNON", "gcannon", (1, 4),
+        argv=lambda program, url, size: [
+            program, url.replace("ws:", "http:", 1), "--ws", "--ws-msg", "x" * RAW_BYTES,
+            "-c", str(ARENA_CLIENTS), "-t", "1", "-d", f"{size}s", "-p", str(depth),
+        ],
+        count=lambda output, size: int(re.search(r"(\d+) frames received", output)[1]),
+    )
+
+
+PIPELINED_TOOLS = {
+    depth: (throng_pipelined(depth, sizes), gcannon(depth))
+    for depth, sizes in ((1, (100_000, 500_000)), (16, (500_000, 3_000_000)))
+}
+
+
 def throng_broadcast(clients: int, sizes: tuple[int, int], *flags: str) -> Tool:
     return throng(
         sizes, received, "broadcast", f"--step-size={clients}", "--sample-size={}", "--total-steps=1", *flags
