@@ -20,6 +20,8 @@ pub(crate) fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u
 }
 
 /// The values of these members of the object that `text` is; nothing for those that it lacks. `None` as in [`object`].
+// Inlined, so that the names are constants there and compared in place, not by calls of memcmp.
+#[inline(always)]
 pub(crate) fn members<'a, const N: usize>(text: &'a [u8], names: [&str; N]) -> Option<[&'a [u8]; N]> {
     let mut values = [&b""[..]; N];
     object(text, |key, value| {
