@@ -206,6 +206,26 @@ fn a_dialect_s_other_names_take_its_flags() {
     assert_eq!((outcome.code, outcome.json()["dialect"].as_str()), (Some(0), Some("raw")), "{outcome}");
 }
 
+/// As in a job that starts both: the server comes up while throng waits.
+#[test]
+fn a_server_that_is_still_starting_is_waited_for() {
+    let address = free_address();
+    let url = format!("ws://{address}/ws");
+    let mut command = throng(["echo", &url, "--clients", "2", "--duration", "200ms", "--wait-for", "30s"]);
+    let waiting = Process::start(command.args(["--format", "json", "--no-store", "--quiet"]));
+    std::thread::sleep(Duration::from_millis(500));
+    let mut serve = throng(["serve", "--listen", &address.to_string()]);
+    let _server = Process::start(&mut serve);
+    let outcome = finish(waiting, RUN_MAX);
+    assert_eq!((outcome.code, sum_of(&outcome.json(), "connected")), (Some(0), 2), "{outcome}");
+
+    let never =
+        run(&mut throng(["echo", &format!("ws://{}/", free_address()), "--wait-for", "300ms"]), RUN_MAX);
+    assert!(never.code == COULD_NOT_RUN && never.stderr.contains("for 0.3 s (--wait-for)"), "{never}");
+    let wrong = run(&mut throng(["echo", "ftp://127.0.0.1/", "--wait-for", "20s"]), RUN_MAX);
+    assert!(wrong.code == BAD_USAGE && wrong.elapsed < Duration::from_secs(10), "{wrong}");
+}
+
 #[test]
 fn servers_out_of_reach() {
     let refused = run(&mut echo(&format!("ws://{}/", free_address()), 2, "1s"), RUN_MAX);

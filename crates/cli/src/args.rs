@@ -67,6 +67,9 @@ pub(crate) struct RunArgs {
     /// A client that is not usable after this time counts as a connection timeout
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Connections")]
     pub(crate) connect_timeout: u64,
+    /// Wait this long for the server, which may still be starting, to accept connections, e.g. 30s
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, requires = "url", conflicts_with = "fleet", help_heading = "Connections")]
+    pub(crate) wait_for: Option<u64>,
     /// Begin at once, without letting one client try the server first
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_preflight: bool,

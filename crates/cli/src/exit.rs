@@ -77,6 +77,11 @@ impl Failure {
         Self { exit: Exit::BadUsage, message: rendered(mistake) }
     }
 
+    /// Whether trying again cannot help.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.exit == Exit::BadUsage
+    }
+
     /// Tells the user, on standard error.
     pub(crate) fn report(self) -> Exit {
         stderr::line(format_args!("throng: {}", self.message));

@@ -18,7 +18,7 @@ Every command is in throng --help, the usual flags of one in throng echo -h.
 ";
 
 /// What people change in most runs, by the flags' long names. Of a verb that loads a server, `-h` shows these and no others.
-const USUAL: [&str; 33] = [
+const USUAL: [&str; 32] = [
     "clients",
     "connections",
     "duration",
@@ -46,12 +46,11 @@ const USUAL: [&str; 33] = [
     "token",
     "people",
     "connect-rate",
+    "wait-for",
     "limit",
     "strict",
     "format",
     "out",
-    "tui",
-    "quiet",
 ];
 
 /// The command whose verbs that load a server show with `-h` what is usual.

@@ -8,12 +8,12 @@ use load::Endpoint;
 use secret::Secret;
 use url::{Host, Url};
 
-use crate::app_file;
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
 use crate::processes;
 use crate::secrets;
+use crate::{app_file, arrival};
 
 /// Time for finding out which of several addresses of a name answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -41,11 +41,17 @@ pub(crate) struct Target {
 /// The target of the flags: their URL, or the built-in server, in as many processes as `clients_max` clients need.
 pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
-        let mut target = resolve(url, args.socket.clone())?;
-        for other in &args.also {
-            target.endpoints.extend(at_host_and_port(other)?);
-        }
-        return Ok(target);
+        let find = || {
+            let mut target = resolve(url, args.socket.clone())?;
+            for other in &args.also {
+                target.endpoints.extend(at_host_and_port(other)?);
+            }
+            Ok(target)
+        };
+        return match args.wait_for {
+            None => find(),
+            Some(ns) => arrival::wait(Duration::from_nanos(ns), find),
+        };
     }
     if args.socket.is_some() {
         return Err(Failure::usage("--socket", "give a URL as well, for Host and path: ws://localhost/ws"));
