@@ -7,7 +7,6 @@ mod agenda;
 mod app_file;
 mod archive;
 mod args;
-mod arrival;
 mod builtin;
 mod calibration;
 mod crowd;

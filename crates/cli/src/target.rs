@@ -1,22 +1,30 @@
 //! What a URL on the command line names: addresses, Host, path, TLS.
 
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use load::Endpoint;
 use secret::Secret;
 use url::{Host, Url};
 
+use crate::app_file;
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
+use crate::interrupts;
 use crate::processes;
 use crate::secrets;
-use crate::{app_file, arrival};
 
 /// Time for finding out which of several addresses of a name answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How often a server that is waited for is tried.
+const WAIT_POLL: Duration = Duration::from_millis(100);
+/// How long one attempt may take: a packet that was lost is sent again after a second.
+const ATTEMPT_MAX: Duration = Duration::from_millis(1_500);
 
 /// A server to be loaded.
 pub(crate) struct Target {
@@ -50,7 +58,7 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
         };
         return match args.wait_for {
             None => find(),
-            Some(ns) => arrival::wait(Duration::from_nanos(ns), find),
+            Some(ns) => wait(Duration::from_nanos(ns), find),
         };
     }
     if args.socket.is_some() {
@@ -69,6 +77,42 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
         target.path = path.to_owned();
     }
     Ok(Target { name: Some("throng".into()), built_in: Some(built_in), ..target })
+}
+
+/// The target that `find` finds, once something accepts connections at all of its places.
+fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<Target, Failure> {
+    let (start, interrupts) = (Instant::now(), interrupts::install()?);
+    loop {
+        let found = find();
+        let closed = match &found {
+            Ok(target) => target.endpoints.iter().find(|endpoint| !is_open(endpoint)),
+            Err(failure) if failure.is_usage() => return found,
+            Err(_) => None,
+        };
+        if found.is_ok() && closed.is_none() {
+            return found;
+        }
+        if interrupts.count() > 0 {
+            return Err(Failure::interrupted());
+        }
+        if start.elapsed() >= within {
+            let target = found?;
+            let what = format!("reach {}", secrets::url(&target.url));
+            let waited = within.as_secs_f64();
+            return Err(Failure::could_not(
+                what,
+                format!("nothing there has accepted a connection for {waited} s (--wait-for)"),
+            ));
+        }
+        thread::sleep(WAIT_POLL);
+    }
+}
+
+fn is_open(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Inet(address) => TcpStream::connect_timeout(address, ATTEMPT_MAX).is_ok(),
+        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
+    }
 }
 
 /// Reads a URL, and finds out where it leads. With `unix`, connections go to that socket instead.
