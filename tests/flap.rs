@@ -217,6 +217,32 @@ fn the_official_client_of_socket_io_gets_what_it_missed() {
 }
 
 #[test]
+fn an_audit_ends_in_a_sentence_and_in_code_3_where_more_is_required() {
+    let audit = |server: &Server, flags: &str| {
+        let url = format!("{}socket.io/", server.url());
+        let mut command = throng(["audit", &url, "--dialect", "socketio", "--quiet", "--seed", "4"]);
+        let load = "--clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset";
+        run(command.args(load.split_whitespace()).args(flags.split_whitespace()), RUN_MAX)
+    };
+    let here = "exactly once while they are here; order kept";
+    let whole = "exactly once while clients are away: all of what was sent in their absence came after all; ";
+    let keeps = Server::start(&["--history", "1000"]);
+    let outcome = audit(&keeps, "--require at-least-once");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stdout.contains(&format!("delivery  {whole}{here}\n")), "{outcome}");
+    for (flags, code) in [("--no-session-resume", 0), ("--no-session-resume --require at-least-once", 3)] {
+        let outcome = audit(&keeps, flags);
+        assert_eq!(outcome.code, Some(code), "{outcome}");
+        let said = outcome.stdout.lines().find(|line| line.starts_with("delivery")).unwrap_or_default();
+        assert!(said.starts_with("delivery  at most once while clients are away: "), "{outcome}");
+        assert!(said.ends_with(here), "{outcome}");
+        assert_eq!(outcome.stdout.contains("lost_offline==0 was "), code == 3, "{outcome}");
+    }
+    let outcome = run(throng(["audit", &keeps.url()]).arg("--search"), RUN_MAX);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+}
+
+#[test]
 fn flags_that_make_no_sense_are_named() {
     for (flags, named) in [
         ("--flap often", "10s..20s:2s"),

@@ -4,6 +4,8 @@ use clap::{Args, ValueEnum};
 use load::{Cut, Cuts, Flap, Plan};
 use results::units;
 
+use crate::exit::Failure;
+
 /// Connections last no shorter: with less, nothing but connecting would be measured.
 const UP_NS_MIN: u64 = 100_000_000;
 
@@ -17,11 +19,11 @@ pub(crate) struct FlapArgs {
     flap: Option<Times>,
     /// How these connections end: by a close (a WebSocket's close frame), a reset, or silence (a link that is cut, of which
     /// neither end is told); several by chance [default: reset]
-    #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',', requires = "flap")]
+    #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',')]
     flap_how: Vec<How>,
     /// Come back as a new client, without asking for what was missed as the protocol can (Socket.IO's connection state
     /// recovery)
-    #[arg(long, requires = "flap")]
+    #[arg(long)]
     no_session_resume: bool,
 }
 
@@ -44,14 +46,38 @@ enum How {
 }
 
 impl FlapArgs {
-    /// The flag, if it was given.
+    /// The first of these flags that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        self.flap.map(|_| "--flap")
+        self.flap.map(|_| "--flap").or(self.given_of_flap())
+    }
+
+    /// The first of those that say more of `--flap`.
+    fn given_of_flap(&self) -> Option<&'static str> {
+        let given =
+            [(!self.flap_how.is_empty(), "--flap-how"), (self.no_session_resume, "--no-session-resume")];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+
+    /// These, or where nothing is said, what an audit does: connections that last 10 to 20 seconds and end in each way, and
+    /// absences of two seconds.
+    pub(crate) fn or_usual(mut self) -> Self {
+        const S: u64 = 1_000_000_000;
+        self.flap.get_or_insert(Times { up_ns: (10 * S, 20 * S), away_ns: Some(2 * S) });
+        if self.flap_how.is_empty() {
+            self.flap_how = How::value_variants().to_vec();
+        }
+        self
     }
 
     /// The same plan, in which it is so.
-    pub(crate) fn of(&self, plan: Plan) -> Plan {
-        Plan { flap: self.flap.map(|times| self.flapping(times)), ..plan }
+    ///
+    /// # Errors
+    /// Flags that say how clients flap, of clients that do not.
+    pub(crate) fn of(&self, plan: Plan) -> Result<Plan, Failure> {
+        match (self.flap, self.given_of_flap()) {
+            (None, Some(flag)) => Err(Failure::usage(flag, "says more of --flap, which is missing")),
+            (flap, _) => Ok(Plan { flap: flap.map(|times| self.flapping(times)), ..plan }),
+        }
     }
 
     /// The most links that a client has at once: of one that fell silent, the old end stays beside the new one.

@@ -64,7 +64,7 @@ use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
-use crate::verbs::{agent, compare, completions, events, fleet, init, run as run_app, runs, serve};
+use crate::verbs::{agent, audit, compare, completions, events, fleet, init, run as run_app, runs, serve};
 
 /// What was measured outlives the memory.
 #[global_allocator]
@@ -89,6 +89,7 @@ Examples:
   throng init                           write an app's file, to make your own
   throng run app.toml ws://127.0.0.1:3000/ --people 5000
                                         your own app, as a file describes it
+  throng audit ws://127.0.0.1:9000/ws   what arrives when clients drop?
   throng shootout                       rank servers in several languages
 
 Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
@@ -102,6 +103,7 @@ enum Verb {
     #[command(flatten)]
     Load(LoadVerb),
     Run(run_app::Run),
+    Audit(audit::Audit),
     Init(init::Init),
     Runs(runs::Runs),
     Report(Report),
@@ -136,6 +138,7 @@ fn main() -> ExitCode {
         Verb::Serve(serve) => serve.run(),
         Verb::Load(load) => load.run(),
         Verb::Run(run) => run.run(),
+        Verb::Audit(audit) => audit.run(),
         Verb::Init(init) => init.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),

@@ -2,7 +2,7 @@
 
 use results::columns::{self, escape};
 use results::conclusion::{self, Conclusion};
-use results::{Run, Scenario};
+use results::{Delivery, Run, Scenario};
 
 use crate::step_table::{StepTable, room_table, step_table};
 use results::format::count;
@@ -97,7 +97,9 @@ fn wsdemo_cells(summary: &Summary) -> [String; 6] {
 fn verdict(run: &Run) -> String {
     let Conclusion { how_much, breaks, .. } = conclusion::conclude(run);
     let [how_much, breaks] = [how_much, breaks].map(|claim| escape(&claim.to_string()));
-    let mut text = format!("- **How much:** {how_much}\n- **Breaks:** {breaks}\n");
+    let delivery = Delivery::of(&run.steps).map(|delivery| format!("- **Delivery:** {delivery}\n"));
+    let mut text = delivery.unwrap_or_default();
+    text += &format!("- **How much:** {how_much}\n- **Breaks:** {breaks}\n");
     for limit in &run.verdict.limits {
         let actual = conclusion::actual(limit).map(|actual| format!(" ({actual})")).unwrap_or_default();
         let outcome = if limit.passed { "kept" } else { "**broken**" };

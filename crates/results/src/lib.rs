@@ -7,6 +7,7 @@ mod absences;
 pub mod columns;
 pub mod compare;
 pub mod conclusion;
+mod delivery;
 pub mod file;
 pub mod format;
 mod judgement;
@@ -21,6 +22,7 @@ pub mod units;
 pub mod verdict;
 
 pub use absences::{Absences, Ages};
+pub use delivery::{Delivery, Promise};
 pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;

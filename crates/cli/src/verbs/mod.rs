@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub(crate) mod agent;
+pub(crate) mod audit;
 pub(crate) mod broadcast;
 pub(crate) mod calibrate;
 pub(crate) mod compare;

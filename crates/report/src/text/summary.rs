@@ -2,7 +2,7 @@
 
 use results::conclusion::{self, Conclusion};
 use results::format::{bytes, count, duration, rate};
-use results::{Level, Run, Scenario, Step, Verdict};
+use results::{Delivery, Level, Run, Scenario, Step, Verdict};
 use stats::{Histogram, Timed};
 
 use crate::reading;
@@ -22,6 +22,7 @@ pub fn summary(run: &Run) -> String {
     let verdict = &run.verdict;
     let Conclusion { how_much, breaks, .. } = conclusion::conclude(run);
     lines.extend(level_table(&verdict.levels));
+    lines.extend(Delivery::of(&run.steps).map(|delivery| row("delivery", &delivery.to_string())));
     lines.push(row("how much", &how_much.to_string()));
     lines.extend(verdict.knee.map(|knee| {
         let text = format!(

@@ -1,0 +1,69 @@
+//! `throng audit`: does it arrive when clients drop?
+
+use clap::{Args, ValueEnum};
+
+use crate::app_file::SayArgs;
+use crate::args::RunArgs;
+use crate::crowd::TalkArgs;
+use crate::exit::{Exit, Failure};
+use crate::flap::FlapArgs;
+use crate::rates;
+use crate::verbs::broadcast::Broadcast;
+use crate::verbs::steps::StepArgs;
+
+/// Clients and load when nothing is said of them: in a minute, each of a hundred is away three or four times.
+const CLIENTS: u64 = 100;
+const RATE: &str = "20";
+const DURATION_NS: u64 = 60_000_000_000;
+
+/// Does it arrive when clients drop? A run that ends in a sentence on delivery (docs/AUDIT.md)
+///
+/// 100 clients send 20 broadcasts a second for a minute, and each loses its connection every 10 to 20 seconds (--flap): by a
+/// close, a reset or silence, in turn. It comes back after 2 seconds, and goes on with its session as its protocol can.
+/// Every copy is accounted for: to clients that were here, and to those that were away when it was sent.
+#[derive(Args)]
+pub(crate) struct Audit {
+    /// What must hold also for what is sent while clients are away: exit code 3 if it does not. What is sent while they are
+    /// here must come exactly once in any case
+    #[arg(long, value_enum, value_name = "PROMISE", help_heading = "Output")]
+    require: Option<Require>,
+    #[command(flatten)]
+    steps: StepArgs,
+    #[command(flatten)]
+    talk: TalkArgs,
+    #[command(flatten)]
+    flap: FlapArgs,
+    #[command(flatten)]
+    says: SayArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// What a server may promise.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Require {
+    /// Each message comes, if only once the client is back.
+    AtLeastOnce,
+}
+
+impl Audit {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let Self { require, mut steps, talk, flap, says, mut run } = self;
+        if steps.search {
+            let problem = "an audit is of one load: --clients and --rate say which";
+            return Err(Failure::usage("--search", problem));
+        }
+        steps.clients = steps.clients.or(Some(CLIENTS));
+        if steps.concurrent.is_none() && steps.sample_size.is_none() {
+            steps.rate = steps.rate.or_else(|| rates::rates(RATE).ok());
+        }
+        if steps.sample_size.is_none() {
+            steps.duration = steps.duration.or(Some(DURATION_NS));
+        }
+        if require == Some(Require::AtLeastOnce) {
+            run.limits.push("lost_offline==0".into());
+        }
+        Broadcast::of(run, says, steps, talk, flap.or_usual()).run()
+    }
+}
