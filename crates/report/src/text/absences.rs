@@ -48,6 +48,7 @@ fn share(part: u64, of: u64) -> String {
     if part == 0 || part == of {
         String::new()
     } else {
-        format!(" ({:.1}%)", 100.0 * part as f64 / of as f64)
+        // Neither nothing nor everything.
+        format!(" ({:.1}%)", (100.0 * part as f64 / of as f64).clamp(0.1, 99.9))
     }
 }

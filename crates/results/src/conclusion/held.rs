@@ -60,7 +60,8 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
 /// The heaviest step that kept all limits; what was lost of it, if that was allowed, comes first.
 pub(super) fn kept(run: &Run) -> Option<Claim> {
     let step = heaviest_kept(run)?;
-    let lost = losses::all(run.scenario, step);
+    let mut lost = losses::all(run.scenario, step);
+    lost.extend(losses::while_away(step));
     let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
     let detail: Vec<String> = lost.into_iter().chain(work(run, step)).collect();
     Some(Claim::new(tone, clients(step.clients), detail.join(", ")))

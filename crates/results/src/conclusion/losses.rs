@@ -51,6 +51,19 @@ pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<String> {
         .collect()
 }
 
+/// What was due to clients while they were away, and never came: no limit is about it, for few servers keep it.
+pub(super) fn while_away(step: &Step) -> Option<String> {
+    let (lost, due) = (step.counts.lost_offline, step.counts.offline_due);
+    (lost > 0).then(|| {
+        let which = if lost == due {
+            format!("all {}", count(due))
+        } else {
+            format!("{} of {}", count(lost), count(due))
+        };
+        format!("{which} copies due to clients while they were away never came")
+    })
+}
+
 /// What a limit's figure came to: `6.40s`, or `at least 9.00s` where some never came.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;

@@ -169,6 +169,24 @@ fn what_was_allowed_is_held_and_said() {
     );
 }
 
+/// Clients that flap miss what no server kept for them: it is no fault, and nobody is to believe that all had everything.
+#[test]
+fn what_clients_missed_while_they_were_away_is_said_first() {
+    let said_of = |lost: u64| {
+        said(Scenario::Echo, |step| (step.counts.offline_due, step.counts.lost_offline) = (2_021, lost))
+    };
+    let (how_much, _, outcome) = said_of(2_020);
+    assert!(
+        how_much.starts_with(
+            "300 clients, 2,020 of 2,021 copies due to clients while they were away never came, 300"
+        ),
+        "{how_much}"
+    );
+    assert_eq!(outcome, Outcome::Held);
+    assert!(said_of(2_021).0.contains("all 2,021 copies due to clients while they were away never came"));
+    assert!(!said_of(0).0.contains("away"));
+}
+
 #[test]
 fn a_limit_of_the_users_is_said_as_it_was_written() {
     let mut run = run_of(Scenario::Echo, vec![step()]);
