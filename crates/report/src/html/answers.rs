@@ -1,11 +1,11 @@
-//! The three questions of the first screen, answered.
+//! The questions of the first screen, answered: three, and a fourth where clients lose their connections.
 
 use results::conclusion::{self, Claim, Tone};
 use results::format::bytes;
-use results::{Bottleneck, Run};
+use results::{Bottleneck, Delivery, Promise, Run};
 use serde::Serialize;
 
-/// One of the three questions, answered.
+/// One of the questions, answered.
 #[derive(Serialize)]
 pub(super) struct Answer {
     question: &'static str,
@@ -15,8 +15,17 @@ pub(super) struct Answer {
     tone: &'static str,
 }
 
+/// All of them. What is asked of one of the runs is asked of each.
+pub(super) fn all(run: &Run, runs: &[Run]) -> Vec<Answer> {
+    let mut answers = vec![how_much(run), where_it_breaks(run), believable(run)];
+    if runs.iter().any(|run| Delivery::of(&run.steps).is_some()) {
+        answers.insert(0, arrives(run));
+    }
+    answers
+}
+
 /// What the server carried.
-pub(super) fn how_much(run: &Run) -> Answer {
+fn how_much(run: &Run) -> Answer {
     let mut claim = conclusion::conclude(run).how_much;
     let memory = run.verdict.memory_per_client.filter(|_| claim.tone == Tone::Plain);
     if let Some(line) = memory.filter(|_| run.verdict.capacity.is_none()) {
@@ -26,7 +35,7 @@ pub(super) fn how_much(run: &Run) -> Answer {
 }
 
 /// Where it stopped doing so, and why.
-pub(super) fn where_it_breaks(run: &Run) -> Answer {
+fn where_it_breaks(run: &Run) -> Answer {
     Answer::of("Where does it break?", conclusion::conclude(run).breaks)
 }
 
@@ -43,8 +52,25 @@ impl Answer {
     }
 }
 
+/// How often messages come to clients that lose their connections and come back.
+fn arrives(run: &Run) -> Answer {
+    let question = "Does it arrive when clients drop?";
+    let Some(delivery) = Delivery::of(&run.steps) else {
+        let (answer, detail) = ("not asked".into(), "no client lost its connection on purpose".into());
+        return Answer { question, answer, detail, tone: "plain" };
+    };
+    let tone = match (delivery.away(), delivery.here()) {
+        (Promise::ExactlyOnce, Promise::ExactlyOnce) => "good",
+        (_, here) if here.is_at_least_once() => "doubt",
+        _ => "bad",
+    };
+    let said = delivery.to_string();
+    let (answer, detail) = said.split_once(": ").unwrap_or((&said, ""));
+    Answer { question, answer: answer.into(), detail: detail.into(), tone }
+}
+
 /// What speaks against the figures.
-pub(super) fn believable(run: &Run) -> Answer {
+fn believable(run: &Run) -> Answer {
     let question = "Can I believe it?";
     let trust = &run.verdict.trust;
     let limited = conclusion::is_untrusted(run)

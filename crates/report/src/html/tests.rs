@@ -38,6 +38,28 @@ fn the_first_screen_answers_three_questions() {
     }
 }
 
+/// Asked of each run where it is asked of one, so that the columns are the same.
+#[test]
+fn whether_it_arrives_is_asked_where_clients_drop() {
+    let question = "Does it arrive when clients drop?";
+    let steady = sample::broadcast_run();
+    assert!(!words_of(&page_of(&[steady.clone()])).contains(question));
+    let mut flapping = steady.clone();
+    flapping.steps[0].absences.push(results::Absences::default());
+    let counts = &mut flapping.steps[0].counts;
+    (counts.offline_due, counts.lost_offline, counts.recovered) = (1_000, 129, 871);
+    let alone = words_of(&page_of(&[flapping.clone()]));
+    for said in [
+        question,
+        "at most once while clients are away",
+        "12.9% of what was sent in their absence never came",
+    ] {
+        assert!(alone.contains(said), "{said}\n{alone}");
+    }
+    let both = words_of(&page_of(&[flapping, steady]));
+    assert!(both.contains("not asked") && both.matches(question).count() == 1, "{both}");
+}
+
 #[test]
 fn text_from_outside_is_never_markup() {
     let evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} <!--";

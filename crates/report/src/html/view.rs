@@ -7,7 +7,7 @@ use results::{LimitOutcome, Run, Step};
 use serde::Serialize;
 use stats::Histogram;
 
-use super::answers::{Answer, believable, how_much, where_it_breaks};
+use super::answers::{self, Answer};
 use super::page::{Page, main_figure_name, shown};
 use super::repeats::Repeats;
 use crate::reading;
@@ -39,7 +39,7 @@ struct RunView {
     name: String,
     id: String,
     lead: String,
-    answers: [Answer; 3],
+    answers: Vec<Answer>,
     facts: Vec<Fact>,
     latency: Latency,
     doubts: Vec<String>,
@@ -102,7 +102,7 @@ pub(super) fn view(page: &Page<'_>) -> View {
         title,
         compares,
         comparison: comparison(page),
-        runs: page.with_repeats().zip(names).map(|(run, name)| run_view(run, name)).collect(),
+        runs: page.with_repeats().zip(names).map(|(run, name)| run_view(run, name, runs)).collect(),
     }
 }
 
@@ -146,7 +146,7 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
     named.iter().enumerate().map(unique).collect()
 }
 
-fn run_view((run, others): (&Run, &[Run]), name: String) -> RunView {
+fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunView {
     let (steps, health) = (step_table(run), health(run));
     let rooms = room_table(run).unwrap_or_else(|| StepTable::new(Vec::new(), Vec::new()));
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
@@ -159,7 +159,7 @@ fn run_view((run, others): (&Run, &[Run]), name: String) -> RunView {
         name,
         id: run.id.clone(),
         lead: lead(run),
-        answers: [how_much(run), where_it_breaks(run), believable(run)],
+        answers: answers::all(run, runs),
         facts: facts(run),
         latency: latency(run, Repeats::of(run, others).as_ref()),
         doubts: run.verdict.trust.iter().map(|note| note.0.clone()).collect(),
