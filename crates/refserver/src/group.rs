@@ -6,6 +6,8 @@ use std::sync::Arc;
 use slab::Slab;
 use wire::Room;
 
+use crate::roster::Roster;
+
 /// The broadcasts of one turn of one worker, for the members of all others.
 #[derive(Debug, Clone)]
 pub(crate) struct Parcel {
@@ -36,6 +38,8 @@ pub(crate) struct Groups {
     pending: Vec<usize>,
     /// Bytes in all batches.
     batched_bytes: usize,
+    /// The members at all workers, if there are others.
+    roster: Option<Arc<Roster>>,
 }
 
 /// A group's batch and members, taken out while the one is sent to the others.
@@ -53,8 +57,24 @@ pub(crate) struct Membership {
 }
 
 impl Groups {
+    /// Those of a worker that is one of several.
+    pub(crate) fn of_one_worker(roster: Option<Arc<Roster>>) -> Groups {
+        Groups { roster, ..Groups::default() }
+    }
+
+    /// How many members the room has, at all workers of the process.
+    pub(crate) fn members(&self, room: Room) -> u64 {
+        match (&self.roster, self.by_room.get(&room)) {
+            (Some(roster), _) => roster.members(room).into(),
+            (None, group) => group.map_or(0, |&group| self.list[group].members.len() as u64),
+        }
+    }
+
     /// Makes the connection or session `key` a member.
     pub(crate) fn join(&mut self, room: Room, key: u32) -> Membership {
+        if let Some(roster) = &self.roster {
+            roster.join(room);
+        }
         let group = self.find_or_add(room);
         let members = &mut self.list[group].members;
         members.push(key);
@@ -64,7 +84,10 @@ impl Groups {
     /// Ends a membership. Another member may take its slot: the answer is that member's key, which is to be given
     /// the old membership.
     pub(crate) fn leave(&mut self, membership: Membership) -> Option<u32> {
-        let members = &mut self.list[membership.group as usize].members;
+        let Group { room, members, .. } = &mut self.list[membership.group as usize];
+        if let Some(roster) = &self.roster {
+            roster.leave(*room);
+        }
         members.swap_remove(membership.slot as usize);
         let moved = members.get(membership.slot as usize).copied();
         self.forget_if_empty(membership.group as usize);

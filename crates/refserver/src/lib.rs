@@ -15,6 +15,7 @@ mod link;
 mod mailbox;
 mod mesh;
 mod options;
+mod roster;
 mod server;
 mod sessions;
 mod stats;

@@ -16,6 +16,7 @@ use crate::faults;
 use crate::held::Held;
 use crate::mailbox::mailbox;
 use crate::options::Options;
+use crate::roster::Roster;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
 use crate::worker::{Seat, Worker};
@@ -84,13 +85,15 @@ impl Server {
         let faults = options.faults.clone().map(shared);
         let held = Held::new(options.backlog_total_bytes_max);
         let board = Arc::new(Board::new(options.threads, held.clone(), options.say));
+        let roster = (options.threads > 1).then(Arc::<Roster>::default);
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
             others.remove(number);
             let peers = std::mem::take(&mut peers);
             let (faults, held, board) = (faults.clone(), held.clone(), Arc::clone(&board));
-            let seat = Seat { number, listeners, inbox, others, peers, faults, held, board };
+            let roster = roster.clone();
+            let seat = Seat { number, listeners, inbox, others, peers, faults, held, board, roster };
             workers.push(Worker::new(Arc::clone(&options), stop.clone(), seat)?);
         }
         drop(outboxes);

@@ -7,6 +7,7 @@ mod doors;
 mod faulty;
 mod input;
 mod output;
+mod publishing;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use crate::held::Held;
 use crate::mailbox::{Inbox, Outbox};
 use crate::mesh::Mesh;
 use crate::options::Options;
+use crate::roster::Roster;
 use crate::sessions::Sessions;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
@@ -108,6 +110,8 @@ pub(crate) struct Seat {
     pub(crate) faults: Option<Arc<faults::Shared>>,
     pub(crate) held: Held,
     pub(crate) board: Arc<Board>,
+    /// If there are other workers.
+    pub(crate) roster: Option<Arc<Roster>>,
 }
 
 /// Scratch space, shared by all connections.
@@ -131,7 +135,7 @@ struct Buffers {
 
 impl Worker {
     pub(crate) fn new(options: Arc<Options>, stop: StopFlag, seat: Seat) -> io::Result<Worker> {
-        let Seat { number, listeners, inbox, others, peers, faults, held, board } = seat;
+        let Seat { number, listeners, inbox, others, peers, faults, held, board, roster } = seat;
         let poller = Poller::new()?;
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
@@ -152,7 +156,7 @@ impl Worker {
             asked: VecDeque::new(),
             moved_in: Vec::new(),
             bereft: Vec::new(),
-            groups: Groups::default(),
+            groups: Groups::of_one_worker(roster),
             timers: Timers::default(),
             inbox,
             number,

@@ -14,6 +14,7 @@ use crate::json;
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::opening::Socket;
 use crate::options::{BadOption, Options};
+use crate::publication::Publication;
 use crate::resumption::Resumption;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
@@ -285,4 +286,7 @@ pub(crate) trait ServerProtocol: Sized {
     /// Appends the frames that a message for a room of readers ([`Room::of_readers`]) is to this connection: the payload of what
     /// was broadcast in the words of its own.
     fn put_copy(&self, _room: Room, _payload: &[u8], _out: &mut Vec<u8>) {}
+
+    /// Tells everyone in the room what is published there, in every way in which this protocol's members are told something.
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, _said: &Publication<'_>, _on: &mut impl Tells) {}
 }

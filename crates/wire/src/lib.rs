@@ -35,6 +35,7 @@ mod opening;
 pub mod options;
 mod pending;
 pub mod people;
+mod publication;
 mod registry;
 mod request;
 mod resumption;

@@ -83,6 +83,9 @@ impl Worker {
         if request.is_for_metrics() {
             return self.answer_metrics(key, request);
         }
+        if request.is_for_publishing() {
+            return self.publish_from_outside(key, request);
+        }
         let keeper = request.keeper(self.others.len() + 1);
         if keeper != self.number {
             return self.hand_over(key, request, keeper);
@@ -228,7 +231,7 @@ impl Worker {
     }
 
     /// Sends what a session has said to a connection, which goes on if its answer ends with that.
-    fn answer(&mut self, key: usize, output: Vec<u8>, answer: Answer) {
+    pub(super) fn answer(&mut self, key: usize, output: Vec<u8>, answer: Answer) {
         let token = self.token_of(key);
         self.send_output(key, &output);
         self.buffers.output = Buffers::reuse(output);

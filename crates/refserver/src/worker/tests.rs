@@ -33,7 +33,7 @@ fn a_flood_has_no_more_reads_in_a_turn_for_going_on() {
     let held = Held::new(usize::MAX);
     let board = Arc::new(Board::new(1, held.clone(), |_| {}));
     let (listeners, others, peers) = (vec![listener], vec![], vec![]);
-    let seat = Seat { number: 0, listeners, inbox, others, peers, faults: None, held, board };
+    let seat = Seat { number: 0, listeners, inbox, others, peers, faults: None, held, board, roster: None };
     let options = Arc::new(Options::new(vec![Addr::Inet(addr)]));
     let mut worker = Worker::new(options, StopFlag::new(), seat).unwrap();
 

@@ -147,6 +147,7 @@ pub(crate) fn answer(out: &mut Vec<u8>, status: u16, date: DateField, fields: &[
 pub(crate) fn status_text(status: u16) -> &'static str {
     match status {
         200 => "200 OK",
+        202 => "202 Accepted",
         204 => "204 No Content",
         302 => "302 Found",
         304 => "304 Not Modified",

@@ -11,6 +11,7 @@ use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
 use crate::protocols;
+use crate::publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
@@ -134,6 +135,19 @@ pub(crate) fn plain_answer(
     let path = request.path();
     if cfg.gate.has_form_at(path) {
         return PlainAnswer::OfForm(Box::new(Form::asked(request, head(), io.random_u64())));
+    }
+    if let Some(room) = path.strip_prefix(publication::PATH).filter(|room| !room.is_empty()) {
+        return match request.method {
+            "POST" => {
+                PlainAnswer::OfSession(Box::new(SessionRequest::for_publishing(head(), room.to_owned())))
+            }
+            _ => {
+                let mut answer = Vec::new();
+                let fields = "Allow: POST\r\n".to_owned();
+                AnswerHead { fields, ..head() }.write_whole(&mut answer, 405, None, b"");
+                PlainAnswer::Whole(answer)
+            }
+        };
     }
     let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {

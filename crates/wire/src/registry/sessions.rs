@@ -2,12 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::contract::{Protocol, QuestionOf};
-use crate::event::ServerEvent;
+use crate::contract::{Protocol, QuestionOf, ServerProtocol};
+use crate::event::{ServerEvent, Tells};
 use crate::http::answer::AnswerHead;
 use crate::http::date::DateField;
 use crate::io::Io;
 use crate::protocols;
+use crate::publication::Publication;
 use crate::server_config::ServerConfig;
 use crate::session::{self, Asked, Question, REQUEST, ServerSession, SessionLink};
 
@@ -47,6 +48,8 @@ macro_rules! sessions {
             $($id(QuestionOf<protocols::$module::$id>),)*
             /// Of no session: whoever drives the server knows what it does.
             Metrics(AnswerHead),
+            /// Of no session either: it is for this room, as the path names it.
+            Publication(AnswerHead, String),
         }
 
         #[derive(Debug)]
@@ -67,7 +70,7 @@ macro_rules! sessions {
             ($value:expr, $question:ident => $call:expr, $head:ident => $else:expr) => {
                 match $value {
                     $(Of::$id($question) => $call,)*
-                    Of::Metrics($head) => $else,
+                    Of::Metrics($head) | Of::Publication($head, _) => $else,
                 }
             };
         }
@@ -85,11 +88,16 @@ macro_rules! sessions {
             pub(crate) fn beginning(&self) -> Option<SessionRequest> {
                 let of = match &self.of {
                     $(Of::$id(question) => Of::$id(question.beginning()?),)*
-                    Of::Metrics(_) => return None,
+                    Of::Metrics(_) | Of::Publication(..) => return None,
                 };
                 let (name, body) = (self.name.clone(), Vec::new());
                 Some(SessionRequest { name, opens: false, keep_alive: false, body, of })
             }
+        }
+
+        /// Tells the members of a room what is published there, in the words of every protocol.
+        fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+            $(<<protocols::$module::$id as Protocol>::Server>::publish(cfg, now_ns, said, on);)*
         }
 
         impl Word {
@@ -109,7 +117,7 @@ macro_rules! sessions {
             pub fn new(cfg: &ServerConfig, request: &SessionRequest) -> Session {
                 let state = match &request.of {
                     $(Of::$id(question) => State::$id(ServerSession::new(question, &cfg.settings)),)*
-                    Of::Metrics(_) => panic!("opens no session"),
+                    Of::Metrics(_) | Of::Publication(..) => panic!("opens no session"),
                 };
                 Session { state }
             }
@@ -140,14 +148,16 @@ protocols!(sessions);
 impl SessionRequest {
     /// One that wants to know what the server does.
     pub(super) fn for_metrics(head: AnswerHead) -> SessionRequest {
-        let keep_alive = head.keep_alive;
-        SessionRequest {
-            name: String::new(),
-            opens: false,
-            keep_alive,
-            body: Vec::new(),
-            of: Of::Metrics(head),
-        }
+        SessionRequest::of_none(head.keep_alive, Of::Metrics(head))
+    }
+
+    /// One whose body is for everyone in a room, as the path names it.
+    pub(super) fn for_publishing(head: AnswerHead, room: String) -> SessionRequest {
+        SessionRequest::of_none(head.keep_alive, Of::Publication(head, room))
+    }
+
+    fn of_none(keep_alive: bool, of: Of) -> SessionRequest {
+        SessionRequest { name: String::new(), opens: false, keep_alive, body: Vec::new(), of }
     }
 
     /// Names the session among those of all protocols.
@@ -194,6 +204,30 @@ impl SessionRequest {
     pub fn answer_metrics(&self, metrics: &str, out: &mut Vec<u8>) {
         let Of::Metrics(head) = &self.of else { panic!("a request of a session") };
         head.write_whole(out, 200, Some("text/plain; version=0.0.4"), metrics.as_bytes());
+    }
+
+    /// Whether it is for everyone in a room, and so concerns no session: [`publish`](Self::publish), and then
+    /// [`answer_published`](Self::answer_published).
+    pub fn is_for_publishing(&self) -> bool {
+        matches!(self.of, Of::Publication(..))
+    }
+
+    /// Tells everyone in the room what such a request has for them, by [`ServerEvent::Rebroadcast`]s alone: a message of no
+    /// client's counts once, not once for each protocol. False: its body is no JSON, and nobody is told anything.
+    pub fn publish(&self, cfg: &ServerConfig, now_ns: u64, on: &mut impl FnMut(ServerEvent<'_>)) -> bool {
+        let Of::Publication(_, room) = &self.of else { return false };
+        let said = Publication::new(room, &self.body);
+        said.map(|said| publish(cfg, now_ns, &said, on)).is_some()
+    }
+
+    /// Writes the answer to such a request: how many members the room has; `None`: its body is no JSON.
+    pub fn answer_published(&self, members: Option<u64>, out: &mut Vec<u8>) {
+        let Of::Publication(head, _) = &self.of else { return };
+        let (status, body) = match members {
+            Some(members) => (202, format!(r#"{{"members":{members}}}"#)),
+            None => (400, r#"{"error":"the body has to be JSON"}"#.to_owned()),
+        };
+        head.write_whole(out, status, Some("application/json"), body.as_bytes());
     }
 
     /// Answers that there is no such session.

@@ -14,6 +14,7 @@ use crate::http::request::Request;
 use crate::io::Io;
 use crate::json;
 use crate::link::ServerLink;
+use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 
@@ -98,6 +99,18 @@ impl ServerProtocol for Server {
 
     fn handle_close<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
         link.say(&[br#"{"type":"disconnect","reason":"server_restart","reconnect":true}"#]);
+    }
+
+    /// For those whose subscription has the room as its one parameter, written as clients do: without blanks.
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+        for name in said.names() {
+            let plain = [br#"{"channel":""#, CHANNEL.as_bytes(), br#"","room":"#, &name, b"}"].concat();
+            let mut identifier = Vec::new();
+            json::escape(&mut identifier, &plain);
+            let before: &[u8] = br#"","message":{"action":"broadcast","payload":"#;
+            let text = [br#"{"identifier":""#, &identifier[..], before, said.payload, b"}}"];
+            publication::tell(Room::of(DialectId::Actioncable, 0, &plain), &text, on);
+        }
     }
 }
 

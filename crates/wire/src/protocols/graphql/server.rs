@@ -13,6 +13,7 @@ use crate::http::request::Request;
 use crate::io::{self, Io};
 use crate::json::{members, string};
 use crate::link::ServerLink;
+use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::frame::{self, Opcode};
@@ -99,6 +100,14 @@ impl ServerProtocol for Server {
     fn put_copy(&self, room: Room, payload: &[u8], out: &mut Vec<u8>) {
         for (id, _) in self.subscriptions.iter().filter(|(_, own)| *own == room) {
             frame::put(out, Opcode::Text, |out| io::extend(out, &result(id, b"messages", payload)));
+        }
+    }
+
+    /// For those whose subscription has the room as its one variable, written as clients do: without blanks.
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+        for name in said.names() {
+            let variables = [br#"{"room":"#, &name[..], b"}"].concat();
+            publication::tell(Room::of_readers(DialectId::Graphql, &variables), &[said.payload], on);
         }
     }
 }

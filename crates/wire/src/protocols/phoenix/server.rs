@@ -16,6 +16,7 @@ use crate::http::request::Request;
 use crate::io::Io;
 use crate::json::{self, items, members, string};
 use crate::link::ServerLink;
+use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::frame::{self, Opcode};
@@ -108,6 +109,17 @@ impl ServerProtocol for Server {
     fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
         link.sender.close(link.io, PROTOCOL_ERROR);
         Err(Failure::Silent)
+    }
+
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+        let topic = [b"room:", &said.room[..]].concat();
+        let members = [br#""payload":"#, said.payload].concat();
+        for version in [Version::V2, Version::V1] {
+            let mut text = Vec::new();
+            let payload = typed(&members, b"broadcast");
+            write(&mut text, version, [b"null", b"null"], &topic, "broadcast", &payload);
+            publication::tell(room_of(&topic, version), &[&text], on);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
+use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::End;
@@ -39,7 +40,7 @@ impl ServerProtocol for Server {
     type Session = NoSession;
 
     fn open(_cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
-        let named = query::param(request.target, query::ROOM).map(|name| Room::of(GROUP, 0, name.as_bytes()));
+        let named = query::param(request.target, query::ROOM).map(room_named);
         Ok(Server { room: named.unwrap_or(Room::of_all(GROUP)) })
     }
 
@@ -79,6 +80,15 @@ impl ServerProtocol for Server {
         }
         Ok(())
     }
+
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+        publication::tell(room_named(said.in_url), &[&said.message()], on);
+    }
+}
+
+/// The room that a URL names.
+fn room_named(name: &str) -> Room {
+    Room::of(GROUP, 0, name.as_bytes())
 }
 
 #[inline]

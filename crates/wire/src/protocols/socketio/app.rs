@@ -307,7 +307,7 @@ impl Reply<'_> {
         let answer = match name {
             b"echo" => "echo",
             b"broadcast" => {
-                self.broadcast(arguments, out, on);
+                self.broadcast(arguments, out.history(), on);
                 "broadcastResult"
             }
             b"message" => "message-back",
@@ -347,11 +347,11 @@ impl Reply<'_> {
     }
 
     /// Sends an event to everyone in the room, in each of the encodings.
-    fn broadcast(&self, arguments: &[u8], out: &impl Outlet, on: &mut impl Tells) {
+    fn broadcast(&self, arguments: &[u8], history: Option<(Arc<History>, u64)>, on: &mut impl Tells) {
         let mut text = Vec::new();
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
         let to = room(Version::V4, self.namespace).within(self.room);
-        let frame = match out.history() {
+        let frame = match history {
             None => self.frames(Version::V4, &text),
             Some((history, now_ns)) => {
                 let message = history.add(to, now_ns, |number| self.numbered(&text, number));
@@ -391,6 +391,25 @@ impl Reply<'_> {
         let before = version.before_attachment();
         self.attachments.iter().for_each(|attachment| frame(Opcode::Binary, before, attachment));
         out
+    }
+}
+
+/// Sends an event of nobody's to everyone in a room, of every namespace, as a URL names it.
+pub(crate) fn publish(
+    in_url: &str,
+    payload: &[u8],
+    history: Option<(Arc<History>, u64)>,
+    on: &mut impl Tells,
+) {
+    let arguments = [b",", payload, b"]"].concat();
+    for namespace in NAMESPACES {
+        let reply = Reply { namespace, room: hash(in_url.as_bytes()), attachments: &[], bytes: 0 };
+        reply.broadcast(&arguments, history.clone(), &mut |event| {
+            on(match event {
+                ServerEvent::Broadcast { room, frame } => ServerEvent::Rebroadcast { room, frame },
+                other => other,
+            });
+        });
     }
 }
 

@@ -20,6 +20,7 @@ use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
+use crate::publication::Publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::Asked;
@@ -153,6 +154,11 @@ impl ServerProtocol for Server {
             _ => Ok(()),
         };
         outcome.inspect_err(|_| link.sender.close(link.io, NO_CODE))
+    }
+
+    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+        let history = cfg.history.as_ref().map(|history| (Arc::clone(history), now_ns));
+        app::publish(said.in_url, said.payload, history, on);
     }
 }
 

@@ -95,6 +95,19 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
     frames::escape(out, &plain);
 }
 
+/// Sends a message of nobody's to everyone in the hall.
+pub(crate) fn publish(hall: Hall, message: &[u8], on: &mut impl Tells) {
+    let mut string = Vec::new();
+    frames::escape(&mut string, message);
+    let whole = 0..string.len();
+    broadcast(hall, &mut string, whole, &mut |event| {
+        on(match event {
+            ServerEvent::Broadcast { room, frame } => ServerEvent::Rebroadcast { room, frame },
+            other => other,
+        });
+    });
+}
+
 /// Sends a message to everyone in the hall, in each of the three encodings.
 fn broadcast(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
     let start = out.len();

@@ -10,7 +10,7 @@ use super::app::{self, GO_AWAY};
 use super::facts::HEARTBEAT;
 use super::frames;
 use super::plain::Place;
-use super::service::{App, Hall, Service};
+use super::service::{App, Hall, SERVICES, Service};
 use super::session::Session;
 use crate::contract::ServerProtocol;
 use crate::event::{ServerEvent, Tells};
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
+use crate::publication::Publication;
 use crate::server_config::ServerConfig;
 use crate::ws::frame::{self, BODY};
 
@@ -123,6 +124,12 @@ impl ServerProtocol for Server {
         self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
         link.say(&[b"h"]);
         Ok(())
+    }
+
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+        for service in SERVICES.iter().filter(|service| service.app == App::Benchmark) {
+            app::publish(Hall::named(service, said.in_url), &said.message(), on);
+        }
     }
 }
 

@@ -51,8 +51,12 @@ impl Hall {
     /// The one that a request's target is for.
     pub(crate) fn at(service: &'static Service, target: &str) -> Hall {
         let named = query::param(target, query::ROOM);
-        let room = named.map_or(0, |name| Room::of(DialectId::Sockjs, 0, name.as_bytes()).topic);
-        Hall { service, room }
+        named.map_or(Hall { service, room: 0 }, |name| Hall::named(service, name))
+    }
+
+    /// The one of a room, as a URL names it.
+    pub(crate) fn named(service: &'static Service, name: &str) -> Hall {
+        Hall { service, room: Room::of(DialectId::Sockjs, 0, name.as_bytes()).topic }
     }
 
     /// The room of those with a WebSocket. One for each way in which messages are encoded.

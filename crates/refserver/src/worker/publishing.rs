@@ -1,0 +1,27 @@
+//! What is said to a room by a request from outside.
+
+use wire::{Answer, ServerEvent, SessionRequest};
+
+use super::Worker;
+
+impl Worker {
+    /// Tells everyone in the room, and whoever has asked for it how many members that are in this process.
+    pub(super) fn publish_from_outside(&mut self, key: usize, request: SessionRequest) {
+        let (mut members, has_peers, groups) = (0, !self.mesh.is_empty(), &mut self.groups);
+        let is_said = request.publish(&self.options.protocol, self.now_ns, &mut |event| {
+            if let ServerEvent::Rebroadcast { room, frame } = event {
+                let here = groups.members(room);
+                members += here;
+                // A protocol that nobody in the room speaks costs the others nothing.
+                if here > 0 || has_peers {
+                    groups.push(room, 1, frame);
+                }
+            }
+        });
+        self.stats.broadcasts += u64::from(is_said);
+        let mut output = std::mem::take(&mut self.buffers.output);
+        request.answer_published(is_said.then_some(members), &mut output);
+        self.answer(key, output, Answer::Whole);
+        self.bound_batches();
+    }
+}
