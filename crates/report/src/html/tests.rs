@@ -43,7 +43,7 @@ fn the_first_screen_answers_three_questions() {
 fn whether_it_arrives_is_asked_where_clients_drop() {
     let question = "Does it arrive when clients drop?";
     let steady = sample::broadcast_run();
-    assert!(!words_of(&page_of(&[steady.clone()])).contains(question));
+    assert!(!words_of(&page_of(std::slice::from_ref(&steady))).contains(question));
     let mut flapping = steady.clone();
     flapping.steps[0].absences.push(results::Absences::default());
     let counts = &mut flapping.steps[0].counts;
