@@ -12,7 +12,7 @@
 mod question;
 mod socket;
 
-use crate::apps::Place;
+use crate::apps::{Given, Place};
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -34,8 +34,6 @@ pub struct Client {
     state: State,
     /// Its place in the app, where there is something to keep.
     place: Option<Box<Place>>,
-    /// What it was told to go on with.
-    resumption: Option<Box<Resumption>>,
 }
 
 #[derive(Debug, Default)]
@@ -58,14 +56,16 @@ impl Client {
 
     /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
     pub fn resuming(resumption: Resumption) -> Client {
-        Client { resumption: Some(Box::new(resumption)), ..Client::default() }
+        let given = Given { resumption: Some(resumption), ..Given::default() };
+        let place = Place { given: Some(Box::new(given)), ..Place::default() };
+        Client { place: Some(Box::new(place)), ..Client::default() }
     }
 
     /// What it takes to go on with this client's session over another connection, if its protocol has a way.
     pub fn resumption(&self) -> Option<Resumption> {
         match &self.state {
             State::Open(session) => session.protocol.resumption().cloned(),
-            _ => self.resumption.as_deref().cloned(),
+            _ => self.place.as_ref()?.given.as_ref()?.resumption.clone(),
         }
     }
 
@@ -92,9 +92,9 @@ impl Client {
     /// Stream 0 is connected, and the client has logged in if it has to: the first question, if there is one to ask.
     fn ask(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
         if let State::LoggingIn(visit) = &mut self.state {
-            self.place = cfg.app.place();
+            self.place = self.place.take().or_else(|| cfg.app.place());
             if let Some(place) = &mut self.place {
-                place.kept = Some(Box::new(visit.take()));
+                place.given.get_or_insert_default().kept = visit.take();
             }
         }
         let Some(place) = cfg.question() else { return self.begin(cfg, now_ns, io) };
@@ -112,6 +112,7 @@ impl Client {
         self.state = match HttpClientState::new(&cfg.parts) {
             Some(mut protocol) => {
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
+                self.place.take_if(|_| !cfg.app.has_places());
                 State::Requesting(Box::new(protocol))
             }
             None => {
@@ -201,8 +202,10 @@ impl Client {
             Ok(Some(socket)) => {
                 on(Event::Upgraded);
                 let mut session = Session::on(socket, ClientState::new(&cfg.parts));
-                if let Some(resumption) = self.resumption.take() {
+                let given = self.place.as_mut().and_then(|place| place.given.as_mut());
+                if let Some(resumption) = given.and_then(|given| given.resumption.take()) {
                     session.protocol.resume(&resumption);
+                    self.place.take_if(|_| !cfg.app.has_places());
                 }
                 session.handle_upgraded(&mut Around { cfg, now_ns, place: &mut self.place }, io, on);
                 self.state = State::Open(session);

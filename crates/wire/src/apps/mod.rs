@@ -12,6 +12,7 @@ use file::Spoken;
 use crate::carried::{Arrival, Utterance};
 use crate::event::{Event, Kind};
 use crate::pending::Pending;
+use crate::resumption::Resumption;
 use crate::stamp::Stamp;
 use crate::template::Kept;
 
@@ -24,13 +25,22 @@ pub(crate) enum App {
     File(Box<Spoken>),
 }
 
-/// How far a client has come in a user's own app, and what it waits for.
+/// How far a client has come in a user's own app, what it waits for, and what it has to say once.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     pub(crate) script: file::Script,
     pub(crate) pending: Pending,
-    /// What the client was given at its login, as long as it may have to be said.
-    pub(crate) kept: Option<Box<Kept>>,
+    /// What the client was given before, as long as it may have to be said.
+    pub(crate) given: Option<Box<Given>>,
+}
+
+/// What a client was given before its session is open.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    /// At its login.
+    pub(crate) kept: Kept,
+    /// By the session that it is to go on with.
+    pub(crate) resumption: Option<Resumption>,
 }
 
 impl App {
@@ -70,10 +80,12 @@ impl App {
 
     /// The place in it of a client that is new, where there is something to keep.
     pub(crate) fn place(&self) -> Option<Box<Place>> {
-        match self {
-            App::Bench(_) => None,
-            App::File(_) => Some(Box::default()),
-        }
+        self.has_places().then(Box::default)
+    }
+
+    /// Whether there is something to keep of each client for as long as its session lasts.
+    pub(crate) fn has_places(&self) -> bool {
+        matches!(self, App::File(_))
     }
 
     /// What a message that came in is; `None`: nothing that matters. `script` is there where the app has one.

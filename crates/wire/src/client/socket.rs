@@ -34,11 +34,11 @@ impl<'a> Around<'a> {
     /// it was given at its login is freed, unless it has to be said again.
     pub(super) fn poll(&mut self, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, u32)> {
         let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
-        let Place { script, kept, .. } = &mut **place;
+        let Place { script, given, .. } = &mut **place;
         let frees = !self.cfg.keeps_login;
         let letter = app.poll(script, self.now_ns, &mut |event| {
             if frees && event == Event::Usable {
-                *kept = None;
+                *given = None;
             }
             on(event);
         })?;
@@ -52,7 +52,7 @@ pub(super) fn split(place: &mut Option<Box<Place>>) -> (Option<&mut Script>, Opt
     match place {
         None => (None, None, Kept::NOTHING),
         Some(place) => {
-            let kept = place.kept.as_deref().unwrap_or(Kept::NOTHING);
+            let kept = place.given.as_ref().map_or(Kept::NOTHING, |given| &given.kept);
             (Some(&mut place.script), Some(&mut place.pending), kept)
         }
     }
