@@ -4,6 +4,8 @@ use clap::{Args, ValueEnum};
 use load::{Churn, Plan, Slow, Speakers};
 use results::units;
 
+use crate::exit::Failure;
+
 /// Who speaks, and who of a room hears it.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Load")]
@@ -33,9 +35,16 @@ impl TalkArgs {
     }
 
     /// The same plan, in which it is so.
-    pub(crate) fn of(self, plan: Plan) -> Plan {
+    ///
+    /// # Errors
+    /// Senders that are to get no copy, of messages that are no client's.
+    pub(crate) fn of(self, plan: Plan) -> Result<Plan, Failure> {
+        if self.to == Some(To::Others) && plan.publishing.is_some() {
+            let problem = "what is published is for everybody in the room: nobody there sends it";
+            return Err(Failure::usage("--to others", problem));
+        }
         let rooms = if self.to == Some(To::Others) { plan.rooms.to_others() } else { plan.rooms };
-        Plan { rooms, speakers: self.senders, ..plan }
+        Ok(Plan { rooms, speakers: self.senders, ..plan })
     }
 }
 

@@ -18,7 +18,7 @@ Every command is in throng --help, the usual flags of one in throng echo -h.
 ";
 
 /// What people change in most runs, by the flags' long names. Of a verb that loads a server, `-h` shows these and no others.
-const USUAL: [&str; 32] = [
+const USUAL: [&str; 33] = [
     "clients",
     "connections",
     "duration",
@@ -41,6 +41,7 @@ const USUAL: [&str; 32] = [
     "dialect",
     "app",
     "event",
+    "publish-url",
     "payload-padding",
     "header",
     "token",
@@ -86,7 +87,7 @@ mod tests {
     fn a_verb_s_short_help_has_what_fits_a_terminal() {
         let command = brief(Cli::command());
         let verbs: Vec<&Command> = command.get_subcommands().filter(|verb| is_load(verb)).collect();
-        assert_eq!(verbs.len(), 7, "echo, broadcast, saturate, http, idle, storm, run");
+        assert_eq!(verbs.len(), 8, "echo, broadcast, saturate, http, idle, storm, run, audit");
         for verb in &verbs {
             let shown = verb
                 .get_arguments()

@@ -35,6 +35,7 @@ mod preflight;
 mod processes;
 mod progress;
 mod protocol_flags;
+mod publishing;
 mod rates;
 mod request;
 mod restarts;

@@ -9,11 +9,12 @@ use net::clock;
 use wire::people::Division;
 use wire::{BadOption, DialectId};
 
-use crate::app_file::{self, SayArgs};
+use crate::app_file::{self, Publish, SayArgs};
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::payload;
 use crate::people;
+use crate::publishing;
 use crate::stderr;
 use crate::target::Target;
 
@@ -51,7 +52,7 @@ pub(crate) fn saying(
     check_connecting(args)?;
     check_local_addrs(args)?;
     let rooms = args.people_args.rooms(clients_max)?;
-    let speech = speech(args, (says, workload), target, dialect, rooms)?;
+    let (speech, publish) = speech(args, (says, workload), target, dialect, rooms)?;
     if rooms != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
             "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
@@ -69,6 +70,9 @@ pub(crate) fn saying(
         authorities,
         insecure: args.insecure,
     });
+    let publish = says.publish().or(publish).filter(|_| workload == Workload::Broadcast);
+    let publishing =
+        publish.map(|publish| publishing::publishing(publish, target, tls.as_ref(), &speech)).transpose()?;
     Ok(Plan {
         endpoints: target.endpoints.clone(),
         tls,
@@ -79,6 +83,7 @@ pub(crate) fn saying(
         rooms: if workload == Workload::Broadcast { Rooms::of(rooms) } else { Rooms::ONE },
         churn: None,
         flap: None,
+        publishing: publishing.map(Box::new),
         connecting: Connecting {
             timeout_ns: args.connect_timeout,
             rate_per_s: args.connect_rate,
@@ -135,7 +140,7 @@ fn speech(
     target: &Target,
     dialect: &str,
     rooms: Division,
-) -> Result<Speech, Failure> {
+) -> Result<(Speech, Option<Publish>), Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
@@ -167,7 +172,7 @@ fn speech(
     if !has_app {
         args.dialect_args.check(speech.dialect)?;
         speech.people = people.into();
-        return introduced(speech, false);
+        return Ok((introduced(speech, false)?, None));
     }
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
     let of_protocol = |name| {
@@ -205,7 +210,7 @@ fn speech(
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     speech.people = described.people.into();
-    introduced(speech, described.says_token)
+    Ok((introduced(speech, described.says_token)?, described.publish))
 }
 
 /// The same, in which each client says who it is. `says_token`: the app itself says what lets it in.

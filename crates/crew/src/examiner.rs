@@ -219,7 +219,8 @@ impl Examiner {
         let share = self.share_max(settled.worker);
         let account = self.accounts.get_mut(&settled.worker).expect("its delta was added");
         account.has_settled = true;
-        let (sent, left) = (account.counts.sent, account.counts.left);
+        let left = account.counts.left;
+        let sent = account.counts.sent.saturating_add(account.held.waiting());
         let (gone, account_recovered) =
             (account.counts.cut + account.counts.disconnects, account.counts.recovered);
         let tallies = &settled.tallies;

@@ -263,6 +263,7 @@ mod tests {
             slow: None,
             churn: None,
             flap: None,
+            publishing: None,
             connecting: Connecting {
                 timeout_ns: TIMEOUT_NS,
                 rate_per_s: None,

@@ -20,7 +20,7 @@ use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
 use crate::books::{Cause, Ledger, Meter, Recorder, Secrets};
-use crate::clients::{Begun, Clients, Ended, Outcome, Shared, Token};
+use crate::clients::{Begun, Clients, Ended, Outcome, PUBLISHER, Publishers, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::reporter::Reporter;
 use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest};
@@ -53,6 +53,8 @@ pub struct Worker {
     waker: Arc<Waker>,
     reporter: Reporter,
     clients: Clients,
+    /// Who has the clients' messages published, where they say nothing themselves.
+    publishers: Option<Publishers>,
     phase: Phase,
     /// Who sends when, once the step is loaded.
     pace: Option<Pace>,
@@ -93,6 +95,12 @@ impl Worker {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
         let ledger = Ledger::new(meter, idle, segment, plan.rooms);
+        let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {
+            let shared = shared.of_publishers(&of_them)?;
+            let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
+            let ledger = Ledger::new(meter, idle, segment, of_them.rooms).for_others();
+            Ok::<_, io::Error>(Publishers::new(Clients::new(shared, ledger), publishing.share(segment)))
+        });
         Ok(Self {
             sips: Sips::new(plan.slow),
             plan,
@@ -101,6 +109,7 @@ impl Worker {
             waker,
             reporter: Reporter::new(segment, reports),
             clients: Clients::new(shared, ledger),
+            publishers: publishers.transpose()?,
             phase: Phase::Idle,
             pace: None,
             batch: Batch::default(),
@@ -190,6 +199,9 @@ impl Worker {
         if reserve::is_given_up() {
             return; // what is left is for writing down what has been measured
         }
+        if event.token & PUBLISHER != 0 {
+            return self.handle_publisher(event);
+        }
         let token = Token::unpack(event.token);
         let Some(outcome) = self.clients.handle_ready(token, event) else { return };
         let now_ns = self.clients.shared.now_ns;
@@ -200,6 +212,15 @@ impl Worker {
             self.leave_unfinished(event);
         }
         self.pump(now_ns);
+    }
+
+    /// Something happened to a connection over which messages are published.
+    fn handle_publisher(&mut self, event: Event) {
+        let Some(publishers) = &mut self.publishers else { return };
+        if publishers.handle_ready(event, &mut self.clients) {
+            self.leave_unfinished(event);
+        }
+        self.pump(clock::monotonic_ns());
     }
 
     /// Draws the conclusions from a client's turn. True: it has more to read.

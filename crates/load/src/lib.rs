@@ -11,21 +11,23 @@ mod crowd;
 mod flap;
 mod pacer;
 mod plan;
+mod publishing;
 mod rooms;
 mod rule;
 mod schedule;
 mod segment;
 mod senders;
 mod sizes;
+mod speech;
 
 pub use crowd::{Churn, Slow, Speakers};
 pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
-pub use plan::{
-    BadSpeech, Connecting, Draining, Endpoint, Load, Plan, Speech, StepOrder, Storm, TlsPlan, Until, Workload,
-};
+pub use plan::{Connecting, Draining, Load, Plan, StepOrder, Storm, Until, Workload};
+pub use publishing::Publishing;
 pub use rooms::{Census, Rooms, Seat, Seating};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;
 pub use senders::Senders;
+pub use speech::{BadSpeech, Endpoint, Speech, TlsPlan};

@@ -1,20 +1,18 @@
 //! The plan: everything a worker must know before it starts, as data.
 
-use std::fmt;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::crowd::{Churn, Slow, Speakers, is_picked};
 use crate::flap::Flap;
+use crate::publishing::Publishing;
 use crate::rooms::Rooms;
 use crate::schedule::Schedule;
 use crate::segment::Segment;
 use crate::senders::Senders;
-use crate::sizes;
+use crate::speech::{Endpoint, Speech, TlsPlan};
 
 /// What every worker of a run is told once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +35,8 @@ pub struct Plan {
     pub churn: Option<Churn>,
     /// Clients lose their connections, and come back.
     pub flap: Option<Flap>,
+    /// What rooms are told comes from outside.
+    pub publishing: Option<Box<Publishing>>,
     /// How clients connect.
     pub connecting: Connecting,
     /// How long a step waits for what is still under way.
@@ -60,6 +60,23 @@ impl Plan {
         Senders::new(self.speakers, self.slow)
     }
 
+    /// The plan of the connections over which rooms are told something from outside, if they are. With the clients they have
+    /// people and addresses in common.
+    pub fn of_publishers(&self) -> Option<Plan> {
+        let Publishing { endpoints, tls, speech, .. } = &**self.publishing.as_ref()?;
+        let people = Arc::clone(&self.speech.people);
+        Some(Plan {
+            endpoints: endpoints.clone(),
+            tls: tls.clone(),
+            speech: Speech { people, ..speech.clone() },
+            rooms: Rooms::ONE,
+            slow: None,
+            flap: None,
+            publishing: None,
+            ..self.clone()
+        })
+    }
+
     /// The same for some of the workers, one after the other: without the rows of people's data that no client of theirs
     /// takes.
     pub fn part(&self, segments: &[Segment]) -> Plan {
@@ -74,137 +91,6 @@ impl Plan {
         Plan { speech: Speech { people, ..self.speech.clone() }, ..self.clone() }
     }
 }
-
-/// One address of the server under test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Endpoint {
-    /// IPv4 or IPv6.
-    Inet(SocketAddr),
-    /// A unix socket.
-    Unix(PathBuf),
-}
-
-/// How certificates are checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TlsPlan {
-    /// The name that the certificate must carry.
-    pub server_name: String,
-    /// Authorities to trust instead of the system's, as the text of a PEM file: an agent opens no file that a plan names.
-    pub authorities: Option<String>,
-    /// Accept any certificate.
-    pub insecure: bool,
-}
-
-/// How a client speaks: the HTTP request that opens its session, and its dialect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Speech {
-    /// The dialect.
-    pub dialect: wire::DialectId,
-    /// The Host header.
-    pub host: String,
-    /// Path and query. In the query there may be a token.
-    pub path: Secret,
-    /// The Origin header.
-    pub origin: Option<String>,
-    /// WebSocket subprotocols to offer.
-    pub subprotocols: Vec<String>,
-    /// Further headers, in order.
-    pub headers: Vec<(String, Secret)>,
-    /// User and password of the URL, sent as basic authorization.
-    pub userinfo: Option<(String, Secret)>,
-    /// Offer permessage-deflate.
-    pub deflate: bool,
-    /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
-    pub payload_bytes: Option<u32>,
-    /// Messages have sizes from that to this, each equally often.
-    pub payload_bytes_max: Option<u32>,
-    /// Messages carry these in turn: JSON values; empty: padding.
-    pub rows: Arc<Vec<String>>,
-    /// Raw messages are text, not binary.
-    pub text: bool,
-    /// The largest message that is accepted from the server.
-    pub message_bytes_max: u32,
-    /// What was chosen about the dialect.
-    pub of_dialect: wire::DialectOptions,
-    /// Who the clients are.
-    pub people: Arc<wire::People>,
-}
-
-impl Speech {
-    /// What results call it: the dialect, or a user's own app by the name they gave it and what carries it unless that
-    /// is a plain WebSocket; and the transport where one was chosen, e.g. `sockjs/xhr-polling`.
-    pub fn dialect_name(&self) -> String {
-        let app = self.of_dialect.app.as_ref().map(|app| app.name.as_str());
-        let facts = self.dialect.facts();
-        let dialect = (!(facts.needs_app && app.is_some())).then_some(facts.name);
-        let parts = app.into_iter().chain(dialect).chain(self.of_dialect.settings.transport());
-        parts.collect::<Vec<_>>().join("/")
-    }
-
-    /// The same, checked and encoded for the wire.
-    ///
-    /// # Errors
-    /// What cannot be sent: a header with a line break, a payload without room for its stamp.
-    pub fn wire_config(&self) -> Result<wire::Config, BadSpeech> {
-        let limits = wire::Limits::default();
-        let limits = wire::Limits {
-            message_bytes_max: self.message_bytes_max as usize,
-            // A message that is accepted may come in one frame.
-            frame_bytes_max: limits.frame_bytes_max.max(self.message_bytes_max.into()),
-            ..limits
-        };
-        let options = wire::Options {
-            dialect: self.dialect,
-            host: self.host.clone(),
-            path: self.path.clone(),
-            headers: self.headers.clone(),
-            subprotocols: self.subprotocols.clone(),
-            origin: self.origin.clone(),
-            basic_auth: self.userinfo.clone(),
-            deflate: self.deflate.then(wire::DeflateOptions::default),
-            limits,
-            payload: wire::Payload { padding: self.payload_bytes, text: self.text },
-            of_dialect: self.of_dialect.clone(),
-            people: Arc::clone(&self.people),
-        };
-        let config = wire::Config::new(options).map_err(BadSpeech)?;
-        let config = match (self.payload_bytes, self.payload_bytes_max) {
-            (Some(min), Some(max)) => config.with_sizes(&sizes::spread(min, max)),
-            _ if self.rows.is_empty() => Ok(config),
-            _ => config.with_rows(&self.rows),
-        };
-        config.map_err(BadSpeech)
-    }
-}
-
-/// A way of speaking that cannot be put on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadSpeech(pub wire::BadOption);
-
-impl fmt::Display for BadSpeech {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use wire::BadOption;
-        f.write_str(match self.0 {
-            BadOption::Host => "the host has characters that a Host header cannot carry",
-            BadOption::Path => "the path has characters that a request cannot carry",
-            BadOption::Header => "a header has a bad name or value, or is one that the handshake sets itself",
-            BadOption::Subprotocol => "a subprotocol is not a token, or is there twice",
-            BadOption::Placeholder => "a placeholder of people's that is not there",
-            BadOption::Row { row, expected } => {
-                return write!(f, "row {row} of people's data: expected {expected}");
-            }
-            BadOption::PayloadSize { min, max } => {
-                return write!(
-                    f,
-                    "the payload must have from {min} to {max} bytes: no message is larger than --max-message"
-                );
-            }
-            BadOption::OfDialect { expected, .. } => return write!(f, "expected {expected}"),
-        })
-    }
-}
-
-impl std::error::Error for BadSpeech {}
 
 /// What the clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

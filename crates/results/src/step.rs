@@ -8,6 +8,9 @@ use crate::absences::{Absences, Ages};
 use crate::judgement::{Finding, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 
+/// What the kinds of errors start with that those who publish met with.
+pub(crate) const PUBLISH: &str = "publish_";
+
 /// One level of load, measured on its own. Times are from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
@@ -71,6 +74,12 @@ pub struct Step {
 pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 
 impl Step {
+    /// An example of what most requests to publish something met with that failed; `None`: none did.
+    pub fn unpublished(&self) -> Option<&str> {
+        let failed = self.errors.iter().filter(|(kind, _)| kind.starts_with(PUBLISH));
+        failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
+    }
+
     /// Whether its load was over before anybody's CPU time could be told.
     pub fn is_brief(&self) -> bool {
         (1..CPU_WINDOW_NS_MIN).contains(&self.duration_ns)

@@ -18,7 +18,7 @@ use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
 use crate::settings::Ack;
 use crate::stamp::Stamp;
-use crate::template::{Filling, Mark, Who};
+use crate::template::{Filling, Mark, Template, Who};
 use crate::token;
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
@@ -139,6 +139,14 @@ impl Config {
     /// Whether its clients log in.
     pub fn logs_in(&self) -> bool {
         self.login.is_some()
+    }
+
+    /// The body of a broadcast without what its protocol puts around it; `None`: there is none that is text.
+    pub fn broadcast_body(&self) -> Option<Template> {
+        match &self.app {
+            App::Bench(bench) => bench.text_payload(),
+            App::File(app) => app.written().measured(Kind::Broadcast).map(|say| say.body.clone()),
+        }
     }
 
     /// What was asked for.

@@ -33,6 +33,7 @@ pub(super) struct File {
     pub(super) open: Vec<Spanned<Step>>,
     pub(super) echo: Option<Spanned<Echo>>,
     pub(super) broadcast: Option<Spanned<Broadcast>>,
+    pub(super) publish: Option<Spanned<Publish>>,
     #[serde(default)]
     pub(super) error: Vec<ErrorRule>,
     #[serde(default)]
@@ -180,6 +181,19 @@ pub(super) struct Broadcast {
     pub(super) own: Option<Spanned<When>>,
     pub(super) ack: Option<Spanned<When>>,
     pub(super) replied: Option<Spanned<bool>>,
+}
+
+/// The request by which the app is asked to tell a room something.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Publish {
+    pub(super) post: Spanned<String>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, Spanned<String>>,
+    pub(super) body: Spanned<String>,
+    pub(super) expect: Option<Spanned<u16>>,
+    pub(super) connections: Option<Spanned<u32>>,
+    pub(super) copy: Option<Spanned<When>>,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 mod file;
 mod login;
 mod people;
+mod publish;
 mod short;
 mod source;
 mod usual;
@@ -27,6 +28,7 @@ use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use file::{Escape, File, Frames, NAME_BYTES_MAX, Step, When};
 use people::Connect;
+pub(crate) use publish::Publish;
 pub(crate) use short::SayArgs;
 use source::Source;
 pub(crate) use usual::Usual;
@@ -46,6 +48,8 @@ pub(crate) struct Described {
     pub(crate) people: People,
     /// Where they connect to, and what they say there.
     pub(crate) connect: Connect,
+    /// How the app is asked to tell a room something, if that is what is measured.
+    pub(crate) publish: Option<Publish>,
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,
     /// How much they do if nobody says anything else.
@@ -121,6 +125,7 @@ fn parse(path: &Path, text: &str, given: People) -> Result<Described, Failure> {
 /// What a file says, put together and checked.
 fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described, Failure> {
     let mut people = people::people(source, file, given)?;
+    let strangers = people.names.clone();
     let login = login::requests(source, &file.login, &mut people.names)?;
     let protocol = match &file.protocol {
         None => DialectId::Custom,
@@ -138,7 +143,8 @@ fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described
     };
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
-    let app = Checked { source, names, quoting, facts, rules }.app(file, login)?;
+    let app = Checked { source, names, strangers: &strangers, quoting, facts, rules }.app(file, login)?;
+    let publish = publish::publish(source, file, &strangers)?;
     let connect = people::connect(source, file, names)?;
     let says_token = source.text.contains("{token}");
     let usual = usual::usual(source, &file.load)?;
@@ -149,6 +155,7 @@ fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described
         subprotocols: file.subprotocols.clone(),
         people,
         connect,
+        publish,
         says_token,
         usual,
     })
@@ -169,6 +176,8 @@ fn words_of(flags: &BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
 struct Checked<'a> {
     source: &'a Source<'a>,
     names: &'a Names,
+    /// Those of people who have not logged in.
+    strangers: &'a Names,
     quoting: Quoting,
     facts: &'static Facts,
     rules: AppRules,
@@ -177,12 +186,21 @@ struct Checked<'a> {
 impl Checked<'_> {
     fn app(&self, file: &File, login: Vec<LoginRequest>) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
-        let broadcast = file.broadcast.as_ref().map(|b| self.broadcast(b.get_ref())).transpose()?;
+        let broadcast = match (&file.broadcast, &file.publish) {
+            (Some(broadcast), Some(_)) => {
+                let problem = "[publish] takes its place: what is published is what everyone gets";
+                return Err(self.wrong(broadcast, problem));
+            }
+            (Some(broadcast), None) => Some(self.broadcast(broadcast.get_ref())?),
+            (None, publish) => {
+                publish.as_ref().map(|publish| self.published(publish.get_ref())).transpose()?
+            }
+        };
         let is_told = echo.as_ref().is_some_and(|echo| echo.is_replied) || self.rules.tells_replies;
         if let (Some(Exchange { reply: None, .. }), Some(Broadcast { copy: None, .. }), Some(at), false) =
-            (&echo, &broadcast, &file.broadcast, is_told)
+            (&echo, &broadcast, &file.echo, is_told)
         {
-            let problem = "with both [echo] and [broadcast], `reply` of the one or `copy` of the other is needed \
+            let problem = "with both [echo] and [broadcast] or [publish], `reply` of the one or `copy` of the other is needed \
                            to tell their messages apart";
             return Err(self.source.error(at.span(), problem));
         }
@@ -251,6 +269,21 @@ impl Checked<'_> {
             own: self.optional(&broadcast.own)?,
             ack: self.optional(&broadcast.ack)?,
             is_replied: self.replied(&broadcast.replied)?,
+        })
+    }
+
+    /// What is published: in a request, and so without an event's name.
+    fn published(&self, publish: &file::Publish) -> Result<Broadcast, Failure> {
+        let body = Template::parse(publish.body.get_ref(), Purpose::Measured, self.strangers, self.quoting);
+        let body = body.map_err(|bad| {
+            self.wrong(&publish.body, crate::people::explained(publish.body.get_ref(), &bad))
+        })?;
+        Ok(Broadcast {
+            send: Say { event: String::new(), body },
+            copy: self.optional(&publish.copy)?,
+            own: None,
+            ack: None,
+            is_replied: false,
         })
     }
 

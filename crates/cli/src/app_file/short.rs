@@ -1,16 +1,20 @@
 //! An app in a few words: what it calls its message, and what goes with it, as flags. They stand for the few lines of a file, and what is
 //! made of them is what is made of a file.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use clap::Args;
 use load::Workload;
+use secret::Secret;
 use toml::Spanned;
 use wire::{Body, DialectId};
 
-use super::file::{Broadcast, Echo, File, NAME_BYTES_MAX};
+use super::file::{self, Broadcast, Echo, File, NAME_BYTES_MAX};
+use super::publish::Publish;
 use crate::dialect_args::listed;
 use crate::exit::Failure;
+use crate::secrets::given;
 
 /// What an app says, where a name and a body are all there is to it.
 #[derive(Args, Clone, Debug, Default)]
@@ -24,6 +28,16 @@ pub(crate) struct SayArgs {
     /// protocol's guide has its chat send, such as {"body":"{id}"}]
     #[arg(long, value_name = "TEMPLATE", conflicts_with = "app")]
     body: Option<String>,
+    /// Have each message published by a request to the app, as most pushes are, instead of being said by a client: --body is
+    /// POSTed to this URL, or this path at the server's own, in which {room} is the number of a room
+    #[arg(long, value_name = "URL")]
+    publish_url: Option<String>,
+    /// A header of these requests; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:KEY'
+    #[arg(long = "publish-header", value_name = "NAME: VALUE", value_parser = given::header, requires = "publish_url")]
+    publish_headers: Vec<(String, Secret)>,
+    /// How many connections these requests share [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "publish_url")]
+    publish_connections: Option<u32>,
 }
 
 /// What the protocols' guides have their chats send, with an id in it.
@@ -34,12 +48,22 @@ impl SayArgs {
     /// These.
     #[cfg(test)]
     pub(super) fn of(event: Option<&str>, body: Option<&str>) -> SayArgs {
-        SayArgs { event: event.map(Into::into), body: body.map(Into::into) }
+        SayArgs { event: event.map(Into::into), body: body.map(Into::into), ..SayArgs::default() }
     }
 
     /// Whether there is anything to be said.
     pub(crate) fn is_given(&self) -> bool {
         self.event.is_some() || self.body.is_some()
+    }
+
+    /// How these flags have messages published, if they do.
+    pub(crate) fn publish(&self) -> Option<Publish> {
+        Some(Publish {
+            url: self.publish_url.clone()?,
+            headers: self.publish_headers.clone(),
+            expect: None,
+            connections: self.publish_connections,
+        })
     }
 
     /// The same as a file would say it, and the text in which its places are those of the flags, to which mistakes are laid.
@@ -53,6 +77,7 @@ impl SayArgs {
         let rules = protocol.facts().app.expect("an app goes over it");
         let name = protocol.facts().protocol;
         let body = match (&self.body, rules.body) {
+            (Some(body), _) if self.publish_url.is_some() => body.as_str(),
             (Some(_), _) if rules.has_events && self.event.is_none() => {
                 let problem = format!("{name} needs a name for the message, too: --event");
                 return Err(Failure::usage("--body", problem));
@@ -84,6 +109,12 @@ impl SayArgs {
             ..File::default()
         };
         match workload {
+            Workload::Broadcast if self.publish_url.is_some() => {
+                let post = Spanned::new(at("--body"), String::new());
+                let (headers, expect, connections, copy) = (BTreeMap::new(), None, None, None);
+                let publish = file::Publish { post, headers, body: send, expect, connections, copy };
+                file.publish = Some(Spanned::new(at("--body"), publish));
+            }
             Workload::Echo => {
                 let echo = Echo { event, send, reply: None, replied };
                 file.echo = Some(Spanned::new(at("--body"), echo));

@@ -60,7 +60,7 @@ impl Broadcast {
         let clients_max = stepping.clients_max(steps, 0)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan = talk.of(plan::saying(args, says, &target, Workload::Broadcast, dialect, clients_max)?);
+        let plan = talk.of(plan::saying(args, says, &target, Workload::Broadcast, dialect, clients_max)?)?;
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
         check_acknowledged(&plan)?;

@@ -69,7 +69,7 @@ impl Saturate {
         }
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan = self.talk.of(plan::saying(args, &self.says, &target, workload, dialect, clients_max)?);
+        let plan = self.talk.of(plan::saying(args, &self.says, &target, workload, dialect, clients_max)?)?;
         broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,

@@ -19,7 +19,7 @@ pub(super) struct Account {
     errors: u64,
     acks: u64,
     tail: engine::Tail,
-    held: engine::Held,
+    pub(super) held: engine::Held,
     gone: engine::Gone,
     due: u64,
     received_bytes: u64,
@@ -77,8 +77,8 @@ impl Account {
             return Err("clients that it cannot have had");
         }
         // A message is sent, or waits for its connection.
-        let due = counts.sent.saturating_add(held.waiting());
-        if due > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
+        let asked = counts.sent.saturating_add(held.waiting());
+        if asked > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
             return Err("more messages than were to be sent");
         }
         let part = [counts.late, tail.received, self.answers, gone.copies];
@@ -114,7 +114,7 @@ impl Account {
         ];
         let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns);
         let is_too_much = events.into_iter().any(|events| events > bounds.events)
-            || self.due > counts.sent.saturating_mul(bounds.clients)
+            || self.due > asked.saturating_mul(bounds.clients)
             || self.received_bytes > bounds.bytes
             || time_ns > bounds.time_ns;
         if is_too_much { Err("more than the time was enough for") } else { Ok(()) }

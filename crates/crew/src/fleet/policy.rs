@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use load::{Endpoint, Plan};
+use load::{Endpoint, Plan, Speech};
 
 /// Names are looked up within this, or not at all: well within the lease, because nothing is heard meanwhile.
 const LOOKUP_TIME_MAX: Duration = Duration::from_secs(2);
@@ -166,14 +166,16 @@ impl fmt::Display for Asked<'_> {
 impl Policy {
     /// Why the plan is not carried out, with the flag that would change that; `None`: it is.
     pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
-        let scheme = scheme_of(plan);
         let found = self.look_up();
-        let is_allowed = |endpoint: &&Endpoint| match endpoint {
-            Endpoint::Inet(address) => self.allowed.iter().any(|rule| rule.names(scheme, *address, &found)),
+        let is_allowed = |asked: &Asked<'_>| match asked.1 {
+            Endpoint::Inet(address) => self.allowed.iter().any(|rule| rule.names(asked.0, *address, &found)),
             Endpoint::Unix(path) => self.allowed.iter().any(|rule| rule.place == Place::Socket(path.clone())),
         };
-        let refused = plan.endpoints.iter().find(|endpoint| !is_allowed(endpoint))?;
-        let asked = Asked(scheme, refused);
+        let of_clients = asked_for(&plan.endpoints, scheme_of(&plan.speech, plan.tls.is_some()));
+        let of_publishers = plan.publishing.iter().flat_map(|publishing| {
+            asked_for(&publishing.endpoints, scheme_of(&publishing.speech, publishing.tls.is_some()))
+        });
+        let asked = of_clients.chain(of_publishers).find(|asked| !is_allowed(asked))?;
         Some(format!("it may not load {asked}: start it with --allow {asked}"))
     }
 
@@ -204,10 +206,14 @@ impl Policy {
     }
 }
 
-/// How the plan's URL begins: what is asked in plain requests is another thing than what follows an upgrade.
-fn scheme_of(plan: &Plan) -> &'static str {
-    let is_plain = plan.speech.dialect.is_over_requests(&plan.speech.of_dialect.settings);
-    match (is_plain, plan.tls.is_some()) {
+fn asked_for<'a>(endpoints: &'a [Endpoint], scheme: &'static str) -> impl Iterator<Item = Asked<'a>> {
+    endpoints.iter().map(move |endpoint| Asked(scheme, endpoint))
+}
+
+/// How a plan's URL begins: what is asked in plain requests is another thing than what follows an upgrade.
+fn scheme_of(speech: &Speech, has_tls: bool) -> &'static str {
+    let is_plain = speech.dialect.is_over_requests(&speech.of_dialect.settings);
+    match (is_plain, has_tls) {
         (false, false) => "ws",
         (false, true) => "wss",
         (true, false) => "http",

@@ -5,7 +5,7 @@
 //! free for the next.
 
 use engine::Command;
-use load::{Connecting, Flap, Load, Plan, Segment, Storm};
+use load::{Connecting, Flap, Load, Plan, Publishing, Segment, Speech, Storm};
 use net::clock;
 
 use super::talk::Brief;
@@ -20,6 +20,8 @@ const RATE_PER_S_MAX: f64 = 1e9;
 const WORKERS_MAX: usize = 1_024;
 /// The largest message, and the largest payload.
 const MESSAGE_BYTES_MAX: u32 = 1 << 30;
+/// Connections over which messages are published.
+const PUBLISHERS_MAX: u32 = 1 << 16;
 /// Places in a closed loop's list of the clients that may send, at one worker.
 const PLACES_MAX: u64 = 1 << 26;
 
@@ -44,6 +46,7 @@ fn is_plan(plan: &Plan) -> bool {
         slow,
         churn,
         flap,
+        publishing,
         connecting,
         draining,
         epoch_ns,
@@ -51,18 +54,31 @@ fn is_plan(plan: &Plan) -> bool {
         ..
     } = plan;
     let Connecting { timeout_ns, rate_per_s, .. } = connecting;
-    let sizes = [Some(speech.message_bytes_max), speech.payload_bytes, speech.payload_bytes_max];
     let times = [*timeout_ns, draining.timeout_ns, draining.quiet_ns.unwrap_or(0)];
     !endpoints.is_empty()
         && rate_per_s.is_none_or(is_rate)
-        && sizes.into_iter().flatten().all(|bytes| bytes <= MESSAGE_BYTES_MAX)
+        && is_speech(speech)
         && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
         && rooms.division.is_sound()
         && speech.people.rooms.is_sound()
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
         && flap.as_ref().is_none_or(is_flap)
+        && publishing.as_ref().is_none_or(|publishing| is_publishing(publishing))
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
+}
+
+fn is_speech(speech: &Speech) -> bool {
+    let sizes = [Some(speech.message_bytes_max), speech.payload_bytes, speech.payload_bytes_max];
+    sizes.into_iter().flatten().all(|bytes| bytes <= MESSAGE_BYTES_MAX)
+}
+
+fn is_publishing(publishing: &Publishing) -> bool {
+    let Publishing { endpoints, speech, connections, .. } = publishing;
+    !endpoints.is_empty()
+        && speech.dialect.facts().is_plain_http
+        && is_speech(speech)
+        && *connections <= PUBLISHERS_MAX
 }
 
 fn is_flap(flap: &Flap) -> bool {

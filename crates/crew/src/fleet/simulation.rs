@@ -295,6 +295,7 @@ pub(crate) fn plan() -> Plan {
         rooms: load::Rooms::ONE,
         churn: None,
         flap: None,
+        publishing: None,
         connecting,
         draining: Draining { quiet_ns: Some(2_000_000_000), timeout_ns: 5_000_000_000 },
         records_events: false,

@@ -10,6 +10,7 @@ use crate::books::cause::Cause;
 use crate::books::echoes::Answer;
 use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
+use crate::books::relayed::Relayed;
 use crate::books::step::NUMBER_MASK;
 use crate::events::{Entry, Kind};
 
@@ -83,6 +84,11 @@ impl Booking<'_> {
             (Workload::Echo, Role::Answer { status }) => {
                 if self.echo(stamp, number, bytes) {
                     *self.ledger.meter.statuses.entry(status).or_default() += 1;
+                }
+            }
+            (Workload::Broadcast, Role::Answer { status }) => {
+                if !self.ledger.relay(Relayed::Answer { stamp, status, bytes }) {
+                    self.unexpected(stamp, bytes);
                 }
             }
             (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),

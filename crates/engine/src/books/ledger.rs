@@ -7,6 +7,7 @@ use crate::books::absences::Absences;
 use crate::books::cause::Cause;
 use crate::books::meter::Meter;
 use crate::books::record::{Record, State};
+use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
 use crate::events::{Entry, Kind};
 use crate::messages::{Attendance, Departure, SentBroadcast};
@@ -26,6 +27,8 @@ pub(crate) struct Ledger {
     pub(crate) usable: u32,
     /// Of these, the slow ones.
     pub(crate) slow: u32,
+    /// What became of messages that these clients say for others; `None`: they speak for themselves.
+    relayed: Option<Vec<Relayed>>,
     /// Clients with a message that is no longer awaited, once for each such message: the pace of the load needs them.
     pub(crate) freed: Vec<u32>,
 }
@@ -34,7 +37,22 @@ impl Ledger {
     /// Books without a step, of the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Rooms) -> Self {
         let (step, freed, seating) = (Step::new(idle), Vec::new(), Seating::new(rooms, segment));
-        Self { segment, seating, step, meter, was_heeded: false, usable: 0, slow: 0, freed }
+        Self { segment, seating, step, meter, was_heeded: false, usable: 0, slow: 0, relayed: None, freed }
+    }
+
+    /// The same, of clients that say what is others': they are to be told what becomes of it.
+    pub(crate) fn for_others(self) -> Self {
+        Self { relayed: Some(Vec::new()), ..self }
+    }
+
+    /// What others are to be told.
+    pub(crate) fn take_relayed(&mut self) -> Vec<Relayed> {
+        self.relayed.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Others are to be told this; false: nobody is.
+    pub(crate) fn relay(&mut self, relayed: Relayed) -> bool {
+        self.relayed.as_mut().map(|all| all.push(relayed)).is_some()
     }
 
     /// A step begins, with this many clients here. Copies count from now on, not from the start of the load: another worker
@@ -341,8 +359,14 @@ impl Ledger {
     ) {
         // What is left of an earlier step is in that step's books.
         let Some(low) = self.step.number(stamp.seq) else { return };
+        if self.relay(Relayed::Fate(stamp, fate)) {
+            return;
+        }
         match fate {
             Fate::Sent { bytes } => {
+                if let Some(sent) = self.step.sent.get_mut(low as usize) {
+                    sent.times.sent_ns = stamp.sent_ns();
+                }
                 let number = record.echoes.widen(low, NUMBER_MASK);
                 let sent_ns = stamp.sent_ns();
                 let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
@@ -361,7 +385,23 @@ impl Ledger {
                 .into()
         });
         record.dropped += 1;
+        self.handle_unanswerable(client, record, stamp, now_ns);
+    }
+
+    /// A message will have no answer, and is waited for no longer.
+    pub(crate) fn handle_unanswerable(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        stamp: Stamp,
+        now_ns: u64,
+    ) {
         self.meter.gone.answers += 1;
+        self.forget(client, record, stamp, now_ns);
+    }
+
+    /// A message is waited for no longer.
+    pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         if record.awaiting.remove(stamp.intended_ns) {
             self.give_up(client, stamp.intended_ns, now_ns);
         }

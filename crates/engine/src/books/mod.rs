@@ -17,6 +17,7 @@ mod ledger;
 mod meter;
 mod record;
 mod recorder;
+mod relayed;
 mod step;
 
 pub(crate) use booking::Booking;
@@ -28,4 +29,5 @@ pub(crate) use ledger::Ledger;
 pub(crate) use meter::{Meter, Secrets};
 pub(crate) use record::{Record, State};
 pub(crate) use recorder::Recorder;
+pub(crate) use relayed::Relayed;
 pub(crate) use step::Terms;

@@ -5,7 +5,7 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::{Sending, StreamId};
+use wire::{Sending, Stamp, StreamId};
 
 use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
@@ -279,6 +279,7 @@ impl LoadClient {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
+        let has_ack = shared.has_ack();
         let Shared { wire, tls, read, plain, output, segment, workload, now_ns, said, .. } = shared;
         let mut end = None;
         let bytes = match input {
@@ -294,7 +295,7 @@ impl LoadClient {
             worker: segment.worker,
             workers: segment.workers,
             workload: *workload,
-            has_ack: wire.has_ack(),
+            has_ack,
             client: token.client,
             heard: bytes,
             record: &mut self.record,
@@ -401,6 +402,27 @@ impl LoadClient {
         };
         shared.staged = staged;
         outcome
+    }
+
+    /// Says another client's message, by its number in the run: the bytes that went out with it.
+    pub(crate) fn say_for(
+        &mut self,
+        index: u32,
+        sender: u32,
+        stamp: Stamp,
+        now_ns: u64,
+        ledger: &mut Ledger,
+        shared: &mut Shared,
+    ) -> Result<(Sending, u32), Cause> {
+        let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
+        let voice = &mut shared.output.of(sender);
+        let sending = self.session.send(&shared.wire, now_ns, unix_ns, wire::Kind::Broadcast, stamp, voice);
+        let bytes = shared.output.len();
+        self.flush(index, shared).or_else(|cause| {
+            let token = Token { client: index, stream: 0, attempt: self.attempt };
+            self.handle_broken(token, cause, shared, ledger)
+        })?;
+        Ok((sending, bytes))
     }
 
     /// Says goodbye, or just leaves where there is nobody to say it to.

@@ -5,6 +5,7 @@
 
 mod client;
 mod link;
+mod publishers;
 mod shared;
 mod streams;
 
@@ -14,12 +15,14 @@ use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
+use wire::{Fate, Role, Sending, Stamp};
 
-use crate::books::{Cause, Ledger, State};
+use crate::books::{Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
 
 pub(crate) use client::{LoadClient, Unsent};
-pub(crate) use shared::{CLIENTS_MAX, Shared, Token};
+pub(crate) use publishers::Publishers;
+pub(crate) use shared::{CLIENTS_MAX, PUBLISHER, Shared, Token};
 use streams::Streams;
 
 /// All clients of a worker, usable or not, and what is known of them.
@@ -86,6 +89,11 @@ impl Clients {
         self.all[index as usize].record.state == State::Usable
     }
 
+    /// Whether a client has no connection.
+    pub(crate) fn is_vacant(&self, index: u32) -> bool {
+        self.all[index as usize].record.state == State::Vacant
+    }
+
     /// Whether no client has a connection.
     pub(crate) fn are_vacant(&self) -> bool {
         self.all.iter().all(|client| client.record.state == State::Vacant)
@@ -132,10 +140,11 @@ impl Clients {
         let unheeded = if self.ledger.step.is_unheeded { None } else { self.ledger.unheeded(now_ns) };
         let Some(client) = unheeded else { return false };
         self.ledger.step.is_unheeded = true;
-        let has_ack = self.shared.wire.has_ack();
-        self.ledger.meter.error("unheeded", client, now_ns, || match has_ack {
-            true => "the others got its message, but nothing acknowledged it: check --ack, or `ack` and `replied` in the app's file",
-            false => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others, and say what acknowledges a message (--ack, or `ack` and `replied` in the app's file)",
+        let Shared { has_publishers, wire, .. } = &self.shared;
+        self.ledger.meter.error("unheeded", client, now_ns, || match (has_publishers, wire.has_ack()) {
+            (true, _) => "those in the room got the message, but the request that published it has no answer",
+            (false, true) => "the others got its message, but nothing acknowledged it: check --ack, or `ack` and `replied` in the app's file",
+            (false, false) => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others, and say what acknowledges a message (--ack, or `ack` and `replied` in the app's file)",
         }.into());
         true
     }
@@ -285,6 +294,84 @@ impl Clients {
         }
         // Its room is for the next.
         self.shared.output.fates = fates;
+    }
+
+    /// A client's next message, due at `intended_ns`, is about to be said for it elsewhere.
+    pub(crate) fn handle_sending(&mut self, index: u32, intended_ns: u64, now_ns: u64) -> Stamp {
+        let Shared { segment, workload, .. } = self.shared;
+        let record = &mut self.all[index as usize].record;
+        self.ledger.handle_sending(segment.worker, index, record, workload, intended_ns, now_ns).1
+    }
+
+    /// The number in the run of the client whose message this is.
+    pub(crate) fn sender_of(&self, stamp: Stamp) -> u32 {
+        self.shared.number(stamp.client)
+    }
+
+    /// Has a client say another's message: the bytes that went out with it.
+    pub(crate) fn say_for(
+        &mut self,
+        index: u32,
+        sender: u32,
+        stamp: Stamp,
+        now_ns: u64,
+    ) -> Result<(Sending, u32), Cause> {
+        let said = self.all[index as usize].say_for(
+            index,
+            sender,
+            stamp,
+            now_ns,
+            &mut self.ledger,
+            &mut self.shared,
+        );
+        self.book_fates(index, now_ns);
+        said
+    }
+
+    /// A client's message has been said for it.
+    pub(crate) fn book_sent(&mut self, stamp: Stamp, bytes: u32, now_ns: u64) {
+        let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
+        let Some(number) = self.ledger.step.number(seq) else { return };
+        let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+        self.ledger.meter.handle_sent(now_ns, client, intended_ns, of_it);
+    }
+
+    /// What became of a client's message where it is said for it.
+    pub(crate) fn book_fate(&mut self, stamp: Stamp, fate: Fate, now_ns: u64) {
+        let (index, sender) = (stamp.client, self.sender_of(stamp));
+        let record = &mut self.all[index as usize].record;
+        self.ledger.handle_fate(index, record, sender, stamp, fate, now_ns);
+    }
+
+    /// The application has taken a client's message.
+    pub(crate) fn book_published(&mut self, stamp: Stamp, bytes: u32, now_ns: u64) {
+        let Self { all, shared: Shared { segment, workload, .. }, ledger, .. } = self;
+        let mut booking = Booking {
+            now_ns,
+            worker: segment.worker,
+            workers: segment.workers,
+            workload: *workload,
+            // A client that left in the meantime is owed nothing more.
+            has_ack: false,
+            client: stamp.client,
+            heard: b"",
+            record: &mut all[stamp.client as usize].record,
+            ledger,
+            end: &mut None,
+        };
+        booking.handle(wire::Event::Message { role: Role::Ack, stamp, bytes });
+    }
+
+    /// A client's message could not be said.
+    pub(crate) fn book_unsaid(&mut self, stamp: Stamp, now_ns: u64) {
+        let record = &mut self.all[stamp.client as usize].record;
+        self.ledger.forget(stamp.client, record, stamp, now_ns);
+    }
+
+    /// A client's message has not been taken, or nobody will ever know.
+    pub(crate) fn book_unpublished(&mut self, stamp: Stamp, now_ns: u64) {
+        let record = &mut self.all[stamp.client as usize].record;
+        self.ledger.handle_unanswerable(stamp.client, record, stamp, now_ns);
     }
 
     /// Gives up messages that have been under way for longer than this.

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use load::{Plan, Segment, Slow, Workload};
 use net::clock;
@@ -27,6 +28,9 @@ pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
 
 /// More clients on one worker are more than its process can have files.
 pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
+
+/// In the tokens of connections that publish, where others count attempts: nobody makes so many.
+pub(crate) const PUBLISHER: u64 = 1 << 63;
 
 /// What epoll gives back with an event: which stream of which client, and of which of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +61,11 @@ pub(crate) struct Staged {
 
 /// What the clients of a worker have in common.
 pub(crate) struct Shared {
-    pub(crate) poller: Poller,
+    pub(crate) poller: Arc<Poller>,
+    /// What the tokens of these clients have besides.
+    mark: u64,
+    /// Others speak for them, and hear what is answered.
+    pub(crate) has_publishers: bool,
     /// The time of the event in hand, on the run's clock.
     pub(crate) now_ns: u64,
     pub(crate) wire: wire::Config,
@@ -91,7 +99,9 @@ impl Shared {
         };
         let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
         Ok(Self {
-            poller: Poller::new()?,
+            poller: Arc::new(Poller::new()?),
+            mark: 0,
+            has_publishers: plan.publishing.is_some(),
             now_ns: clock::monotonic_ns(),
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
             tls: plan.tls.as_ref().map(client_tls).transpose()?,
@@ -110,6 +120,16 @@ impl Shared {
         })
     }
 
+    /// The same of those who publish what is said in the rooms of these clients, by the plan for them.
+    pub(crate) fn of_publishers(&self, plan: &Plan) -> io::Result<Self> {
+        Ok(Self { poller: Arc::clone(&self.poller), mark: PUBLISHER, ..Self::new(plan, self.segment)? })
+    }
+
+    /// Whether the server answers those who say something, besides sending it to the others.
+    pub(crate) fn has_ack(&self) -> bool {
+        self.has_publishers || self.wire.has_ack()
+    }
+
     /// A socket that is connecting, and will be heard of under this token.
     pub(crate) fn connect(&self, token: Token, is_slow: bool) -> Result<Socket, Cause> {
         let (addr, local) = self.addresses(token.client);
@@ -122,7 +142,7 @@ impl Shared {
         if is_stamped(token.client) {
             socket.enable_timestamps().map_err(|error| cause_of(&error))?;
         }
-        let added = self.poller.add(&socket, token.pack(), Interest::ReadWriteEdge);
+        let added = self.poller.add(&socket, token.pack() | self.mark, Interest::ReadWriteEdge);
         added.map_err(|error| cause_of(&error))?;
         Ok(socket)
     }

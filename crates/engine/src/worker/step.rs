@@ -16,6 +16,9 @@ impl Worker {
         (self.pace, self.unrest) = (None, None);
         let share = self.segment.share(order.clients).min(CLIENTS_MAX);
         let waiting = self.clients.start_step(order, share, now_ns);
+        if let Some(publishers) = &mut self.publishers {
+            publishers.start_step(order, &mut self.clients, now_ns);
+        }
         let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
         self.phase = Phase::Growing(Box::new(growth));
         self.reporter.keep(Beat::Growing, now_ns);
@@ -138,6 +141,9 @@ impl Worker {
         for of_client in batch.chunk_by(|a, b| a.client == b.client) {
             let client = of_client[0].client;
             let mut due_ns = of_client.iter().map(|due| due.intended_ns);
+            if let Some(publishers) = &mut self.publishers {
+                publishers.send(client, &mut due_ns, &mut self.clients, now_ns);
+            }
             while due_ns.len() > 0 {
                 if let Err(unsent) = self.clients.send(client, &mut due_ns, now_ns) {
                     self.handle_unsent(client, unsent, now_ns);

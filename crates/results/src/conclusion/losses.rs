@@ -7,7 +7,7 @@ use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure};
 use crate::scenario::{Due, Scenario};
 use crate::standing;
-use crate::step::Step;
+use crate::step::{PUBLISH, Step};
 
 /// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
 const QUEUED_RATE_MIN: f64 = 0.99;
@@ -100,7 +100,10 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
             let copies = part(counts.missing, counts.expected, due(scenario, step))?;
-            Some(format!("{copies} missing{}", own_copies(step)))
+            Some(format!(
+                "{copies} missing{}",
+                unpublished(step).unwrap_or_else(|| own_copies(step).to_owned())
+            ))
         }
         Figure::Counted(Counted::Wrong) => Some(format!(
             "{} wrong{}",
@@ -140,6 +143,11 @@ fn own_copies(step: &Step) -> &'static str {
     }
 }
 
+/// Why the application was not told of messages that it was to publish.
+fn unpublished(step: &Step) -> Option<String> {
+    step.unpublished().map(|example| format!(": requests to publish failed ({example})"))
+}
+
 /// What is due for a message.
 fn due(scenario: Scenario, step: &Step) -> &'static str {
     match scenario.facts().due {
@@ -151,7 +159,7 @@ fn due(scenario: Scenario, step: &Step) -> &'static str {
 
 /// Why clients did not become usable, mostly.
 fn most_frequent(step: &Step) -> String {
-    let connecting = step.errors.iter().filter(|(kind, _)| !kind.starts_with("http_"));
+    let connecting = step.errors.iter().filter(|(kind, _)| is_of_clients(kind));
     let main = connecting.max_by_key(|(_, error)| error.count);
     main.filter(|_| step.counts.disconnects == 0).map(|(kind, _)| format!(" ({kind})")).unwrap_or_default()
 }
@@ -160,10 +168,14 @@ fn most_frequent(step: &Step) -> String {
 fn first_loss(step: &Step) -> String {
     let counts = &step.counts;
     let is_sure = counts.connect_failures + counts.connect_timeouts == 0;
-    let first_ns =
-        step.errors.iter().filter(|(kind, _)| !kind.starts_with("http_")).map(|(_, e)| e.first_ns).min();
+    let first_ns = step.errors.iter().filter(|(kind, _)| is_of_clients(kind)).map(|(_, e)| e.first_ns).min();
     let after_ns = first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns));
     after_ns.map(|after_ns| format!(", the first after {}", duration(after_ns))).unwrap_or_default()
+}
+
+/// Whether an error is one of clients' connections: not of an answer, nor of those who publish.
+fn is_of_clients(kind: &str) -> bool {
+    !kind.starts_with("http_") && !kind.starts_with(PUBLISH)
 }
 
 /// Which answers of HTTP were not as expected, mostly.

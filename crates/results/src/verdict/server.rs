@@ -44,8 +44,10 @@ pub(super) fn gone(step: &Step) -> Option<String> {
     if 2 * counts.disconnects > step.clients {
         return Some(format!("it lost {} of {} clients", count(counts.disconnects), count(step.clients)));
     }
-    (counts.expected > 0 && step.came() == 0 && counts.missing > 0)
-        .then(|| format!("it answered none of {} messages", count(counts.sent)))
+    (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
+        Some(example) => format!("it published none of the messages that it was asked to ({example})"),
+        None => format!("it answered none of {} messages", count(counts.sent)),
+    })
 }
 
 /// Its CPU, one of its threads, or its quota at the limit.

@@ -85,7 +85,7 @@ impl App {
 
     /// Whether there is something to keep of each client for as long as its session lasts.
     pub(crate) fn has_places(&self) -> bool {
-        matches!(self, App::File(_))
+        matches!(self, App::File(app) if app.has_script())
     }
 
     /// What a message that came in is; `None`: nothing that matters. `script` is there where the app has one.

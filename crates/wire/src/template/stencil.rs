@@ -14,13 +14,13 @@ const UNIX_NS_DIGITS: usize = 19;
 const UNIX_NS: Range<u64> = 1_000_000_000_000_000_000..10_000_000_000_000_000_000;
 
 /// A template, laid out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stencil {
     segments: Vec<Segment>,
 }
 
 /// A literal with holes of fixed length in it, and what is behind it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Segment {
     literal: Vec<u8>,
     fixed: Vec<(usize, Fixed)>,

@@ -121,6 +121,12 @@ impl Bench {
         })
     }
 
+    /// The same, where messages have one and all the same.
+    pub(crate) fn text_payload(&self) -> Option<Template> {
+        let is_json = self.form == Form::Json || matches!(self.shape, Shape::Alone | Shape::Member(_));
+        (is_json && self.shape != Shape::Bytes && !self.expected.is_varied()).then(|| self.payload())
+    }
+
     /// The JSON payload of either kind.
     fn payload(&self) -> Template {
         before_tail().text(self.ending()).text("}")

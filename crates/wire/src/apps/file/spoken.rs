@@ -14,6 +14,8 @@ use crate::stamp::{self, Found};
 #[derive(Debug)]
 pub(crate) struct Spoken {
     written: Arc<AppFile>,
+    /// Over plain HTTP there is nothing to open, and so nothing to keep of a client.
+    has_script: bool,
     /// Bytes of padding in a message.
     padding: usize,
     open: Vec<Step>,
@@ -80,6 +82,7 @@ impl Spoken {
         let any_reply = echo.is_some_and(|e| e.reply.is_none()).then_some(Role::Echo);
         let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
         Ok(Spoken {
+            has_script: !options.dialect.facts().is_plain_http,
             padding,
             open,
             answers: written
@@ -104,6 +107,11 @@ impl Spoken {
             ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
             written,
         })
+    }
+
+    /// Whether its clients have a place in it.
+    pub(crate) fn has_script(&self) -> bool {
+        self.has_script
     }
 
     /// What it was made of.

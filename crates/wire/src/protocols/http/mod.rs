@@ -1,7 +1,7 @@
 //! Plain HTTP: every message is a request, and its answer is what comes back.
 //!
-//! Nothing of a message is on the wire: answers come in the order of their requests (RFC 9112 §9.3.2), so the stamps
-//! wait in the client, oldest first.
+//! Answers come in the order of their requests (RFC 9112 §9.3.2), so the stamps wait in the client, oldest first, and nothing
+//! of a message need be on the wire. A broadcast is different: the request has the server tell others what its body says.
 
 mod facts;
 mod options;
@@ -18,9 +18,11 @@ use crate::absent::{NoClient, NoServer, NoSession};
 use crate::carried::{Letter, Utterance};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
+use crate::event::Kind;
 use crate::facts::Facts;
 use crate::options::{BadOption, Options};
 use crate::settings::Settings;
+use crate::template::Stencil;
 
 /// Plain HTTP.
 pub(crate) struct Http;
@@ -50,9 +52,18 @@ impl Protocol for Http {
         Parts::new(options)
     }
 
-    /// Nothing of a message is on the wire.
+    /// Of an echo nothing is on the wire; a broadcast is the body of its request.
     fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        Ok(Letter { kind: utterance.kind, ..Letter::default() })
+        let text = match utterance.kind {
+            Some(Kind::Broadcast) => Stencil::from(&utterance.body),
+            Some(Kind::Echo) | None => Stencil::default(),
+        };
+        Ok(Letter { text, kind: utterance.kind, ..Letter::default() })
+    }
+
+    fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
+        let broadcast = letters.iter().find(|letter| letter.kind == Some(Kind::Broadcast));
+        parts.message = broadcast.map(|letter| letter.text.clone());
     }
 
     fn client(_parts: &Parts) -> Side<Self::Client, Requests> {

@@ -3,7 +3,7 @@
 use super::options::{EXPECT_STATUS, HttpOptions, METHOD, NO_KEEP_ALIVE, PIPELINING};
 use crate::http::fields;
 use crate::options::{BadOption, Options};
-use crate::template::Template;
+use crate::template::{Filling, Stencil, Template};
 
 /// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
 const BODY_BYTES_MAX: usize = 16 << 20;
@@ -14,33 +14,50 @@ const PIPELINING_MAX: u32 = 1024;
 /// What is encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The request.
-    pub(super) request: Template,
+    /// The request, up to what says how long its body is.
+    head: Template,
+    /// The rest of it, where that is the same every time.
+    rest: Vec<u8>,
     pub(super) http: HttpOptions,
+    /// The body where it is a message, which each request has another of.
+    pub(super) message: Option<Stencil>,
 }
 
 impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let http = HttpOptions::from(&options.of_dialect.settings);
         check(&http)?;
-        Ok(Parts { request: encode(options, &http)?, http })
+        let (head, rest) = (encode(options, &http)?, rest(http.body.as_deref()));
+        Ok(Parts { head, rest, http, message: None })
+    }
+
+    /// Appends a request.
+    pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
+        self.head.write(out, filling, 0);
+        let Some(message) = &self.message else { return out.extend_from_slice(&self.rest) };
+        let start = out.len();
+        message.write(out, filling, 0);
+        let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
+        out.splice(start..start, length.into_bytes());
     }
 }
 
-/// The whole request, which is the same every time but for who sends it.
+/// What follows the head's last field of a request with this body, and how long that is.
+fn rest(body: Option<&[u8]>) -> Vec<u8> {
+    let length = body.map(|body| format!("Content-Length: {}\r\n", body.len()));
+    [length.unwrap_or_default().as_bytes(), b"\r\n", body.unwrap_or_default()].concat()
+}
+
+/// The head of all requests, the same every time but for who sends it.
 fn encode(options: &Options, http: &HttpOptions) -> Result<Template, BadOption> {
     let [path, query] = options.target()?;
-    let length = http.body.as_ref().map(|body| format!("Content-Length: {}\r\n", body.len()));
     Ok(Template::literal(&http.method)
         .text(" ")
         .then(&path)
         .then(&query)
         .text(format!(" HTTP/1.1\r\nHost: {}\r\n", options.host))
         .then(&options.encode_fields()?)
-        .text(if http.keep_alive { "" } else { "Connection: close\r\n" })
-        .text(length.unwrap_or_default())
-        .text("\r\n")
-        .text(http.body.as_deref().unwrap_or_default()))
+        .text(if http.keep_alive { "" } else { "Connection: close\r\n" }))
 }
 
 fn check(http: &HttpOptions) -> Result<(), BadOption> {

@@ -26,7 +26,7 @@ use crate::http::response::{Got, Responses};
 use crate::io::{Fate, Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::stamp::Stamp;
-use crate::template::Filling;
+use crate::template::{Filling, Folk, Mark};
 
 const STREAM: StreamId = 0;
 
@@ -42,7 +42,7 @@ pub(crate) struct Requests {
     responses: Responses,
     answer: Answer,
     /// Requests without their answer, oldest first.
-    waiting: VecDeque<Stamp>,
+    waiting: VecDeque<Asking>,
     /// So many of them are on the connection.
     under_way: usize,
     /// So many have been sent: those, and what connections before it left.
@@ -68,6 +68,14 @@ struct Answer {
     wire_bytes: u32,
     /// Bytes of the body that were as expected.
     matched: usize,
+}
+
+/// A request without its answer.
+#[derive(Clone, Copy, Debug)]
+struct Asking {
+    stamp: Stamp,
+    /// For whom, by their number in the run.
+    client: u32,
 }
 
 /// A request that has just been written.
@@ -106,24 +114,27 @@ impl Requests {
     fn write_next<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) -> Option<Written> {
         let most = link.parts.http.pipelining as usize;
         let may = self.connection == Connection::Open && self.under_way < most;
-        let next = self.waiting.get_mut(self.under_way).filter(|_| may)?;
-        *next = Stamp::new(next.worker, next.client, next.seq, next.intended_ns, link.now_ns);
-        let filling = Filling::of(link.who());
+        let Asking { stamp, client } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
+        *stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
+        let (stamp, roll) = (*stamp, &link.common.roll);
+        let mark = Mark { stamp: &stamp, unix_ns: roll.unix_ns(stamp.sent_ns()) };
+        let filling = Filling { mark, ..Filling::of(roll.who(*client, link.now_ns, link.kept)) };
         let out = link.io.out(STREAM);
         let before = out.len();
-        link.parts.request.write(out, &filling, 0);
+        link.parts.write(out, &filling);
         let bytes = (out.len() - before) as u32;
         self.under_way += 1;
         let is_first = self.under_way > self.sent;
         self.sent = self.sent.max(self.under_way);
-        Some(Written { stamp: *next, is_first, bytes })
+        Some(Written { stamp, is_first, bytes })
     }
 
     /// The connection broke with requests under way: those that may not be sent again have no answer.
     fn handle_cut_off<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
         if !link.parts.http.is_idempotent() {
             self.sent -= self.under_way;
-            self.waiting.drain(..self.under_way).for_each(|stamp| link.io.handle_fate(stamp, Fate::Dropped));
+            let cut_off = self.waiting.drain(..self.under_way);
+            cut_off.for_each(|asking| link.io.handle_fate(asking.stamp, Fate::Dropped));
         }
         self.handle_gone(link);
     }
@@ -180,7 +191,7 @@ impl Requests {
         self.has_answered = true;
         self.under_way -= 1;
         self.sent -= 1;
-        let stamp = self.waiting.pop_front().expect("under way");
+        let Asking { stamp, .. } = self.waiting.pop_front().expect("under way");
         let role = Role::Answer { status };
         on.hear(Carried::Event(Event::Message { role, stamp, bytes: wire_bytes }));
     }
@@ -291,7 +302,7 @@ impl HttpClientProtocol for Requests {
         let before = self.waiting.len();
         let is_busy = before >= link.parts.http.pipelining as usize;
         if before < REQUESTS_MAX {
-            self.waiting.push_back(*filling.mark.stamp);
+            self.waiting.push_back(Asking { stamp: *filling.mark.stamp, client: filling.who.client });
             // Where none is before it, it goes out as it is, and there is nothing to tell.
             if self.under_way == before && self.write_next(link).is_some() {
                 return Sending::Out;

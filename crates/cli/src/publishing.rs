@@ -1,0 +1,96 @@
+//! Messages that are published by requests to the app: from what flags or a file say to a plan.
+
+use std::sync::Arc;
+
+use load::{Publishing, Speech, TlsPlan};
+use wire::app_file::{AppFile, Broadcast, Say};
+use wire::{DialectId, DialectOptions, HttpOptions};
+
+use crate::app_file::Publish;
+use crate::exit::Failure;
+use crate::target::{self, Target};
+
+/// Connections where nobody says how many.
+const CONNECTIONS: u32 = 16;
+const FLAG: &str = "--publish-url";
+const CONTENT_TYPE: &str = "Content-Type";
+
+/// The requests that take the place of what clients with this speech would say themselves. `tls` is how they connect.
+pub(crate) fn publishing(
+    publish: Publish,
+    target: &Target,
+    tls: Option<&TlsPlan>,
+    speech: &Speech,
+) -> Result<Publishing, Failure> {
+    let Publish { url, mut headers, expect, connections } = publish;
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE)) {
+        headers.push((CONTENT_TYPE.to_owned(), "application/json".into()));
+    }
+    let there = match url.strip_prefix('/') {
+        Some(_) => None,
+        None if url.starts_with("http://") || url.starts_with("https://") => {
+            Some(target::resolve(&url, None)?)
+        }
+        None => {
+            let problem = "expected a URL such as http://127.0.0.1:3000/rooms/{room}/messages, or a path at the server's own";
+            return Err(Failure::usage(FLAG, problem));
+        }
+    };
+    let own_tls = |name: &String| TlsPlan {
+        server_name: name.clone(),
+        authorities: tls.and_then(|tls| tls.authorities.clone()),
+        insecure: tls.is_some_and(|tls| tls.insecure),
+    };
+    let config = speech.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
+    let body = config.broadcast_body().ok_or_else(|| {
+        let problem = "there is no text to publish in this dialect's messages: say what it is (--body), or use --dialect json";
+        Failure::usage(FLAG, problem)
+    })?;
+    let broadcast = Broadcast {
+        send: Say { event: String::new(), body },
+        copy: None,
+        own: None,
+        ack: None,
+        is_replied: false,
+    };
+    let app = AppFile { name: "publish".to_owned(), broadcast: Some(broadcast), ..AppFile::default() };
+    let usual = HttpOptions::default();
+    let http = HttpOptions {
+        method: "POST".to_owned(),
+        expect_status: expect.map_or(usual.expect_status, |status| vec![(status, status)]),
+        ..HttpOptions::default()
+    };
+    let to = there.as_ref().unwrap_or(target);
+    let publishing = Publishing {
+        endpoints: to.endpoints.clone(),
+        tls: match &there {
+            None => tls.cloned(),
+            Some(there) => there.tls_name.as_ref().map(own_tls),
+        },
+        speech: Speech {
+            dialect: DialectId::Http,
+            host: to.host.clone(),
+            path: there.as_ref().map_or(url, |there| there.path.clone()).into(),
+            origin: None,
+            subprotocols: Vec::new(),
+            headers,
+            userinfo: to.userinfo.clone(),
+            deflate: false,
+            payload_bytes: speech.payload_bytes,
+            payload_bytes_max: None,
+            rows: Arc::default(),
+            text: false,
+            message_bytes_max: speech.message_bytes_max,
+            of_dialect: DialectOptions {
+                app: Some(Arc::new(app)),
+                settings: http.into(),
+                ..DialectOptions::default()
+            },
+            people: Arc::default(),
+        },
+        connections: connections.unwrap_or(CONNECTIONS),
+    };
+    let people = Arc::clone(&speech.people);
+    let checked = Speech { people, ..publishing.speech.clone() }.wire_config();
+    checked.map(|_| publishing).map_err(|bad| Failure::usage(FLAG, bad))
+}

@@ -1,0 +1,191 @@
+//! Connections by which a worker asks an application to tell its rooms something: few, and kept open.
+//!
+//! A message is that of the client in whose room it is said. It is in the books of the clients, and only its connection's own
+//! affairs are in those of the connections: of these nothing but the errors is told.
+
+use std::collections::VecDeque;
+
+use load::StepOrder;
+use net::poll::Event;
+use wire::{Fate, HttpOptions, Sending, Stamp};
+
+use super::shared::PUBLISHER;
+use super::{Begun, Clients, Token};
+use crate::books::{Cause, Relayed};
+
+/// The time from one attempt to connect to the next.
+const RETRY_NS: u64 = 100_000_000;
+/// What the kinds of their errors start with.
+const ERRORS: &str = "publish_";
+
+/// The connections of one worker.
+pub(crate) struct Publishers {
+    clients: Clients,
+    of_each: Vec<Publisher>,
+    /// Messages that wait for a connection to stand.
+    waiting: VecDeque<Stamp>,
+    /// What is asked of their answers.
+    asked: HttpOptions,
+}
+
+#[derive(Clone, Default)]
+struct Publisher {
+    /// Messages without an answer, oldest first.
+    under_way: VecDeque<Stamp>,
+    /// When it last began to connect.
+    tried_ns: u64,
+}
+
+impl Publishers {
+    /// So many, none of which is connected.
+    pub(crate) fn new(clients: Clients, count: u32) -> Self {
+        let asked = HttpOptions::from(&clients.shared.wire.options().of_dialect.settings);
+        let of_each = vec![Publisher::default(); count as usize];
+        Self { clients, of_each, waiting: VecDeque::new(), asked }
+    }
+
+    /// A step begins.
+    pub(crate) fn start_step(&mut self, order: StepOrder, users: &mut Clients, now_ns: u64) {
+        self.waiting.clear();
+        self.of_each.iter_mut().for_each(|publisher| publisher.under_way.clear());
+        let count = self.of_each.len() as u32;
+        for index in self.clients.start_step(order, count, now_ns) {
+            self.connect(index, users, now_ns);
+        }
+    }
+
+    fn connect(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
+        self.of_each[index as usize].tried_ns = now_ns;
+        match self.clients.connect_again(index, now_ns) {
+            Some(Begun::Full | Begun::Failed) => self.hand_over(index, users, now_ns),
+            Some(Begun::UnderWay { .. }) | None => {}
+        }
+    }
+
+    /// Has a client's next messages published, which were due at these times.
+    pub(crate) fn send(
+        &mut self,
+        client: u32,
+        due_ns: &mut impl Iterator<Item = u64>,
+        users: &mut Clients,
+        now_ns: u64,
+    ) {
+        for intended_ns in due_ns {
+            let stamp = users.handle_sending(client, intended_ns, now_ns);
+            match self.idlest(users, now_ns) {
+                Some(index) => self.say(index, stamp, users, now_ns),
+                None => {
+                    users.ledger.handle_waiting(false);
+                    self.waiting.push_back(stamp);
+                }
+            }
+        }
+        if !self.may_hope() {
+            self.give_up_waiting(users, now_ns);
+        }
+    }
+
+    /// The connection with the fewest messages under way. Those that are lost connect again.
+    fn idlest(&mut self, users: &mut Clients, now_ns: u64) -> Option<u32> {
+        for index in 0..self.of_each.len() as u32 {
+            let is_due = now_ns.saturating_sub(self.of_each[index as usize].tried_ns) >= RETRY_NS;
+            if is_due && self.clients.is_vacant(index) {
+                self.connect(index, users, now_ns);
+            }
+        }
+        let usable = (0..self.of_each.len() as u32).filter(|&index| self.clients.is_usable(index));
+        usable.min_by_key(|&index| self.of_each[index as usize].under_way.len())
+    }
+
+    /// Has a message published over this connection.
+    fn say(&mut self, index: u32, stamp: Stamp, users: &mut Clients, now_ns: u64) {
+        self.of_each[index as usize].under_way.push_back(stamp);
+        match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
+            Ok((Sending::Out, bytes)) => users.book_sent(stamp, bytes, now_ns),
+            Ok((Sending::Waits { is_busy }, _)) => users.ledger.handle_waiting(is_busy),
+            Err(cause) => self.lose(index, cause, users, now_ns),
+        }
+        self.hand_over(index, users, now_ns);
+    }
+
+    /// Something happened to one of the connections. True: there is more to read.
+    pub(crate) fn handle_ready(&mut self, event: Event, users: &mut Clients) -> bool {
+        let token = Token::unpack(event.token & !PUBLISHER);
+        let index = token.client;
+        let Some(outcome) = self.clients.handle_ready(token, event) else { return false };
+        let now_ns = self.clients.shared.now_ns;
+        self.hand_over(index, users, now_ns);
+        let has_more = match outcome.held {
+            Ok(has_more) => has_more,
+            Err(cause) => {
+                self.lose(index, cause, users, now_ns);
+                false
+            }
+        };
+        while self.clients.is_usable(index)
+            && let Some(stamp) = self.waiting.pop_front()
+        {
+            let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, now_ns);
+            self.of_each[index as usize].under_way.push_back(stamp);
+            match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
+                Ok((Sending::Out, bytes)) => users.book_fate(stamp, Fate::Sent { bytes }, now_ns),
+                Ok((Sending::Waits { .. }, _)) => {}
+                Err(cause) => self.lose(index, cause, users, now_ns),
+            }
+            self.hand_over(index, users, now_ns);
+        }
+        has_more
+    }
+
+    /// A connection is gone, and with it every answer that it owed.
+    fn lose(&mut self, index: u32, cause: Cause, users: &mut Clients, now_ns: u64) {
+        self.clients.lose(index, cause, now_ns);
+        self.hand_over(index, users, now_ns);
+        let under_way = std::mem::take(&mut self.of_each[index as usize].under_way);
+        under_way.into_iter().for_each(|stamp| users.book_unpublished(stamp, now_ns));
+        if !self.may_hope() {
+            self.give_up_waiting(users, now_ns);
+        }
+    }
+
+    /// Whether a connection stands or is under way.
+    fn may_hope(&self) -> bool {
+        (0..self.of_each.len() as u32).any(|index| !self.clients.is_vacant(index))
+    }
+
+    fn give_up_waiting(&mut self, users: &mut Clients, now_ns: u64) {
+        self.waiting.drain(..).for_each(|stamp| users.book_unsaid(stamp, now_ns));
+    }
+
+    /// What a connection has been told goes into the books of those whose messages it is about.
+    fn hand_over(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
+        for relayed in self.clients.ledger.take_relayed() {
+            match relayed {
+                Relayed::Answer { stamp, status, bytes } => {
+                    self.forget(index, stamp);
+                    match self.asked.is_expected(status) {
+                        true => users.book_published(stamp, bytes, now_ns),
+                        false => users.book_unpublished(stamp, now_ns),
+                    }
+                }
+                Relayed::Fate(stamp, fate) => {
+                    if fate == Fate::Dropped {
+                        self.forget(index, stamp);
+                    }
+                    users.book_fate(stamp, fate, now_ns);
+                }
+            }
+        }
+        for (kind, seen) in std::mem::take(&mut self.clients.ledger.meter.errors).iter() {
+            users.ledger.meter.errors.add_kind(&format!("{ERRORS}{kind}"), seen.clone());
+        }
+    }
+
+    /// Nothing is to be heard of this message any more. Answers come in order.
+    fn forget(&mut self, index: u32, stamp: Stamp) {
+        let Publisher { under_way, .. } = &mut self.of_each[index as usize];
+        if let Some(at) = under_way.iter().position(|other| other.seq == stamp.seq) {
+            under_way.remove(at);
+        }
+    }
+}

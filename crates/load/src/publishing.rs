@@ -1,0 +1,27 @@
+//! Messages that come to rooms from outside, as most pushes of an application do: somebody asks it to tell a room something.
+
+use serde::{Deserialize, Serialize};
+
+use crate::segment::Segment;
+use crate::speech::{Endpoint, Speech, TlsPlan};
+
+/// Requests by which an application is asked to tell a room something. Each stands for a message of one of the room's
+/// people, who says nothing over its own connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Publishing {
+    /// Where the requests go; connections take the endpoints in turn.
+    pub endpoints: Vec<Endpoint>,
+    /// Present for `https://`.
+    pub tls: Option<TlsPlan>,
+    /// The request: plain HTTP, whose body is the app's broadcast. Its people are those of the plan.
+    pub speech: Speech,
+    /// Connections over all workers, each of which has one at least.
+    pub connections: u32,
+}
+
+impl Publishing {
+    /// How many of the connections are at one worker.
+    pub fn share(&self, segment: Segment) -> u32 {
+        segment.share(self.connections).max(1)
+    }
+}
