@@ -62,7 +62,7 @@ fn run_in(folder: &Path, line: &str, more: &[&str]) -> Outcome {
     let words = shlex(line);
     let mut command = throng([]);
     command.args(&words).args(more).args(["--quiet", "--format", "json"]);
-    run(command.current_dir(folder).env("JWT_SECRET", "open-sesame"), WITHIN)
+    run(command.current_dir(folder).envs([("JWT_SECRET", "open-sesame"), ("API_KEY", "open-too")]), WITHIN)
 }
 
 /// Words as a shell has them, as far as the page needs it.
@@ -115,7 +115,8 @@ fn its_commands_run_as_printed() {
         let is_ours = line.contains("127.0.0.1:9000");
         let line = line.replace("127.0.0.1:9000", &server.address.to_string());
         // Another server's commands are read to their end, and find nobody there.
-        let ports = ["3000", "3335", "3337", "3338", "3340", "4000"].map(|port| format!("127.0.0.1:{port}"));
+        let ports =
+            ["3000", "3335", "3337", "3338", "3340", "3341", "4000"].map(|port| format!("127.0.0.1:{port}"));
         let line = ports.iter().fold(line, |line, port| line.replace(port.as_str(), "127.0.0.1:9"));
         let outcome = run_in(folder.path(), &line, &[]);
         let expected = if is_ours { 0 } else { 1 };

@@ -158,7 +158,7 @@ fn there_is_enough_of_everything() {
 }
 
 /// Runs that together have what there is to be had.
-const OF_EVERYTHING: [(Host, Place, &str); 13] = [
+const OF_EVERYTHING: [(Host, Place, &str); 14] = [
     (
         Host::Tls,
         Place::Here,
@@ -171,6 +171,11 @@ const OF_EVERYTHING: [(Host, Place, &str); 13] = [
     ),
     (HONEST, Place::Here, "broadcast {ws} --dialect json --clients 20 -s 20 --slow 50%:1MiB/s"),
     (HONEST, Place::Here, "broadcast {ws} --clients 10 --rooms 5 --rate 20 -d 1s"),
+    (
+        Host::Reference("--history 1000 --fault forget=9%10"),
+        Place::Here,
+        "broadcast {ws}socket.io/ --dialect socketio --clients 10 --rate 50 -d 4s --flap 500ms..1s:200ms",
+    ),
     (
         HONEST,
         Place::Here,

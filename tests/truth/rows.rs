@@ -182,6 +182,16 @@ fn rooms() -> Vec<Row> {
             },
         ),
         row(
+            "loses one copy of 100 of what is published",
+            "drop=99%100",
+            format!("{BROADCAST} --rooms 5 -s {MESSAGES} --publish-url /publish/{{room}}"),
+            |truth| {
+                truth.exactly("received", 5 * MESSAGES - MESSAGES / 20);
+                truth.exactly("missing", MESSAGES / 20);
+                truth.exactly("leaked", 0);
+            },
+        ),
+        row(
             "none; senders get copies that are for the others alone",
             NO_FAULT,
             format!("{BROADCAST} --to others -s {MESSAGES}"),

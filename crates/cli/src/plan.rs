@@ -9,7 +9,7 @@ use net::clock;
 use wire::people::Division;
 use wire::{BadOption, DialectId};
 
-use crate::app_file::{self, Publish, SayArgs};
+use crate::app_file::{self, Publish, TellArgs};
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::payload;
@@ -37,13 +37,13 @@ pub(crate) fn plan(
     dialect: &str,
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
-    saying(args, &SayArgs::default(), target, workload, dialect, clients_max)
+    telling(args, &TellArgs::default(), target, workload, dialect, clients_max)
 }
 
 /// The same, of clients that say what these flags say.
-pub(crate) fn saying(
+pub(crate) fn telling(
     args: &RunArgs,
-    says: &SayArgs,
+    tells: &TellArgs,
     target: &Target,
     workload: Workload,
     dialect: &str,
@@ -52,7 +52,7 @@ pub(crate) fn saying(
     check_connecting(args)?;
     check_local_addrs(args)?;
     let rooms = args.people_args.rooms(clients_max)?;
-    let (speech, publish) = speech(args, (says, workload), target, dialect, rooms)?;
+    let (speech, publish) = speech(args, (tells, workload), target, dialect, rooms)?;
     if rooms != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
             "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
@@ -70,7 +70,11 @@ pub(crate) fn saying(
         authorities,
         insecure: args.insecure,
     });
-    let publish = says.publish().or(publish).filter(|_| workload == Workload::Broadcast);
+    let published = tells.publish();
+    if published.is_some() && workload == Workload::Echo {
+        return Err(Failure::usage("--publish-url", "is for broadcasts: an echo is for its sender alone"));
+    }
+    let publish = published.or(publish).filter(|_| workload == Workload::Broadcast);
     let publishing =
         publish.map(|publish| publishing::publishing(publish, target, tls.as_ref(), &speech)).transpose()?;
     Ok(Plan {
@@ -136,7 +140,7 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
 
 fn speech(
     args: &RunArgs,
-    (says, workload): (&SayArgs, Workload),
+    (tells, workload): (&TellArgs, Workload),
     target: &Target,
     dialect: &str,
     rooms: Division,
@@ -144,7 +148,7 @@ fn speech(
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
-    let has_app = file.is_some() || says.is_given();
+    let has_app = file.is_some() || tells.is_given();
     let spoken = known.or(has_app.then_some(DialectId::Custom));
     let mut speech = Speech {
         dialect: spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?,
@@ -186,7 +190,7 @@ fn speech(
         Some(file) => app_file::read(file, people)?,
         None => {
             let protocol = asked.unwrap_or(DialectId::Custom);
-            app_file::of_flags(says, protocol, workload, args.dialect_args.asks_reply(), people)?
+            app_file::of_flags(tells, protocol, workload, args.dialect_args.asks_reply(), people)?
         }
     };
     let protocol = asked.unwrap_or(described.protocol);

@@ -41,19 +41,6 @@ pub(crate) fn publishing(
         authorities: tls.and_then(|tls| tls.authorities.clone()),
         insecure: tls.is_some_and(|tls| tls.insecure),
     };
-    let config = speech.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
-    let body = config.broadcast_body().ok_or_else(|| {
-        let problem = "there is no text to publish in this dialect's messages: say what it is (--body), or use --dialect json";
-        Failure::usage(FLAG, problem)
-    })?;
-    let broadcast = Broadcast {
-        send: Say { event: String::new(), body },
-        copy: None,
-        own: None,
-        ack: None,
-        is_replied: false,
-    };
-    let app = AppFile { name: "publish".to_owned(), broadcast: Some(broadcast), ..AppFile::default() };
     let usual = HttpOptions::default();
     let http = HttpOptions {
         method: "POST".to_owned(),
@@ -82,7 +69,7 @@ pub(crate) fn publishing(
             text: false,
             message_bytes_max: speech.message_bytes_max,
             of_dialect: DialectOptions {
-                app: Some(Arc::new(app)),
+                app: Some(Arc::new(app_of(speech)?)),
                 settings: http.into(),
                 ..DialectOptions::default()
             },
@@ -93,4 +80,21 @@ pub(crate) fn publishing(
     let people = Arc::clone(&speech.people);
     let checked = Speech { people, ..publishing.speech.clone() }.wire_config();
     checked.map(|_| publishing).map_err(|bad| Failure::usage(FLAG, bad))
+}
+
+/// The app that says in requests what clients with this speech would say.
+fn app_of(speech: &Speech) -> Result<AppFile, Failure> {
+    let config = speech.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
+    let body = config.broadcast_body().ok_or_else(|| {
+        let problem = "there is no text to publish in this dialect's messages: say what it is (--body), or use --dialect json";
+        Failure::usage(FLAG, problem)
+    })?;
+    let broadcast = Broadcast {
+        send: Say { event: String::new(), body },
+        copy: None,
+        own: None,
+        ack: None,
+        is_replied: false,
+    };
+    Ok(AppFile { name: "publish".to_owned(), broadcast: Some(broadcast), ..AppFile::default() })
 }

@@ -9,6 +9,7 @@ mod clients;
 pub mod events;
 mod messages;
 mod probe;
+mod publishers;
 mod reporter;
 mod timing;
 mod worker;

@@ -20,8 +20,9 @@ use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
 use crate::books::{Cause, Ledger, Meter, Recorder, Secrets};
-use crate::clients::{Begun, Clients, Ended, Outcome, PUBLISHER, Publishers, Shared, Token};
+use crate::clients::{Begun, Clients, Ended, Outcome, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
+use crate::publishers::Publishers;
 use crate::reporter::Reporter;
 use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest};
 

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{options, stamp};
+use wire::app_file::{AppFile, Broadcast, Say};
+use wire::template::{Purpose, Quoting, Template};
 use wire::{
     Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role, Sending, Stamp,
     StreamId, Wrong,
@@ -29,6 +31,8 @@ struct Streams {
     closed: u32,
     /// What became of which message.
     fates: Vec<(u32, Fate)>,
+    /// Whose it is.
+    client: u32,
 }
 
 impl Io for Streams {
@@ -39,6 +43,10 @@ impl Io for Streams {
 
     fn random_u64(&mut self) -> u64 {
         0
+    }
+
+    fn client(&self) -> u32 {
+        self.client
     }
 
     fn open_stream(&mut self, stream: StreamId) {
@@ -397,4 +405,51 @@ fn choices_that_cannot_be_carried_out() {
     bad(HttpOptions { pipelining: 2, keep_alive: false, ..of() }, "no-keep-alive");
     bad(HttpOptions { expect_status: vec![(100, 199)], ..of() }, "expect-status");
     bad(HttpOptions { expect_status: vec![(300, 200)], ..of() }, "expect-status");
+}
+
+#[test]
+fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
+    let mut people = wire::People::default();
+    people.names.set("person.id", Template::of_client());
+    let body =
+        Template::parse(r#"{"n":{person.id},"id":"{id}"}"#, Purpose::Measured, &people.names, Quoting::JSON);
+    let send = Say { event: String::new(), body: body.unwrap() };
+    let broadcast = Broadcast { send, copy: None, own: None, ack: None, is_replied: false };
+    let mut all = options(DialectId::Http);
+    all.path = "/users/{person.id}".into();
+    all.people = people.into();
+    all.of_dialect.app = Some(AppFile { broadcast: Some(broadcast), ..AppFile::default() }.into());
+    all.of_dialect.settings = HttpOptions { method: "POST".into(), ..HttpOptions::default() }.into();
+    let cfg = Config::new(all).unwrap();
+
+    const SENT_NS: u64 = 7_000_000;
+    const LATER_NS: u64 = 9_000_000;
+    let (mut client, mut io) = (Client::new(), Streams::default());
+    client.handle_open(&cfg, 0, 0, &mut io);
+    assert!(client.is_usable(), "there is nothing to open");
+    let mut events = Vec::new();
+    // The second waits for the answer to the first, which comes while somebody else is asked for.
+    for (of, sending) in [(7, Sending::Out), (12, Sending::Waits { is_busy: true })] {
+        io.client = of;
+        assert_eq!(client.send(&cfg, SENT_NS, 0, Kind::Broadcast, stamp(of), &mut io), sending);
+    }
+    io.client = 0;
+    let first = std::mem::take(&mut io.out);
+    client.handle_input(&cfg, LATER_NS, 0, OK.as_bytes(), &mut io, &mut |event| events.push(event)).unwrap();
+    let written = |of, now_ns| {
+        let stamp = stamp(of);
+        Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, now_ns)
+    };
+    for (of, request, stamp) in [(7, first, written(7, SENT_NS)), (12, io.out, written(12, LATER_NS))] {
+        let id = String::from_utf8(stamp.to_text().to_vec()).unwrap();
+        let body = format!(r#"{{"n":{of},"id":"{id}"}}"#);
+        let head = format!(
+            "POST /users/{of} HTTP/1.1\r\nHost: 127.0.0.1:9000\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        assert_eq!(String::from_utf8(request).unwrap(), head + &body);
+    }
+    let (role, bytes) = (Role::Answer { status: 200 }, OK.len() as u32);
+    assert_eq!(events, [Event::Message { role, stamp: written(7, SENT_NS), bytes }]);
+    assert!(matches!(io.fates[..], [(12, Fate::Sent { .. })]), "{:?}", io.fates);
 }

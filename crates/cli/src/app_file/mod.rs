@@ -29,7 +29,7 @@ use crate::exit::Failure;
 use file::{Escape, File, Frames, NAME_BYTES_MAX, Step, When};
 use people::Connect;
 pub(crate) use publish::Publish;
-pub(crate) use short::SayArgs;
+pub(crate) use short::{SayArgs, TellArgs};
 use source::Source;
 pub(crate) use usual::Usual;
 
@@ -77,13 +77,13 @@ pub(crate) fn read(path: &Path, given: People) -> Result<Described, Failure> {
 
 /// What flags say in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.
 pub(crate) fn of_flags(
-    says: &SayArgs,
+    tells: &TellArgs,
     protocol: DialectId,
     workload: Workload,
     asks_reply: bool,
     given: People,
 ) -> Result<Described, Failure> {
-    let (text, file) = says.file(protocol, workload, asks_reply)?;
+    let (text, file) = tells.file(protocol, workload, asks_reply)?;
     describe(&Source { path: None, text: &text }, &file, given)
 }
 
@@ -197,12 +197,13 @@ impl Checked<'_> {
             }
         };
         let is_told = echo.as_ref().is_some_and(|echo| echo.is_replied) || self.rules.tells_replies;
+        let at = file.broadcast.as_ref().map(Spanned::span).or(file.publish.as_ref().map(Spanned::span));
         if let (Some(Exchange { reply: None, .. }), Some(Broadcast { copy: None, .. }), Some(at), false) =
-            (&echo, &broadcast, &file.echo, is_told)
+            (&echo, &broadcast, at, is_told)
         {
             let problem = "with both [echo] and [broadcast] or [publish], `reply` of the one or `copy` of the other is needed \
                            to tell their messages apart";
-            return Err(self.source.error(at.span(), problem));
+            return Err(self.source.error(at, problem));
         }
         if let Some(frames) = file.frames.as_ref().filter(|_| !self.facts.is_bare) {
             return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));

@@ -1,5 +1,6 @@
 //! How an app is asked to tell a room something: `[publish]`.
 
+use clap::Args;
 use secret::Secret;
 use wire::template::{Names, Quoting, Template};
 
@@ -8,6 +9,39 @@ use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
+
+/// Whether messages are published, and how.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Messages")]
+pub(super) struct PublishArgs {
+    /// Have each message published by a request to the app, as most pushes are, instead of being said by a client: --body is
+    /// POSTed to this URL, or this path at the server's own, in which {room} is the number of a room
+    #[arg(long = "publish-url", id = "publish_url", value_name = "URL")]
+    url: Option<String>,
+    /// A header of these requests; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:KEY'
+    #[arg(long = "publish-header", id = "publish_headers", value_name = "NAME: VALUE", value_parser = given::header, requires = "publish_url")]
+    headers: Vec<(String, Secret)>,
+    /// How many connections these requests share [default: 16]
+    #[arg(long = "publish-connections", id = "publish_connections", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "publish_url")]
+    connections: Option<u32>,
+}
+
+impl PublishArgs {
+    /// Whether they are.
+    pub(super) fn is_given(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// How, if they are.
+    pub(super) fn publish(&self) -> Option<Publish> {
+        Some(Publish {
+            url: self.url.clone()?,
+            headers: self.headers.clone(),
+            expect: None,
+            connections: self.connections,
+        })
+    }
+}
 
 /// The request, but for its body, which is what the app's broadcast is.
 #[derive(Clone, Debug, Default)]

@@ -36,6 +36,7 @@ fn it_has_the_keys_that_are_read() {
         ("[[open]]\nbogus = 1", "/properties/open/items"),
         ("[echo]\nbogus = 1", "/properties/echo"),
         ("[broadcast]\nbogus = 1", "/properties/broadcast"),
+        ("[publish]\nbogus = 1", "/properties/publish"),
         ("[[error]]\nbogus = 1", "/properties/error/items"),
         ("[[answer]]\nbogus = 1", "/properties/answer/items"),
         ("[[ignore]]\nbogus = 1", "/properties/ignore/items"),

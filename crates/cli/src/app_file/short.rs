@@ -6,15 +6,13 @@ use std::ops::Range;
 
 use clap::Args;
 use load::Workload;
-use secret::Secret;
 use toml::Spanned;
 use wire::{Body, DialectId};
 
 use super::file::{self, Broadcast, Echo, File, NAME_BYTES_MAX};
-use super::publish::Publish;
+use super::publish::{Publish, PublishArgs};
 use crate::dialect_args::listed;
 use crate::exit::Failure;
-use crate::secrets::given;
 
 /// What an app says, where a name and a body are all there is to it.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,16 +26,15 @@ pub(crate) struct SayArgs {
     /// protocol's guide has its chat send, such as {"body":"{id}"}]
     #[arg(long, value_name = "TEMPLATE", conflicts_with = "app")]
     body: Option<String>,
-    /// Have each message published by a request to the app, as most pushes are, instead of being said by a client: --body is
-    /// POSTed to this URL, or this path at the server's own, in which {room} is the number of a room
-    #[arg(long, value_name = "URL")]
-    publish_url: Option<String>,
-    /// A header of these requests; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:KEY'
-    #[arg(long = "publish-header", value_name = "NAME: VALUE", value_parser = given::header, requires = "publish_url")]
-    publish_headers: Vec<(String, Secret)>,
-    /// How many connections these requests share [default: 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "publish_url")]
-    publish_connections: Option<u32>,
+}
+
+/// The same of what a room is told.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TellArgs {
+    #[command(flatten)]
+    say: SayArgs,
+    #[command(flatten)]
+    publish: PublishArgs,
 }
 
 /// What the protocols' guides have their chats send, with an id in it.
@@ -48,22 +45,30 @@ impl SayArgs {
     /// These.
     #[cfg(test)]
     pub(super) fn of(event: Option<&str>, body: Option<&str>) -> SayArgs {
-        SayArgs { event: event.map(Into::into), body: body.map(Into::into), ..SayArgs::default() }
+        SayArgs { event: event.map(Into::into), body: body.map(Into::into) }
     }
 
     /// Whether there is anything to be said.
     pub(crate) fn is_given(&self) -> bool {
         self.event.is_some() || self.body.is_some()
     }
+}
 
-    /// How these flags have messages published, if they do.
+impl From<SayArgs> for TellArgs {
+    fn from(say: SayArgs) -> TellArgs {
+        TellArgs { say, ..TellArgs::default() }
+    }
+}
+
+impl TellArgs {
+    /// Whether there is anything to be said.
+    pub(crate) fn is_given(&self) -> bool {
+        self.say.is_given()
+    }
+
+    /// How messages are published, if they are.
     pub(crate) fn publish(&self) -> Option<Publish> {
-        Some(Publish {
-            url: self.publish_url.clone()?,
-            headers: self.publish_headers.clone(),
-            expect: None,
-            connections: self.publish_connections,
-        })
+        self.publish.publish()
     }
 
     /// The same as a file would say it, and the text in which its places are those of the flags, to which mistakes are laid.
@@ -76,9 +81,11 @@ impl SayArgs {
     ) -> Result<(String, File), Failure> {
         let rules = protocol.facts().app.expect("an app goes over it");
         let name = protocol.facts().protocol;
-        let body = match (&self.body, rules.body) {
-            (Some(body), _) if self.publish_url.is_some() => body.as_str(),
-            (Some(_), _) if rules.has_events && self.event.is_none() => {
+        let SayArgs { event, body } = &self.say;
+        let is_published = self.publish.is_given() && workload == Workload::Broadcast;
+        let body = match (body, rules.body) {
+            (Some(body), _) if is_published => body.as_str(),
+            (Some(_), _) if rules.has_events && event.is_none() => {
                 let problem = format!("{name} needs a name for the message, too: --event");
                 return Err(Failure::usage("--body", problem));
             }
@@ -100,16 +107,17 @@ impl SayArgs {
             let start = text.find(flag).expect("it is there");
             start..start + flag.len()
         };
-        let event = self.event.clone().map(|event| Spanned::new(at("--event"), event));
+        let called = event.as_deref().unwrap_or(name);
+        let event = event.clone().map(|event| Spanned::new(at("--event"), event));
         let send = Spanned::new(at("--body"), body.to_owned());
         let replied = asks_reply.then(|| Spanned::new(at("--ack"), true));
         let mut file = File {
-            name: Some(Spanned::new(at("--event"), name_of(self.event.as_deref().unwrap_or(name)))),
+            name: Some(Spanned::new(at("--event"), name_of(called))),
             protocol: Some(Spanned::new(at("--event"), name.to_owned())),
             ..File::default()
         };
         match workload {
-            Workload::Broadcast if self.publish_url.is_some() => {
+            Workload::Broadcast if is_published => {
                 let post = Spanned::new(at("--body"), String::new());
                 let (headers, expect, connections, copy) = (BTreeMap::new(), None, None, None);
                 let publish = file::Publish { post, headers, body: send, expect, connections, copy };

@@ -208,7 +208,7 @@ fn said_by(
 ) -> Result<Described, String> {
     let says = SayArgs::of(event, body);
     let protocol = DialectId::of_protocol(protocol).unwrap();
-    let described = of_flags(&says, protocol, Workload::Broadcast, asks_reply, People::default());
+    let described = of_flags(&says.into(), protocol, Workload::Broadcast, asks_reply, People::default());
     described.map_err(|failure| failure.to_string())
 }
 

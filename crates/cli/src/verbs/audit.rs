@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::app_file::SayArgs;
+use crate::app_file::TellArgs;
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -34,7 +34,7 @@ pub(crate) struct Audit {
     #[command(flatten)]
     flap: FlapArgs,
     #[command(flatten)]
-    says: SayArgs,
+    tells: TellArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -49,7 +49,7 @@ enum Require {
 impl Audit {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { require, mut steps, talk, flap, says, mut run } = self;
+        let Self { require, mut steps, talk, flap, tells, mut run } = self;
         if steps.search {
             let problem = "an audit is of one load: --clients and --rate say which";
             return Err(Failure::usage("--search", problem));
@@ -64,6 +64,6 @@ impl Audit {
         if require == Some(Require::AtLeastOnce) {
             run.limits.push("lost_offline==0".into());
         }
-        Broadcast::of(run, says, steps, talk, flap.or_usual()).run()
+        Broadcast::of(run, tells, steps, talk, flap.or_usual()).run()
     }
 }

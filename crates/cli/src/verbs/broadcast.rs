@@ -5,7 +5,7 @@ use crew::{Course, Shape};
 use load::{Plan, Rooms, Slow, Workload};
 use results::Scenario;
 
-use crate::app_file::SayArgs;
+use crate::app_file::TellArgs;
 use crate::args::RunArgs;
 use crate::crowd::{self, TalkArgs};
 use crate::exit::{Exit, Failure};
@@ -40,27 +40,28 @@ pub(crate) struct Broadcast {
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
     #[command(flatten)]
-    says: SayArgs,
+    tells: TellArgs,
     #[command(flatten)]
     run: RunArgs,
 }
 
 impl Broadcast {
     /// With these flags, and no others.
-    pub(crate) fn of(run: RunArgs, says: SayArgs, steps: StepArgs, talk: TalkArgs, flap: FlapArgs) -> Self {
-        Self { run, says, steps, talk, flap, slow: None }
+    pub(crate) fn of(run: RunArgs, tells: TellArgs, steps: StepArgs, talk: TalkArgs, flap: FlapArgs) -> Self {
+        Self { run, tells, steps, talk, flap, slow: None }
     }
 
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, says, steps, talk, flap, slow } = &self;
+        let Self { run: args, tells, steps, talk, flap, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let stepping = self.stepping()?;
         let clients_max = stepping.clients_max(steps, 0)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan = talk.of(plan::saying(args, says, &target, Workload::Broadcast, dialect, clients_max)?)?;
+        let plan =
+            talk.of(plan::telling(args, tells, &target, Workload::Broadcast, dialect, clients_max)?)?;
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
         check_acknowledged(&plan)?;

@@ -61,7 +61,8 @@ impl Echo {
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let mut plan = plan::saying(args, says, &target, Workload::Echo, dialect, clients_max)?;
+        let mut plan =
+            plan::telling(args, &says.clone().into(), &target, Workload::Echo, dialect, clients_max)?;
         plan.churn = steps.churn;
         run::run(Request {
             args,

@@ -6,7 +6,7 @@ use clap::Args;
 use results::units;
 use wire::people::Division;
 
-use crate::app_file::{SayArgs, Usual};
+use crate::app_file::{TellArgs, Usual};
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     flap: FlapArgs,
     #[command(flatten)]
-    says: SayArgs,
+    tells: TellArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -63,8 +63,8 @@ impl Run {
         self.take_people()?;
         let Some(file) = self.take_file()? else {
             let rate = rates::rates(RATE).expect("a rate");
-            let Self { run, says, steps, talk, flap, .. } = self;
-            return Broadcast::of(run, says, stepped(steps, Usual::default(), Some(rate)), talk, flap).run();
+            let Self { run, tells, steps, talk, flap, .. } = self;
+            return Broadcast::of(run, tells, stepped(steps, Usual::default(), Some(rate)), talk, flap).run();
         };
         if self.run.app.replace(file.clone()).is_some() {
             return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
@@ -76,8 +76,8 @@ impl Run {
         match (described.app.broadcast, described.app.echo) {
             (Some(_), _) => {
                 let rate = rates::rates(RATE).expect("a rate");
-                let Self { run, says, steps, talk, flap, .. } = self;
-                Broadcast::of(run, says, stepped(steps, usual, Some(rate)), talk, flap).run()
+                let Self { run, tells, steps, talk, flap, .. } = self;
+                Broadcast::of(run, tells, stepped(steps, usual, Some(rate)), talk, flap).run()
             }
             (None, Some(_)) => {
                 self.refuse_talk(&file, "echoes are for their sender alone")?;
@@ -108,11 +108,11 @@ impl Run {
     fn take_file(&mut self) -> Result<Option<PathBuf>, Failure> {
         let is_url = |file: &PathBuf| file.to_str().is_some_and(|file| file.contains("://"));
         match self.file.take() {
-            Some(file) if self.says.is_given() && self.run.url.is_none() && is_url(&file) => {
+            Some(file) if self.tells.is_given() && self.run.url.is_none() && is_url(&file) => {
                 self.run.url = file.to_str().map(str::to_owned);
                 Ok(None)
             }
-            Some(_) if self.says.is_given() => {
+            Some(_) if self.tells.is_given() => {
                 let problem = "an app's file says that already; leave out the file, or --event and --body";
                 Err(Failure::usage("--event", problem))
             }

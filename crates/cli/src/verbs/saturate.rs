@@ -5,7 +5,7 @@ use crew::{Course, Sweep};
 use load::{Rooms, Workload};
 use results::{Scenario, units};
 
-use crate::app_file::SayArgs;
+use crate::app_file::TellArgs;
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -51,7 +51,7 @@ pub(crate) struct Saturate {
     #[command(flatten)]
     talk: TalkArgs,
     #[command(flatten)]
-    says: SayArgs,
+    tells: TellArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -69,7 +69,8 @@ impl Saturate {
         }
         let target = target::of(args, clients_max)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan = self.talk.of(plan::saying(args, &self.says, &target, workload, dialect, clients_max)?)?;
+        let plan =
+            self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, clients_max)?)?;
         broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,

@@ -5,7 +5,6 @@
 
 mod client;
 mod link;
-mod publishers;
 mod shared;
 mod streams;
 
@@ -21,7 +20,6 @@ use crate::books::{Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
 
 pub(crate) use client::{LoadClient, Unsent};
-pub(crate) use publishers::Publishers;
 pub(crate) use shared::{CLIENTS_MAX, PUBLISHER, Shared, Token};
 use streams::Streams;
 

@@ -9,9 +9,8 @@ use load::StepOrder;
 use net::poll::Event;
 use wire::{Fate, HttpOptions, Sending, Stamp};
 
-use super::shared::PUBLISHER;
-use super::{Begun, Clients, Token};
 use crate::books::{Cause, Relayed};
+use crate::clients::{Begun, Clients, PUBLISHER, Token};
 
 /// The time from one attempt to connect to the next.
 const RETRY_NS: u64 = 100_000_000;

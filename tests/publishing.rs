@@ -1,0 +1,232 @@
+//! Messages that are published by requests to an application, and heard by the people of a room: against throng's own server, over
+//! each protocol, and against notifications on FastAPI and Redis (examples/fastapi-notifications), which share no code with it.
+
+mod support;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::process::Process;
+use support::target::{Unavailable, complete};
+use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const WITHIN: Duration = Duration::from_secs(120);
+const CLIENTS: u64 = 20;
+const PER_ROOM: u64 = 5;
+const MESSAGES: u64 = 50;
+const SECRETS: [(&str, &str); 2] =
+    [("JWT_SECRET", "open-sesame-and-say-nothing-else"), ("API_KEY", "open-too")];
+
+/// Fifty messages in rooms of five.
+fn broadcast(url: &str, more: &[&str]) -> Outcome {
+    let mut command = throng(["broadcast", url, "--format", "json", "--quiet", "--no-store"]);
+    command.args(["--clients", &CLIENTS.to_string(), "--rooms", &PER_ROOM.to_string()]);
+    if !["--rate", "--concurrent"].iter().any(|flag| more.contains(flag)) {
+        command.args(["--concurrent", "4", "--sample-size", &MESSAGES.to_string()]);
+    }
+    run(command.args(more), WITHIN)
+}
+
+fn counts(results: &Value) -> [u64; 5] {
+    ["sent", "expected", "received", "leaked", "unexpected"].map(|name| sum_of(results, name))
+}
+
+#[test]
+fn what_is_published_is_heard_over_each_protocol() {
+    let server = Server::start(&[]);
+    let publish = format!("http://{}/publish/{{room}}", server.address);
+    let processes = ["--processes", "2", "--threads", "3", "--rate", "200", "--duration", "1s"];
+    for (place, dialect, more) in [
+        ("/ws?room={room}", "json", &[][..]),
+        ("/ws?room={room}", "json", &["--publish-url", "/publish/{room}"]),
+        ("/cable", "actioncable", &["--channel-params", r#"{"room":{room}}"#]),
+        ("/socket/websocket", "phoenix", &["--topic", "room:{room}"]),
+        ("/sockjs?room={room}", "sockjs", &[]),
+        ("/sockjs?room={room}", "sockjs", &["--transport", "xhr-polling"]),
+        ("/socket.io/?room={room}", "socketio", &[]),
+        ("/ws?room={room}", "json", &processes),
+        (
+            "/ws?room={room}",
+            "json",
+            &["--publish-connections", "1", "--concurrent", "20", "--sample-size", "500"],
+        ),
+    ] {
+        let mut more = [&["--dialect", dialect], more].concat();
+        if !more.contains(&"--publish-url") {
+            more.extend(["--publish-url", &publish]);
+        }
+        let outcome = broadcast(&format!("ws://{}{place}", server.address), &more);
+        assert_eq!(outcome.code, Some(0), "{more:?}: {outcome}");
+        let results = outcome.json();
+        let sent = sum_of(&results, "sent");
+        assert!(sent >= MESSAGES, "{more:?}: {outcome}");
+        assert_eq!(counts(&results), [sent, sent * PER_ROOM, sent * PER_ROOM, 0, 0], "{more:?}: {outcome}");
+        assert_eq!(results["steps"][0]["rtt"]["count"], sent, "each request has its answer: {outcome}");
+    }
+}
+
+#[test]
+fn a_server_that_loses_copies_or_leaks_them_is_found_out() {
+    let server = Server::start(&["--fault", "drop=99%100", "--threads", "1"]);
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let many = ["--concurrent", "4", "--sample-size", "200", "--publish-url", "/publish/{room}"];
+    let outcome = broadcast(&url, &many);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let lost = 200 * PER_ROOM / 100;
+    assert_eq!(counts(&outcome.json()), [200, 1000, 1000 - lost, 0, 0], "{outcome}");
+
+    let server = Server::start(&[]);
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let outcome = broadcast(&url, &["--publish-url", "/publish/0"]);
+    let results = outcome.json();
+    assert!(sum_of(&results, "leaked") > 0, "all are told what is for others: {outcome}");
+    assert!(outcome.stderr.contains("leaked into other rooms") || outcome.code == Some(3), "{outcome}");
+}
+
+#[test]
+fn those_who_are_away_miss_what_is_published_and_nobody_else() {
+    let server = Server::start(&[]);
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let flap =
+        ["--rate", "100", "--duration", "4s", "--flap", "1s..2s:300ms", "--publish-url", "/publish/{room}"];
+    let outcome = broadcast(&url, &flap);
+    let results = outcome.json();
+    let [expected, received, missing, offline, recovered, lost] =
+        ["expected", "received", "missing", "offline_due", "recovered", "lost_offline"]
+            .map(|name| sum_of(&results, name));
+    assert_eq!((received, missing), (expected, 0), "{outcome}");
+    // What was asked for in its last moment comes to whoever is back by the time the server tells.
+    assert_eq!(recovered + lost, offline, "{outcome}");
+    assert!(recovered * 10 < offline, "{outcome}");
+    assert_eq!(expected + offline, 400 * PER_ROOM, "{outcome}");
+}
+
+#[test]
+fn an_application_that_does_not_publish_is_named_and_why() {
+    let server = Server::start(&[]);
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let nobody = format!("http://{}/publish/{{room}}", free_address());
+    for (publish, kind, said) in [
+        ("/publish-to/{room}", "publish_http_4xx", "HTTP 404"),
+        (&nobody, "publish_refused", "connection refused"),
+    ] {
+        let outcome = run(
+            throng([
+                "broadcast",
+                &url,
+                "--quiet",
+                "--no-store",
+                "--no-report",
+                "--clients",
+                "20",
+                "--rooms",
+                "5",
+            ])
+            .args(["--rate", "50", "--duration", "1s", "--publish-url", publish]),
+            WITHIN,
+        );
+        assert_eq!(outcome.code, Some(3), "{outcome}");
+        let because = "all 250 copies missing: requests to publish failed (";
+        assert!(outcome.stdout.contains(because) && outcome.stdout.contains(said), "{outcome}");
+        assert!(outcome.stdout.contains(kind), "{outcome}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = std::cell::Cell::new(0);
+    let app = |text: &str| {
+        files.set(files.get() + 1);
+        let path = folder.path().join(format!("app-{}.toml", files.get()));
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let login = "[[login]]\npost = \"/login\"\nkeep = { session = \"json:/id\" }\n";
+    for (more, said) in [
+        (&["--publish-url", "publish"][..], "expected a URL such as http://"),
+        (&["--publish-url", "ws://127.0.0.1/x"], "expected a URL such as http://"),
+        (&["--publish-url", "/publish/{person.name}"], "--publish-url"),
+        (&["--publish-url", "/publish", "--to", "others"], "nobody there sends it"),
+        (&["--publish-url", "/publish", "--body", "hello"], "{id}"),
+        (&["--publish-url", "/publish", "--dialect", "binary"], "--body"),
+        (&["--publish-header", "A: b"], "--publish-url"),
+        (&["--app", &app("[publish]\npost = \"/x\"\nbody = \"hello\"\n")], "app-1.toml:3:8"),
+        (
+            &["--app", &app("[publish]\npost = \"/{room}\"\nbody = \"{id}\"\nexpect = 99\n")],
+            "app-2.toml:4:10",
+        ),
+        (
+            &["--app", &app("[broadcast]\nsend = \"{id}\"\n[publish]\npost = \"/x\"\nbody = \"{id}\"\n")],
+            "[publish] takes its place",
+        ),
+        (
+            &["--app", &app(&format!("{login}[publish]\npost = \"/x\"\nbody = \"{{id}} {{session}}\"\n"))],
+            "no such placeholder here",
+        ),
+    ] {
+        let outcome = broadcast("ws://127.0.0.1:9/ws?room={room}", more);
+        assert_eq!(outcome.code, Some(2), "{more:?}: {outcome}");
+        assert!(outcome.stderr.contains(said), "{more:?}: {outcome}");
+    }
+}
+
+/// Notifications on FastAPI and Redis, running.
+struct Notifications {
+    _process: Process,
+    address: SocketAddr,
+}
+
+impl Notifications {
+    /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
+    fn start() -> Option<Notifications> {
+        let install = "./install && python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
+        if let Err(Unavailable(why)) =
+            complete(Command::new("sh").args(["-c", install]).current_dir(example()))
+        {
+            skip("notifications on FastAPI (PyPI) and Redis (Debian)", &why);
+            return None;
+        }
+        let address = free_address();
+        let mut command = Command::new(example().join(".venv/bin/python"));
+        command.args(["-B", "serve.py"]).current_dir(example()).env("PORT", address.port().to_string());
+        let process = Process::start(command.envs(SECRETS));
+        assert!(wait_until(WITHIN, || is_listening(address)), "uvicorn does not listen");
+        Some(Notifications { _process: process, address })
+    }
+
+    fn run(&self, key: &str, per_room: &str) -> Outcome {
+        let mut command =
+            throng(["broadcast", &format!("ws://{}/", self.address), "--format", "json", "--no-store"]);
+        command.args(["--clients", "200", "--rooms", per_room, "--rate", "100", "--duration", "3s"]);
+        command.args(["--connect-timeout", "60s", "--quiet", "--app"]).arg(example().join("app.toml"));
+        run(command.envs(SECRETS).env("API_KEY", key), WITHIN)
+    }
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fastapi-notifications")
+}
+
+#[test]
+fn each_user_of_fastapi_is_told_what_is_theirs() {
+    let Some(app) = Notifications::start() else { return };
+    let outcome = app.run(SECRETS[1].1, "1");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(counts(&outcome.json()), [300, 300, 300, 0, 0], "{outcome}");
+    assert!(!outcome.stdout.contains(SECRETS[1].1), "the key is not told: {outcome}");
+
+    // Who says that two share a room, while each hears their own alone, is told what is missing.
+    let outcome = app.run(SECRETS[1].1, "2");
+    assert_eq!(counts(&outcome.json()), [300, 600, 300, 0, 0], "{outcome}");
+
+    let outcome = app.run("wrong", "1");
+    assert_eq!(counts(&outcome.json()), [300, 300, 0, 0, 0], "{outcome}");
+    assert_eq!(errors_of(&outcome.json(), "publish_http_4xx"), 300, "{outcome}");
+}
