@@ -88,3 +88,22 @@ fn a_server_without_tls_is_told_from_a_bad_certificate() {
     );
     outcome.assert_no_server("tls_not_tls", 2);
 }
+
+#[test]
+fn an_idle_client_keeps_its_keys_and_little_else() {
+    /// rustls itself keeps 3.9 KB, and a plain client takes 200 bytes; buffers for each would be 4 KiB more.
+    const BYTES_MAX: f64 = 5_000.0;
+    let server = TlsServer::start("127.0.0.1", 2099);
+    let url = format!("wss://127.0.0.1:{}/", server.server.address.port());
+    let resident = |clients: &str| -> f64 {
+        let mut command =
+            throng(["idle", &url, "--insecure", "--clients", clients, "--connect-timeout", "60s"]);
+        let more = ["--duration", "500ms", "--threads", "1", "--format", "json", "--quiet", "--no-store"];
+        let outcome = run(command.args(more), 6 * RUN_MAX);
+        assert_eq!(sum_of(&outcome.json(), "connected").to_string(), clients, "{outcome}");
+        outcome.json()["steps"][0]["generator"]["rss_bytes_peak"].as_f64().unwrap()
+    };
+    // The difference, so that what a process takes for itself is no part of it.
+    let bytes = (resident("3000") - resident("500")) / 2_500.0;
+    assert!((2_000.0..BYTES_MAX).contains(&bytes), "{bytes} bytes each");
+}

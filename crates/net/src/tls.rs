@@ -1,4 +1,7 @@
 //! TLS over somebody else's socket: ciphertext in, plaintext out, and the other way round (rustls with ring).
+//!
+//! rustls' own buffers would be 4 KiB for each connection, mostly empty. Its unbuffered side decrypts where the bytes were read and
+//! encrypts to where they are sent from, so that an idle connection keeps its keys and little else.
 
 mod config;
 mod error;
@@ -6,9 +9,17 @@ mod error;
 pub use config::{ClientTls, ServerTls, TlsOptions};
 pub use error::TlsError;
 
-use std::io::{Read, Write};
-
+use rustls::CommonState;
+use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
+};
+
+/// What a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC 5246 §6.2).
+const RECORD_OVERHEAD: usize = 64;
+const RECORD_PLAIN_MAX: usize = 16 << 10;
 
 /// One connection's TLS state. No I/O: the caller moves the ciphertext.
 pub struct Tls {
@@ -17,8 +28,36 @@ pub struct Tls {
 }
 
 struct State {
-    connection: rustls::Connection,
+    side: Side,
+    /// The beginning of a record whose rest has not arrived.
+    partial: Vec<u8>,
+    desk: Desk,
+}
+
+/// Boxed one by one: a server's is larger, and a client need not have room for it.
+enum Side {
+    Client(Box<UnbufferedClientConnection>),
+    Server(Box<UnbufferedServerConnection>),
+}
+
+/// What lies between a connection and its caller.
+#[derive(Default)]
+struct Desk {
+    /// What was written before it could be encrypted.
+    early: Vec<u8>,
+    /// What is to be sent.
+    output: Vec<u8>,
     peer_closed: bool,
+    /// Something was wrong, and there is nothing more to be said or heard.
+    has_failed: bool,
+}
+
+/// What the caller has to say.
+#[derive(Clone, Copy)]
+enum Saying<'a> {
+    Nothing,
+    Plain(&'a [u8]),
+    Goodbye,
 }
 
 impl Tls {
@@ -26,33 +65,33 @@ impl Tls {
     /// certificate must carry. The first flight is ready for [`poll_output`](Tls::poll_output).
     pub fn new_client(tls: &ClientTls, server_name: &str) -> Result<Tls, TlsError> {
         let name = ServerName::try_from(server_name.to_owned()).map_err(|_| TlsError::BadServerName)?;
-        Ok(Tls::new(rustls::ClientConnection::new(tls.config(), name)?.into()))
+        Ok(Tls::new(Side::Client(UnbufferedClientConnection::new(tls.config(), name)?.into())))
     }
 
     /// The server's side of a connection.
     pub fn new_server(tls: &ServerTls) -> Tls {
-        let connection = rustls::ServerConnection::new(tls.config()).expect("a config that was checked");
-        Tls::new(connection.into())
+        let connection = UnbufferedServerConnection::new(tls.config()).expect("a config that was checked");
+        Tls::new(Side::Server(connection.into()))
     }
 
-    fn new(mut connection: rustls::Connection) -> Tls {
-        // The caller bounds what it writes; a second limit here could only lose bytes.
-        connection.set_buffer_limit(None);
-        Tls { state: Box::new(State { connection, peer_closed: false }) }
+    fn new(side: Side) -> Tls {
+        Tls { state: Box::new(State { side, partial: Vec::new(), desk: Desk::default() }) }
     }
 
-    /// Takes what arrived from the peer and appends what it decrypts to to `plain`. Afterwards, also after an
-    /// error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
-    pub fn handle_input(&mut self, mut ciphertext: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
-        let State { connection, peer_closed } = &mut *self.state;
-        while !ciphertext.is_empty() {
-            // Never fails for want of room, as all plaintext is taken out below before more goes in.
-            let taken = connection.read_tls(&mut ciphertext).map_err(|_| TlsError::Misbehaved)?;
-            let io = connection.process_new_packets()?;
-            *peer_closed |= io.peer_has_closed();
-            take_plain(connection, io.plaintext_bytes_to_read(), plain);
-            if taken == 0 {
-                break; // rustls reads no further than the peer's close_notify
+    /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`. Afterwards, also
+    /// after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
+    pub fn handle_input(&mut self, ciphertext: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
+        let state = &mut *self.state;
+        let mut records = std::mem::take(&mut state.partial);
+        if records.is_empty() {
+            let used = state.process(ciphertext, plain, Saying::Nothing)?;
+            state.keep(&ciphertext[used..]);
+        } else {
+            records.extend_from_slice(ciphertext);
+            let used = state.process(&mut records, plain, Saying::Nothing)?;
+            match used {
+                0 => state.partial = records,
+                _ => state.keep(&records[used..]),
             }
         }
         Ok(())
@@ -61,44 +100,199 @@ impl Tls {
     /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs is
     /// kept, and comes out of [`poll_output`](Tls::poll_output) when it has ended.
     pub fn write(&mut self, plain: &[u8], out: &mut Vec<u8>) {
-        self.state
-            .connection
-            .writer()
-            .write_all(plain)
-            .expect("the buffer has no limit, and memory does not fail");
-        self.poll_output(out);
+        self.state.say(Saying::Plain(plain), out);
     }
 
     /// Appends what is to be sent (handshake messages, alerts) to `out`.
     pub fn poll_output(&mut self, out: &mut Vec<u8>) {
-        while self.state.connection.wants_write() {
-            self.state.connection.write_tls(out).expect("writing into a Vec does not fail");
-        }
+        self.state.say(Saying::Nothing, out);
     }
 
     /// Whether the peer has said that it will write nothing more. An end of the stream without that may be an
     /// attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were complete.
     pub fn peer_closed(&self) -> bool {
-        self.state.peer_closed
+        self.state.desk.peer_closed
     }
 
     /// Whether application data cannot flow yet.
     pub fn is_handshaking(&self) -> bool {
-        self.state.connection.is_handshaking()
+        self.state.common().is_handshaking()
     }
 
     /// Says that nothing more will be written (close_notify), appending it to `out`.
     pub fn close_notify(&mut self, out: &mut Vec<u8>) {
-        self.state.connection.send_close_notify();
-        self.poll_output(out);
+        self.state.say(Saying::Goodbye, out);
     }
 }
 
-/// Moves `bytes` decrypted bytes into `plain`.
-fn take_plain(connection: &mut rustls::Connection, bytes: usize, plain: &mut Vec<u8>) {
-    let start = plain.len();
-    plain.resize(start + bytes, 0);
-    connection.reader().read_exact(&mut plain[start..]).expect("rustls has as many bytes as it said");
+impl State {
+    /// Appends what there is to be sent, and then what the caller says.
+    fn say(&mut self, saying: Saying<'_>, out: &mut Vec<u8>) {
+        out.append(&mut self.desk.output);
+        std::mem::swap(out, &mut self.desk.output);
+        let mut records = std::mem::take(&mut self.partial);
+        // What is wrong with what arrived was told when it arrived.
+        let _ = self.process(&mut records, &mut Vec::new(), saying);
+        self.partial = records;
+        std::mem::swap(out, &mut self.desk.output);
+    }
+
+    /// Keeps the beginning of a record. The peer has nothing to say after its goodbye (RFC 8446 §6.1).
+    fn keep(&mut self, beginning: &[u8]) {
+        if !self.desk.peer_closed {
+            self.partial = beginning.to_vec();
+        }
+    }
+
+    /// Goes through records until more have to arrive: how many bytes of them are done with.
+    fn process(
+        &mut self,
+        records: &mut [u8],
+        plain: &mut Vec<u8>,
+        mut saying: Saying<'_>,
+    ) -> Result<usize, TlsError> {
+        let mut used = 0;
+        while !self.desk.has_failed {
+            let (done, next) = self.look(&mut records[used..], plain, &mut saying);
+            used += done;
+            match next {
+                Ok(Next::More) => {}
+                Ok(Next::Wait) => break,
+                Err(error) => {
+                    self.desk.has_failed = true;
+                    // The alert that tells the peer. It comes before anything that arrived is looked at again.
+                    while self.common().wants_write() {
+                        let _ = self.look(&mut records[used..], plain, &mut Saying::Nothing);
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(used)
+    }
+
+    fn look(
+        &mut self,
+        records: &mut [u8],
+        plain: &mut Vec<u8>,
+        saying: &mut Saying<'_>,
+    ) -> (usize, Result<Next, rustls::Error>) {
+        match &mut self.side {
+            Side::Client(client) => self.desk.handle(client.process_tls_records(records), plain, saying),
+            Side::Server(server) => self.desk.handle(server.process_tls_records(records), plain, saying),
+        }
+    }
+
+    fn common(&self) -> &CommonState {
+        match &self.side {
+            Side::Client(client) => client,
+            Side::Server(server) => server,
+        }
+    }
+}
+
+/// What follows from a look at the records.
+enum Next {
+    /// There may be more to do.
+    More,
+    /// More has to arrive first.
+    Wait,
+}
+
+impl Desk {
+    /// Does what rustls asks for next: how many bytes are done with, and what follows.
+    fn handle<Data>(
+        &mut self,
+        status: UnbufferedStatus<'_, '_, Data>,
+        plain: &mut Vec<u8>,
+        saying: &mut Saying<'_>,
+    ) -> (usize, Result<Next, rustls::Error>) {
+        let UnbufferedStatus { mut discard, state } = status;
+        let state = match state {
+            Ok(state) => state,
+            Err(error) => return (discard, Err(error)),
+        };
+        let next = match state {
+            ConnectionState::ReadTraffic(mut traffic) => {
+                while let Some(record) = traffic.next_record() {
+                    match record {
+                        Ok(record) => {
+                            discard += record.discard;
+                            plain.extend_from_slice(record.payload);
+                        }
+                        Err(error) => return (discard, Err(error)),
+                    }
+                }
+                Next::More
+            }
+            ConnectionState::EncodeTlsData(mut data) => {
+                let fits = |error| match error {
+                    EncodeError::InsufficientSize(size) => Some(size),
+                    EncodeError::AlreadyEncoded => None,
+                };
+                append(&mut self.output, 0, |room| data.encode(room).map_err(fits));
+                Next::More
+            }
+            // Whoever calls sends it, or drops the connection.
+            ConnectionState::TransmitTlsData(data) => {
+                data.done();
+                Next::More
+            }
+            ConnectionState::PeerClosed => {
+                self.peer_closed = true;
+                Next::More
+            }
+            ConnectionState::WriteTraffic(mut traffic) => {
+                self.encrypt(&mut traffic, *saying);
+                Next::Wait
+            }
+            // Nothing can be encrypted yet.
+            _ => {
+                if let Saying::Plain(plain) = std::mem::replace(saying, Saying::Nothing) {
+                    self.early.extend_from_slice(plain);
+                }
+                Next::Wait
+            }
+        };
+        (discard, Ok(next))
+    }
+
+    /// Encrypts what has waited for that, and what is said now.
+    fn encrypt<Data>(&mut self, traffic: &mut WriteTraffic<'_, Data>, saying: Saying<'_>) {
+        let fits = |error| match error {
+            EncryptError::InsufficientSize(size) => Some(size),
+            // After so many records nobody may be told anything (RFC 8446 §5.5); the peer hears no more.
+            EncryptError::EncryptExhausted => None,
+        };
+        let early = std::mem::take(&mut self.early);
+        let said = if let Saying::Plain(plain) = saying { plain } else { b"" };
+        for plain in [&early[..], said].into_iter().filter(|plain| !plain.is_empty()) {
+            let records = plain.len().div_ceil(RECORD_PLAIN_MAX);
+            let bytes = plain.len() + records * RECORD_OVERHEAD;
+            append(&mut self.output, bytes, |room| traffic.encrypt(plain, room).map_err(fits));
+        }
+        if let Saying::Goodbye = saying {
+            append(&mut self.output, RECORD_OVERHEAD, |room| traffic.queue_close_notify(room).map_err(fits));
+        }
+    }
+}
+
+/// Appends what `write` puts into the room it is given, which is more if these bytes do not do.
+fn append(
+    out: &mut Vec<u8>,
+    bytes: usize,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, Option<InsufficientSizeError>>,
+) {
+    let start = out.len();
+    out.resize(start + bytes, 0);
+    let written = match write(&mut out[start..]) {
+        Err(Some(InsufficientSizeError { required_size })) => {
+            out.resize(start + required_size, 0);
+            write(&mut out[start..]).unwrap_or(0)
+        }
+        written => written.unwrap_or(0),
+    };
+    out.truncate(start + written);
 }
 
 #[cfg(test)]

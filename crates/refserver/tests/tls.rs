@@ -31,7 +31,7 @@ impl Read for TlsStream {
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            self.tls.handle_input(&cipher[..count], &mut self.plain).map_err(io::Error::other)?;
+            self.tls.handle_input(&mut cipher[..count], &mut self.plain).map_err(io::Error::other)?;
         }
         let count = buffer.len().min(self.plain.len());
         buffer[..count].copy_from_slice(&self.plain[..count]);

@@ -164,7 +164,7 @@ impl LoadClient {
             self.record.since_ns = shared.now_ns;
         }
         if let Some((tls, name)) = &shared.tls {
-            link.tls = Some(Box::new(Tls::new_client(tls, name).map_err(Cause::Tls)?));
+            link.tls = Some(Tls::new_client(tls, name).map_err(Cause::Tls)?);
             return link.write_tls(&mut shared.scratch);
         }
         self.handle_open(token, shared, ledger)
@@ -252,7 +252,8 @@ impl LoadClient {
         if let Some(tls) = &mut link.tls {
             was_handshaking = tls.is_handshaking();
             shared.plain.clear();
-            let outcome = tls.handle_input(&shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
+            let outcome =
+                tls.handle_input(&mut shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
             let is_handshaking = tls.is_handshaking();
             link.write_tls(&mut shared.scratch)?;
             outcome?;

@@ -19,7 +19,7 @@ const LAG_NS_MAX: u64 = 60_000_000_000;
 #[derive(Default)]
 pub(crate) struct Link {
     pub(crate) socket: Option<Socket>,
-    pub(crate) tls: Option<Box<Tls>>,
+    pub(crate) tls: Option<Tls>,
     unsent: Option<Box<Unsent>>,
     /// The TCP connect is under way.
     pub(crate) is_connecting: bool,

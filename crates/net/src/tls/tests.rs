@@ -63,7 +63,7 @@ fn exchange(
 fn carry(from: &mut Tls, to: &mut Tls, step: usize, plain: &mut Result<Vec<u8>, TlsError>) -> usize {
     let mut wire = Vec::new();
     from.poll_output(&mut wire);
-    for chunk in wire.chunks(step) {
+    for chunk in wire.chunks_mut(step) {
         if let Err(error) = plain.as_mut().map_or(Ok(()), |bytes| to.handle_input(chunk, bytes)) {
             *plain = Err(error);
         }
@@ -83,7 +83,7 @@ fn carries_text_both_ways_whole_and_byte_by_byte() {
         assert!(client.is_handshaking() && server.is_handshaking());
         let mut wire = Vec::new();
         client.write(b"early ", &mut wire); // kept until the handshake ends; the hello is in `wire`
-        server.handle_input(&wire, &mut Vec::new()).unwrap();
+        server.handle_input(&mut wire, &mut Vec::new()).unwrap();
         let (_, at_server) = exchange(&mut client, &mut server, step);
         assert_eq!(at_server.unwrap(), b"early ");
         assert!(!client.is_handshaking() && !server.is_handshaking());
@@ -92,12 +92,12 @@ fn carries_text_both_ways_whole_and_byte_by_byte() {
         wire.clear();
         server.write(&big, &mut wire);
         let mut plain = Vec::new();
-        wire.chunks(step).for_each(|chunk| client.handle_input(chunk, &mut plain).unwrap());
+        wire.chunks_mut(step).for_each(|chunk| client.handle_input(chunk, &mut plain).unwrap());
         assert_eq!(plain, big);
 
         wire.clear();
         client.close_notify(&mut wire);
-        server.handle_input(&wire, &mut plain).unwrap();
+        server.handle_input(&mut wire, &mut plain).unwrap();
         assert!(server.peer_closed() && !client.peer_closed());
     }
 }
@@ -163,10 +163,10 @@ fn peers_without_tls_are_named() {
     let authority = Authority::new("ours");
     let mut client = Tls::new_client(&authority.client(), "localhost").unwrap();
     let answer = b"HTTP/1.1 400 Bad Request\r\n\r\n";
-    assert_eq!(client.handle_input(answer, &mut Vec::new()), Err(TlsError::NotTls));
+    assert_eq!(client.handle_input(&mut answer.to_vec(), &mut Vec::new()), Err(TlsError::NotTls));
     let mut server = Tls::new_server(&authority.server("localhost", VALID));
     let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    assert_eq!(server.handle_input(request, &mut Vec::new()), Err(TlsError::NotTls));
+    assert_eq!(server.handle_input(&mut request.to_vec(), &mut Vec::new()), Err(TlsError::NotTls));
 }
 
 #[test]

@@ -162,7 +162,7 @@ impl Worker {
             return;
         };
         let mut plain = std::mem::take(&mut self.buffers.plain);
-        let result = tls.handle_input(&self.buffers.input[..count], &mut plain);
+        let result = tls.handle_input(&mut self.buffers.input[..count], &mut plain);
         self.send_tls_records(key);
         if self.connections.contains(key) && !plain.is_empty() {
             self.call(key, Call::Input(&plain));
