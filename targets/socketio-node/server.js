@@ -3,14 +3,15 @@ import http from 'node:http';
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const CLOSE_GRACE_MS = 1000;
 
-/** Serves on host:port with socket.io of this major version, 4 or 2. Returns `close(done)`. */
-export async function serve({ host, port, version }) {
+/** Serves on host:port with socket.io of this major version, 4 or 2; `recovery`: version 4 keeps what
+ *  clients miss that lose their connection. Returns `close(done)`. */
+export async function serve({ host, port, version, recovery }) {
   const server = http.createServer((request, response) => {
     response.statusCode = request.method === 'GET' && request.url === '/' ? 200 : 404;
     response.setHeader('Content-Length', 0);
     response.end();
   });
-  const io = await attach(server, version);
+  const io = await attach(server, version, recovery);
   io.on('connection', (socket) => {
     socket.on('echo', (payload, acknowledge) => {
       if (acknowledge) acknowledge(payload);
@@ -34,7 +35,7 @@ export async function serve({ host, port, version }) {
 }
 
 /** Version 2 is a function in a CommonJS module, version 4 a class. */
-async function attach(server, version) {
+async function attach(server, version, recovery) {
   // Clients bring their own library; compression, which version 2 has on by default, is off in both.
   const options = { serveClient: false, perMessageDeflate: false, maxHttpBufferSize: MESSAGE_BYTES_MAX };
   if (version === 2) {
@@ -42,5 +43,5 @@ async function attach(server, version) {
     return socketIo(server, options);
   }
   const { Server } = await import('socket.io');
-  return new Server(server, options);
+  return new Server(server, recovery ? { ...options, connectionStateRecovery: {} } : options);
 }

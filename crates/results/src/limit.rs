@@ -174,7 +174,7 @@ fn read_value(figure: Figure, text: &str) -> Result<f64, UnitError> {
         figure if figure.has_share() && text.ends_with('%') => units::share(text).map(|share| share * 100.0),
         Figure::Counted(_) => units::count(text).map(|count| count as f64),
         Figure::Rate(_) => units::rate_per_s(text),
-        Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu) => {
+        Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => {
             units::share(text).map(|share| share * 100.0)
         }
         Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => units::bytes(text).map(|bytes| bytes as f64),

@@ -57,6 +57,8 @@ pub(crate) enum Gauge {
     ServerRss,
     GeneratorCpu,
     GeneratorRss,
+    /// How much came of all that was due, to whoever was here and to whoever was away.
+    Delivered,
 }
 
 const STATISTICS: [(&str, Statistic); 5] = [
@@ -74,7 +76,8 @@ const RATES: [(&str, Rate); 4] = [
     ("connect_rate", Rate::Connects),
 ];
 
-const GAUGES: [(&str, Gauge); 4] = [
+const GAUGES: [(&str, Gauge); 5] = [
+    ("delivered", Gauge::Delivered),
     ("server.cpu", Gauge::ServerCpu),
     ("server.rss", Gauge::ServerRss),
     ("generator.cpu", Gauge::GeneratorCpu),
@@ -132,6 +135,7 @@ impl Figure {
             },
             Figure::Rate(Rate::Connects) => true,
             Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received) => facts.has_messages,
+            Figure::Gauge(Gauge::Delivered) => scenario.timed().any(|known| known == Timed::Replay),
             Figure::Gauge(_) => true,
         }
     }
@@ -181,9 +185,9 @@ impl Figure {
         matches!(self, Figure::Counted(_) | Figure::Rate(Rate::Achieved))
     }
 
-    /// Whether more of it is better: that is so for rates alone.
+    /// Whether more of it is better: that is so for rates, and for what came.
     pub(crate) fn more_is_better(self) -> bool {
-        matches!(self, Figure::Rate(_))
+        matches!(self, Figure::Rate(_) | Figure::Gauge(Gauge::Delivered))
     }
 
     pub(crate) fn unit(self, as_share: bool) -> Unit {
@@ -192,7 +196,7 @@ impl Figure {
             _ if as_share => Unit::Percent,
             Figure::Counted(_) => Unit::Count,
             Figure::Rate(_) => Unit::PerSecond,
-            Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu) => Unit::Percent,
+            Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => Unit::Percent,
             Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => Unit::Bytes,
         }
     }
@@ -316,6 +320,11 @@ impl Gauge {
             Gauge::ServerRss => server?.rss_bytes_peak.map(|bytes| bytes as f64),
             Gauge::GeneratorCpu => generator?.cpu_percent_mean,
             Gauge::GeneratorRss => generator?.rss_bytes_peak.map(|bytes| bytes as f64),
+            Gauge::Delivered => {
+                let Counts { expected, received, in_flight, offline_due, recovered, .. } = step.counts;
+                let due = expected - in_flight + offline_due;
+                (due > 0).then(|| 100.0 * (received + recovered) as f64 / due as f64)
+            }
         }
     }
 }

@@ -71,7 +71,9 @@ fn limits(scenario: Scenario) -> Vec<String> {
     let counted = counted.map(|figure| format!("{}==0", figure.name()));
     let rates = RATES.map(|(_, rate)| Figure::Rate(rate)).into_iter().filter(known);
     let rates = rates.map(|figure| format!("{}>=1000/s", figure.name()));
-    let gauges = GAUGES.iter().map(|(name, gauge)| match gauge {
+    let gauges = GAUGES.iter().filter(|&&(_, gauge)| known(&Figure::Gauge(gauge)));
+    let gauges = gauges.map(|(name, gauge)| match gauge {
+        Gauge::Delivered => format!("{name}>=99%"),
         Gauge::ServerCpu | Gauge::GeneratorCpu => format!("{name}<5%"),
         Gauge::ServerRss | Gauge::GeneratorRss => format!("{name}<1MiB"),
     });
