@@ -77,11 +77,11 @@ const RATES: [(&str, Rate); 4] = [
 ];
 
 const GAUGES: [(&str, Gauge); 5] = [
-    ("delivered", Gauge::Delivered),
     ("server.cpu", Gauge::ServerCpu),
     ("server.rss", Gauge::ServerRss),
     ("generator.cpu", Gauge::GeneratorCpu),
     ("generator.rss", Gauge::GeneratorRss),
+    ("delivered", Gauge::Delivered),
 ];
 
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {

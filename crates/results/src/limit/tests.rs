@@ -85,7 +85,7 @@ fn a_wrong_figure_lists_what_there_is() {
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, replay, handshake, tcp, tls, \
          login, upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
          lost_offline, corrupt, connect_timeouts, connect_failures, disconnects, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
-         server.rss, generator.cpu, generator.rss"
+         server.rss, generator.cpu, generator.rss, delivered"
     );
     for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {
         assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Figure { .. })), "{limit}");
