@@ -256,3 +256,41 @@ fn flags_that_make_no_sense_are_named() {
         assert!(outcome.stderr.contains(named), "{flags}: {outcome}");
     }
 }
+
+#[test]
+fn a_file_says_how_the_clients_of_its_app_drop() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let app = folder.path().join("app.toml");
+    let written = |flap: &str| {
+        let text = format!(
+            "[broadcast]\nsend = '{{\"type\":\"broadcast\",\"payload\":\"{{id}}\"}}'\ncopy = {{ json = {{ \"/type\" = \"broadcast\" }} }}\n\
+             ack = {{ json = {{ \"/type\" = \"broadcastResult\" }} }}\n{flap}"
+        );
+        std::fs::write(&app, text).unwrap();
+    };
+    let run_with = |more: &[&str]| {
+        let url = format!("ws://{}/", server.address);
+        let mut command = throng(["broadcast", &url, "--clients", "20", "--rate", "50", "--duration", "3s"]);
+        command.args(["--quiet", "--no-store", "--format", "json", "--app"]).arg(&app);
+        run(command.args(more), Duration::from_secs(60))
+    };
+    written("[flap]\nup = \"500ms..1s\"\naway = \"200ms\"\nhow = [\"close\"]\n");
+    let results = run_with(&[]).json();
+    let ways = |results: &serde_json::Value| -> Vec<String> {
+        let absences = results["steps"][0]["absences"].as_array().unwrap();
+        absences.iter().map(|absence| absence["ended_by"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(sum_of(&results, "cut") > 20 && ways(&results).iter().all(|way| way == "close"), "{results}");
+    let results = run_with(&["--flap-how", "reset"]).json();
+    assert!(ways(&results).iter().all(|way| way == "reset"), "flags take precedence: {results}");
+    for (flap, more, said) in [
+        ("[flap]\nup = \"often\"\n", &[][..], "app.toml:6:6"),
+        ("[flap]\nup = \"1s\"\nhow = [\"quietly\"]\n", &[], "app.toml:7:8"),
+        ("[flap]\nup = \"1s\"\n", &["--churn", "1%/s"], "one of them is enough"),
+    ] {
+        written(flap);
+        let outcome = run_with(more);
+        assert_eq!(outcome.code, Some(2), "{outcome}");
+        assert!(outcome.stderr.contains(said), "{outcome}");
+    }
+}

@@ -46,6 +46,39 @@ enum How {
 }
 
 impl FlapArgs {
+    /// Connections that last as long as the one text says, and absences as long as the other.
+    ///
+    /// # Errors
+    /// Times that are none.
+    pub(crate) fn of_times(up: &str, away: Option<&str>) -> Result<Self, String> {
+        let text = away.map_or_else(|| up.to_owned(), |away| format!("{up}:{away}"));
+        Ok(Self { flap: Some(times(&text)?), ..Self::default() })
+    }
+
+    /// Connections may also end like this.
+    ///
+    /// # Errors
+    /// A way that there is not.
+    pub(crate) fn add_way(&mut self, name: &str) -> Result<(), String> {
+        let way = How::from_str(name, false).map_err(|_| "expected \"close\", \"reset\" or \"silence\"")?;
+        self.flap_how.push(way);
+        Ok(())
+    }
+
+    /// The same, of clients that come back as new ones.
+    pub(crate) fn without_resuming(self) -> Self {
+        Self { no_session_resume: true, ..self }
+    }
+
+    /// These, and of what they do not say what the others do.
+    pub(crate) fn or(&self, others: FlapArgs) -> Self {
+        Self {
+            flap: self.flap.or(others.flap),
+            flap_how: if self.flap_how.is_empty() { others.flap_how } else { self.flap_how.clone() },
+            no_session_resume: self.no_session_resume || others.no_session_resume,
+        }
+    }
+
     /// The first of these flags that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         self.flap.map(|_| "--flap").or(self.given_of_flap())
@@ -74,6 +107,10 @@ impl FlapArgs {
     /// # Errors
     /// Flags that say how clients flap, of clients that do not.
     pub(crate) fn of(&self, plan: Plan) -> Result<Plan, Failure> {
+        if self.flap.is_some() && plan.churn.is_some() {
+            let problem = "its clients leave for good, and those of [flap] in the app's file come back: one of them is enough";
+            return Err(Failure::usage("--churn", problem));
+        }
         match (self.flap, self.given_of_flap()) {
             (None, Some(flag)) => Err(Failure::usage(flag, "says more of --flap, which is missing")),
             (flap, _) => Ok(Plan { flap: flap.map(|times| self.flapping(times)), ..plan }),

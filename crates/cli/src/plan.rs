@@ -12,6 +12,7 @@ use wire::{BadOption, DialectId};
 use crate::app_file::{self, Publish, TellArgs};
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flap::FlapArgs;
 use crate::payload;
 use crate::people;
 use crate::publishing;
@@ -38,6 +39,20 @@ pub(crate) fn plan(
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
     telling(args, &TellArgs::default(), target, workload, dialect, clients_max)
+}
+
+/// How clients lose their connections by these flags, and where they say nothing by the app's file.
+pub(crate) fn flapping(args: &RunArgs, flap: &FlapArgs) -> Result<FlapArgs, Failure> {
+    let Some(file) = app_of(args) else { return Ok(flap.clone()) };
+    // Nothing of this depends on who shares a room.
+    let people = people::of_flags(&args.people_args, Division::ONE)?;
+    Ok(flap.or(app_file::read(file, people)?.flap))
+}
+
+/// The app's file, if these flags name one.
+fn app_of(args: &RunArgs) -> Option<&Path> {
+    let dialect = args.dialect.as_deref().filter(|dialect| app_file::is_file(dialect));
+    args.app.as_deref().or(dialect.map(Path::new))
 }
 
 /// The same, of clients that say what these flags say.

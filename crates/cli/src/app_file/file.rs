@@ -34,6 +34,7 @@ pub(super) struct File {
     pub(super) echo: Option<Spanned<Echo>>,
     pub(super) broadcast: Option<Spanned<Broadcast>>,
     pub(super) publish: Option<Spanned<Publish>>,
+    pub(super) flap: Option<Spanned<Flap>>,
     #[serde(default)]
     pub(super) error: Vec<ErrorRule>,
     #[serde(default)]
@@ -181,6 +182,17 @@ pub(super) struct Broadcast {
     pub(super) own: Option<Spanned<When>>,
     pub(super) ack: Option<Spanned<When>>,
     pub(super) replied: Option<Spanned<bool>>,
+}
+
+/// How clients lose their connections and come back, as the flags of the same names have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Flap {
+    pub(super) up: Spanned<String>,
+    pub(super) away: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) how: Vec<Spanned<String>>,
+    pub(super) resume: Option<bool>,
 }
 
 /// The request by which the app is asked to tell a room something.

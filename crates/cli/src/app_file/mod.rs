@@ -26,6 +26,7 @@ use wire::{AppRules, Body, DialectId, Facts, People};
 
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
+use crate::flap::FlapArgs;
 use file::{Escape, File, Frames, NAME_BYTES_MAX, Step, When};
 use people::Connect;
 pub(crate) use publish::Publish;
@@ -50,6 +51,8 @@ pub(crate) struct Described {
     pub(crate) connect: Connect,
     /// How the app is asked to tell a room something, if that is what is measured.
     pub(crate) publish: Option<Publish>,
+    /// How its clients lose their connections and come back, if they do.
+    pub(crate) flap: FlapArgs,
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,
     /// How much they do if nobody says anything else.
@@ -145,6 +148,7 @@ fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described
     let rules = facts.app.expect("an app goes over it");
     let app = Checked { source, names, strangers: &strangers, quoting, facts, rules }.app(file, login)?;
     let publish = publish::publish(source, file, &strangers)?;
+    let flap = file.flap.as_ref().map(|flap| flapping(source, flap.get_ref())).transpose()?;
     let connect = people::connect(source, file, names)?;
     let says_token = source.text.contains("{token}");
     let usual = usual::usual(source, &file.load)?;
@@ -156,9 +160,20 @@ fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described
         people,
         connect,
         publish,
+        flap: flap.unwrap_or_default(),
         says_token,
         usual,
     })
+}
+
+fn flapping(source: &Source<'_>, flap: &file::Flap) -> Result<FlapArgs, Failure> {
+    let mut args =
+        FlapArgs::of_times(flap.up.get_ref(), flap.away.as_ref().map(|away| away.get_ref().as_str()))
+            .map_err(|problem| source.error(flap.up.span(), problem))?;
+    for how in &flap.how {
+        args.add_way(how.get_ref()).map_err(|problem| source.error(how.span(), problem))?;
+    }
+    Ok(if flap.resume == Some(false) { args.without_resuming() } else { args })
 }
 
 /// Flags as the command line has them, without their dashes: a switch that is on has no value.

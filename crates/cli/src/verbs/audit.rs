@@ -7,6 +7,7 @@ use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
 use crate::flap::FlapArgs;
+use crate::plan;
 use crate::rates;
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::steps::StepArgs;
@@ -64,6 +65,7 @@ impl Audit {
         if require == Some(Require::AtLeastOnce) {
             run.limits.push("lost_offline==0".into());
         }
-        Broadcast::of(run, tells, steps, talk, flap.or_usual()).run()
+        let flap = plan::flapping(&run, &flap)?.or_usual();
+        Broadcast::of(run, tells, steps, talk, flap).run()
     }
 }

@@ -56,6 +56,7 @@ impl Broadcast {
         let Self { run: args, tells, steps, talk, flap, slow } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
+        let flap = &plan::flapping(args, flap)?;
         let stepping = self.stepping()?;
         let clients_max = stepping.clients_max(steps, 0)?;
         let target = target::of(args, clients_max)?;
