@@ -83,8 +83,10 @@ fn a_server_that_loses_copies_or_leaks_them_is_found_out() {
 
     let server = Server::start(&[]);
     let url = format!("ws://{}/ws?room={{room}}", server.address);
-    let outcome = broadcast(&url, &["--publish-url", "/publish/0"]);
+    let key = ["--publish-header", "Authorization: Bearer let-nobody-see-this"];
+    let outcome = broadcast(&url, &[&["--publish-url", "/publish/0"], &key[..]].concat());
     let results = outcome.json();
+    assert!(!outcome.stdout.contains("let-nobody-see-this"), "{outcome}");
     assert!(sum_of(&results, "leaked") > 0, "all are told what is for others: {outcome}");
     assert!(outcome.stderr.contains("leaked into other rooms") || outcome.code == Some(3), "{outcome}");
 }

@@ -10,7 +10,8 @@ const SECRET_FLAGS: [&str; 3] = ["token", "jwt-secret", "fleet-key"];
 /// Flags whose value is hidden where it names one.
 const TELLING_FLAGS: [&str; 2] = ["body", "expect-body"];
 const BODY: &str = "-b";
-const HEADER: &str = "--header";
+/// Flags whose value is `Name: value`.
+const HEADER_FLAGS: [&str; 2] = ["header", "publish-header"];
 
 /// Flags besides those that every command line has, without their dashes.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +67,7 @@ pub(crate) fn hide(
 
 /// Whether the next word is the value of this one, and may be a secret.
 fn takes_next(flags: &Flags, word: &str) -> bool {
-    word == HEADER
+    is_among(word, &HEADER_FLAGS)
         || flags.has_secret(word)
         || flags.tells(word)
         || header_cluster(word).is_some_and(str::is_empty)
@@ -78,7 +79,7 @@ fn value(flags: &Flags, flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> S
     let is_secret = flags.has_secret(flag) && Reference::of(value).is_none();
     if is_secret || is_telling {
         hide(value)
-    } else if flag == HEADER || header_cluster(flag).is_some() {
+    } else if is_among(flag, &HEADER_FLAGS) || header_cluster(flag).is_some() {
         header(value, hide)
     } else {
         place::hide_in_url(value, hide)
@@ -140,6 +141,10 @@ mod tests {
             ("-H Authorization:Bearer --clients 5", "-H Authorization: *** --clients 5"),
             ("-HX-Api-Key:5 -qH Cookie:a=b", "-HX-Api-Key: *** -qH Cookie: ***"),
             ("--header=Proxy-Authorization:Basic", "--header=Proxy-Authorization: ***"),
+            (
+                "--publish-header Authorization:abc --publish-url /x",
+                "--publish-header Authorization: *** --publish-url /x",
+            ),
             ("-H Authorization:env:JWT -H Authorization", "-H Authorization:env:JWT -H ***"),
             ("-H Accept:text/html -m HEAD -mHEAD", "-H Accept:text/html -m HEAD -mHEAD"),
             ("--also auth-1:9000 --limit p95<5ms", "--also auth-1:9000 --limit p95<5ms"),
