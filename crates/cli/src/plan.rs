@@ -101,6 +101,7 @@ pub(crate) fn telling(
         slow: None,
         rooms: if workload == Workload::Broadcast { Rooms::of(rooms) } else { Rooms::ONE },
         churn: None,
+        messages_per_connection: None,
         flap: None,
         publishing: publishing.map(Box::new),
         connecting: Connecting {

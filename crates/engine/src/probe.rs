@@ -262,6 +262,7 @@ mod tests {
             speakers: None,
             slow: None,
             churn: None,
+            messages_per_connection: None,
             flap: None,
             publishing: None,
             connecting: Connecting {

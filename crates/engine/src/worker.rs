@@ -298,7 +298,7 @@ impl Worker {
         }
         if self.reporter.poll(now_ns) {
             // A closed loop would otherwise stop at the first message that a server loses.
-            if self.clients.ledger.step.is_closed() {
+            if self.clients.ledger.step.is_closed() || self.unrest.as_ref().is_some_and(Unrest::is_renewal) {
                 self.clients.give_up_overdue(self.plan.draining.timeout_ns, now_ns);
                 // Every slot would wait for its whole time, in vain.
                 if matches!(self.phase, Phase::Loading) && self.clients.note_unheeded(now_ns) {
@@ -323,6 +323,11 @@ impl Worker {
                 Turn::Leave(client) => {
                     let now_ns = clock::monotonic_ns();
                     let is_over = self.clients.part_with(client, now_ns);
+                    unrest.handle_goodbye(client, is_over, now_ns);
+                }
+                Turn::Renew(client) => {
+                    let now_ns = clock::monotonic_ns();
+                    let is_over = self.clients.renew(client, now_ns);
                     unrest.handle_goodbye(client, is_over, now_ns);
                 }
                 Turn::Cut(client, cut) => {

@@ -1,6 +1,7 @@
 //! The plan: everything a worker must know before it starts, as data.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub struct Plan {
     pub churn: Option<Churn>,
     /// Clients lose their connections, and come back.
     pub flap: Option<Flap>,
+    /// Clients end their connection after so many answers, and connect again at once.
+    pub messages_per_connection: Option<NonZeroU32>,
     /// What rooms are told comes from outside.
     pub publishing: Option<Box<Publishing>>,
     /// How clients connect.
@@ -72,6 +75,7 @@ impl Plan {
             rooms: Rooms::ONE,
             slow: None,
             flap: None,
+            messages_per_connection: None,
             publishing: None,
             ..self.clone()
         })

@@ -1,5 +1,7 @@
 //! `throng echo`: every message comes back to its sender.
 
+use std::num::NonZeroU32;
+
 use clap::Args;
 use crew::Course;
 use load::{LoadRule, Workload};
@@ -41,6 +43,9 @@ pub(crate) struct Echo {
     /// goes out in one write, for so long as --duration, or until --sample-size are answered
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PIPELINING_MAX), conflicts_with_all = ["rate", "interval"], help_heading = "Load")]
     pipelining: Option<u32>,
+    /// Each client ends its connection after this many answers, and connects again at once
+    #[arg(long, value_name = "N", conflicts_with = "churn", help_heading = "Load")]
+    messages_per_connection: Option<NonZeroU32>,
     #[command(flatten)]
     says: SayArgs,
     #[command(flatten)]
@@ -50,7 +55,7 @@ pub(crate) struct Echo {
 impl Echo {
     /// With these flags, and no others.
     pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
-        Self { run, says: SayArgs::default(), steps, interval: None, pipelining: None }
+        Self { run, says: SayArgs::default(), steps, interval: None, pipelining: None, messages_per_connection: None }
     }
 
     /// Runs it.
@@ -64,6 +69,7 @@ impl Echo {
         let mut plan =
             plan::telling(args, &says.clone().into(), &target, Workload::Echo, dialect, clients_max)?;
         plan.churn = steps.churn;
+        plan.messages_per_connection = self.messages_per_connection;
         run::run(Request {
             args,
             scenario: Scenario::Echo,

@@ -294,6 +294,7 @@ pub(crate) fn plan() -> Plan {
         slow: None,
         rooms: load::Rooms::ONE,
         churn: None,
+        messages_per_connection: None,
         flap: None,
         publishing: None,
         connecting,

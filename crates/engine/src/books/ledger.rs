@@ -255,6 +255,12 @@ impl Ledger {
         self.meter.counts.left += 1;
     }
 
+    /// A usable client leaves to come back at once. Nothing is under way to it; what was given up stays missing.
+    pub(crate) fn handle_renewal(&mut self, client: u32, record: &Record, now_ns: u64) {
+        self.handle_unusable(client, record, now_ns);
+        self.meter.counts.left += 1;
+    }
+
     /// An attempt to connect has failed. `waits_for` says what had not come yet.
     pub(crate) fn handle_failure(
         &mut self,

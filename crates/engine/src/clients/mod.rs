@@ -413,6 +413,14 @@ impl Clients {
         client.record.state == State::Vacant
     }
 
+    /// A usable client, whose connection has had its messages, says goodbye: whether its connection is over with that.
+    pub(crate) fn renew(&mut self, index: u32, now_ns: u64) -> bool {
+        let client = &mut self.all[index as usize];
+        self.ledger.handle_renewal(index, &client.record, now_ns);
+        client.close(index, &mut self.shared, &mut self.ledger.meter);
+        client.record.state == State::Vacant
+    }
+
     /// Ends the connection of a usable client like this, for it to come back.
     pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) {
         let client = &mut self.all[index as usize];

@@ -2,7 +2,7 @@
 //!
 //! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
 //! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send, a
-//! [`Batch`] at a time, [`Unrest`] (a storm, a churn or flapping) takes their connections and brings them back, and [`Sips`] lets
+//! [`Batch`] at a time, [`Unrest`] (a storm, a churn, flapping or connections of so many messages) takes their connections and brings them back, and [`Sips`] lets
 //! slow ones read.
 
 mod batch;
@@ -10,6 +10,7 @@ mod churn;
 mod flap;
 mod growth;
 mod pace;
+mod renewal;
 mod returns;
 mod sips;
 mod storm;

@@ -3,12 +3,14 @@
 //! Rules. In a storm, a client that loses its connection, to the storm or to the server, comes back as its protocol's
 //! clients do, or spread over a window. In a churn, a client that leaves is followed by a new one as soon as its
 //! connection has ended, or after [`GOODBYE_NS_MAX`]; one that is lost is not. Who flaps stays away for as long as was asked, or as
-//! its protocol's clients do; one that is lost comes back as they do.
+//! its protocol's clients do; one that is lost comes back as they do. Where a connection takes so many messages, the client that
+//! ends it is back as soon as it has ended, or after [`GOODBYE_NS_MAX`], and so is one that is lost.
 
 use load::{Cut, Load, Plan, Segment, StepOrder};
 
 use crate::timing::churn::Churn;
 use crate::timing::flap::Flap;
+use crate::timing::renewal::Renewal;
 use crate::timing::returns::{Return, Returns};
 use crate::timing::storm::Storm;
 
@@ -22,6 +24,8 @@ pub(crate) enum Turn {
     Strike,
     /// This client says goodbye.
     Leave(u32),
+    /// This client says goodbye, to come back at once.
+    Renew(u32),
     /// This client's connection ends like this, and it will be back.
     Cut(u32, Cut),
     /// This client connects.
@@ -40,6 +44,7 @@ enum Kind {
     Storm(Storm),
     Churn(Churn),
     Flap(Flap),
+    Renewal(Renewal),
 }
 
 impl Unrest {
@@ -61,7 +66,10 @@ impl Unrest {
             (_, None, Some(flap)) => {
                 (Kind::Flap(Flap::new(flap, segment, plan.seed, present, (start_ns, end_ns))), None)
             }
-            (_, None, None) => return None,
+            (_, None, None) => match plan.messages_per_connection {
+                Some(limit) => (Kind::Renewal(Renewal::new(limit, clients)), Some(0)),
+                None => return None,
+            },
         };
         let seed = plan.seed ^ u64::from(segment.worker);
         let returns =
@@ -75,6 +83,7 @@ impl Unrest {
             Kind::Storm(storm) => storm.poll(now_ns).then_some(Turn::Strike),
             Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(Turn::Leave),
             Kind::Flap(flap) => flap.poll(now_ns, is_usable).map(|(client, cut)| Turn::Cut(client, cut)),
+            Kind::Renewal(renewal) => renewal.poll(is_usable).map(Turn::Renew),
         };
         turn.or_else(|| {
             self.returns.poll(now_ns).map(|due| match due {
@@ -90,6 +99,8 @@ impl Unrest {
             Kind::Storm(storm) => storm.poll_timeout(),
             Kind::Churn(churn) => churn.poll_timeout(),
             Kind::Flap(flap) => flap.poll_timeout(),
+            // It waits for answers, and not for a time.
+            Kind::Renewal(_) => None,
         };
         own_ns.into_iter().chain(self.returns.poll_timeout()).min()
     }
@@ -110,6 +121,17 @@ impl Unrest {
         matches!(self.kind, Kind::Churn(_))
     }
 
+    /// The count of messages that each connection takes, if there is one.
+    pub(crate) fn renewal(&mut self) -> Option<&mut Renewal> {
+        let Kind::Renewal(renewal) = &mut self.kind else { return None };
+        Some(renewal)
+    }
+
+    /// Whether clients end their connection after a number of messages.
+    pub(crate) fn is_renewal(&self) -> bool {
+        matches!(self.kind, Kind::Renewal(_))
+    }
+
     /// Whether the storm takes the connection of a client, by its number in the run.
     pub(crate) fn takes(&self, number: u32) -> bool {
         matches!(&self.kind, Kind::Storm(storm) if storm.takes(number))
@@ -125,13 +147,14 @@ impl Unrest {
         match &mut self.kind {
             Kind::Churn(churn) => churn.handle_loaded(),
             Kind::Flap(flap) => flap.handle_loaded(),
+            Kind::Renewal(renewal) => renewal.handle_loaded(),
             Kind::Storm(_) => {}
         }
     }
 
     /// A usable client has lost its connection.
     pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
-        if let Kind::Storm(_) | Kind::Flap(_) = self.kind {
+        if let Kind::Storm(_) | Kind::Flap(_) | Kind::Renewal(_) = self.kind {
             self.returns.handle_loss(client, now_ns);
         }
     }
@@ -154,7 +177,7 @@ impl Unrest {
     /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one too many
     /// for the step.
     pub(crate) fn handle_parted(&mut self, client: u32, now_ns: u64) {
-        if matches!(self.kind, Kind::Churn(_)) && self.returns.expects(client) {
+        if matches!(self.kind, Kind::Churn(_) | Kind::Renewal(_)) && self.returns.expects(client) {
             self.returns.handle_departure(client, now_ns);
         }
     }
@@ -172,8 +195,10 @@ impl Unrest {
     /// A client is back.
     pub(crate) fn handle_back(&mut self, client: u32, now_ns: u64) {
         self.returns.handle_back(client);
-        if let Kind::Flap(flap) = &mut self.kind {
-            flap.handle_back(client, now_ns);
+        match &mut self.kind {
+            Kind::Flap(flap) => flap.handle_back(client, now_ns),
+            Kind::Renewal(renewal) => renewal.handle_back(client),
+            Kind::Storm(_) | Kind::Churn(_) => {}
         }
     }
 }

@@ -69,7 +69,7 @@ impl Worker {
         let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
         let mut pace = Pace::new(&order, part, at_ns, senders.clone(), seed);
-        if self.plan.churn.is_some() || self.plan.flap.is_some() {
+        if self.plan.churn.is_some() || self.plan.flap.is_some() || self.plan.messages_per_connection.is_some() {
             pace.pass_over_absent();
         }
         let window_end_ns = match order.load {
@@ -85,7 +85,7 @@ impl Worker {
             is_closed: pace.is_closed(),
             awaits: pace.awaits(),
             storm_ns: unrest.as_ref().and_then(Unrest::storm_ns),
-            has_churn: unrest.as_ref().is_some_and(Unrest::is_churn),
+            has_churn: unrest.as_ref().is_some_and(|unrest| unrest.is_churn() || unrest.is_renewal()),
             is_flapping: unrest.as_ref().is_some_and(Unrest::is_flapping),
         };
         self.clients.ledger.start_load(terms, &present, senders, at_ns);
@@ -100,6 +100,10 @@ impl Worker {
     pub(super) fn pump(&mut self, now_ns: u64) {
         self.next_send_ns = None;
         while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
+            let mut renewal = self.unrest.as_mut().and_then(Unrest::renewal);
+            if let Some(renewal) = &mut renewal {
+                self.clients.ledger.freed.iter().for_each(|&client| renewal.handle_answer(client));
+            }
             for client in self.clients.ledger.freed.drain(..) {
                 pace.handle_answer(client);
             }
@@ -107,7 +111,14 @@ impl Worker {
                 return;
             }
             let room = self.clients.ledger.step.room();
-            let next = self.batch.gather(pace, now_ns, room, |client| self.clients.is_usable(client));
+            let is_usable = |client| self.clients.is_usable(client);
+            let next = match renewal {
+                None => self.batch.gather(pace, now_ns, room, is_usable),
+                Some(renewal) => {
+                    let takes = |client| is_usable(client) && renewal.takes(client);
+                    self.batch.gather(pace, now_ns, room, takes)
+                }
+            };
             if self.send_batch(now_ns) {
                 continue; // what was freed or lost in between may have another turn
             }

@@ -1,0 +1,97 @@
+//! Clients that end their connection after a number of messages and come back at once: who has had its number.
+//!
+//! Rules. A connection takes so many messages and no more. When each of them is answered, or given up, the client says
+//! goodbye. Once it is usable again, it counts anew. After everything is sent, nobody leaves.
+
+use std::cell::Cell;
+use std::num::NonZeroU32;
+
+/// The connections of one worker's clients, in a step.
+pub(crate) struct Renewal {
+    limit: u32,
+    clients: Vec<Count>,
+    /// Who has had all its answers.
+    done: Vec<u32>,
+    is_loaded: bool,
+}
+
+/// Messages of a client's present connection.
+#[derive(Clone, Default)]
+struct Count {
+    /// Named to be sent; counted where a client is asked for.
+    taken: Cell<u32>,
+    answered: u32,
+}
+
+impl Renewal {
+    /// Each of so many clients has a new connection, for `limit` messages.
+    pub(crate) fn new(limit: NonZeroU32, clients: u32) -> Self {
+        let clients = vec![Count::default(); clients as usize];
+        Self { limit: limit.get(), clients, done: Vec::new(), is_loaded: false }
+    }
+
+    /// Whether a usable client's connection takes another message; if so, that is counted.
+    pub(crate) fn takes(&self, client: u32) -> bool {
+        let taken = &self.clients[client as usize].taken;
+        let has_room = taken.get() < self.limit;
+        taken.set(taken.get() + u32::from(has_room));
+        has_room
+    }
+
+    /// A message of a client is answered, or given up.
+    pub(crate) fn handle_answer(&mut self, client: u32) {
+        let count = &mut self.clients[client as usize];
+        count.answered += 1;
+        if count.answered == self.limit {
+            self.done.push(client);
+        }
+    }
+
+    /// Who leaves now.
+    pub(crate) fn poll(&mut self, is_usable: impl Fn(u32) -> bool) -> Option<u32> {
+        while let Some(client) = self.done.pop() {
+            if !self.is_loaded && is_usable(client) {
+                return Some(client);
+            }
+        }
+        None
+    }
+
+    /// A client has a new connection.
+    pub(crate) fn handle_back(&mut self, client: u32) {
+        self.clients[client as usize] = Count::default();
+    }
+
+    /// All is sent.
+    pub(crate) fn handle_loaded(&mut self) {
+        self.is_loaded = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_had_its_number_leaves_and_counts_anew() {
+        let mut renewal = Renewal::new(NonZeroU32::new(2).unwrap(), 2);
+        assert_eq!([renewal.takes(1), renewal.takes(1), renewal.takes(1)], [true, true, false]);
+        renewal.handle_answer(1);
+        assert_eq!(renewal.poll(|_| true), None, "the second is under way");
+        renewal.handle_answer(1);
+        assert_eq!((renewal.poll(|_| true), renewal.poll(|_| true)), (Some(1), None));
+        assert!(!renewal.takes(1) && renewal.takes(0));
+        renewal.handle_back(1);
+        assert!(renewal.takes(1));
+    }
+
+    #[test]
+    fn nobody_leaves_who_is_gone_or_once_all_is_sent() {
+        let mut renewal = Renewal::new(NonZeroU32::MIN, 2);
+        renewal.handle_answer(0);
+        assert_eq!(renewal.poll(|_| false), None);
+        renewal.handle_loaded();
+        renewal.handle_answer(1);
+        assert_eq!(renewal.poll(|_| true), None);
+    }
+}
