@@ -19,10 +19,9 @@ fn outcome(server: &Server, verb: &str, flags: &str) -> Outcome {
 
 /// A run that ends with this code.
 fn outcome_that_ends(code: i32, server: &Server, verb: &str, flags: &str) -> Outcome {
-    let outcome = run(
-        throng([verb, &server.url(), "--format", "json", "--quiet"]).args(flags.split_whitespace()),
-        RUN_MAX,
-    );
+    let url = if verb == "http" { server.url().replacen("ws", "http", 1) } else { server.url() };
+    let outcome =
+        run(throng([verb, &url, "--format", "json", "--quiet"]).args(flags.split_whitespace()), RUN_MAX);
     assert_eq!(outcome.code, Some(code), "{outcome}");
     outcome
 }
@@ -70,6 +69,70 @@ fn clients_that_leave_are_replaced_and_lose_nothing_that_was_due() {
             assert_eq!(results["steps"][0]["rtt"]["count"], messages, "{flags}: nothing drops out");
         }
     }
+}
+
+#[test]
+fn a_connection_takes_so_many_messages_and_the_next_one_goes_on() {
+    let server = Server::start(&["--threads", "2"]);
+    for (flags, connections) in [
+        ("echo --clients 1 --pipelining 1 --sample-size 100 --messages-per-connection 10", Some(10)),
+        ("echo --clients 1 --pipelining 16 --sample-size 100 --messages-per-connection 10", Some(10)),
+        (
+            "echo --clients 20 --pipelining 16 --sample-size 2000 --messages-per-connection 10 --threads 3",
+            None,
+        ),
+        (
+            "echo --clients 20 --pipelining 1 --sample-size 2000 --messages-per-connection 10 --processes 2",
+            None,
+        ),
+        ("echo --clients 20 --rate 1000 --duration 1s --messages-per-connection 10", None),
+        // Each message has to wait for a connection.
+        ("echo --clients 1 --rate 200 --duration 1s --messages-per-connection 1", Some(200)),
+        ("http --clients 1 --amount 100 --requests-per-connection 10", Some(10)),
+        ("http --clients 5 --pipelining 16 --amount 1000 --messages-per-connection 10", None),
+    ] {
+        let (verb, words) = flags.split_once(' ').unwrap();
+        let clients: u64 = words.split(' ').nth(1).unwrap().parse().unwrap();
+        let results = results(&server, verb, words);
+        let of = |name| sum_of(&results, name);
+        let (sent, left) = (of("sent"), of("left"));
+        assert_eq!(
+            (of("expected"), of("received"), of("in_flight")),
+            (sent, sent, 0),
+            "{flags}: {results:#}"
+        );
+        assert_eq!((of("missing"), of("disconnects"), of("duplicate")), (0, 0, 0), "{flags}: {results:#}");
+        assert_eq!(
+            (of("connects"), of("connected")),
+            (clients + left, clients + left),
+            "{flags}: {results:#}"
+        );
+        let per_connection = if connections == Some(200) { 1 } else { 10 };
+        // Each that was ended had all its messages, and none had more.
+        assert!(
+            left * per_connection <= sent && sent <= (clients + left) * per_connection,
+            "{flags}: {left}"
+        );
+        assert!(connections.is_none_or(|connections| connections == clients + left), "{flags}: {left}");
+        assert_eq!(results["steps"][0]["handshake"]["count"], clients + left, "{flags}: each is timed");
+        assert_eq!(results["steps"][0]["rtt"]["count"], sent, "{flags}: nothing drops out");
+        assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{flags}");
+    }
+}
+
+#[test]
+fn connections_that_are_refused_are_tried_again_and_no_message_is_lost() {
+    let server = Server::start(&["--fault", "refuse=9%10"]);
+    let flags = "--clients 20 --pipelining 1 --sample-size 3000 --messages-per-connection 10 --no-preflight";
+    let results = run(
+        throng(["echo", &server.url(), "--format", "json", "--quiet"]).args(flags.split_whitespace()),
+        RUN_MAX,
+    )
+    .json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("sent"), of("received"), of("missing")), (3_000, 3_000, 0), "{results:#}");
+    assert_eq!(of("connects"), of("connected") + of("connect_failures"), "{results:#}");
+    assert!(of("connect_failures") > 20 && of("left") > 250, "{results:#}");
 }
 
 #[test]

@@ -63,9 +63,7 @@ impl Examiner {
             workload: plan.workload,
             rooms: plan.rooms,
             senders: plan.senders(),
-            comes_back: plan.churn.is_some()
-                || plan.flap.is_some()
-                || plan.messages_per_connection.is_some(),
+            comes_back: plan.churn.is_some() || plan.flap.is_some() || plan.messages_per_connection.is_some(),
             records_events: plan.records_events,
             epoch_ns: plan.epoch_ns,
             order: None,

@@ -125,7 +125,7 @@ table! {
     connecting: Connecting = CountFacts { words: Some("still connecting"), ..CONNECTIONS },
     /// Usable connections that the server or the network ended.
     disconnects: Disconnects = lost("lost", Whole::Connections),
-    /// Usable connections that clients ended because others take their place (churn).
+    /// Usable connections that clients ended because others take their place (churn), or their own next one.
     left: Left = CountFacts { is_rare: true, words: Some("left"), ..CONNECTIONS },
     /// Usable connections that were ended on purpose, for their clients to come back (flapping).
     cut: Cut = CountFacts { is_rare: true, words: Some("cut"), ..CONNECTIONS },

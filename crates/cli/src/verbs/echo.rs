@@ -55,7 +55,14 @@ pub(crate) struct Echo {
 impl Echo {
     /// With these flags, and no others.
     pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
-        Self { run, says: SayArgs::default(), steps, interval: None, pipelining: None, messages_per_connection: None }
+        Self {
+            run,
+            says: SayArgs::default(),
+            steps,
+            interval: None,
+            pipelining: None,
+            messages_per_connection: None,
+        }
     }
 
     /// Runs it.

@@ -1,6 +1,7 @@
 //! `throng http`: requests per second, and how long they take.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -50,6 +51,15 @@ pub(crate) struct Http {
     /// Requests under way on each connection
     #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Load")]
     pipelining: u32,
+    /// Each connection ends after this many answers, and another takes its place at once
+    #[arg(
+        long,
+        visible_alias = "messages-per-connection",
+        value_name = "N",
+        conflicts_with = "no_keep_alive",
+        help_heading = "Load"
+    )]
+    requests_per_connection: Option<NonZeroU32>,
     /// Requests per second over all connections, whatever the server does (open loop); 100..5k/60s is a ramp
     #[arg(short = 'R', long, visible_alias = "overallRate", value_name = "RATE", value_parser = rates::rates, help_heading = "Load")]
     rate: Option<Rates>,
@@ -124,6 +134,7 @@ impl Http {
 
     fn plan(&self, target: &Target, host: Option<String>) -> Result<Plan, Failure> {
         let mut plan = plan::plan(&self.run, target, Workload::Echo, DIALECT.name(), Some(self.connections))?;
+        plan.messages_per_connection = self.requests_per_connection;
         plan.speech.host = host.unwrap_or(plan.speech.host);
         let http = HttpOptions {
             method: self.method.clone(),

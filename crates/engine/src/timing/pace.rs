@@ -42,6 +42,8 @@ pub(crate) struct Open {
     turn: Option<usize>,
     /// Clients may be gone for a while: then a message's number does not tell its turn.
     has_absences: bool,
+    /// What is due waits while no client takes it.
+    waits: bool,
 }
 
 #[derive(Debug)]
@@ -105,6 +107,13 @@ impl Pace {
         if let Self::Open(open) = self {
             open.turn = Some(0);
             open.has_absences = true;
+        }
+    }
+
+    /// From now on what is due in an open loop waits for a client that takes it, for so long as one may come back.
+    pub(crate) fn wait_for_absent(&mut self, waits: bool) {
+        if let Self::Open(open) = self {
+            open.waits = waits;
         }
     }
 
@@ -180,7 +189,17 @@ impl Open {
         let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
         let next_ns = start_ns.saturating_add(pacer.due_ns(0));
-        Self { pacer, start_ns, clients, sent: 0, total, next_ns, turn: None, has_absences: false }
+        Self {
+            pacer,
+            start_ns,
+            clients,
+            sent: 0,
+            total,
+            next_ns,
+            turn: None,
+            has_absences: false,
+            waits: false,
+        }
     }
 
     fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
@@ -197,6 +216,9 @@ impl Open {
                 let all = self.clients.len();
                 let in_turn = (0..all).map(|k| (*turn + k) % all);
                 let place = in_turn.into_iter().find(|&place| is_usable(self.clients[place]));
+                if place.is_none() && self.waits {
+                    return Next::Wait;
+                }
                 let place = place.unwrap_or(*turn % all);
                 *turn = place + 1;
                 place

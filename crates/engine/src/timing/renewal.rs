@@ -57,6 +57,11 @@ impl Renewal {
         None
     }
 
+    /// Whether a client is about to leave, to come back.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     /// A client has a new connection.
     pub(crate) fn handle_back(&mut self, client: u32) {
         self.clients[client as usize] = Count::default();

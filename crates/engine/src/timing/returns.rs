@@ -75,7 +75,12 @@ impl Returns {
 
     /// Whether a client is still to come back that has not failed to.
     pub(crate) fn has_hope(&self) -> bool {
-        self.tries.values().any(|&tries| tries == 0)
+        self.has_tries(1)
+    }
+
+    /// Whether a client is still to come back that has not failed to as often as this.
+    pub(crate) fn has_tries(&self, tries_max: u32) -> bool {
+        self.tries.values().any(|&tries| tries < tries_max)
     }
 
     /// `client` is back.

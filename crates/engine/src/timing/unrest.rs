@@ -17,6 +17,9 @@ use crate::timing::storm::Storm;
 /// How long servers have to answer the goodbye of a client that leaves.
 const GOODBYE_NS_MAX: u64 = 1_000_000_000;
 
+/// A client that is to have its next connection is waited for until so many attempts have failed.
+const TRIES_MAX: u32 = 5;
+
 /// What is to be done to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -137,9 +140,12 @@ impl Unrest {
         matches!(&self.kind, Kind::Storm(storm) if storm.takes(number))
     }
 
-    /// Whether a client is still to come back that has not failed to.
+    /// Whether a client is still to come back that has not failed to, or not too often.
     pub(crate) fn has_hope(&self) -> bool {
-        self.returns.has_hope()
+        match &self.kind {
+            Kind::Renewal(renewal) => renewal.is_due() || self.returns.has_tries(TRIES_MAX),
+            Kind::Storm(_) | Kind::Churn(_) | Kind::Flap(_) => self.returns.has_hope(),
+        }
     }
 
     /// Everything is sent: no more clients leave, but those that are to come back do.

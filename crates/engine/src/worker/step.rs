@@ -69,9 +69,13 @@ impl Worker {
         let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
         let mut pace = Pace::new(&order, part, at_ns, senders.clone(), seed);
-        if self.plan.churn.is_some() || self.plan.flap.is_some() || self.plan.messages_per_connection.is_some() {
+        if self.plan.churn.is_some()
+            || self.plan.flap.is_some()
+            || self.plan.messages_per_connection.is_some()
+        {
             pace.pass_over_absent();
         }
+        pace.wait_for_absent(self.plan.messages_per_connection.is_some());
         let window_end_ns = match order.load {
             Load::Open { duration_ns, .. } => at_ns + duration_ns,
             Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
@@ -140,10 +144,22 @@ impl Worker {
                 {
                     return self.start_draining(now_ns);
                 }
+                // What is due waits for a connection, and none is to come: it goes unsent.
+                Some(Next::Wait) if self.is_forsaken() => {
+                    if let Some(pace) = &mut self.pace {
+                        pace.wait_for_absent(false);
+                    }
+                }
                 Some(Next::Wait) => return,
                 Some(Next::Over) => return self.start_draining(now_ns),
             }
         }
+    }
+
+    /// Whether an open loop waits for a client, and none is here or expected back.
+    fn is_forsaken(&self) -> bool {
+        let is_open = self.pace.as_ref().is_some_and(|pace| !pace.is_closed());
+        is_open && self.clients.ledger.usable == 0 && !self.unrest.as_ref().is_some_and(Unrest::has_hope)
     }
 
     /// Sends what was gathered: whether that was anything.
