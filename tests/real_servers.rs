@@ -36,6 +36,7 @@ fn drive(name: &str) {
         Ok(target) => {
             echo(&target.url());
             broadcast(&target.url());
+            limited(&target.url());
             target.stop();
         }
         Err(Unavailable(why)) => skip(name, &why),
@@ -122,4 +123,18 @@ fn steps_of(results: &Value) -> &Vec<Value> {
 
 fn count(step: &Value, name: &str) -> u64 {
     step["counts"][name].as_u64().unwrap_or_else(|| panic!("no count {name}: {step:#}"))
+}
+
+/// Ten messages for each connection, as HttpArena has it.
+fn limited(url: &str) {
+    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json", "--quiet", "--no-store"]);
+    command.args(["--clients", "50", "--pipelining", "1", "--sample-size", "5000"]);
+    let outcome = run(command.args(["--messages-per-connection", "10"]), Duration::from_secs(120));
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let count = |name: &str| results["steps"][0]["counts"][name].as_u64().unwrap_or(0);
+    assert_eq!((count("sent"), count("received"), count("disconnects")), (5_000, 5_000, 0), "{outcome}");
+    let (left, connected) = (count("left"), count("connected"));
+    assert_eq!(connected, 50 + left, "{outcome}");
+    assert!((450..=500).contains(&left), "{outcome}");
 }

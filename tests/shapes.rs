@@ -121,6 +121,20 @@ fn a_connection_takes_so_many_messages_and_the_next_one_goes_on() {
 }
 
 #[test]
+fn a_number_of_messages_that_makes_no_sense_is_named() {
+    let server = Server::start(&[]);
+    for (verb, flags) in [
+        ("echo", "--messages-per-connection 0"),
+        ("echo", "--messages-per-connection 10 --churn 10%/s"),
+        ("http", "--requests-per-connection 10 --no-keep-alive"),
+        ("broadcast", "--messages-per-connection 10"),
+    ] {
+        let outcome = outcome_that_ends(2, &server, verb, flags);
+        assert!(outcome.stderr.contains("-per-connection"), "{flags}: {outcome}");
+    }
+}
+
+#[test]
 fn connections_that_are_refused_are_tried_again_and_no_message_is_lost() {
     let server = Server::start(&["--fault", "refuse=9%10"]);
     let flags = "--clients 20 --pipelining 1 --sample-size 3000 --messages-per-connection 10 --no-preflight";

@@ -305,6 +305,16 @@ fn absences() -> Vec<Row> {
 fn connections() -> Vec<Row> {
     let echo = || "echo --clients 100 --rate 2000 -d 1s";
     vec![
+        row(
+            "none; a connection takes ten messages",
+            NO_FAULT,
+            format!("echo --clients 1 --pipelining 1 --messages-per-connection 10 -s {MESSAGES}"),
+            |truth| {
+                truth.exactly("received", MESSAGES);
+                truth.exactly("missing", 0);
+                truth.exactly("left", MESSAGES / 10 - 1);
+            },
+        ),
         row("is slow to accept", "accept=2s", echo(), |truth| {
             truth.at_least("handshake", 2_000.0);
             truth.just_above("handshake", "p50", 2_000.0);
