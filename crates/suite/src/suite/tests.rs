@@ -156,7 +156,16 @@ fn the_suites_that_come_with_throng_can_be_read() {
         for published in suite.scenarios.iter().filter_map(|scenario| scenario.published.as_ref()) {
             let then = crate::published::read(
                 published,
-                &["go-gorilla", "node-ws", "sockjs-node", "erlang-cowboy", "ruby-plezi", "elixir-phoenix"],
+                &[
+                    "go-gorilla",
+                    "node-ws",
+                    "sockjs-node",
+                    "erlang-cowboy",
+                    "ruby-plezi",
+                    "elixir-phoenix",
+                    "socketio-node",
+                    "go-anycable",
+                ],
             );
             assert!(!then.unwrap().is_empty(), "{}", path.display());
         }
