@@ -106,6 +106,8 @@ fn the_other_charts_work_in_a_browser() {
     };
     // So many that the server's memory grows.
     let idle = read(measure(&["idle", "--clients=4000", "--connect-rate=1000", "--duration=1s"]));
+    let flapping =
+        read(measure(&["broadcast", "--clients=20", "--rate=50", "--duration=2s", "--flap=500ms..1s:300ms"]));
     let sweep = read(measure(&["saturate", "--levels=4,8", "--duration=400ms", "--limit=sent_rate<100"]));
     let published =
         [("rtt.p95", Unit::Ms, 47.5), ("server.rss", Unit::Bytes, 3e7)].map(|(figure, unit, then)| {
@@ -123,6 +125,11 @@ fn the_other_charts_work_in_a_browser() {
     std::fs::write(&path, page).unwrap();
     let charts =
         ["percentiles", "saturation", "saturation-received", "boxes", "then-and-now", "handshakes", "memory"];
+    scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], &charts].concat());
+    let runs = &[flapping];
+    std::fs::write(&path, report::html(&report::Page { runs, repeats: &[], published: &[], home: None }))
+        .unwrap();
+    let charts = ["presence", "ages", "absences"];
     scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], &charts].concat());
 }
 

@@ -224,6 +224,7 @@ mod tests {
             cut: Some(load::Cut::Reset),
             had: 1,
             recovered: 1,
+            is_under_load: true,
         };
         settled.absences.push(absence);
         settled.recovered_by_age = vec![1];
@@ -232,14 +233,17 @@ mod tests {
         assert_eq!(audience.completion.max_ns(), 600, "complete without who was away");
         let row = results::Absences {
             ended_by: "reset".into(),
-            up_to_ns: Some(1_000_000_000),
+            up_to_ns: Some(100_000_000),
             count: 1,
             not_back: 0,
             due: 3,
             recovered: 1,
+            due_squares: 9,
+            recovered_squares: 1,
+            due_by_recovered: 3,
         };
         assert_eq!(audience.away.absences, [row]);
-        let ages = results::Ages { up_to_ns: Some(1_000_000_000), due: 3, recovered: 1 };
+        let ages = results::Ages { up_to_ns: Some(100_000_000), due: 3, recovered: 1 };
         assert_eq!(audience.away.ages, [ages]);
         // The messages are client 0's: to others, nothing changes but that it is not counted.
         let others = People { rooms: Rooms::ONE.to_others(), ..together(2, 1) };

@@ -240,12 +240,38 @@ pub struct Absence {
     pub had: u32,
     /// And those that it got later.
     pub recovered: u32,
+    /// It was back before the last message of the step had been sent: only then does a message's age say how far back a history
+    /// reaches, because nothing pushes out what is in one any more after that.
+    pub is_under_load: bool,
 }
 
 /// The longest age of each class of messages, and the longest absence of each class of those; the last class is above.
-pub const AGES_NS: [u64; 8] = {
-    const S: u64 = 1_000_000_000;
-    [S, 2 * S, 5 * S, 10 * S, 20 * S, 30 * S, 60 * S, 120 * S]
+pub const AGES_NS: [u64; 21] = {
+    const MS: u64 = 1_000_000;
+    const S: u64 = 1_000 * MS;
+    [
+        100 * MS,
+        200 * MS,
+        300 * MS,
+        500 * MS,
+        700 * MS,
+        S,
+        1_500 * MS,
+        2 * S,
+        3 * S,
+        5 * S,
+        7 * S,
+        10 * S,
+        15 * S,
+        20 * S,
+        30 * S,
+        45 * S,
+        60 * S,
+        90 * S,
+        120 * S,
+        180 * S,
+        300 * S,
+    ]
 };
 
 /// The class of an age.

@@ -1,5 +1,7 @@
 //! What became of what was due to clients while they were away.
 
+use stats::Share;
+
 /// Absences that began alike and lasted about as long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Absences {
@@ -15,9 +17,44 @@ pub struct Absences {
     pub due: u64,
     /// Of these, the ones that came later.
     pub recovered: u64,
+    /// Of the copies due in each absence, the sum of the squares; from these three follows how far shares may be off.
+    pub due_squares: u64,
+    /// The same of those that came later.
+    pub recovered_squares: u64,
+    /// And the sum of what both make together.
+    pub due_by_recovered: u64,
 }
 
-/// Copies due to clients that were away and came back, whose messages were about as old then.
+impl Absences {
+    /// Counts an absence with so many copies due, of which so many came later.
+    pub fn add(&mut self, is_back: bool, due: u64, recovered: u64) {
+        let mut share = self.recovered();
+        share.add(due, recovered);
+        self.not_back += u64::from(!is_back);
+        Share {
+            units: self.count,
+            whole: self.due,
+            part: self.recovered,
+            whole_squares: self.due_squares,
+            part_squares: self.recovered_squares,
+            products: self.due_by_recovered,
+        } = share;
+    }
+
+    /// What came later, of what was due.
+    pub fn recovered(&self) -> Share {
+        Share {
+            units: self.count,
+            whole: self.due,
+            part: self.recovered,
+            whole_squares: self.due_squares,
+            part_squares: self.recovered_squares,
+            products: self.due_by_recovered,
+        }
+    }
+}
+
+/// Copies due to clients that were away and came back before the last message of the step was sent, whose messages were about as old then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ages {
     /// They had been sent at most so long before, and longer than those of the row before; `None`: longer than those of any

@@ -10,6 +10,7 @@ pub mod conclusion;
 mod delivery;
 pub mod file;
 pub mod format;
+mod horizon;
 mod judgement;
 pub mod levels;
 pub mod limit;
@@ -23,6 +24,7 @@ pub mod verdict;
 
 pub use absences::{Absences, Ages};
 pub use delivery::{Delivery, Promise};
+pub use horizon::Horizon;
 pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;

@@ -32,22 +32,18 @@ impl Away {
         let mut ages: Vec<Ages> =
             (0..=AGES_NS.len()).map(|class| Ages { up_to_ns: limit(class), ..Ages::default() }).collect();
         for absence in books.iter().flat_map(|settled| &settled.absences) {
-            let &Absence { client, from_ns, cut_ns, to_ns, cut, had, recovered } = absence;
+            let &Absence { client, from_ns, cut_ns, to_ns, cut, had, recovered, is_under_load } = absence;
             let is_back = to_ns != u64::MAX;
             let mut due = 0;
             for (_, sent_ns) in said.to(client, from_ns, to_ns).skip(had as usize) {
                 due += 1;
-                ages[age_class(to_ns - sent_ns)].due += u64::from(is_back);
+                ages[age_class(to_ns - sent_ns)].due += u64::from(is_under_load);
             }
             // An agent that was lost cannot tell what it sent.
             let (due, recovered) = (u64::max(due, recovered.into()), u64::from(recovered));
             away.due += due;
             away.had += u64::from(had);
-            let row = rows.entry((cut, age_class(to_ns - cut_ns))).or_default();
-            row.count += 1;
-            row.not_back += u64::from(!is_back);
-            row.due += due;
-            row.recovered += recovered;
+            rows.entry((cut, age_class(to_ns - cut_ns))).or_default().add(is_back, due, recovered);
         }
         for recovered in books.iter().map(|settled| &settled.recovered_by_age) {
             ages.iter_mut().zip(recovered).for_each(|(age, recovered)| age.recovered += recovered);

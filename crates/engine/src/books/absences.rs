@@ -29,8 +29,10 @@ pub(crate) enum Due {
 #[derive(Debug, Default)]
 pub(crate) struct Absences {
     all: Vec<Known>,
-    /// The recovered copies, by how long before their clients were back they had been sent.
+    /// The recovered copies of clients that were back under load, by how long before that they had been sent.
     ages: Vec<u64>,
+    /// Nothing more is sent.
+    is_load_over: bool,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,16 @@ impl Absences {
         now_ns: u64,
     ) {
         let from_ns = Self::from_ns(record);
-        let absence = Absence { client, from_ns, cut_ns: now_ns, to_ns: u64::MAX, cut, had, recovered: 0 };
+        let absence = Absence {
+            client,
+            from_ns,
+            cut_ns: now_ns,
+            to_ns: u64::MAX,
+            cut,
+            had,
+            recovered: 0,
+            is_under_load: false,
+        };
         self.all.push(Known { absence, since_ns: record.since_ns, before: record.absence });
         record.absence = self.all.len() as u32;
         record.is_away = true;
@@ -68,7 +79,9 @@ impl Absences {
     /// A client is usable: if it was away, it is so no more.
     pub(crate) fn end(&mut self, record: &mut Record, now_ns: u64) {
         if std::mem::take(&mut record.is_away) {
-            self.known_mut(record.absence).absence.to_ns = now_ns;
+            let is_under_load = !self.is_load_over;
+            let absence = &mut self.known_mut(record.absence).absence;
+            (absence.to_ns, absence.is_under_load) = (now_ns, is_under_load);
         }
     }
 
@@ -89,12 +102,22 @@ impl Absences {
 
     /// A copy has come that was due in this absence.
     pub(crate) fn recover(&mut self, absence: u32, sent_ns: u64, now_ns: u64) {
+        let is_load_over = self.is_load_over;
         let known = self.known_mut(absence);
         known.absence.recovered += 1;
+        // What is sent again may come in the moment before the client is usable.
+        if is_load_over && !known.absence.is_under_load {
+            return;
+        }
         let age_ns = known.absence.to_ns.min(now_ns).saturating_sub(sent_ns);
         let class = age_class(age_ns);
         self.ages.resize(self.ages.len().max(class + 1), 0);
         self.ages[class] += 1;
+    }
+
+    /// The last message of the step is sent.
+    pub(crate) fn load_is_over(&mut self) {
+        self.is_load_over = true;
     }
 
     /// How many clients are away.
@@ -156,13 +179,22 @@ mod tests {
         absences.recover(2, 38 * S + 1, 41 * S);
         absences.recover(1, 20 * S + 1, 41 * S);
         absences.recover(1, 21 * S + 1, 41 * S);
+        absences.load_is_over();
+        absences.begin(3, &mut record, None, 0, 50 * S);
+        absences.end(&mut record, 60 * S);
+        absences.recover(3, 55 * S, 61 * S);
         let (all, ages) = absences.finish();
         let of = |absence: &Absence| (absence.from_ns, absence.cut_ns, absence.to_ns, absence.recovered);
         assert_eq!(
             all.iter().map(of).collect::<Vec<_>>(),
-            [(20 * S, 22 * S, 25 * S, 2), (25 * S, 30 * S, 40 * S, 1)]
+            [
+                (20 * S, 22 * S, 25 * S, 2),
+                (25 * S, 30 * S, 40 * S, 1),
+                (Absences::from_ns(&record), 50 * S, 60 * S, 1)
+            ]
         );
+        assert_eq!(all.iter().map(|absence| absence.is_under_load).collect::<Vec<_>>(), [true, true, false]);
         assert_eq!((all[0].cut, all[0].had, all[1].cut), (Some(Cut::Reset), 2, None));
-        assert_eq!(ages, [0, 1, 2], "up to two seconds, and up to five");
+        assert_eq!(ages, [0, 0, 0, 0, 0, 0, 0, 1, 0, 2], "up to two seconds, and up to five");
     }
 }

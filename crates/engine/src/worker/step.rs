@@ -195,6 +195,7 @@ impl Worker {
 
     pub(super) fn start_draining(&mut self, now_ns: u64) {
         self.phase = Phase::Draining;
+        self.clients.ledger.step.absences.load_is_over();
         if let Some(unrest) = &mut self.unrest {
             unrest.handle_loaded();
         }

@@ -43,6 +43,9 @@ export interface Step {
   /** Who held it back, of a run under way. */
   bottleneck?: string;
   server?: { cpu?: number; rss?: number; threads: Thread[] };
+  /** Of clients that lost their connections and came back. */
+  absences?: Absences[];
+  ages?: Age[];
   /** While clients connect; percentiles and density are of the handshake. */
   connecting: Series;
   series: Series;
@@ -51,6 +54,23 @@ export interface Step {
 export type FigureName =
   | "handshake" | "tcp" | "tls" | "login" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | RoomSize | "completion"
   | "send_lag" | "recovery";
+
+/** Copies due to clients while they were away, by how long before their return the message was sent. */
+export interface Age {
+  /** Seconds; without it, older than any other. */
+  up_to?: number;
+  due: number;
+  recovered: number;
+}
+
+/** The same by how the connection ended, and how long the absence lasted. */
+export interface Absences extends Age {
+  ended_by: string;
+  /** How many. */
+  count: number;
+  /** Where the recovered share lies with 95% confidence, in percent. */
+  range?: [number, number];
+}
 
 /** Deliveries by the size of the message's room. */
 export type RoomSize =
@@ -94,6 +114,23 @@ export interface Series {
   server_cpu?: Column;
   server_rss?: Column;
   generator_cpu?: Column;
+}
+
+/** Rows of all steps that end at the same time, from the shortest on. */
+export function byTime<Row extends Age>(rows: Row[]): [number | undefined, Row[]][] {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const end = row.up_to ?? Infinity;
+    groups.set(end, [...(groups.get(end) ?? []), row]);
+  }
+  const sorted = [...groups].sort(([one], [other]) => one - other);
+  return sorted.map(([end, group]) => [end === Infinity ? undefined : end, group]);
+}
+
+/** What came of what was due, in percent. */
+export function recoveredShare(rows: Age[]): number {
+  const sum = (of: "due" | "recovered") => rows.reduce((total, row) => total + row[of], 0);
+  return sum("due") === 0 ? 0 : (100 * sum("recovered")) / sum("due");
 }
 
 /** A figure that somebody published, beside what was measured of the same. */

@@ -7,6 +7,7 @@ use results::{Run, Step};
 use serde::Serialize;
 use stats::fit::Line;
 
+use super::absences::{AbsencesData, AgesData, absences, ages};
 use super::curve::{FigureData, digits, ms};
 use super::page::{Page, Published};
 use super::repeats::{Repeats, RepeatsData};
@@ -79,6 +80,10 @@ struct StepData {
     errors: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<ServerData>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    absences: Vec<AbsencesData>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ages: Vec<AgesData>,
     connecting: SeriesData,
     series: SeriesData,
 }
@@ -189,6 +194,8 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
                 })
                 .collect(),
         }),
+        absences: absences(step),
+        ages: ages(step),
         connecting: SeriesData::of(&step.connecting, rows_max),
         series: SeriesData::of(&step.series, rows_max),
     }

@@ -8,6 +8,7 @@
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 
+mod absences;
 mod answers;
 mod curve;
 mod data;

@@ -3,6 +3,10 @@
 use results::format::{count, duration};
 use results::{Absences, Ages, Step};
 
+const NS_PER_S: u64 = 1_000_000_000;
+/// Where rows of ages end, as they are printed.
+const EDGES_S: [u64; 8] = [1, 2, 5, 10, 20, 30, 60, 120];
+
 /// All of it in a line; and by how the connections ended and how old the messages were, where that differs.
 pub(super) fn lines(step: &Step) -> Vec<String> {
     if step.absences.is_empty() {
@@ -33,9 +37,23 @@ pub(super) fn lines(step: &Step) -> Vec<String> {
         lines.push(said.collect::<Vec<_>>().join(", "));
     }
     if counts.recovered > 0 && counts.lost_offline > 0 {
-        lines.push(step.ages.iter().map(age).collect::<Vec<_>>().join(", "));
+        lines.push(coarse(&step.ages).iter().map(age).collect::<Vec<_>>().join(", "));
     }
     lines
+}
+
+/// The same in few rows: the finer ones are the results file's, and the chart's.
+fn coarse(ages: &[Ages]) -> Vec<Ages> {
+    let mut rows: Vec<Ages> = Vec::new();
+    for age in ages {
+        let up_to_ns =
+            age.up_to_ns.and_then(|ns| EDGES_S.map(|s| s * NS_PER_S).into_iter().find(|&edge| edge >= ns));
+        match rows.last_mut().filter(|row| row.up_to_ns == up_to_ns) {
+            Some(row) => (row.due, row.recovered) = (row.due + age.due, row.recovered + age.recovered),
+            None => rows.push(Ages { up_to_ns, ..age.clone() }),
+        }
+    }
+    rows
 }
 
 fn age(row: &Ages) -> String {

@@ -40,6 +40,12 @@ mirror!(FileAbsences of Absences {
     not_back: u64,
     due: u64,
     recovered: u64,
+    #[serde(default)]
+    due_squares: u64,
+    #[serde(default)]
+    recovered_squares: u64,
+    #[serde(default)]
+    due_by_recovered: u64,
     ; optional
     #[serde(rename = "up_to_s", with = "optional_seconds")]
     up_to_ns: u64,

@@ -1,11 +1,13 @@
 // All charts, in the order of the page.
 
 import type { Chart } from "../drawing";
+import { ages, lengths } from "./absences";
 import { boxes } from "./boxes";
 import { density, handshakes } from "./density";
 import { errors } from "./errors";
 import { memory } from "./memory";
 import { percentiles } from "./percentiles";
+import { presence } from "./presence";
 import { rates } from "./rates";
 import { resources } from "./resources";
 import { saturation, saturationReceived } from "./saturation";
@@ -15,8 +17,8 @@ import { threads } from "./threads";
 import { timeline } from "./timeline";
 
 export const charts: Chart[] = [
-  percentiles, steps, saturation, saturationReceived, boxes, then, errors, timeline, density,
-  handshakes, rates, resources, memory, threads,
+  percentiles, steps, saturation, saturationReceived, boxes, then, errors, presence, ages, lengths,
+  timeline, density, handshakes, rates, resources, memory, threads,
 ];
 
 /** Those that can be drawn while a run goes on. */
