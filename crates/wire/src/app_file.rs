@@ -36,6 +36,8 @@ pub struct AppFile {
     pub ignore: Vec<Condition>,
     /// What a usable client says from time to time.
     pub heartbeat: Option<Heartbeat>,
+    /// How a client that lost its connection goes on, where the app has a way.
+    pub resume: Option<Resume>,
 }
 
 impl AppFile {
@@ -67,6 +69,19 @@ impl AppFile {
             Kind::Broadcast => self.broadcast.as_ref().map(|broadcast| &broadcast.send),
         }
     }
+}
+
+/// How a client that is back is told what it has missed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Where a copy says how far its receiver has come: a JSON pointer (RFC 6901).
+    pub keep: String,
+    /// The number of that value among all that are kept for placeholders.
+    pub value: u16,
+    /// What stands for that value at a client's first connection.
+    pub first: String,
+    /// What is said behind the opening by who has kept something; `None`: the opening says enough.
+    pub send: Option<Say>,
 }
 
 /// A plain request before the opening request.

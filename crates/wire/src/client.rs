@@ -63,9 +63,14 @@ impl Client {
 
     /// What it takes to go on with this client's session over another connection, if its protocol has a way.
     pub fn resumption(&self) -> Option<Resumption> {
-        match &self.state {
-            State::Open(session) => session.protocol.resumption().cloned(),
-            _ => self.place.as_ref()?.given.as_ref()?.resumption.clone(),
+        let place = self.place.as_ref();
+        let known = match &self.state {
+            State::Open(session) => session.protocol.resumption(),
+            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_ref()),
+        };
+        match place.map_or("", |place| place.script.heard()) {
+            "" => known.cloned(),
+            heard => Some(Resumption { heard: heard.to_owned(), ..known.cloned().unwrap_or_default() }),
         }
     }
 
@@ -108,6 +113,7 @@ impl Client {
         if self.place.is_none() {
             self.place = cfg.app.place();
         }
+        cfg.app.go_on(&mut self.place);
         let (_, _, kept) = split(&mut self.place);
         self.state = match HttpClientState::new(&cfg.parts) {
             Some(mut protocol) => {
@@ -204,7 +210,9 @@ impl Client {
                 let mut session = Session::on(socket, ClientState::new(&cfg.parts));
                 let given = self.place.as_mut().and_then(|place| place.given.as_mut());
                 if let Some(resumption) = given.and_then(|given| given.resumption.take()) {
-                    session.protocol.resume(&resumption);
+                    if resumption.is_of_protocol() {
+                        session.protocol.resume(&resumption);
+                    }
                     self.place.take_if(|_| !cfg.app.has_places());
                 }
                 session.handle_upgraded(&mut Around { cfg, now_ns, place: &mut self.place }, io, on);

@@ -7,4 +7,13 @@ pub struct Resumption {
     pub(crate) session: Vec<u8>,
     /// The last message that came; empty: none that could be named.
     pub(crate) offset: Vec<u8>,
+    /// How far the client has come in a user's own app, in that app's words; empty: not at all.
+    pub(crate) heard: String,
+}
+
+impl Resumption {
+    /// Whether the protocol has something to go on with.
+    pub(crate) fn is_of_protocol(&self) -> bool {
+        !self.session.is_empty()
+    }
 }

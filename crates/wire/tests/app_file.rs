@@ -254,3 +254,58 @@ proptest! {
         receive_all(&cfg, "", &texts(&[&message]));
     }
 }
+
+/// A chat whose copies are numbered, and which is told the number of the last: in the opening, and behind it.
+fn resumed() -> AppFile {
+    let mut names = people().names;
+    names.set("kept", Template::of_kept(0));
+    let say = |text| {
+        let body = Template::parse(text, Purpose::Other, &names, Quoting::JSON).unwrap();
+        Say { event: String::new(), body }
+    };
+    AppFile {
+        open: vec![OpenStep::Send(say(r#"{"join":"{kept}"}"#))],
+        resume: Some(Resume {
+            keep: "/n".into(),
+            value: 0,
+            first: "now".into(),
+            send: Some(say(r#"{"since":"{kept}"}"#)),
+        }),
+        ..chat()
+    }
+}
+
+#[test]
+fn who_is_back_says_how_far_it_has_come() {
+    let cfg = config_of(resumed());
+    let id = String::from_utf8(stamp(1).to_text().to_vec()).unwrap();
+    let copy = |n: &str| format!(r#"{{"type":"say","id":"{id}","n":{n}}}"#);
+    let connect = |client: &mut Client| {
+        let mut io = Fake::of(3);
+        client.handle_open(&cfg, 0, 0, &mut io);
+        let answer = answer_to(&std::mem::take(&mut io.out));
+        let mut events = Vec::new();
+        client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |e| events.push(e)).unwrap();
+        assert_eq!(events.last(), Some(&Event::Usable));
+        io
+    };
+    let mut client = Client::new();
+    let mut io = connect(&mut client);
+    assert_eq!(said(&io.out), [r#"{"join":"now"}"#]);
+    assert_eq!(client.resumption(), None, "nothing has come yet");
+    for n in ["7", r#""eight""#] {
+        events_of(&mut client, &cfg, 0, &mut io, &[&copy(n)]);
+    }
+    // What nobody could say is not kept: a line break would begin another header.
+    events_of(
+        &mut client,
+        &cfg,
+        0,
+        &mut io,
+        &[&copy(r#""a\r\nb""#), &copy(&format!(r#""{}""#, "x".repeat(9_000)))],
+    );
+    let mut back = Client::resuming(client.resumption().unwrap());
+    let io = connect(&mut back);
+    assert_eq!(said(&io.out), [r#"{"join":"eight"}"#, r#"{"since":"eight"}"#]);
+    assert_eq!(back.resumption(), client.resumption(), "nothing has come since");
+}

@@ -35,6 +35,7 @@ pub(super) struct File {
     pub(super) broadcast: Option<Spanned<Broadcast>>,
     pub(super) publish: Option<Spanned<Publish>>,
     pub(super) flap: Option<Spanned<Flap>>,
+    pub(super) resume: Option<Resume>,
     #[serde(default)]
     pub(super) error: Vec<ErrorRule>,
     #[serde(default)]
@@ -193,6 +194,17 @@ pub(super) struct Flap {
     #[serde(default)]
     pub(super) how: Vec<Spanned<String>>,
     pub(super) resume: Option<bool>,
+}
+
+/// How a client that is back is told what it has missed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Resume {
+    pub(super) keep: Spanned<String>,
+    #[serde(default)]
+    pub(super) first: String,
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Option<Spanned<String>>,
 }
 
 /// The request by which the app is asked to tell a room something.

@@ -8,6 +8,7 @@ use wire::app_file::{Keep, LOGIN_KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginContent, Lo
 use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::Login;
+use super::resume::KEPT;
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
@@ -16,7 +17,7 @@ const CONTENT_TYPE: &str = "content-type";
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 /// The names of placeholders that mean something else already.
-const TAKEN: [&str; 8] = ["id", "intended_ns", "unix_ns", "padding", "client", "seq", "room", "token"];
+const TAKEN: [&str; 9] = ["id", "intended_ns", "unix_ns", "padding", "client", "seq", "room", "token", KEPT];
 
 /// The requests of a login. What each keeps is a name for all that comes behind it.
 pub(super) fn requests(

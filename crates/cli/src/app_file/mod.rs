@@ -4,6 +4,7 @@ mod file;
 mod login;
 mod people;
 mod publish;
+mod resume;
 mod short;
 mod source;
 mod usual;
@@ -19,7 +20,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::Spanned;
 use wire::app_file::{
     AppFile, Broadcast, Condition, Exchange, Heartbeat, JsonScalar, LoginRequest, OpenStep, Reaction,
-    Refusal, Say,
+    Refusal, Resume, Say,
 };
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, DialectId, Facts, People};
@@ -144,9 +145,11 @@ fn describe(source: &Source<'_>, file: &File, given: People) -> Result<Described
         Escape::Json => Quoting::JSON,
         Escape::None => Quoting::Plain,
     };
+    let kept = resume::name(file, &login, &mut people.names);
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
-    let app = Checked { source, names, strangers: &strangers, quoting, facts, rules }.app(file, login)?;
+    let app =
+        Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }.app(file, login)?;
     let publish = publish::publish(source, file, &strangers)?;
     let flap = file.flap.as_ref().map(|flap| flapping(source, flap.get_ref())).transpose()?;
     let connect = people::connect(source, file, names)?;
@@ -193,6 +196,8 @@ struct Checked<'a> {
     names: &'a Names,
     /// Those of people who have not logged in.
     strangers: &'a Names,
+    /// The number of what clients keep of copies, if they do.
+    kept: u16,
     quoting: Quoting,
     facts: &'static Facts,
     rules: AppRules,
@@ -223,8 +228,11 @@ impl Checked<'_> {
         if let Some(frames) = file.frames.as_ref().filter(|_| !self.facts.is_bare) {
             return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));
         }
+        let resume =
+            file.resume.as_ref().map(|resume| self.resume(resume, broadcast.is_some())).transpose()?;
         Ok(AppFile {
             name: self.name(file)?,
+            resume,
             binary: file.frames.as_ref().is_some_and(|frames| *frames.get_ref() == Frames::Binary),
             login,
             open: file.open.iter().map(|step| self.step(step)).collect::<Result<_, _>>()?,
@@ -300,6 +308,16 @@ impl Checked<'_> {
             own: None,
             ack: None,
             is_replied: false,
+        })
+    }
+
+    fn resume(&self, resume: &file::Resume, has_copies: bool) -> Result<Resume, Failure> {
+        let send = resume.send.as_ref().map(|send| self.say(&resume.event, send, Purpose::Other));
+        Ok(Resume {
+            keep: resume::keep(self.source, resume, has_copies)?,
+            value: self.kept,
+            first: resume.first.clone(),
+            send: send.transpose()?,
         })
     }
 

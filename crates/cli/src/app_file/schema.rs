@@ -38,6 +38,7 @@ fn it_has_the_keys_that_are_read() {
         ("[broadcast]\nbogus = 1", "/properties/broadcast"),
         ("[publish]\nbogus = 1", "/properties/publish"),
         ("[flap]\nbogus = 1", "/properties/flap"),
+        ("[resume]\nbogus = 1", "/properties/resume"),
         ("[[error]]\nbogus = 1", "/properties/error/items"),
         ("[[answer]]\nbogus = 1", "/properties/answer/items"),
         ("[[ignore]]\nbogus = 1", "/properties/ignore/items"),

@@ -127,6 +127,40 @@ fn mistakes_name_file_line_and_what_was_expected() {
 }
 
 #[test]
+fn what_is_kept_has_to_be_there_and_to_be_said() {
+    let broadcast = "[broadcast]\nsend = '{\"id\":\"{id}\"}'\n";
+    for (text, place, problem) in [
+        (
+            "[resume]\nkeep = \"/n\"\nsend = '{kept}'".to_owned(),
+            "chat.toml:2:8",
+            "neither [broadcast] nor [publish]",
+        ),
+        (format!("{broadcast}[resume]\nkeep = \"n\"\nsend = '{{kept}}'"), "chat.toml:4:8", "a JSON pointer"),
+        (
+            format!("{broadcast}[resume]\nkeep = \"/n\"\nsend = 'now'"),
+            "chat.toml:4:8",
+            "is never said: {kept}",
+        ),
+        (format!("{broadcast}[resume]\nsend = '{{kept}}'"), "chat.toml:3:1", "missing key `keep`"),
+        (
+            format!("open = [{{ send = '{{kept}}' }}]\n{broadcast}"),
+            "chat.toml:1:18",
+            "{kept}: no such placeholder here",
+        ),
+    ] {
+        let said = said_of(&text);
+        assert!(said.contains(place) && said.contains(problem), "{text}\n{said}");
+    }
+    let kept =
+        format!("{broadcast}[resume]\nkeep = \"/n\"\nfirst = \"0\"\n[connect]\npath = \"/?after={{kept}}\"");
+    let resume = parsed(&kept).unwrap().app.resume.unwrap();
+    assert_eq!(
+        (resume.keep.as_str(), resume.value, resume.first.as_str(), resume.send),
+        ("/n", 0, "0", None)
+    );
+}
+
+#[test]
 fn files_that_are_not_there_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.toml");

@@ -88,6 +88,17 @@ impl App {
         matches!(self, App::File(app) if app.has_script())
     }
 
+    /// A client is about to connect: what it goes on from is at hand from now on.
+    pub(crate) fn go_on(&self, place: &mut Option<Box<Place>>) {
+        let (App::File(app), Some(place)) = (self, place) else { return };
+        if app.is_resumed() {
+            let Place { script, given, .. } = &mut **place;
+            let Given { kept, resumption } = &mut **given.get_or_insert_default();
+            let heard = resumption.as_mut().map(|before| std::mem::take(&mut before.heard));
+            app.go_on(heard.filter(|heard| !heard.is_empty()), script, kept);
+        }
+    }
+
     /// What a message that came in is; `None`: nothing that matters. `script` is there where the app has one.
     #[inline(always)]
     pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: Option<&mut file::Script>) -> Option<Event> {
@@ -105,6 +116,6 @@ mod tests {
 
     #[test]
     fn a_client_that_does_not_log_in_keeps_no_more_than_its_script_and_what_it_waits_for() {
-        assert!(size_of::<Place>() <= 88, "{} bytes", size_of::<Place>());
+        assert!(size_of::<Place>() <= 64, "{} bytes", size_of::<Place>());
     }
 }

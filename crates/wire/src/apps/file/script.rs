@@ -19,8 +19,19 @@ pub(crate) struct Script {
     said: u32,
     /// When a wait is over, or the next heartbeat is due; 0: never.
     pub(super) wake_ns: u64,
+    /// What most apps never need.
+    besides: Option<Box<Besides>>,
+}
+
+/// What few apps need of a client.
+#[derive(Debug, Default)]
+struct Besides {
     /// What is to be answered, by number of the answer.
-    pub(super) questions: VecDeque<usize>,
+    questions: VecDeque<usize>,
+    /// How far it has come, as the last copy told it; empty: nothing has.
+    heard: String,
+    /// It has come so far over an earlier connection, and is yet to say so.
+    is_back: bool,
 }
 
 impl Script {
@@ -31,9 +42,15 @@ impl Script {
 
     /// Something came that is to be answered.
     pub(super) fn handle_question(&mut self, answer: usize) {
-        if self.questions.len() < QUESTIONS_MAX {
-            self.questions.push_back(answer);
+        let questions = &mut self.besides.get_or_insert_default().questions;
+        if questions.len() < QUESTIONS_MAX {
+            questions.push_back(answer);
         }
+    }
+
+    /// The number of the answer that is to be given next.
+    pub(super) fn next_answer(&mut self) -> Option<usize> {
+        self.besides.as_mut()?.questions.pop_front()
     }
 
     /// Whether messages may be sent.
@@ -44,6 +61,29 @@ impl Script {
     /// When to be woken.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         (self.wake_ns != 0).then_some(self.wake_ns)
+    }
+
+    /// How far it has come, for who goes on over another connection; empty: nothing tells.
+    pub(crate) fn heard(&self) -> &str {
+        self.besides.as_ref().map_or("", |besides| &besides.heard)
+    }
+
+    /// A copy tells how far its receiver has come.
+    pub(super) fn note(&mut self, heard: &str) {
+        let known = &mut self.besides.get_or_insert_default().heard;
+        known.clear();
+        known.push_str(heard);
+    }
+
+    /// The client has come so far over an earlier connection.
+    pub(super) fn go_on(&mut self, heard: String) {
+        let besides = self.besides.get_or_insert_default();
+        (besides.heard, besides.is_back) = (heard, true);
+    }
+
+    /// Whether the client is back and is yet to say how far it has come; from then on it has said so.
+    pub(super) fn is_back(&mut self) -> bool {
+        self.besides.as_mut().is_some_and(|besides| std::mem::take(&mut besides.is_back))
     }
 
     /// Another message is about to be said: its number on the connection, from 1.

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use super::matcher::{BadCondition, Matcher};
+use super::pointer::Pointer;
 use super::script::{Script, USABLE};
-use crate::app_file::{AppFile, Condition, OPEN_STEPS_MAX, OpenStep, Say};
-use crate::carried::{Arrival, Letter, Says, Utterance};
+use crate::app_file::{AppFile, Condition, OPEN_STEPS_MAX, OpenStep, Resume, Say};
+use crate::carried::{Arrival, Letter, Opened, Says, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, Found};
+use crate::template::Kept;
+
+/// Most bytes of what a copy says of how far its receiver has come: servers accept no larger field in a head.
+const HEARD_BYTES_MAX: usize = 8 << 10;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub(crate) struct Spoken {
     other_role: Option<Role>,
     refusals: Vec<(Matcher, Rejection)>,
     ignore: Vec<Matcher>,
+    /// Where a copy says how far its receiver has come, and what is said of that by who is back.
+    resume: Option<(Pointer, Option<Letter>)>,
 }
 
 /// One step of an opening.
@@ -105,6 +112,13 @@ impl Spoken {
                 })
                 .collect::<Result<_, BadOption>>()?,
             ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
+            resume: match &written.resume {
+                Some(Resume { keep, send, .. }) => {
+                    let keep = Pointer::parse(keep).ok_or_else(|| bad("a JSON pointer to keep"))?;
+                    Some((keep, send.as_ref().map(said).transpose()?))
+                }
+                None => None,
+            },
             written,
         })
     }
@@ -142,6 +156,7 @@ impl Spoken {
         if let Some(stamp) = stamp
             && let Some(&(_, role)) = self.roles.iter().find(|(m, _)| m.matches(&opened))
         {
+            self.note(role, &opened, script);
             return Some(Event::Message { role, stamp, bytes });
         }
         if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(&opened)) {
@@ -170,10 +185,40 @@ impl Spoken {
             _ => self.other_role,
         };
         match (stamp, role, arrival.says) {
-            (Some(stamp), Some(role), _) => Some(Event::Message { role, stamp, bytes }),
+            (Some(stamp), Some(role), _) => {
+                self.note(role, &opened, script);
+                Some(Event::Message { role, stamp, bytes })
+            }
             (None, _, Says::NamedAmongOthers(_)) => None,
             _ => Some(Event::Foreign { bytes }),
         }
+    }
+
+    /// Keeps how far the client has come, if a copy tells that.
+    #[inline]
+    fn note(&self, role: Role, opened: &Opened<'_>, script: &mut Script) {
+        let Some((keep, _)) = self.resume.as_ref().filter(|_| role == Role::Copy) else { return };
+        // A line break in a header would begin another.
+        let is_sayable =
+            |heard: &str| heard.len() <= HEARD_BYTES_MAX && !heard.contains(|c: char| c.is_ascii_control());
+        if let Some(heard) = keep.value(&opened.body).filter(|heard| is_sayable(heard)) {
+            script.note(&heard);
+        }
+    }
+
+    /// A client is about to connect. How far it has come (`None`: this is its first connection), or what stands for that, is among
+    /// what it was given from now on.
+    pub(crate) fn go_on(&self, heard: Option<String>, script: &mut Script, kept: &mut Kept) {
+        let Some(Resume { value, first, .. }) = &self.written.resume else { return };
+        let value = usize::from(*value);
+        kept.values.resize(kept.values.len().max(value + 1), Box::default());
+        kept.values[value] = heard.as_deref().unwrap_or(first).into();
+        heard.into_iter().for_each(|heard| script.go_on(heard));
+    }
+
+    /// Whether its clients say how far they have come.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.resume.is_some()
     }
 
     /// What to say now, if anything: to be asked for until there is nothing.
@@ -186,7 +231,7 @@ impl Spoken {
         if !script.is_ready {
             return None;
         }
-        if let Some(answer) = script.questions.pop_front() {
+        if let Some(answer) = script.next_answer() {
             return Some(&self.answers[answer].1);
         }
         while script.step != USABLE {
@@ -205,6 +250,10 @@ impl Spoken {
                 }
                 Some(Step::Wait(_) | Step::Expect(_) | Step::Reply) => return None,
                 None => {
+                    let is_back = script.is_back();
+                    if let Some((_, Some(letter))) = self.resume.as_ref().filter(|_| is_back) {
+                        return Some(letter);
+                    }
                     script.step = USABLE;
                     script.wake_ns = self.heartbeat.as_ref().map_or(0, |(every_ns, _)| now_ns + every_ns);
                     on(Event::Usable);

@@ -101,7 +101,7 @@ impl Parts {
     pub(super) fn write_resume(&self, out: &mut Vec<u8>, filling: &Filling<'_>, resumption: &Resumption) {
         let [start, auth] = &self.connects;
         start.write(out, filling, 0);
-        let Resumption { session, offset } = resumption;
+        let Resumption { session, offset, .. } = resumption;
         io::extend(out, &[br#"{"pid":""#, session, br#"","offset":""#, offset, b"\""]);
         let auth = auth.filled(filling);
         let members = auth.strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();

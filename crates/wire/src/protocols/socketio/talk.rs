@@ -225,7 +225,7 @@ impl Talk {
         let plain = |pid: &&[u8]| pid.len() <= TOKEN_BYTES_MAX && !pid.contains(&b'\\');
         self.resumption = session.filter(plain).map(|session| {
             let offset = self.resumption.take().map(|known| known.offset).unwrap_or_default();
-            Box::new(Resumption { session: session.to_vec(), offset })
+            Box::new(Resumption { session: session.to_vec(), offset, ..Resumption::default() })
         });
     }
 
