@@ -7,6 +7,7 @@ pub mod arena;
 pub mod bridge;
 pub mod cases;
 pub mod client;
+pub mod endpoint;
 pub mod exact;
 pub mod fleet;
 pub mod hostile;
