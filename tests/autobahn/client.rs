@@ -119,7 +119,7 @@ impl Session {
             let found = reader.read(Expect::Response, &limits, &mut input).map_err(failed)?;
             let Some((head, lines)) = found else { continue };
             let response = Response::parse(head, lines).map_err(failed)?;
-            let agreed = upgrade::verify(&response, &key, &[], true).map_err(failed)?;
+            let agreed = upgrade::verify(&response, &key, &[], Some(deflate)).map_err(failed)?;
             let (inflater, deflater) = agreed.map(|agreed| agreed.codecs(End::Client, deflate.level)).unzip();
             return Ok(Session {
                 early: input.to_vec(),

@@ -9,6 +9,7 @@ use crew::http::Source;
 use results::units;
 use secret::Secret;
 
+use crate::compression::Compression;
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
@@ -49,9 +50,8 @@ pub(crate) struct RunArgs {
     /// Send raw messages as text, not binary
     #[arg(long, help_heading = "Messages")]
     pub(crate) text: bool,
-    /// Offer permessage-deflate
-    #[arg(long, help_heading = "Messages")]
-    pub(crate) compress: bool,
+    #[command(flatten, next_help_heading = "Messages")]
+    pub(crate) compression: Compression,
     /// The largest message accepted from the server
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes, help_heading = "Messages")]
     pub(crate) max_message: u64,

@@ -9,6 +9,7 @@ mod archive;
 mod args;
 mod builtin;
 mod calibration;
+mod compression;
 mod crowd;
 mod desk;
 mod dialect_args;

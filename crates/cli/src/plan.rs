@@ -174,7 +174,7 @@ fn speech(
         subprotocols: args.subprotocols.clone(),
         headers: args.headers.clone(),
         userinfo: target.userinfo.clone(),
-        deflate: args.compress,
+        deflate: args.compression.options(),
         payload_bytes: args.payload_padding.map(|sizes| sizes.min),
         payload_bytes_max: args.payload_padding.and_then(|sizes| sizes.max),
         rows: Arc::new(args.data.as_deref().map(payload::rows).transpose()?.unwrap_or_default()),

@@ -62,7 +62,7 @@ pub(crate) fn publishing(
             subprotocols: Vec::new(),
             headers,
             userinfo: to.userinfo.clone(),
-            deflate: false,
+            deflate: None,
             payload_bytes: speech.payload_bytes,
             payload_bytes_max: None,
             rows: Arc::default(),

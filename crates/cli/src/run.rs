@@ -8,6 +8,7 @@ use results::{Scenario, TrustNote};
 use crate::agenda::{Agenda, Next};
 use crate::app_file;
 use crate::args::RunArgs;
+use crate::compression;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::hidden;
@@ -17,6 +18,7 @@ use crate::request::Request;
 use crate::restarts::Restarts;
 use crate::resume;
 use crate::scrape;
+use crate::stderr;
 use crate::weight;
 
 /// Runs all steps, printing and keeping each as it ends.
@@ -30,6 +32,11 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
     let limits = request.limits()?;
+    let windows = compression::cost(request.plan.speech.deflate, request.shape.clients_max);
+    let keeps_windows = windows.is_some();
+    if let Some(cost) = windows.filter(|_| !request.args.quiet) {
+        stderr::line(format_args!("throng: {cost}"));
+    }
     preflight::check(&mut request)?;
     let _lock = resume::lock(request.args)?;
     let earlier = resume::earlier(&mut request)?;
@@ -44,7 +51,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
 
     if desk.run.scenario == Scenario::Idle {
-        weight::weigh(crew.watch(), &mut desk.run.verdict);
+        weight::weigh(crew.watch(), keeps_windows, &mut desk.run.verdict);
     }
     desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(TrustNote));
     match &measured {

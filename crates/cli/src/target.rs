@@ -66,8 +66,10 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
     }
     let processes = processes::server_processes(clients_max.unwrap_or(1), processes::clients_per_process()?);
     let threads = processes::server_threads(processes)?;
-    let built_in =
-        BuiltIn::start(&["--processes", &processes.to_string(), "--threads", &threads.to_string()])?;
+    let (processes, threads) = (processes.to_string(), threads.to_string());
+    let mut flags = vec!["--processes", &processes, "--threads", &threads];
+    flags.extend(args.compression.flags());
+    let built_in = BuiltIn::start(&flags)?;
     let mut target = resolve(&built_in.url, None)?;
     // Dialects with paths of their own are not spoken at the usual one.
     let dialect = args.dialect.as_deref().and_then(wire::DialectId::from_name);

@@ -8,6 +8,7 @@ use results::{Step, verdict};
 use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::calibration::HTTP;
+use crate::compression::Compression;
 use crate::exit::Failure;
 use crate::hidden;
 use crate::{plan, target};
@@ -16,6 +17,8 @@ use crate::{plan, target};
 pub(crate) struct Trial<'a> {
     /// Against whom.
     pub(crate) server: &'a BuiltIn,
+    /// Whether messages are compressed, if the server takes part.
+    pub(crate) compression: Compression,
     /// The protocol inside the messages.
     pub(crate) dialect: &'static str,
     /// Who answers to whom.
@@ -33,8 +36,8 @@ pub(crate) struct Trial<'a> {
 /// Runs it; `while_open` is called when everything has been sent and the clients are still there.
 pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result<Step, Failure> {
     let cannot = |why: crew::Error| Failure::could_not("run against throng's own server", why);
-    let Trial { server, dialect, workload, clients, load, threads, ref cpus } = *trial;
-    let args = RunArgs::of_url(&server.url);
+    let Trial { server, compression, dialect, workload, clients, load, threads, ref cpus } = *trial;
+    let args = RunArgs { compression, ..RunArgs::of_url(&server.url) };
     let target = target::of(&args, None)?;
     let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;

@@ -4,11 +4,18 @@ use crew::ServerWatch;
 use results::{TrustNote, Verdict};
 use stats::fit::{self, Before, Growth};
 
-/// Adds the figure to the verdict, or the reason why there is none.
-pub(crate) fn weigh(watch: &ServerWatch, verdict: &mut Verdict) {
+/// Windows that a server keeps are made when they are first needed by some servers, and with the connection by others.
+const KEEPS_WINDOWS: &str = "what a client costs in memory depends on whether it has said something: --compress lets both \
+                             ends keep a window for each (--no-context-takeover asks them not to)";
+
+/// Adds the figure to the verdict, or the reason why there is none. `keeps_windows`: the clients' compression does.
+pub(crate) fn weigh(watch: &ServerWatch, keeps_windows: bool, verdict: &mut Verdict) {
     let found = fit::growth(watch.growth(), net::limits::page_bytes() as f64, watch.before());
     match found {
-        Growth::Seen(line) => verdict.memory_per_client = Some(line),
+        Growth::Seen(line) => {
+            verdict.memory_per_client = Some(line);
+            verdict.trust.extend(keeps_windows.then(|| TrustNote(KEEPS_WINDOWS.into())));
+        }
         _ => {
             let readings = watch.sees_server().then(|| watch.growth().len());
             verdict.trust.extend(why_not(found, readings, watch.before()).map(TrustNote));

@@ -248,7 +248,7 @@ mod tests {
                 subprotocols: Vec::new(),
                 headers: Vec::new(),
                 userinfo: None,
-                deflate: false,
+                deflate: None,
                 payload_bytes: None,
                 payload_bytes_max: None,
                 rows: Arc::default(),

@@ -48,7 +48,7 @@ pub struct Speech {
     /// User and password of the URL, sent as basic authorization.
     pub userinfo: Option<(String, Secret)>,
     /// Offer permessage-deflate.
-    pub deflate: bool,
+    pub deflate: Option<wire::DeflateOptions>,
     /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
     pub payload_bytes: Option<u32>,
     /// Messages have sizes from that to this, each equally often.
@@ -96,7 +96,7 @@ impl Speech {
             subprotocols: self.subprotocols.clone(),
             origin: self.origin.clone(),
             basic_auth: self.userinfo.clone(),
-            deflate: self.deflate.then(wire::DeflateOptions::default),
+            deflate: self.deflate,
             limits,
             payload: wire::Payload { padding: self.payload_bytes, text: self.text },
             of_dialect: self.of_dialect.clone(),

@@ -1,5 +1,7 @@
 //! The bounds on what a peer may make us hold, with the precedents for their defaults.
 
+use serde::{Deserialize, Serialize};
+
 /// Bounds on what one connection accepts. A breach fails the connection; none of them is reserved in advance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -32,13 +34,20 @@ impl Default for Limits {
 }
 
 /// How permessage-deflate (RFC 7692) is offered or accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeflateOptions {
     /// Compression level, 0–9. Broadcast servers commonly run 1.
     pub level: u8,
-    /// Ask both sides to forget their window after each message (RFC 7692 §7.1.1), trading ratio for memory:
-    /// a kept window costs about 44 KiB to read and 270 KiB to write.
+    /// Ask both sides to forget their window after each message (RFC 7692 §7.1.1), trading ratio for memory.
     pub no_context_takeover: bool,
+}
+
+impl DeflateOptions {
+    /// What each end of a connection keeps that has read and written something compressed, if it remembers that: a window to
+    /// inflate with and one to deflate with, of 15 bits, as resident memory. Without context takeover it keeps nothing.
+    pub const fn window_bytes(self) -> usize {
+        if self.no_context_takeover { 0 } else { 333 << 10 }
+    }
 }
 
 impl Default for DeflateOptions {

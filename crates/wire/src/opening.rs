@@ -47,7 +47,7 @@ impl Opening {
             }
             let Asked { key, offered } = &self.asked;
             let offered = offered.as_ref().unwrap_or(&options.subprotocols);
-            let agreed = upgrade::verify(&response, key, offered, options.deflate.is_some())?;
+            let agreed = upgrade::verify(&response, key, offered, options.deflate)?;
             let level = options.deflate.map_or(0, |deflate| deflate.level);
             let (inflater, deflater) = agreed.map(|a| a.codecs(End::Client, level)).unzip();
             return Ok(Some(Socket {

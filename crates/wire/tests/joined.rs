@@ -61,8 +61,18 @@ impl<'a> Joined<'a> {
     }
 }
 
-fn configs(dialect: DialectId, deflate: bool, padding: Option<u32>, text: bool) -> (Config, ServerConfig) {
-    let deflate = deflate.then(DeflateOptions::default);
+/// What is offered and accepted: nothing, windows that are kept, windows that are forgotten.
+const COMPRESSIONS: [Option<DeflateOptions>; 3] = {
+    let kept = DeflateOptions { level: 1, no_context_takeover: false };
+    [None, Some(kept), Some(DeflateOptions { no_context_takeover: true, ..kept })]
+};
+
+fn configs(
+    dialect: DialectId,
+    deflate: Option<DeflateOptions>,
+    padding: Option<u32>,
+    text: bool,
+) -> (Config, ServerConfig) {
     let options = Options { deflate, payload: Payload { padding, text }, ..options(dialect) };
     (Config::new(options).unwrap(), ServerConfig { deflate, ..ServerConfig::default() })
 }
@@ -78,7 +88,7 @@ fn a_conversation_in_each_dialect() {
         (DialectId::Phoenix, false),
         (DialectId::Socketio, false),
     ] {
-        for deflate in [false, true] {
+        for deflate in COMPRESSIONS {
             for step in [1, 3, 1000, usize::MAX] {
                 let (cfg, server_cfg) = configs(dialect, deflate, Some(200), text);
                 let mut joined = Joined::new(&cfg, &server_cfg);
@@ -112,7 +122,10 @@ fn a_broadcast_is_one_frame_for_all_and_a_result_for_the_sender() {
     for dialect in
         [DialectId::Json, DialectId::Binary, DialectId::Actioncable, DialectId::Phoenix, DialectId::Socketio]
     {
-        for (deflate, padding) in [(false, None), (false, Some(100)), (true, Some(1000))] {
+        let [without, with, forgetting] = COMPRESSIONS;
+        for (deflate, padding) in
+            [(without, None), (without, Some(100)), (with, Some(1000)), (forgetting, Some(1000))]
+        {
             let (cfg, server_cfg) = configs(dialect, deflate, padding, false);
             let mut joined = Joined::new(&cfg, &server_cfg);
             joined.settle(|| usize::MAX);
@@ -182,7 +195,7 @@ fn one_dialect_only_when_so_configured() {
 
 #[test]
 fn the_server_can_close_first() {
-    let (cfg, server_cfg) = configs(DialectId::Json, false, None, false);
+    let (cfg, server_cfg) = configs(DialectId::Json, None, None, false);
     let mut joined = Joined::new(&cfg, &server_cfg);
     joined.settle(|| usize::MAX);
     joined.events.clear();
@@ -203,7 +216,7 @@ proptest! {
     #[test]
     fn any_conversation_in_any_portions(
         dialect in prop::sample::select(vec![DialectId::Raw, DialectId::Json, DialectId::Binary]),
-        deflate: bool,
+        deflate in prop::sample::select(COMPRESSIONS.to_vec()),
         padding in 60..3000u32,
         portions in prop::collection::vec(1..400usize, 1..20),
         messages in 1..8u32,

@@ -15,6 +15,8 @@ pub(crate) struct Ask {
     pub(crate) sources: Sources,
     /// Handshakes under way at once.
     pub(crate) parallel: u64,
+    /// Each client keeps windows for its compression.
+    pub(crate) keeps_windows: bool,
 }
 
 /// Where the server is.

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Duration;
 
-use load::{Load, Workload};
+use load::{Load, Schedule, Workload};
 use net::limits;
 use net::memory::Memory;
 use net::poll::{Interest, Poller};
@@ -13,6 +13,7 @@ use net::proc::ProcessTree;
 use net::socket::{self, Addr, Listener, Socket};
 
 use crate::builtin::BuiltIn;
+use crate::compression::Compression;
 use crate::exit::Failure;
 use crate::processes::OTHER_FILES;
 use crate::trial::{Trial, measure};
@@ -30,6 +31,10 @@ const RETRIES_MAX: u32 = 1_000;
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 /// How long the clients of throng's part are held: one reading is enough.
 const HOLD_NS: u64 = 1_000_000;
+/// Clients that keep windows for their compression take so much that fewer are enough, and may be all that fit.
+const WINDOWS_MAX: u32 = 400;
+/// How long it takes each of them to say one thing.
+const SAY_NS: u64 = 1_000_000_000;
 
 /// What one open connection costs, both of its ends on this machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +59,7 @@ pub(crate) struct Cost {
 
 impl Cost {
     /// Measures it, in about a second. The limit on open files must have been raised.
-    pub(crate) fn measure(files: u64) -> Result<Self, Failure> {
+    pub(crate) fn measure(files: u64, compression: Compression) -> Result<Self, Failure> {
         let cannot = |why: io::Error| Failure::could_not("measure what a connection costs", why);
         let process_bytes = net::proc::self_rss_bytes().map_err(cannot)?;
         let connections = (files.saturating_sub(OTHER_FILES) / 2).min(CONNECTIONS_MAX);
@@ -65,7 +70,7 @@ impl Cost {
         let tcp = stats::fit::line(&pairs.tcp).map_or(0.0, |line| line.slope);
         let conntrack_entries = pairs.conntrack_entries;
         drop(pairs);
-        let (generator_bytes, server_bytes) = of_programs(connections as u32)?;
+        let (generator_bytes, server_bytes) = of_programs(connections as u32, compression)?;
         Ok(Cost {
             connections,
             kernel_bytes: (memory.slope + tcp).max(0.0),
@@ -161,25 +166,37 @@ fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     attempt()
 }
 
-/// Memory of throng's client and of its server for one connection.
-fn of_programs(clients: u32) -> Result<(f64, f64), Failure> {
-    let server = BuiltIn::start(&[])?;
+/// Memory of throng's client and of its server for one connection. A window is there once it was needed: then each client has
+/// said something.
+fn of_programs(connections: u32, compression: Compression) -> Result<(f64, f64), Failure> {
+    let says_something = compression.keeps_windows();
+    let clients = if says_something { connections.min(WINDOWS_MAX) } else { connections };
+    let server = BuiltIn::start(&compression.flags().collect::<Vec<_>>())?;
     let mut tree = ProcessTree::new(server.pid());
-    let mut server_bytes = || tree.sample().map_or(0, |usage| usage.rss_bytes);
-    let before = server_bytes();
+    let mut bytes = || {
+        let of_server = tree.sample().map_or(0, |usage| usage.rss_bytes);
+        (net::proc::self_rss_bytes().unwrap_or(0), of_server)
+    };
+    let before = bytes();
     let mut after = before;
+    let each_once = Load::Open { schedule: Schedule::constant(f64::from(clients)), duration_ns: SAY_NS };
     let trial = Trial {
         server: &server,
+        compression,
         dialect: "raw",
         workload: Workload::Echo,
         clients,
-        load: Load::Hold { duration_ns: HOLD_NS },
+        load: if says_something { each_once } else { Load::Hold { duration_ns: HOLD_NS } },
         threads: 1,
         cpus: Vec::new(),
     };
-    let step = measure(&trial, || after = server_bytes())?;
-    let generator = step.generator.and_then(|generator| generator.bytes_per_client).unwrap_or(0.0);
-    Ok((generator, after.saturating_sub(before) as f64 / f64::from(clients.max(1))))
+    let step = measure(&trial, || after = bytes())?;
+    let each = |before: u64, after: u64| after.saturating_sub(before) as f64 / f64::from(clients.max(1));
+    let generator = match says_something {
+        true => each(before.0, after.0),
+        false => step.generator.and_then(|generator| generator.bytes_per_client).unwrap_or(0.0),
+    };
+    Ok((generator, each(before.1, after.1)))
 }
 
 #[cfg(test)]

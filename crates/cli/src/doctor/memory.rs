@@ -51,8 +51,9 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, ask: &Ask) -> Row
         Place::Here | Place::HereNotYet => ", and what the server needs (throng idle)".into(),
         Place::Elsewhere => String::new(),
     };
+    let windows = if ask.keeps_windows { ", with the windows of its compression" } else { "" };
     let needed = format!(
-        "{}: a client has {} in the kernel, {} in throng{server}",
+        "{}: a client has {} in the kernel, {} in throng{server}{windows}",
         bytes(needed_bytes),
         bytes(kernel(cost, ask)),
         bytes(cost.generator_bytes),
@@ -65,7 +66,8 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, ask: &Ask) -> Row
     };
     let for_clients = usable.unwrap_or(0.0) - of_processes(cost, facts, ask);
     let fits = (for_clients / per_client(cost, ask)) as u64; // none, if it is negative
-    let mend = (verdict == Verdict::TooLow).then(|| Mend::Tell(format!("--clients {fits} fit")));
+    let or_none = if ask.keeps_windows { "; --no-context-takeover needs no windows" } else { "" };
+    let mend = (verdict == Verdict::TooLow).then(|| Mend::Tell(format!("--clients {fits} fit{or_none}")));
     Row { check, found, needed, verdict, mend }
 }
 

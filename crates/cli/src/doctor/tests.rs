@@ -50,7 +50,8 @@ fn facts() -> Facts {
 }
 
 fn ask(clients: u64) -> Ask {
-    Ask { clients, server: Place::BuiltIn, sources: Sources::Loopback, parallel: 128 }
+    let (server, sources) = (Place::BuiltIn, Sources::Loopback);
+    Ask { clients, server, sources, parallel: 128, keeps_windows: false }
 }
 
 fn row<'a>(rows: &'a [Row], check: &str) -> &'a Row {

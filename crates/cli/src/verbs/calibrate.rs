@@ -11,6 +11,7 @@ use results::{Step, units};
 
 use crate::builtin::BuiltIn;
 use crate::calibration::{Calibration, Ceiling, HTTP, Work};
+use crate::compression::Compression;
 use crate::exit::{Exit, Failure};
 use crate::processes;
 use crate::trial::{Trial, measure};
@@ -104,7 +105,9 @@ impl Split {
         for _ in 0..REPEATS {
             let server = self.start_server()?;
             let (threads, cpus) = (self.threads(), self.generator.clone());
-            let trial = Trial { server: &server, dialect, workload, clients, load, threads, cpus };
+            let compression = Compression::default();
+            let trial =
+                Trial { server: &server, compression, dialect, workload, clients, load, threads, cpus };
             let step = measure(&trial, || {})?;
             others_percent =
                 others_percent.into_iter().chain(verdict::others_percent(&step)).reduce(f64::max);

@@ -9,6 +9,7 @@ use load::Endpoint;
 use net::proc::Service;
 use results::units;
 
+use crate::compression::Compression;
 use crate::doctor::{self, Ask, Cost, Facts, Place, Row, Sources, Verdict};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -37,6 +38,8 @@ pub(crate) struct Doctor {
     /// Handshakes under way at once, as for a run
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
     connect_parallel: u32,
+    #[command(flatten)]
+    compression: Compression,
     /// Change what this user may change, until the next boot
     #[arg(long)]
     fix: bool,
@@ -61,7 +64,7 @@ impl Doctor {
         let (ask, server) = self.ask()?;
         let files = net::limits::raise_nofile();
         let files = files.map_err(|error| Failure::could_not("raise the limit on open files", error))?;
-        let mut facts = Facts::read(server, Some(Cost::measure(files)?));
+        let mut facts = Facts::read(server, Some(Cost::measure(files, self.compression)?));
         let mut rows = doctor::rows(&facts, &ask);
         if self.fix && fix(&rows) {
             facts = Facts::read(server, facts.cost);
@@ -83,6 +86,7 @@ impl Doctor {
             server,
             sources,
             parallel: self.connect_parallel.into(),
+            keeps_windows: self.compression.keeps_windows(),
         };
         let Some(url) = &self.url else {
             return Ok((ask(Place::BuiltIn, self.sources(None)), None));

@@ -90,8 +90,17 @@ pub(crate) struct Http {
 }
 
 /// Flags of every run that mean nothing here. They are refused with a word on why, where they are given.
-const FOREIGN: [&str; 8] =
-    ["dialect", "app", "payload_padding", "data", "text", "compress", "max_message", "subprotocols"];
+const FOREIGN: [&str; 9] = [
+    "dialect",
+    "app",
+    "payload_padding",
+    "data",
+    "text",
+    "compress",
+    "no_context_takeover",
+    "max_message",
+    "subprotocols",
+];
 
 /// What the help says of the flags of every run where they concern requests.
 fn for_http(arg: clap::Arg) -> clap::Arg {
@@ -227,14 +236,14 @@ impl Http {
     }
 
     fn refuse_what_http_lacks(&self) -> Result<(), Failure> {
-        let RunArgs { dialect, app, payload_padding, data, text, compress, subprotocols, .. } = &self.run;
+        let RunArgs { dialect, app, payload_padding, data, text, compression, subprotocols, .. } = &self.run;
         let foreign = [
             (dialect.as_ref().is_some_and(|name| name != DIALECT.name()), "--dialect"),
             (app.is_some(), "--app"),
             (payload_padding.is_some(), "--payload-padding"),
             (data.is_some(), "--data"),
             (*text, "--text"),
-            (*compress, "--compress"),
+            (compression.is_asked(), "--compress"),
             (!subprotocols.is_empty(), "--subprotocol"),
         ];
         let of_dialects = self.run.dialect_args.given().map(|flag| format!("--{flag}"));

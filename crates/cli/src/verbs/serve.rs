@@ -17,6 +17,7 @@ use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
 use results::units;
 use secret::Secret;
 
+use crate::compression::Compression;
 use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
 use crate::fault;
@@ -73,9 +74,8 @@ pub(crate) struct Serve {
     /// (HS256), better as env:NAME or file:PATH
     #[arg(long, value_name = "SECRET", value_parser = given::value)]
     jwt_secret: Option<Secret>,
-    /// Accept permessage-deflate
-    #[arg(long)]
-    compress: bool,
+    #[command(flatten)]
+    compression: Compression,
     /// The largest message accepted
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes)]
     max_message: u64,
@@ -212,7 +212,7 @@ impl Serve {
             tls: self.tls()?,
             protocol: wire::ServerConfig {
                 limits,
-                deflate: self.compress.then(wire::DeflateOptions::default),
+                deflate: self.compression.options(),
                 origins: self.origins.clone(),
                 gate: wire::Gate { login: self.login, jwt: self.jwt_secret.clone() },
                 history: history::of(self.history, self.fault.clone()),

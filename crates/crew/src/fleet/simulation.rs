@@ -275,7 +275,7 @@ pub(crate) fn plan() -> Plan {
         subprotocols: Vec::new(),
         headers: Vec::new(),
         userinfo: None,
-        deflate: false,
+        deflate: None,
         payload_bytes: None,
         payload_bytes_max: None,
         rows: Default::default(),

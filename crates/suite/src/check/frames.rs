@@ -74,7 +74,7 @@ impl Socket {
             let found = head.read(Expect::Response, &Limits::default(), &mut rest);
             if let Some((head, lines)) = found.map_err(|failure| failure.to_string())? {
                 let response = Response::parse(head, lines).map_err(|failure| failure.to_string())?;
-                upgrade::verify(&response, &key, &[], false).map_err(|failure| failure.to_string())?;
+                upgrade::verify(&response, &key, &[], None).map_err(|failure| failure.to_string())?;
                 socket.input = rest.to_vec();
                 return Ok(socket);
             }

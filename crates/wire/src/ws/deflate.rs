@@ -1,4 +1,11 @@
 //! permessage-deflate: messages in and out of raw DEFLATE (RFC 7692 §7.2).
+//!
+//! A stream that forgets its window after each message has nothing of its own between two, so that one serves all connections of
+//! a thread. A stream that keeps its window is its connection's own, from its first message on. Buffers are the thread's in
+//! either case: a connection at rest has none.
+
+use std::cell::RefCell;
+use std::mem;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -12,66 +19,106 @@ const KEPT_BYTES_MAX: usize = 64 << 10;
 /// Output is produced in steps of at least this.
 const STEP_BYTES: usize = 4 << 10;
 
+thread_local! {
+    static SHARED: RefCell<Shared> = const { RefCell::new(Shared::NOTHING) };
+}
+
+/// What the connections of a thread have in common: memory, from which nothing can be told of the messages before.
+struct Shared {
+    inflate: Option<Decompress>,
+    /// One for each form that peers have asked for: eight windows at the most.
+    deflate: Vec<(Form, Compress)>,
+    /// A compressed message, unmasked, with its tail.
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+impl Shared {
+    const NOTHING: Shared =
+        Shared { inflate: None, deflate: Vec::new(), input: Vec::new(), output: Vec::new() };
+}
+
 /// Inflates messages.
 #[derive(Debug)]
 pub struct Inflater {
-    stream: Decompress,
     no_context_takeover: bool,
-    /// The compressed message, unmasked, with its tail.
-    input: Vec<u8>,
+    /// The window that is kept, once there is one.
+    own: Option<Decompress>,
+    /// The message in hand.
     output: Vec<u8>,
 }
 
 impl Inflater {
     /// An inflater for a peer that forgets its window after each message, or does not.
     pub fn new(no_context_takeover: bool) -> Inflater {
-        // 15 bits read what was written with any smaller window.
-        let stream = Decompress::new_with_window_bits(false, 15);
-        Inflater { stream, no_context_takeover, input: Vec::new(), output: Vec::new() }
+        Inflater { no_context_takeover, own: None, output: Vec::new() }
     }
 
     /// Inflates one message to at most `bytes_max` bytes; it is masked if there is a `key`.
     pub fn message(&mut self, bytes: &[u8], key: Option<Key>, bytes_max: usize) -> Result<&[u8], Failure> {
-        self.output.clear();
-        self.output.shrink_to(KEPT_BYTES_MAX);
-        self.input.clear();
-        self.input.shrink_to(KEPT_BYTES_MAX);
-        mask::extend(&mut self.input, bytes, key, 0);
-        self.input.extend_from_slice(&TAIL);
-        self.inflate(bytes_max)?;
-        if self.no_context_takeover {
-            self.stream.reset(false);
-        }
+        self.give_back();
+        SHARED.with_borrow_mut(|shared| {
+            let Shared { inflate: of_all, input, output, .. } = shared;
+            self.output = mem::take(output);
+            input.clear();
+            mask::extend(input, bytes, key, 0);
+            input.extend_from_slice(&TAIL);
+            let stream = if self.no_context_takeover { of_all } else { &mut self.own };
+            // 15 bits read what was written with any smaller window.
+            let stream = stream.get_or_insert_with(|| Decompress::new_with_window_bits(false, 15));
+            let inflated = inflate(stream, input, &mut self.output, bytes_max);
+            if self.no_context_takeover {
+                stream.reset(false);
+            }
+            input.shrink_to(KEPT_BYTES_MAX);
+            inflated
+        })?;
         Ok(&self.output)
     }
 
-    fn inflate(&mut self, bytes_max: usize) -> Result<(), Failure> {
-        let mut input = &self.input[..];
-        loop {
-            if self.output.len() > bytes_max {
-                return Err(Failure::MessageTooLarge);
+    /// The message is done with: its memory is for the next, whose ever that is.
+    #[inline]
+    pub fn give_back(&mut self) {
+        if self.output.capacity() > 0 {
+            let mut output = mem::take(&mut self.output);
+            output.clear();
+            output.shrink_to(KEPT_BYTES_MAX);
+            SHARED.with_borrow_mut(|shared| shared.output = output);
+        }
+    }
+}
+
+/// Appends what `input` inflates to, which may be at most `bytes_max` bytes.
+fn inflate(
+    stream: &mut Decompress,
+    mut input: &[u8],
+    output: &mut Vec<u8>,
+    bytes_max: usize,
+) -> Result<(), Failure> {
+    loop {
+        if output.len() > bytes_max {
+            return Err(Failure::MessageTooLarge);
+        }
+        // One byte above the limit shows the breach; no bomb gets further.
+        let room = (input.len() * 2).max(STEP_BYTES).min(bytes_max + 1 - output.len());
+        output.reserve(room);
+        let (read, written) = (stream.total_in(), stream.total_out());
+        let status = stream.decompress_vec(input, output, FlushDecompress::Sync);
+        let status = status.map_err(|_| Failure::Deflate)?;
+        let read = (stream.total_in() - read) as usize;
+        let written = (stream.total_out() - written) as usize;
+        input = &input[read..];
+        let has_room = output.len() < output.capacity();
+        match status {
+            // A final block (§7.2.3.5): what follows is a new stream.
+            Status::StreamEnd => stream.reset(false),
+            _ if read == 0 && written == 0 && has_room => {
+                return if input.is_empty() { Ok(()) } else { Err(Failure::Deflate) };
             }
-            // One byte above the limit shows the breach; no bomb gets further.
-            let room = (input.len() * 2).max(STEP_BYTES).min(bytes_max + 1 - self.output.len());
-            self.output.reserve(room);
-            let (read, written) = (self.stream.total_in(), self.stream.total_out());
-            let status = self.stream.decompress_vec(input, &mut self.output, FlushDecompress::Sync);
-            let status = status.map_err(|_| Failure::Deflate)?;
-            let read = (self.stream.total_in() - read) as usize;
-            let written = (self.stream.total_out() - written) as usize;
-            input = &input[read..];
-            let has_room = self.output.len() < self.output.capacity();
-            match status {
-                // A final block (§7.2.3.5): what follows is a new stream.
-                Status::StreamEnd => self.stream.reset(false),
-                _ if read == 0 && written == 0 && has_room => {
-                    return if input.is_empty() { Ok(()) } else { Err(Failure::Deflate) };
-                }
-                _ => {}
-            }
-            if input.is_empty() && has_room {
-                return if self.output.len() > bytes_max { Err(Failure::MessageTooLarge) } else { Ok(()) };
-            }
+            _ => {}
+        }
+        if input.is_empty() && has_room {
+            return if output.len() > bytes_max { Err(Failure::MessageTooLarge) } else { Ok(()) };
         }
     }
 }
@@ -79,45 +126,78 @@ impl Inflater {
 /// Deflates messages.
 #[derive(Debug)]
 pub struct Deflater {
-    stream: Compress,
+    form: Form,
     no_context_takeover: bool,
-    output: Vec<u8>,
+    /// The window that is kept, once there is one.
+    own: Option<Compress>,
+}
+
+/// How a stream is deflated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Form {
+    level: u8,
+    window_bits: u8,
+}
+
+impl Form {
+    fn stream(self) -> Compress {
+        // zlib has no raw streams of 8 bits. Level 0 stores, and stored blocks refer to no window at all.
+        let level = if self.window_bits < 9 { 0 } else { self.level.min(9) };
+        let level = Compression::new(u32::from(level));
+        Compress::new_with_window_bits(level, false, self.window_bits.max(9))
+    }
 }
 
 impl Deflater {
     /// A deflater of that level (0–9), with a window of `window_bits` (8–15) that is forgotten after each
     /// message, or is not.
     pub fn new(level: u8, window_bits: u8, no_context_takeover: bool) -> Deflater {
-        // zlib has no raw streams of 8 bits. Level 0 stores, and stored blocks refer to no window at all.
-        let level = if window_bits < 9 { 0 } else { level.min(9) };
-        let level = Compression::new(u32::from(level));
-        let stream = Compress::new_with_window_bits(level, false, window_bits.max(9));
-        Deflater { stream, no_context_takeover, output: Vec::new() }
+        Deflater { form: Form { level, window_bits }, no_context_takeover, own: None }
     }
 
     /// Replaces the message that starts at `start` of `out` and goes to its end by its compressed form.
     pub fn replace(&mut self, out: &mut Vec<u8>, start: usize) {
-        self.output.clear();
-        self.output.shrink_to(KEPT_BYTES_MAX);
-        let mut input = &out[start..];
-        loop {
-            self.output.reserve(input.len() / 2 + STEP_BYTES);
-            let read = self.stream.total_in();
-            let status = self.stream.compress_vec(input, &mut self.output, FlushCompress::Sync);
-            status.expect("a deflate stream takes any bytes");
-            input = &input[(self.stream.total_in() - read) as usize..];
-            if input.is_empty() && self.output.len() < self.output.capacity() {
-                break;
+        SHARED.with_borrow_mut(|shared| {
+            let Shared { deflate: of_all, output, .. } = shared;
+            if self.no_context_takeover {
+                let stream = of_form(of_all, self.form);
+                deflate(stream, &out[start..], output);
+                stream.reset();
+            } else {
+                deflate(self.own.get_or_insert_with(|| self.form.stream()), &out[start..], output);
             }
-        }
-        if self.no_context_takeover {
-            self.stream.reset();
-        }
-        out.truncate(start);
-        match self.output.strip_suffix(&TAIL) {
-            Some(message) if !message.is_empty() => out.extend_from_slice(message),
-            // An empty message may leave nothing to flush: an empty stored block stands for it (§7.2.3.6).
-            _ => out.push(0),
+            out.truncate(start);
+            match output.strip_suffix(&TAIL) {
+                Some(message) if !message.is_empty() => out.extend_from_slice(message),
+                // An empty message may leave nothing to flush: an empty stored block stands for it (§7.2.3.6).
+                _ => out.push(0),
+            }
+            output.clear();
+            output.shrink_to(KEPT_BYTES_MAX);
+        });
+    }
+}
+
+/// The stream of that form, made if there is none yet.
+fn of_form(streams: &mut Vec<(Form, Compress)>, form: Form) -> &mut Compress {
+    let known = streams.iter().position(|&(of, _)| of == form);
+    let at = known.unwrap_or_else(|| {
+        streams.push((form, form.stream()));
+        streams.len() - 1
+    });
+    &mut streams[at].1
+}
+
+/// Appends what `input` deflates to, with the tail.
+fn deflate(stream: &mut Compress, mut input: &[u8], output: &mut Vec<u8>) {
+    loop {
+        output.reserve(input.len() / 2 + STEP_BYTES);
+        let read = stream.total_in();
+        let status = stream.compress_vec(input, output, FlushCompress::Sync);
+        status.expect("a deflate stream takes any bytes");
+        input = &input[(stream.total_in() - read) as usize..];
+        if input.is_empty() && output.len() < output.capacity() {
+            return;
         }
     }
 }
@@ -189,9 +269,41 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_inflate_is_refused() {
+    fn what_does_not_inflate_is_refused_and_leaves_nothing_to_the_next() {
         for bytes in [&b"\xff\xff\xff"[..], b"\xf2\x48\xcd\xc9\xc9\x07\x07garbage", b"\x05"] {
-            assert_eq!(inflate(&mut Inflater::new(false), bytes), Err(Failure::Deflate));
+            for forgets in [false, true] {
+                assert_eq!(inflate(&mut Inflater::new(forgets), bytes), Err(Failure::Deflate));
+                let hello = inflate(&mut Inflater::new(forgets), b"\xf2\x48\xcd\xc9\xc9\x07\x00");
+                assert_eq!(hello, Ok(b"Hello".to_vec()));
+            }
+        }
+    }
+
+    #[test]
+    fn connections_that_take_turns_do_not_know_of_each_other() {
+        let ends = |bits, forgets| (Deflater::new(1, bits, forgets), Inflater::new(forgets));
+        let mut all = [ends(15, true), ends(15, false), ends(9, true), ends(15, true), ends(15, false)];
+        for turn in 0..3 {
+            for (number, (deflater, inflater)) in all.iter_mut().enumerate() {
+                let text = format!("{number} says in turn {turn}: the same to everybody").into_bytes();
+                let mut out = text.clone();
+                deflater.replace(&mut out, 0);
+                assert_eq!(inflate(inflater, &out), Ok(text));
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_window_that_is_kept_is_anybody_s_own() {
+        for forgets in [false, true] {
+            let (mut deflater, mut inflater) = (Deflater::new(1, 15, forgets), Inflater::new(forgets));
+            assert!(deflater.own.is_none() && inflater.own.is_none(), "nothing was said yet");
+            let mut out = b"Hello".to_vec();
+            deflater.replace(&mut out, 0);
+            assert_eq!(inflater.message(&out, None, 99), Ok(&b"Hello"[..]));
+            inflater.give_back();
+            assert_eq!((deflater.own.is_none(), inflater.own.is_none()), (forgets, forgets));
+            assert_eq!(inflater.output.capacity(), 0);
         }
     }
 }

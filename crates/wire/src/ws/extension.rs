@@ -82,14 +82,16 @@ pub fn choose(fields: &Fields<'_>, options: Option<DeflateOptions>) -> Result<Op
 }
 
 /// The client's reading of the answer to its [`offer`]: `Err` for anything that was not offered.
-pub fn accept(fields: &Fields<'_>, offered: bool) -> Result<Option<Agreed>, Malformed> {
+pub fn accept(fields: &Fields<'_>, offered: Option<DeflateOptions>) -> Result<Option<Agreed>, Malformed> {
     let mut members = fields.members(FIELD);
     let Some(member) = members.next() else { return Ok(None) };
     let (name, params) = split(member)?;
-    if !offered || members.next().is_some() || !name.eq_ignore_ascii_case(NAME.as_bytes()) {
-        return Err(Malformed);
-    }
-    read_params(&params, false).map(Some).ok_or(Malformed)
+    let options = offered.filter(|_| members.next().is_none() && name.eq_ignore_ascii_case(NAME.as_bytes()));
+    let options = options.ok_or(Malformed)?;
+    let mut agreed = read_params(&params, false).ok_or(Malformed)?;
+    // A client forgets as it has announced, whether or not the server repeats it (§7.1.1.2).
+    agreed.client_no_context_takeover |= options.no_context_takeover;
+    Ok(Some(agreed))
 }
 
 fn split(member: &[u8]) -> Result<(&[u8], Vec<Param<'_>>), Malformed> {
@@ -183,8 +185,9 @@ mod tests {
 
     #[test]
     fn the_client_accepts_what_it_offered_and_nothing_else() {
-        assert_eq!(with("", |f| accept(f, false)), Ok(None));
-        let agreed = with("permessage-deflate; client_max_window_bits=9", |f| accept(f, true)).unwrap();
+        let offered = Some(DeflateOptions::default());
+        assert_eq!(with("", |f| accept(f, None)), Ok(None));
+        let agreed = with("permessage-deflate; client_max_window_bits=9", |f| accept(f, offered)).unwrap();
         assert_eq!(agreed.map(|a| a.client_max_window_bits), Some(9));
         for answer in [
             "permessage-deflate, permessage-deflate",
@@ -192,8 +195,20 @@ mod tests {
             "permessage-deflate; x",
             "permessage-bzip2",
         ] {
-            assert_eq!(with(answer, |f| accept(f, true)), Err(Malformed), "{answer}");
+            assert_eq!(with(answer, |f| accept(f, offered)), Err(Malformed), "{answer}");
         }
-        assert_eq!(with("permessage-deflate", |f| accept(f, false)), Err(Malformed));
+        assert_eq!(with("permessage-deflate", |f| accept(f, None)), Err(Malformed));
+    }
+
+    #[test]
+    fn the_client_forgets_as_it_has_announced_and_the_server_as_it_answers() {
+        let offered = Some(DeflateOptions { no_context_takeover: true, ..DeflateOptions::default() });
+        for (answer, server_forgets) in
+            [("permessage-deflate", false), ("permessage-deflate; server_no_context_takeover", true)]
+        {
+            let agreed = with(answer, |f| accept(f, offered)).unwrap().unwrap();
+            assert!(agreed.client_no_context_takeover, "{answer}");
+            assert_eq!(agreed.server_no_context_takeover, server_forgets, "{answer}");
+        }
     }
 }

@@ -103,6 +103,9 @@ impl Receiver {
             return Ok(None);
         }
         let accepts = Accepts { end: self.end, deflate: self.inflater.is_some() };
+        if let Some(inflater) = &mut self.inflater {
+            inflater.give_back();
+        }
         let Some(item) = self.reader.next(limits, accepts, input)? else { return Ok(None) };
         match item {
             Item::Message { text, compressed, validated, payload } => {

@@ -40,7 +40,7 @@ pub fn verify(
     response: &Response<'_>,
     key: &Key,
     subprotocols: &[String],
-    deflate_offered: bool,
+    deflate_offered: Option<DeflateOptions>,
 ) -> Result<Option<Agreed>, Failure> {
     if response.status != 101 {
         return Err(Failure::HttpStatus(response.status));

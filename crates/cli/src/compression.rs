@@ -1,0 +1,67 @@
+//! permessage-deflate: whether it is asked for, and what it costs.
+
+use clap::Args;
+use report::bytes;
+use wire::DeflateOptions;
+
+/// Whether messages are compressed, and what the ends remember of them.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Compression {
+    /// Compress messages (permessage-deflate) where the other end does so too
+    #[arg(long)]
+    compress: bool,
+    /// Ask both ends to forget each message once it is compressed: otherwise each keeps a window for every connection
+    #[arg(long, requires = "compress")]
+    no_context_takeover: bool,
+}
+
+impl Compression {
+    /// Whether it is asked for.
+    pub(crate) fn is_asked(self) -> bool {
+        self.compress
+    }
+
+    /// Whether clients, and our own server for them, keep windows.
+    pub(crate) fn keeps_windows(self) -> bool {
+        self.compress && !self.no_context_takeover
+    }
+
+    /// What is offered, or accepted.
+    pub(crate) fn options(self) -> Option<DeflateOptions> {
+        let options = DeflateOptions { no_context_takeover: self.no_context_takeover, ..Default::default() };
+        self.compress.then_some(options)
+    }
+
+    /// The same for the other end, if that is ours.
+    pub(crate) fn flags<'a>(self) -> impl Iterator<Item = &'a str> {
+        let given = [(self.compress, "--compress"), (self.no_context_takeover, "--no-context-takeover")];
+        given.into_iter().filter_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
+/// What clients that keep their windows need for them, in words; `None`: they keep none.
+pub(crate) fn cost(offered: Option<DeflateOptions>, clients_max: Option<u64>) -> Option<String> {
+    let each = offered.filter(|options| !options.no_context_takeover)?.window_bytes() as f64;
+    let all = clients_max
+        .map(|clients| format!(", {} for {}", bytes(each * clients as f64), report::count(clients)));
+    Some(format!(
+        "--compress: a client that says and hears something keeps {} for it{}, and so may the server, unless that forgets \
+         each message; --no-context-takeover asks it to",
+        bytes(each),
+        all.unwrap_or_default()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_are_kept_have_a_price_and_others_have_none() {
+        let kept = DeflateOptions::default();
+        let said = cost(Some(kept), Some(10_000)).unwrap();
+        assert!(said.contains("keeps 333 KiB") && said.contains(" GiB for 10,000"), "{said}");
+        assert_eq!(cost(Some(DeflateOptions { no_context_takeover: true, ..kept }), Some(10_000)), None);
+        assert_eq!(cost(None, Some(10_000)), None);
+    }
+}

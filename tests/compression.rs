@@ -1,0 +1,128 @@
+//! permessage-deflate with programs that others wrote, in both roles, with windows that are kept and windows that are forgotten;
+//! and what it costs.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use support::node::{Scripts, assert_says_ok};
+use support::process::Process;
+use support::target::{Unavailable, complete};
+use support::throng::{Server, run, sum_of, throng};
+use support::{exact, free_address, is_listening, skip, wait_until};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+/// What the peers call it, and the flags for it.
+const TAKEOVERS: [(&str, &[&str]); 2] =
+    [("kept", &["--compress"]), ("forgotten", &["--compress", "--no-context-takeover"])];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/compression")
+}
+
+#[test]
+fn ws_of_node() {
+    match Scripts::install("compression") {
+        Ok(scripts) => both_roles(&|| scripts.command("peer.js")),
+        Err(Unavailable(why)) => skip("ws (npm)", &why),
+    }
+}
+
+#[test]
+fn websockets_of_python() {
+    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes \
+                   --requirement ../../../targets/python-websockets/requirements.txt";
+    if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(folder())) {
+        return skip("websockets (PyPI)", &why);
+    }
+    both_roles(&|| {
+        let mut python = Command::new(folder().join(".venv/bin/python"));
+        python.arg("peer.py").current_dir(folder());
+        python
+    });
+}
+
+#[test]
+fn gorilla_of_go() {
+    if !Command::new("go").arg("version").output().is_ok_and(|output| output.status.success()) {
+        return skip("gorilla/websocket (Go)", "needs go; tried: go version");
+    }
+    let build = ["build", "-o", "build/peer", "."];
+    if let Err(Unavailable(why)) = complete(Command::new("go").args(build).current_dir(folder())) {
+        return skip("gorilla/websocket (Go)", &why);
+    }
+    both_roles(&|| Command::new(folder().join("build/peer")));
+}
+
+/// The peer as a client of throng's server, and as a server of throng's clients.
+fn both_roles(peer: &dyn Fn() -> Command) {
+    for (takeover, flags) in TAKEOVERS {
+        let server = Server::start(flags);
+        assert_says_ok(peer().args(["ask", &format!("ws://{}/ws", server.address), takeover]));
+
+        let address = free_address();
+        let _server = Process::start(peer().args(["serve", &address.port().to_string(), takeover]));
+        assert!(wait_until(Duration::from_secs(20), || is_listening(address)), "the peer does not listen");
+        exact::echo(&format!("ws://{address}/"), &[&["--dialect", "json"], flags].concat());
+    }
+}
+
+/// The bytes of a client at either end, in the generator and in the server, that says something or does not.
+fn bytes_each(flags: &[&str], says_something: bool, clients: [u32; 2]) -> [f64; 2] {
+    let resident = clients.map(|clients| {
+        let server = Server::start(&[&["--threads", "1"], flags].concat());
+        let url = format!("ws://{}/ws", server.address);
+        let mut command = throng(["idle", &url, "--clients", &clients.to_string(), "--threads", "1"]);
+        command.args(["--connect-rate", "2000", "--connect-timeout", "20s", "--duration", "1s"]);
+        command.args(["--format", "json", "--quiet", "--no-store"]).args(flags);
+        let outcome = run(command.args(says_something.then_some("--echo")), RUN_MAX);
+        let results = outcome.json();
+        assert_eq!(sum_of(&results, "connected"), u64::from(clients), "{outcome}");
+        assert_eq!(sum_of(&results, "received"), u64::from(if says_something { clients } else { 0 }));
+        ["generator", "server"].map(|end| results["steps"][0][end]["rss_bytes_peak"].as_f64().unwrap())
+    });
+    // The difference, so that what a process takes for itself is no part of it.
+    let of_end = |end: usize| (resident[1][end] - resident[0][end]) / f64::from(clients[1] - clients[0]);
+    [of_end(0), of_end(1)]
+}
+
+/// A connection without compression takes 200 bytes at each end.
+const IDLE_BYTES_MAX: f64 = 2_048.0;
+
+#[test]
+fn a_compressed_client_that_keeps_no_window_costs_little_at_both_ends() {
+    let [generator, server] = bytes_each(TAKEOVERS[1].1, true, [500, 4_500]);
+    assert!(generator < IDLE_BYTES_MAX && server < IDLE_BYTES_MAX, "{generator} and {server} bytes each");
+}
+
+#[test]
+fn a_window_is_kept_from_the_first_message_on_and_costs_what_is_said_of_it() {
+    let [generator, server] = bytes_each(TAKEOVERS[0].1, false, [500, 4_500]);
+    assert!(generator < IDLE_BYTES_MAX && server < IDLE_BYTES_MAX, "{generator} and {server} bytes each");
+
+    let said = wire::DeflateOptions::default().window_bytes() as f64;
+    for bytes in bytes_each(TAKEOVERS[0].1, true, [50, 350]) {
+        assert!((0.9..1.1).contains(&(bytes / said)), "{bytes} bytes each, and {said} are said");
+    }
+}
+
+#[test]
+fn what_windows_cost_is_said_before_a_run_and_with_the_figure() {
+    let server = Server::start(&["--compress"]);
+    let url = format!("ws://{}/ws", server.address);
+    let idle = |flags: &[&str]| {
+        let mut command = throng(["idle", &url, "--clients", "1000", "--connect-rate", "1000"]);
+        run(command.args(["--duration", "500ms", "--format", "json", "--no-store"]).args(flags), RUN_MAX)
+    };
+    let kept = idle(TAKEOVERS[0].1);
+    assert!(
+        kept.stderr.contains("throng: --compress: a client that says and hears something keeps"),
+        "{kept}"
+    );
+    assert!(kept.json()["verdict"]["trust"].to_string().contains("keep a window for each"), "{kept}");
+    let forgotten = idle(TAKEOVERS[1].1);
+    assert!(!forgotten.stderr.contains("--compress"), "{forgotten}");
+    assert!(!forgotten.json()["verdict"]["trust"].to_string().contains("keep a window"), "{forgotten}");
+}
