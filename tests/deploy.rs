@@ -73,6 +73,56 @@ fn kubernetes_takes_what_we_print_and_ship() {
     );
 }
 
+/// Helm, with the chart and these values; `None`: it is not here.
+fn helm(verb: &[&str], values: &[&str]) -> Option<std::process::Output> {
+    let mut helm = Command::new("helm");
+    helm.args(verb).arg(deploy().join("helm")).args(["--kube-version", "1.30"]).args(values);
+    match helm.output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            skip("Helm's chart (go install helm.sh/helm/v3/cmd/helm@v3.16.4)", &error.to_string());
+            None
+        }
+    }
+}
+
+#[test]
+fn helm_takes_the_chart_and_kubernetes_what_it_makes() {
+    let said = |output: &std::process::Output| {
+        String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned()
+    };
+    let Some(lint) = helm(&["lint", "--strict"], &[]) else { return };
+    assert!(lint.status.success(), "{}", said(&lint));
+    for (values, why) in [
+        ("agents.count=0", "agents.count: Must be greater than or equal to 1"),
+        ("agents.allow={chat}", "agents.allow.0: Does not match pattern"),
+        ("agent.count=2", "Additional property agent is not allowed"),
+    ] {
+        let refused = helm(&["template"], &["--set", values]).unwrap();
+        assert!(!refused.status.success() && said(&refused).contains(why), "{}", said(&refused));
+    }
+    let run = r#"run.command=["echo","ws://chat.svc/ws"]"#;
+    let values = ["-n", "load", "--set", "agents.count=7,agents.allow={ws://chat.svc}", "--set-json", run];
+    let made = helm(&["template"], &values).unwrap();
+    assert!(made.status.success(), "{}", said(&made));
+    let text = String::from_utf8(made.stdout).unwrap();
+    for expected in [
+        "completions: 7",
+        "--allow=ws://chat.svc\n",
+        "- echo\n        - ws://chat.svc/ws\n",
+        "--agents=7",
+        "image: throng:0.1.0",
+    ] {
+        assert!(text.contains(expected), "no {expected:?}\n{text}");
+    }
+    assert_eq!(text.matches("\n  namespace: load\n").count(), 8, "all objects\n{text}");
+    let Some(validator) = validator() else { return };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chart.yaml");
+    std::fs::write(&file, &text).unwrap();
+    let output = Command::new(validator).arg("--strict").arg(file).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+}
+
 /// The configuration of nats-server in the manifests, with these files for its certificate.
 fn nats_config(folder: &Path) -> String {
     let manifest = std::fs::read_to_string(deploy().join("kubernetes/nats.yaml")).unwrap();

@@ -3,14 +3,13 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use support::endpoint::{Request, endpoint};
 use support::process::Process;
 use support::throng::{Server, finish, run, throng};
 use support::{free_address, wait_until};
@@ -93,46 +92,18 @@ fn metrics_are_there_while_the_run_is_on() {
     assert_eq!(finish(process, RUN_MAX).code, Some(0));
 }
 
-/// A collector that takes everything: what it was sent, by path.
-fn collector(status: &'static str) -> (SocketAddr, Receiver<(String, Value)>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = listener.local_addr().unwrap();
-    let (sender, taken) = mpsc::channel();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = Vec::new();
-            let mut chunk = [0; 4096];
-            let body = loop {
-                let received = stream.read(&mut chunk).unwrap();
-                assert!(received > 0, "a request cut short");
-                request.extend_from_slice(&chunk[..received]);
-                let text = String::from_utf8_lossy(&request).into_owned();
-                let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-                let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
-                if body.len() == length.parse::<usize>().unwrap() {
-                    break (head.lines().next().unwrap().to_owned(), serde_json::from_str(body).unwrap());
-                }
-            };
-            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}").unwrap();
-            if sender.send(body).is_err() {
-                return;
-            }
-        }
-    });
-    (address, taken)
-}
-
 #[test]
 fn a_collector_gets_every_second() {
     let server = Server::start(&[]);
-    let (address, taken) = collector("200 OK");
+    let (address, taken) = endpoint(|_| ("200 OK", "{}".to_owned()));
     let outcome = run(echo(&server, "3s").args(["--otlp", &format!("http://{address}")]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(!outcome.stderr.contains("--otlp"), "{outcome}");
-    let taken: Vec<(String, Value)> = taken.try_iter().collect();
+    let taken: Vec<Request> = taken.try_iter().collect();
     assert!(taken.len() >= 3, "{taken:?}");
-    let (line, last) = &taken[taken.len() - 1];
-    assert_eq!(line, "POST /v1/metrics HTTP/1.1");
+    let last = &taken[taken.len() - 1];
+    assert_eq!(last.line, "POST /v1/metrics");
+    let last = last.json();
     let resource = &last["resourceMetrics"][0];
     assert_eq!(resource["resource"]["attributes"][0]["value"]["stringValue"], "throng");
     let metrics = resource["scopeMetrics"][0]["metrics"].as_array().unwrap();
@@ -142,26 +113,38 @@ fn a_collector_gets_every_second() {
     let sent = &find("throng.messages.sent")["sum"];
     assert!(sent["isMonotonic"] == true && sent["dataPoints"][0]["asDouble"].as_f64() > Some(0.0), "{sent}");
     assert_eq!(find("throng.latency")["gauge"]["dataPoints"].as_array().unwrap().len(), 4);
+    let rtt = &find("throng.rtt")["histogram"]["dataPoints"][0];
+    let counts = rtt["bucketCounts"].as_array().unwrap().iter();
+    let counts: Vec<u64> = counts.map(|count| count.as_str().unwrap().parse().unwrap()).collect();
+    assert_eq!(rtt["count"], counts.iter().sum::<u64>().to_string(), "{rtt}");
+    assert_eq!(rtt["explicitBounds"].as_array().unwrap().len() + 1, counts.len(), "{rtt}");
 }
 
 #[test]
 fn who_does_not_take_it_costs_no_result() {
     let server = Server::start(&[]);
-    let (refusing, _taken) = collector("503 Service Unavailable");
-    for address in [refusing, free_address()] {
-        let outcome = run(echo(&server, "300ms").args(["--otlp", &format!("http://{address}")]), RUN_MAX);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
-        assert_eq!(outcome.stderr.matches("throng: --otlp").count(), 1, "said once\n{outcome}");
+    let (refusing, _taken) = endpoint(|_| ("503 Service Unavailable", "too busy\nto talk".to_owned()));
+    for flag in ["--otlp", "--remote-write", "--pushgateway"] {
+        for (address, why) in [(refusing, "HTTP 503: too busy; the run goes on"), (free_address(), "refused")]
+        {
+            let outcome = run(echo(&server, "300ms").args([flag, &format!("http://{address}")]), RUN_MAX);
+            assert_eq!(outcome.code, Some(0), "{outcome}");
+            assert_eq!(outcome.stderr.matches(&format!("throng: {flag}")).count(), 1, "said once\n{outcome}");
+            assert!(outcome.stderr.contains(why), "{outcome}");
+        }
     }
     for (flag, value, code) in [
         ("--otlp", "https://127.0.0.1:4318", 2),
         ("--otlp", "nonsense", 2),
+        ("--remote-write", "https://prometheus", 2),
+        ("--pushgateway", "http://me@127.0.0.1:9091", 2),
         ("--metrics", "127.0.0.1", 2),
         ("--metrics", &server.address.to_string(), 1),
         ("--stream", "/no/such/directory/lines", 1),
     ] {
         let outcome = run(echo(&server, "60s").args([flag, value]), RUN_MAX);
         assert_eq!(outcome.code, Some(code), "{flag} {value}: {outcome}");
-        assert!(outcome.stderr.contains(value), "{flag} {value}: {outcome}");
+        let shown = value.replace("me@", "");
+        assert!(outcome.stderr.contains(&shown), "{flag} {value}: {outcome}");
     }
 }

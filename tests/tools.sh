@@ -16,6 +16,8 @@ others=(
     "nats-server nats-server"
     "strace strace"
     "chromium chromium"
+    "prometheus prometheus"
+    "prometheus-pushgateway prometheus-pushgateway"
 )
 
 # Prints the Debian packages of the programs that are not here; each argument is a program and its package.

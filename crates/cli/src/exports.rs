@@ -1,4 +1,6 @@
-//! What a run tells other programs while it is on: JSON lines, a page for Prometheus, and OpenTelemetry.
+//! What a run tells other programs while it is on: JSON lines, a page for Prometheus, and what is pushed to others.
+
+use std::sync::Arc;
 
 use crew::Progress;
 use results::{Run, Step};
@@ -9,11 +11,15 @@ use crate::exit::Failure;
 mod measures;
 mod metrics;
 mod otlp;
+mod prometheus;
+mod push;
+mod pushgateway;
+mod remote_write;
 mod stream;
 
 use measures::Measures;
 use metrics::Metrics;
-use otlp::Otlp;
+use push::Push;
 use stream::Stream;
 pub(crate) use stream::is_stdout;
 
@@ -23,7 +29,7 @@ pub(crate) struct Exports {
     measures: Measures,
     stream: Option<Stream>,
     metrics: Option<Metrics>,
-    otlp: Option<Otlp>,
+    pushes: Vec<Push>,
     /// The end of the last second that was told.
     told_ns: Option<u64>,
 }
@@ -31,11 +37,18 @@ pub(crate) struct Exports {
 impl Exports {
     /// As the flags ask for; what cannot be opened is known before anything is measured.
     pub(crate) fn new(args: &RunArgs, run: &Run) -> Result<Self, Failure> {
+        let ways = [
+            (otlp::way(), &args.otlp),
+            (remote_write::way(), &args.remote_write),
+            (pushgateway::way(run), &args.pushgateway),
+        ];
+        let pushes =
+            ways.into_iter().filter_map(|(way, url)| url.as_deref().map(|url| Push::start(way, url)));
         Ok(Self {
             measures: Measures::new(run),
             stream: args.stream.as_deref().map(|path| Stream::open(path, run)).transpose()?,
             metrics: args.metrics.map(Metrics::listen).transpose()?,
-            otlp: args.otlp.as_deref().map(|url| Otlp::new(url, run)).transpose()?,
+            pushes: pushes.collect::<Result<_, _>>()?,
             told_ns: None,
         })
     }
@@ -53,13 +66,14 @@ impl Exports {
         if let Some(stream) = &mut self.stream {
             stream.second(progress, second);
         }
-        if let Some(otlp) = &self.otlp {
-            otlp.push(&self.measures);
+        for push in &self.pushes {
+            push.push(&self.measures);
         }
     }
 
     /// A step was measured: seconds that have not been sent are sent now. No worker reports after the last one.
     pub(crate) fn handle_measured(&mut self, step: &Step) {
+        let figures = Some(Arc::new(step.figures.ladders()));
         for second in &step.series {
             if self.told_ns.is_some_and(|told_ns| second.t_ns <= told_ns) {
                 continue;
@@ -74,7 +88,12 @@ impl Exports {
                 received: step.counts.received,
                 errors: step.errors.total(),
                 second: Some(second.clone()),
+                figures: figures.clone(),
             });
+        }
+        self.measures.handle_measured(step);
+        if let Some(metrics) = &self.metrics {
+            metrics.show(&self.measures);
         }
     }
 
@@ -90,8 +109,8 @@ impl Exports {
         if let Some(stream) = self.stream {
             stream.finish(run);
         }
-        if let Some(otlp) = self.otlp {
-            otlp.finish(&self.measures);
+        for push in self.pushes {
+            push.finish(&self.measures);
         }
     }
 }

@@ -173,6 +173,7 @@ mod tests {
             received: 20,
             errors: 1,
             second: Some(second),
+            ..Progress::default()
         };
         assert_eq!(
             describe(&progress),

@@ -337,7 +337,7 @@ impl Crew {
         let now_ns = clock::monotonic_ns();
         let mut is_due = now_ns.saturating_sub(self.shown_ns) >= PROGRESS_INTERVAL_NS;
         while let Some(second) = merge.poll_second() {
-            observer.handle_progress(&Progress::of(merge, phase, Some(second)));
+            observer.handle_progress(&Progress::of_second(merge, phase, second));
             (self.shown_ns, is_due) = (now_ns, false);
         }
         if is_due {

@@ -32,6 +32,17 @@ pub struct Patience {
     pub answer: Duration,
 }
 
+/// What is asked with.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Fields of the head beside those that every request has.
+    pub fields: &'a [(&'a str, &'a str)],
+    /// The body; empty: none.
+    pub body: &'a [u8],
+}
+
 /// What was answered.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -47,19 +58,15 @@ impl Source {
     /// # Errors
     /// Why it cannot be reached, or why what it says is not an answer, in words for the user.
     pub fn get(&self, patience: Patience) -> Result<Answer, String> {
-        self.ask("GET", "", b"", patience)
+        self.send(Request { method: "GET", fields: &[], body: b"" }, patience)
     }
 
-    /// What it says to a body of this type.
+    /// What it says to a request.
     ///
     /// # Errors
     /// As [`Source::get`].
-    pub fn post(&self, kind: &str, body: &[u8], patience: Patience) -> Result<Answer, String> {
-        let length = body.len();
-        self.ask("POST", &format!("Content-Type: {kind}\r\nContent-Length: {length}\r\n"), body, patience)
-    }
-
-    fn ask(&self, method: &str, fields: &str, body: &[u8], patience: Patience) -> Result<Answer, String> {
+    pub fn send(&self, request: Request<'_>, patience: Patience) -> Result<Answer, String> {
+        let Request { method, fields, body } = request;
         let failed = |error: io::Error| error.to_string();
         let Self { host, port, path } = self;
         let mut addresses = (host.as_str(), *port).to_socket_addrs().map_err(failed)?;
@@ -67,8 +74,13 @@ impl Source {
         let mut stream = TcpStream::connect_timeout(&address, patience.word).map_err(failed)?;
         be_patient(&stream, patience.word).map_err(failed)?;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        let head =
-            format!("{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\n{fields}Connection: close\r\n\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n");
+        let length = body.len().to_string();
+        let length = (!body.is_empty()).then_some(("Content-Length", length.as_str()));
+        for (name, value) in fields.iter().copied().chain(length) {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += "\r\n";
         stream.write_all(&[head.as_bytes(), body].concat()).map_err(failed)?;
         answer(&read(&mut stream, patience.answer).map_err(failed)?)
     }
@@ -250,8 +262,10 @@ mod tests {
             b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
         ] {
+            let request =
+                Request { method: "POST", fields: &[("Content-Type", "application/json")], body: b"{}" };
             let start = Instant::now();
-            let answer = answering(bytes).post("application/json", b"{}", PATIENCE).unwrap();
+            let answer = answering(bytes).send(request, PATIENCE).unwrap();
             assert!((200..300).contains(&answer.status), "{answer:?}");
             assert!(start.elapsed() < PATIENCE.word / 2, "it was known to be all");
         }

@@ -1,5 +1,10 @@
 //! The observer of a step: what it is told, and how it ends the step.
 
+use std::sync::Arc;
+
+use stats::Figures;
+use stats::ladder::Ladder;
+
 use crate::merge::Merge;
 
 /// What is told while a step is under way.
@@ -19,6 +24,8 @@ pub struct Progress {
     pub errors: u64,
     /// Of the last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
     pub second: Option<results::Second>,
+    /// With each new second: what was timed so far in the step.
+    pub figures: Option<Arc<Figures<Ladder>>>,
 }
 
 impl Progress {
@@ -33,7 +40,14 @@ impl Progress {
             received: totals.counts.received,
             errors: totals.errors.total(),
             second: second.filter(|_| merge.is_loading()),
+            figures: None,
         }
+    }
+
+    /// The same when a second has passed.
+    pub(crate) fn of_second(merge: &Merge, phase: &'static str, second: results::Second) -> Self {
+        let figures = Some(Arc::new(merge.totals().figures.ladders()));
+        Self { figures, ..Self::of(merge, phase, Some(second)) }
     }
 }
 

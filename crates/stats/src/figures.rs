@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ladder::Ladder;
 use crate::table::table;
 use crate::{Histogram, Packed};
 
@@ -104,6 +105,15 @@ impl Figures {
         packed
     }
 
+    /// The same in few buckets.
+    pub fn ladders(&self) -> Figures<Ladder> {
+        let mut ladders = Figures::default();
+        for (timed, samples) in self.iter() {
+            *ladders.get_mut(timed) = Ladder::from(samples);
+        }
+        ladders
+    }
+
     /// Adds all samples of packed ones.
     pub fn add(&mut self, packed: &Figures<Packed>) {
         for (timed, samples) in packed.iter() {
@@ -124,6 +134,15 @@ impl Figures<Packed> {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Figures<Packed>) {
+        for (timed, samples) in other.iter() {
+            self.get_mut(timed).merge(samples);
+        }
+    }
+}
+
+impl Figures<Ladder> {
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Figures<Ladder>) {
         for (timed, samples) in other.iter() {
             self.get_mut(timed).merge(samples);
         }

@@ -127,6 +127,11 @@ impl Histogram {
         if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
     }
 
+    /// What all samples add up to, exactly.
+    pub(crate) fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
     /// The exact standard deviation of the samples (population σ); 0 when empty.
     pub fn sd_ns(&self) -> f64 {
         if self.is_empty() {
@@ -168,10 +173,13 @@ impl Histogram {
     /// The occupied buckets from the smallest: the value (upper edge, as [`Self::quantile_ns`] gives it) and
     /// how many samples it holds.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.buckets.iter().flat_map(Hdr::iter_recorded).map(|bucket| {
-            let value_ns = bucket.value_iterated_to() * 1_000;
-            (value_ns.clamp(self.min_ns, self.max_ns), bucket.count_since_last_iteration())
-        })
+        self.edges().map(|(edge_ns, samples)| (edge_ns.clamp(self.min_ns, self.max_ns), samples))
+    }
+
+    /// The same by the buckets' upper edges, which no other sample moves.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let recorded = self.buckets.iter().flat_map(Hdr::iter_recorded);
+        recorded.map(|bucket| (bucket.value_iterated_to() * 1_000, bucket.count_since_last_iteration()))
     }
 }
 

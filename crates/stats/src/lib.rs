@@ -13,6 +13,7 @@ pub mod fit;
 pub mod histogram;
 pub mod interval;
 pub mod knee;
+pub mod ladder;
 pub mod share;
 mod student;
 mod summary;

@@ -1,37 +1,63 @@
 //! The figures of this moment, by the names and in the base units that Prometheus and OpenTelemetry ask for.
 
 use crew::Progress;
-use results::Run;
+use results::{Run, Second, Step};
+use stats::ladder::Ladder;
+use stats::{Figures, Timed};
+
+/// What is told as a histogram, and what it is. (Its parts, and deliveries by the size of their rooms, are in the results.)
+const TIMED: [(Timed, &str); 8] = [
+    (Timed::Handshake, "Start of the TCP connect until the client is usable"),
+    (Timed::Rtt, "Intended send until the echo, acknowledgement or own copy"),
+    (Timed::Service, "Actual send until the echo, acknowledgement or own copy"),
+    (Timed::Delivery, "Intended send until a receiver has its copy"),
+    (Timed::Completion, "Intended send until the last receiver has its copy; known at the end of a step"),
+    (Timed::Replay, "Usable again until a copy is in that was due while the client was away"),
+    (Timed::SendLag, "Intended send until the actual send: how late the generator was"),
+    (Timed::Recovery, "Connection lost until the client is usable again"),
+];
+
+const LATENCY: &str = "Latency over the last second: round trips, or deliveries of broadcasts";
 
 /// The figures of this moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measures {
     labels: Vec<(&'static str, String)>,
+    started_unix_ns: u64,
     /// Of the steps before this one.
     before: Totals,
     now: Progress,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Totals {
     sent: u64,
     received: u64,
     errors: u64,
+    figures: Figures<Ladder>,
 }
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measure {
     /// Its name, with dots.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// What it is.
     pub(crate) help: &'static str,
     /// UCUM's: `s`, `By`, `1`.
     pub(crate) unit: &'static str,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
     /// It only grows while the run is on.
-    pub(crate) is_counter: bool,
-    /// Values, some of them with a label of their own.
-    pub(crate) values: Vec<(Option<(&'static str, &'static str)>, f64)>,
+    Counter(f64),
+    Gauge(f64),
+    /// Gauges, by the quantile.
+    Quantiles(Vec<(&'static str, f64)>),
+    /// All samples since the start of the run.
+    Histogram(Ladder),
 }
 
 impl Measures {
@@ -42,7 +68,7 @@ impl Measures {
             ("dialect", run.dialect.clone()),
             ("target", run.target.name.clone().unwrap_or_else(|| run.target.url.clone())),
         ];
-        Self { labels, ..Self::default() }
+        Self { labels, started_unix_ns: run.started_unix_ns, ..Self::default() }
     }
 
     /// What all figures have in common.
@@ -50,89 +76,113 @@ impl Measures {
         &self.labels
     }
 
+    pub(crate) fn started_unix_ns(&self) -> u64 {
+        self.started_unix_ns
+    }
+
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
-        // Each step counts from 0.
-        if progress.sent < self.now.sent
-            || progress.received < self.now.received
-            || progress.errors < self.now.errors
-        {
-            self.before.sent += self.now.sent;
-            self.before.received += self.now.received;
-            self.before.errors += self.now.errors;
-        }
-        self.now = progress.clone();
+        // What was timed is told once a second.
+        let figures = progress.figures.clone().or_else(|| self.now.figures.take());
+        self.now = Progress { figures, ..progress.clone() };
+    }
+
+    /// A step has ended, whose counts are these; the next one counts from 0.
+    pub(crate) fn handle_measured(&mut self, step: &Step) {
+        self.before.sent += step.counts.sent;
+        self.before.received += step.counts.received;
+        self.before.errors += step.errors.total();
+        self.before.figures.merge(&step.figures.ladders());
+        self.now = Progress { sent: 0, received: 0, errors: 0, figures: None, ..self.now.clone() };
     }
 
     /// All figures that are known.
     pub(crate) fn all(&self) -> Vec<Measure> {
         let (now, before) = (&self.now, &self.before);
-        let gauge = |name, help, unit, value: f64| Measure {
-            name,
-            help,
-            unit,
-            is_counter: false,
-            values: vec![(None, value)],
-        };
-        let counter = |name, help, value: u64| Measure {
-            name,
-            help,
-            unit: "1",
-            is_counter: true,
-            values: vec![(None, value as f64)],
-        };
+        let measure =
+            |name: &str, help, unit, value| Measure { name: format!("throng.{name}"), help, unit, value };
+        let counter = |name, help, value: u64| measure(name, help, "1", Value::Counter(value as f64));
+        let gauge = |name, help, value: f64| measure(name, help, "1", Value::Gauge(value));
         let mut all = vec![
-            gauge("throng.clients.asked", "Clients that the step asks for", "1", f64::from(now.clients)),
-            gauge("throng.clients.usable", "Clients usable", "1", now.usable as f64),
-            counter("throng.messages.sent", "Messages sent", before.sent + now.sent),
-            counter("throng.messages.received", "Deliveries received", before.received + now.received),
-            counter("throng.errors", "Errors of all kinds", before.errors + now.errors),
+            gauge("clients.asked", "Clients that the step asks for", f64::from(now.clients)),
+            gauge("clients.usable", "Clients usable", now.usable as f64),
+            counter("messages.sent", "Messages sent", before.sent + now.sent),
+            counter("messages.received", "Deliveries received", before.received + now.received),
+            counter("errors", "Errors of all kinds", before.errors + now.errors),
         ];
-        let Some(second) = &now.second else { return all };
-        let quantiles =
-            [("0.5", second.p50_ns), ("0.95", second.p95_ns), ("0.99", second.p99_ns), ("1", second.max_ns)];
-        let values: Vec<_> = quantiles
-            .into_iter()
-            .filter_map(|(quantile, ns)| Some((Some(("quantile", quantile)), ns? as f64 / 1e9)))
-            .collect();
-        if !values.is_empty() {
-            let help = "Latency over the last second: round trips, or deliveries of broadcasts";
-            all.push(Measure { name: "throng.latency", help, unit: "s", is_counter: false, values });
+        for (timed, help) in TIMED {
+            let mut ladder = before.figures.get(timed).clone();
+            if let Some(figures) = &now.figures {
+                ladder.merge(figures.get(timed));
+            }
+            if !ladder.is_empty() {
+                all.push(measure(timed.name(), help, "s", Value::Histogram(ladder)));
+            }
         }
-        let cores = |percent: Option<f64>| percent.map(|percent| percent / 100.0);
-        let known = [
-            ("throng.server.cpu", "CPU of the server, in cores", "1", cores(second.server_cpu_percent)),
-            (
-                "throng.server.memory",
-                "Resident memory of the server",
-                "By",
-                second.server_rss_bytes.map(|bytes| bytes as f64),
-            ),
-            (
-                "throng.generator.cpu",
-                "CPU of the generator, in cores",
-                "1",
-                cores(second.generator_cpu_percent),
-            ),
-        ];
-        all.extend(
-            known.into_iter().filter_map(|(name, help, unit, value)| Some(gauge(name, help, unit, value?))),
-        );
+        all.extend(now.second.iter().flat_map(of_second));
         all
     }
 }
 
+/// What is known of the last second alone.
+fn of_second(second: &Second) -> Vec<Measure> {
+    let quantiles =
+        [("0.5", second.p50_ns), ("0.95", second.p95_ns), ("0.99", second.p99_ns), ("1", second.max_ns)];
+    let quantiles: Vec<(&str, f64)> =
+        quantiles.into_iter().filter_map(|(quantile, ns)| Some((quantile, ns? as f64 / 1e9))).collect();
+    let cores = |percent: Option<f64>| percent.map(|percent| Value::Gauge(percent / 100.0));
+    let bytes = second.server_rss_bytes.map(|bytes| Value::Gauge(bytes as f64));
+    let known = [
+        ("latency", LATENCY, "s", (!quantiles.is_empty()).then_some(Value::Quantiles(quantiles))),
+        ("server.cpu", "CPU of the server, in cores", "1", cores(second.server_cpu_percent)),
+        ("server.memory", "Resident memory of the server", "By", bytes),
+        ("generator.cpu", "CPU of the generator, in cores", "1", cores(second.generator_cpu_percent)),
+    ];
+    let measure = |(name, help, unit, value): (&str, &'static str, &'static str, Option<Value>)| {
+        Some(Measure { name: format!("throng.{name}"), help, unit, value: value? })
+    };
+    known.into_iter().filter_map(measure).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use stats::Counts;
+
     use super::*;
 
+    fn of(measures: &Measures, name: &str) -> Value {
+        let found = measures.all().into_iter().find(|measure| measure.name == name);
+        found.unwrap_or_else(|| panic!("{name}")).value
+    }
+
+    /// One step after the other: what was told of each, and what it came to in the end.
     #[test]
-    fn counters_go_on_from_step_to_step() {
+    fn what_is_counted_and_timed_goes_on_from_step_to_step() {
         let mut measures = Measures::default();
-        for (sent, total) in [(5, 5.0), (9, 9.0), (2, 11.0), (4, 13.0)] {
-            measures.handle_progress(&Progress { sent, received: sent, ..Progress::default() });
-            let all = measures.all();
-            let found = all.iter().find(|measure| measure.name == "throng.messages.sent").unwrap();
-            assert_eq!(found.values, [(None, total)]);
-        }
+        let figures = |samples: u64| {
+            let mut figures: Figures = Figures::default();
+            figures.rtt.record_n_ns(1_000_000, samples);
+            figures
+        };
+        let progress = |sent, samples: Option<u64>| Progress {
+            sent,
+            figures: samples.map(|samples| Arc::new(figures(samples).ladders())),
+            ..Progress::default()
+        };
+        let counted = |measures: &Measures| {
+            let Value::Histogram(rtt) = of(measures, "throng.rtt") else { panic!("a histogram") };
+            (of(measures, "throng.messages.sent"), rtt.count())
+        };
+        measures.handle_progress(&progress(5, Some(4)));
+        measures.handle_progress(&progress(7, None));
+        assert_eq!(counted(&measures), (Value::Counter(7.0), 4));
+        let counts = Counts { sent: 9, ..Counts::default() };
+        measures.handle_measured(&Step { counts, figures: figures(9), ..Step::default() });
+        assert_eq!(counted(&measures), (Value::Counter(9.0), 9));
+        measures.handle_progress(&progress(20, None));
+        assert_eq!(counted(&measures), (Value::Counter(29.0), 9), "more than the step before had");
+        measures.handle_progress(&progress(21, Some(20)));
+        assert_eq!(counted(&measures), (Value::Counter(30.0), 29));
     }
 }

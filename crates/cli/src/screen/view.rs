@@ -194,6 +194,7 @@ mod tests {
                 received: 77_220,
                 errors: 100,
                 second: Some(second),
+                ..Progress::default()
             };
             view.handle_progress(&progress);
         }

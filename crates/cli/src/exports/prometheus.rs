@@ -1,0 +1,141 @@
+//! The figures of this moment as Prometheus has them: families of samples, and the page of them (text exposition format 0.0.4).
+
+use std::fmt::Write as _;
+
+use stats::ladder::bounds_ns;
+
+use super::measures::{Measure, Measures, Value};
+
+/// What the page is.
+pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A metric.
+pub(crate) struct Family {
+    pub(crate) name: String,
+    help: &'static str,
+    kind: &'static str,
+    pub(crate) samples: Vec<Sample>,
+}
+
+/// A value of one of its series.
+pub(crate) struct Sample {
+    /// What the family's name has behind it.
+    pub(crate) suffix: &'static str,
+    /// Beside those that all have.
+    pub(crate) label: Option<(&'static str, String)>,
+    pub(crate) value: f64,
+}
+
+/// All figures.
+pub(crate) fn families(measures: &Measures) -> Vec<Family> {
+    measures.all().into_iter().map(family).collect()
+}
+
+fn family(measure: Measure) -> Family {
+    let name = name_of(&measure);
+    let sample = |suffix, label, value| Sample { suffix, label, value };
+    let (kind, samples) = match measure.value {
+        Value::Counter(value) => ("counter", vec![sample("", None, value)]),
+        Value::Gauge(value) => ("gauge", vec![sample("", None, value)]),
+        Value::Quantiles(values) => {
+            let of =
+                |(quantile, value): (&str, f64)| sample("", Some(("quantile", quantile.to_owned())), value);
+            ("gauge", values.into_iter().map(of).collect())
+        }
+        Value::Histogram(ladder) => {
+            let bounds = bounds_ns().map(|ns| (ns as f64 / 1e9).to_string()).chain(["+Inf".to_owned()]);
+            let mut samples = Vec::new();
+            let mut below = 0;
+            for (bound, on_rung) in bounds.zip(ladder.rungs()) {
+                below += on_rung;
+                samples.push(sample("_bucket", Some(("le", bound)), below as f64));
+            }
+            samples.push(sample("_sum", None, ladder.sum_s()));
+            samples.push(sample("_count", None, ladder.count() as f64));
+            ("histogram", samples)
+        }
+    };
+    Family { name, help: measure.help, kind, samples }
+}
+
+/// Prometheus' naming: underscores, the unit at the end, `_total` on counters.
+fn name_of(measure: &Measure) -> String {
+    let unit = match (measure.unit, &measure.value) {
+        ("s", _) => "_seconds",
+        ("By", _) => "_bytes",
+        (_, Value::Counter(_)) => "_total",
+        _ => "",
+    };
+    format!("{}{unit}", measure.name.replace('.', "_"))
+}
+
+/// The page.
+pub(crate) fn page(measures: &Measures) -> String {
+    let common: Vec<String> =
+        measures.labels().iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+    let mut page = String::new();
+    for Family { name, help, kind, samples } in families(measures) {
+        // Writing to a string does not fail.
+        let _ = write!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        for Sample { suffix, label, value } in samples {
+            let own = label.map(|(name, value)| format!("{name}=\"{value}\""));
+            let labels: Vec<String> = common.iter().cloned().chain(own).collect();
+            let _ = writeln!(page, "{name}{suffix}{{{}}} {value}", labels.join(","));
+        }
+    }
+    page
+}
+
+fn escape(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crew::Progress;
+    use results::{Run, Scenario, Second, Target};
+    use stats::Figures;
+
+    use super::*;
+
+    #[test]
+    fn the_page_is_prometheus_text() {
+        let target = Target { url: "ws://a/\"b\"".into(), ..Target::default() };
+        let run = Run {
+            id: "r1".into(),
+            scenario: Scenario::Echo,
+            dialect: "json".into(),
+            target,
+            ..Run::default()
+        };
+        let mut measures = Measures::new(&run);
+        let second = Second { p99_ns: Some(2_500_000), server_rss_bytes: Some(4096), ..Second::default() };
+        let mut figures: Figures = Figures::default();
+        figures.rtt.record_n_ns(12_000, 3);
+        figures.rtt.record_ns(250_000_000_000);
+        let figures = Some(Arc::new(figures.ladders()));
+        measures.handle_progress(&Progress { sent: 7, second: Some(second), figures, ..Progress::default() });
+        let page = page(&measures);
+        let labels = "run=\"r1\",scenario=\"echo\",dialect=\"json\",target=\"ws://a/\\\"b\\\"\"";
+        for line in [
+            "# TYPE throng_messages_sent_total counter".to_owned(),
+            format!("throng_messages_sent_total{{{labels}}} 7"),
+            "# TYPE throng_latency_seconds gauge".to_owned(),
+            format!("throng_latency_seconds{{{labels},quantile=\"0.99\"}} 0.0025"),
+            format!("throng_server_memory_bytes{{{labels}}} 4096"),
+            "# TYPE throng_rtt_seconds histogram".to_owned(),
+            format!("throng_rtt_seconds_bucket{{{labels},le=\"0.00001\"}} 0"),
+            format!("throng_rtt_seconds_bucket{{{labels},le=\"0.000015\"}} 3"),
+            format!("throng_rtt_seconds_bucket{{{labels},le=\"100\"}} 3"),
+            format!("throng_rtt_seconds_bucket{{{labels},le=\"+Inf\"}} 4"),
+            format!("throng_rtt_seconds_sum{{{labels}}} 250.000036"),
+            format!("throng_rtt_seconds_count{{{labels}}} 4"),
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line}\n{page}");
+        }
+        assert!(!page.contains("throng_server_cpu"), "what is not known is left out");
+        assert!(!page.contains("throng_delivery_seconds"), "nor what was not timed");
+    }
+}

@@ -1,0 +1,108 @@
+//! What is pushed each second: over plain HTTP, from a thread of its own, so that nobody who takes it slows the run.
+
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crew::http::{Patience, Request, Source};
+use url::Url;
+
+use super::measures::Measures;
+use crate::exit::Failure;
+use crate::secrets;
+use crate::stderr;
+
+/// Who takes longer misses a second.
+const PATIENCE: Patience = Patience { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
+/// Seconds that wait for who is slow; further ones are left out, but not the last.
+const QUEUE_SECONDS: usize = 8;
+
+/// Whether there is more to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Now,
+    End,
+}
+
+/// A way to push.
+pub(crate) struct Way {
+    pub(crate) flag: &'static str,
+    /// An example of its URL, for those who write a wrong one.
+    pub(crate) example: &'static str,
+    pub(crate) method: &'static str,
+    /// Where it goes when the URL names no port, or no path.
+    pub(crate) port: u16,
+    pub(crate) path: String,
+    /// Header fields, the type of the body among them.
+    pub(crate) fields: &'static [(&'static str, &'static str)],
+    pub(crate) body: fn(&Measures, Moment) -> Vec<u8>,
+}
+
+/// One that is under way.
+pub(crate) struct Push {
+    body: fn(&Measures, Moment) -> Vec<u8>,
+    queue: SyncSender<Vec<u8>>,
+    thread: JoinHandle<()>,
+}
+
+impl Push {
+    /// Checks the URL and starts the thread. That nobody is there yet is a remark.
+    pub(crate) fn start(way: Way, text: &str) -> Result<Self, Failure> {
+        let Way { flag, method, fields, body, .. } = way;
+        let wrong = |why: &str| Failure::usage(flag, format!("{:?}: {why}", secrets::url(text)));
+        let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+        let has_credentials = !url.username().is_empty() || url.password().is_some();
+        let source = source(&url, &way).filter(|_| url.scheme() == "http" && !has_credentials);
+        let source = source.ok_or_else(|| {
+            let expected = format!("expected something like {}, without credentials", way.example);
+            wrong(&format!("{expected}; a collector beside throng can speak TLS and log in"))
+        })?;
+        let (queue, bodies) = mpsc::sync_channel::<Vec<u8>>(QUEUE_SECONDS);
+        let push = move || {
+            let mut is_told = false;
+            for body in bodies {
+                if let Err(error) = send(&source, Request { method, fields, body: &body })
+                    && !std::mem::replace(&mut is_told, true)
+                {
+                    let url = secrets::url(url.as_str());
+                    stderr::line(format_args!("throng: {flag}: {url}: {error}; the run goes on"));
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("push".into()).spawn(push);
+        let thread = thread.map_err(|error| Failure::could_not("start a thread", error))?;
+        Ok(Self { body, queue, thread })
+    }
+
+    /// Queues the figures of this moment.
+    pub(crate) fn push(&self, measures: &Measures) {
+        let _ = self.queue.try_send((self.body)(measures, Moment::Now));
+    }
+
+    /// Pushes the last figures, and waits for all that is queued.
+    pub(crate) fn finish(self, measures: &Measures) {
+        // Without a thread to take it, there is nobody to wait for.
+        let _ = self.queue.send((self.body)(measures, Moment::End));
+        drop(self.queue);
+        let _ = self.thread.join();
+    }
+}
+
+fn source(url: &Url, way: &Way) -> Option<Source> {
+    let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
+    let path = if url.path() == "/" { way.path.clone() } else { url.path().to_owned() };
+    Some(Source { host, port: url.port().unwrap_or(way.port), path })
+}
+
+fn send(source: &Source, request: Request<'_>) -> Result<(), String> {
+    let answer = source.send(request, PATIENCE)?;
+    match answer.status {
+        200..300 => Ok(()),
+        status => {
+            let said = String::from_utf8_lossy(&answer.body);
+            let said = said.lines().next().unwrap_or_default().trim();
+            let gap = if said.is_empty() { "" } else { ": " };
+            Err(format!("HTTP {status}{gap}{}", results::format::printable(said)))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A histogram as Prometheus and OpenTelemetry have them: few bounds, the same for all, and how many samples lie between them.
+//!
+//! Six bounds to a factor of ten, from 10 µs to 100 s. A sample counts where the upper edge of its bucket is, which is up to 0.1% above:
+//! a rung's samples only ever grow, as those ask for who add them up.
+
+use crate::Histogram;
+
+/// What divides a factor of ten, in tenths.
+const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
+/// The first bound: no network is faster.
+const FIRST_NS: u64 = 10_000;
+const DECADES: u32 = 7;
+
+/// The upper bounds of all rungs but the last, which has none; in nanoseconds.
+pub fn bounds_ns() -> impl Iterator<Item = u64> {
+    let steps = (0..DECADES).flat_map(|decade| STEPS.map(|step| FIRST_NS / 10 * step * 10u64.pow(decade)));
+    steps.chain([FIRST_NS * 10u64.pow(DECADES)])
+}
+
+/// How many samples are on each rung: not above its bound, and above the one before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ladder {
+    /// Empty: there is no sample.
+    rungs: Vec<u64>,
+    sum_ns: u128,
+}
+
+impl Ladder {
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Ladder) {
+        self.rungs.resize(self.rungs.len().max(other.rungs.len()), 0);
+        for (ours, theirs) in self.rungs.iter_mut().zip(&other.rungs) {
+            *ours += theirs;
+        }
+        self.sum_ns += other.sum_ns;
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.rungs.is_empty()
+    }
+
+    /// The samples on each rung, from the lowest; the last is above all bounds.
+    pub fn rungs(&self) -> &[u64] {
+        &self.rungs
+    }
+
+    /// The number of samples.
+    pub fn count(&self) -> u64 {
+        self.rungs.iter().sum()
+    }
+
+    /// What all samples add up to, in seconds.
+    pub fn sum_s(&self) -> f64 {
+        self.sum_ns as f64 / 1e9
+    }
+}
+
+impl From<&Histogram> for Ladder {
+    fn from(histogram: &Histogram) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        let mut rungs = vec![0];
+        let mut bounds = bounds_ns().peekable();
+        for (edge_ns, samples) in histogram.edges() {
+            while bounds.next_if(|&bound_ns| bound_ns < edge_ns).is_some() {
+                rungs.push(0);
+            }
+            *rungs.last_mut().expect("one at the least") += samples;
+        }
+        rungs.resize(bounds_ns().count() + 1, 0);
+        Self { rungs, sum_ns: histogram.sum_ns() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_rise_from_10_us_to_100_s() {
+        let bounds: Vec<u64> = bounds_ns().collect();
+        assert_eq!((bounds[0], bounds[1], bounds[6]), (10_000, 15_000, 100_000));
+        assert_eq!((bounds.len(), bounds.last()), (43, Some(&100_000_000_000)));
+        assert!(bounds.is_sorted_by(|a, b| a < b), "{bounds:?}");
+    }
+
+    #[test]
+    fn each_sample_is_on_its_rung() {
+        let mut histogram = Histogram::new();
+        for us in [5, 10, 11, 15, 1_200, 699_000, 150_000_000] {
+            histogram.record_ns(us * 1_000);
+        }
+        let ladder = Ladder::from(&histogram);
+        let occupied: Vec<(Option<u64>, u64)> = ladder
+            .rungs()
+            .iter()
+            .enumerate()
+            .filter(|(_, samples)| **samples > 0)
+            .map(|(k, samples)| (bounds_ns().nth(k).map(|ns| ns / 1_000), *samples))
+            .collect();
+        let expected = [(Some(10), 2), (Some(15), 2), (Some(1_500), 1), (Some(700_000), 1), (None, 1)];
+        assert_eq!(occupied, expected);
+        assert_eq!((ladder.count(), ladder.sum_s()), (7, 150.700_241));
+    }
+
+    #[test]
+    fn what_is_added_is_what_was_recorded_together() {
+        let of = |values: &[u64]| {
+            let mut histogram = Histogram::new();
+            values.iter().for_each(|&ms| histogram.record_ns(ms * 1_000_000));
+            Ladder::from(&histogram)
+        };
+        let mut sum = Ladder::default();
+        assert!(sum.is_empty() && sum.count() == 0);
+        for part in [&[][..], &[1, 2, 3], &[], &[500]] {
+            sum.merge(&of(part));
+        }
+        assert_eq!(sum, of(&[1, 2, 3, 500]));
+    }
+}

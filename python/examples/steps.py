@@ -1,0 +1,37 @@
+# %% [markdown]
+# # Where does latency begin to rise, and is it the server's?
+# A run that adds clients step by step: `throng broadcast --step-size 500 --total-steps 4 --out results`
+
+# %%
+import sys
+
+import throng_results as throng
+
+run = throng.read(sys.argv[1] if len(sys.argv) > 1 else "results")[-1]
+print(run.scenario, "of", run.target)
+print("how much:", run.how_much)
+print("breaks:  ", run.breaks)
+for doubt in run.trust:
+    print("doubt:   ", doubt)
+
+# %% [markdown]
+# Every step beside the one before. A quantile with a question mark rests on too few samples.
+
+# %%
+before = None
+print(f"{'clients':>8} {'median':>10} {'p99':>11} {'rises':>7} {'missing':>8}  bottleneck")
+for step in run.steps:
+    rtt = step.figures["rtt"]
+    median, p99 = rtt.quantile_ms(0.5), rtt.quantile_ms(0.99)
+    rises = f"{p99 / before:.1f}×" if before else ""
+    mark = "?" if rtt.is_marked(0.99) else " "
+    print(f"{step.clients:8} {median:7.2f} ms {p99:7.2f} ms{mark} {rises:>6} {step.counts['missing']:8}  {step.bottleneck}")
+    before = p99
+
+# %% [markdown]
+# Of what does a round trip consist? A generator that sends late has the difference in its own figures.
+
+# %%
+late = throng.merged(step.figures["send_lag"] for step in run.steps).quantile_ms(0.99)
+all_trips = throng.merged(step.figures["rtt"] for step in run.steps)
+print(f"p99 of all {len(all_trips)} round trips: {all_trips.quantile_ms(0.99):.2f} ms, of which up to {late:.2f} ms late sending")
