@@ -9,12 +9,15 @@ INSTALLED_APPS = ["channels"]
 ROOT_URLCONF = "benchmark.urls"
 ASGI_APPLICATION = "benchmark.asgi.application"
 
+# Who arrives is added to a group over a connection to Redis; redis-py would open no more than a hundred at a time.
+REDIS = {"address": f"unix://{os.environ.get('REDIS_SOCKET', '')}", "max_connections": 4096}
+
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": {
             "core": "channels_redis.core.RedisChannelLayer",
             "pubsub": "channels_redis.pubsub.RedisPubSubChannelLayer",
         }[os.environ.get("LAYER", "core")],
-        "CONFIG": {"hosts": [f"unix://{os.environ.get('REDIS_SOCKET', '')}"], "capacity": 10_000},
+        "CONFIG": {"hosts": [REDIS], "capacity": 10_000},
     },
 }
