@@ -1,0 +1,20 @@
+import 'reflect-metadata';
+import process from 'node:process';
+import type { Server } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+import { FrameAdapter } from './frame.adapter.js';
+
+const BACKLOG = 4096;
+
+const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
+app.useWebSocketAdapter(new FrameAdapter(app));
+app.enableShutdownHooks();
+await app.init();
+
+const server: Server = app.getHttpServer();
+server.listen({
+  host: process.env.HOST ?? '127.0.0.1',
+  port: Number(process.env.PORT ?? 3334),
+  backlog: BACKLOG,
+});
