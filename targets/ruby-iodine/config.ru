@@ -22,10 +22,6 @@ module Client
     client.write(result || message)
   end
 
-  def on_shutdown(client)
-    client.close
-  end
-
   # What the sender of a broadcast gets besides its own copy, or nil if the message is no broadcast.
   def broadcast_result(message)
     # Plain text is echoed at full speed: an exception for each message would cost more than the echo.

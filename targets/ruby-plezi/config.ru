@@ -27,10 +27,6 @@ class BenchmarkController
     write result || message
   end
 
-  def on_shutdown
-    close
-  end
-
   private
 
   # What the sender of a broadcast gets besides its own copy, or nil if the message is no broadcast.
