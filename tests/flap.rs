@@ -69,6 +69,9 @@ fn what_is_sent_to_who_is_away_is_due_once_and_lost_without_a_history() {
         assert!(of("cut") >= 20 && of("connected") == 20 + of("cut"), "{flags}: {results:#}");
         // What a server sends to a client that it has, and that has not heard of it yet, comes although the client was away.
         assert!(of("recovered") <= of("cut") && of("lost_offline") > 0, "{flags}: {results:#}");
+        // A broadcast is complete when those have it who are here: it waits for nobody who is away, who lost it for good.
+        let completion = results["steps"][0]["completion"]["p50_ms"].as_f64().unwrap();
+        assert!(completion < 300.0, "{flags}: {results:#}");
         if flags.contains(":500ms") {
             // Half a second at 100/s, and what it takes to connect and was under way.
             let per_absence = of("lost_offline") as f64 / of("cut") as f64;

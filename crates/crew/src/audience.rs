@@ -80,9 +80,13 @@ impl Audience {
             let due = if counts_itself { people.rooms.hearers(present) } else { present };
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
-            let end_ns = if received >= to_come && received > 0 { last_ns } else { closed_ns };
-            audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
             audience.due += u64::from(due);
+            let is_complete = received >= to_come && last_ns > 0;
+            // Of what was due to nobody who was there, there is nothing to complete.
+            if due > 0 || is_complete {
+                let end_ns = if is_complete { last_ns } else { closed_ns };
+                audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
+            }
         }
         audience
     }
@@ -249,6 +253,16 @@ mod tests {
         let others = People { rooms: Rooms::ONE.to_others(), ..together(2, 1) };
         let audience = Audience::of(others, &[settled], 1_000);
         assert_eq!((audience.due, audience.away.due), (3 + 1, 3));
+    }
+
+    #[test]
+    fn a_broadcast_that_all_lost_after_they_had_it_is_complete_and_one_that_nobody_was_there_for_is_neither()
+    {
+        // Both clients had the one sent at 100 before their connections ended, which counts as sent while they were away.
+        let excused = BroadcastTally { worker: 0, number: 0, received: 0, last_ns: 130 };
+        let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
+        let audience = Audience::of(together(2, 1), &[settled], 1_000);
+        assert_eq!((audience.due, audience.completion.count(), audience.completion.max_ns()), (0, 1, 30));
     }
 
     #[test]
