@@ -91,6 +91,18 @@ fn the_server_against_the_official_clients() {
 }
 
 #[test]
+fn the_official_client_of_anycable_gets_what_it_missed() {
+    match Scripts::install("actioncable") {
+        Ok(scripts) => {
+            let pings = ["--cable-ping-interval", "300ms", "--cable-pong-timeout", "300ms"];
+            let server = Server::start(&[&["--history", "100"], &pings[..]].concat());
+            scripts.run("recovery.js", &[&format!("ws://{}/cable", server.address)]);
+        }
+        Err(Unavailable(why)) => skip("@anycable/core", &why),
+    }
+}
+
+#[test]
 fn a_server_that_restarts_says_so() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/cable", server.address);

@@ -20,6 +20,7 @@ fn broadcast(server: &Server, flags: &str) -> Outcome {
     let path = match flags {
         _ if flags.contains("--dialect phoenix") => "socket/websocket",
         _ if flags.contains("--dialect socketio") => "socket.io/",
+        _ if flags.contains("--dialect actioncable") => "cable",
         _ => "",
     };
     let url = format!("{}{path}", server.url());
@@ -153,11 +154,41 @@ fn what_a_server_keeps_comes_after_all_and_what_it_does_not_keep_is_lost() {
     assert!((0.40..=0.55).contains(&share), "{share}: {brief:#}");
 }
 
+/// The same over Action Cable's extended protocol, with every way in which a connection may end: a session is gone on with
+/// whether the server has noticed or not.
+const OVER_CABLE: &str = "--dialect actioncable --cable-extended --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset,silence --seed 4";
+
+#[test]
+fn over_action_cable_what_was_missed_comes_whole_or_not_at_all() {
+    let server = Server::start(&["--history", "1000"]);
+    let kept = results(0, &server, OVER_CABLE);
+    assert_accounted(&kept, 20);
+    let of = |name| sum_of(&kept, name);
+    assert!(of("offline_due") > 40 * of("cut") && of("recovered") == of("offline_due"), "{kept:#}");
+    assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{kept:#}");
+    // Nothing is asked for in the plain protocol, and by who comes back as somebody else.
+    for anew in [&OVER_CABLE.replace("--cable-extended", ""), &format!("{OVER_CABLE} --no-session-resume")] {
+        let anew = results(0, &server, anew);
+        assert_accounted(&anew, 20);
+        assert!(sum_of(&anew, "recovered") <= sum_of(&anew, "cut"), "{anew:#}");
+    }
+    // With fewer than r·d of them kept, a history has forgotten some, and is rejected.
+    let few = results(0, &Server::start(&["--history", "20"]), OVER_CABLE);
+    assert_accounted(&few, 20);
+    assert!(sum_of(&few, "recovered") <= sum_of(&few, "cut") && sum_of(&few, "cut") >= 20, "{few:#}");
+}
+
 #[test]
 fn what_goes_wrong_with_a_history_is_told_apart() {
+    for over in [OVER_SOCKET_IO, OVER_CABLE] {
+        goes_wrong(over);
+    }
+}
+
+fn goes_wrong(over: &str) {
     let replayed = |fault: &str, code| {
         let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", fault]);
-        let results = results(code, &server, OVER_SOCKET_IO);
+        let results = results(code, &server, over);
         assert_accounted(&results, 20);
         assert_eq!(sum_of(&results, "missing"), 0, "{fault}: {results:#}");
         ["offline_due", "lost_offline", "duplicate", "reordered"].map(|name| sum_of(&results, name))
@@ -168,7 +199,7 @@ fn what_goes_wrong_with_a_history_is_told_apart() {
     assert!(duplicate.abs_diff(due / 10) <= 1 && lost == 0, "{duplicate} of {due}");
     // Order is one sender's, of which there is one here.
     let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", "swap=8%10"]);
-    let results = results(0, &server, &format!("{OVER_SOCKET_IO} --senders 5% --allow-loss 100%"));
+    let results = results(0, &server, &format!("{over} --senders 5% --allow-loss 100%"));
     assert_accounted(&results, 20);
     let [recovered, reordered] = ["recovered", "reordered"].map(|name| sum_of(&results, name));
     assert!(

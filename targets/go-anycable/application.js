@@ -38,8 +38,11 @@ export function createApplication({ secret, broadcastUrl }) {
 
   async function answer(request) {
     switch (request.url) {
-      case '/_anycable/connect':
-        return { status: SUCCESS, identifiers: '{}', transmissions: ['{"type":"welcome"}'] };
+      case '/_anycable/connect': {
+        // With a name of its session, a client can come back to it.
+        const welcome = JSON.stringify({ type: 'welcome', sid: request.headers['x-anycable-meta-sid'] });
+        return { status: SUCCESS, identifiers: '{}', transmissions: [welcome] };
+      }
       case '/_anycable/command':
         return command(JSON.parse(await read(request)));
       default:

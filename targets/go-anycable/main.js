@@ -26,6 +26,7 @@ application.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () => {
       // The application keeps nothing about clients, so it need not hear of those who leave.
       '--disconnect_mode=never',
       '--log_level=warn',
+      ...(process.env.BROKER ? [`--broker=${process.env.BROKER}`] : []),
     ],
     { stdio: 'inherit', env: { ...process.env, ANYCABLE_DISABLE_TELEMETRY: 'true' } },
   );

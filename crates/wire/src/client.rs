@@ -114,6 +114,8 @@ impl Client {
             self.place = cfg.app.place();
         }
         cfg.app.go_on(&mut self.place);
+        let known = self.place.as_ref().and_then(|place| place.given.as_ref()?.resumption.as_ref());
+        let query = known.and_then(|known| cfg.parts.query(known)).unwrap_or_default();
         let (_, _, kept) = split(&mut self.place);
         self.state = match HttpClientState::new(&cfg.parts) {
             Some(mut protocol) => {
@@ -124,7 +126,7 @@ impl Client {
             None => {
                 let write_place = |io: &mut _| cfg.parts.write_path(now_ns, io);
                 let who = cfg.common.who(io, now_ns, kept);
-                let asked = cfg.common.write_upgrade(io, who, write_place);
+                let asked = cfg.common.write_upgrade(io, who, write_place, &query);
                 State::Opening(Box::new(Opening::new(asked)))
             }
         };

@@ -91,6 +91,11 @@ pub(crate) trait Protocol {
     /// Appends what a client adds to the path of its upgrade: where its own session is.
     fn write_path(_parts: &Self::Parts, _now_ns: u64, _io: &mut impl Io) {}
 
+    /// What a client that comes back to a session adds to the query of its upgrade.
+    fn query(_resumption: &Resumption) -> Option<String> {
+        None
+    }
+
     /// A new client.
     fn client(parts: &Self::Parts) -> Side<Self::Client, Self::Requests>;
 

@@ -2,14 +2,18 @@
 //!
 //! Rules. Each message of a room gets a number as it is broadcast, and carries it. A client that comes back names the last
 //! that it has got, and is sent those behind it that are still there. A room keeps its latest messages: so many, or those of so
-//! long; all rooms together no more than [`BYTES_MAX`]. A number that was never given is nobody's.
+//! long; all rooms together no more than [`BYTES_MAX`]. A number that was never given is nobody's. What sessions had joined is
+//! kept beside it, by protocols whose clients need not join again ([`Sessions`]).
+
+mod sessions;
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::room::Room;
+use sessions::Sessions;
 
 /// Bytes of all messages together; where there would be more, the room of the newest forgets its oldest.
 const BYTES_MAX: usize = 64 << 20;
@@ -18,6 +22,7 @@ const MESSAGE_BYTES: usize = 96;
 /// Characters of a token, and of these, those that are chance. The others follow from them, for this server alone.
 const TOKEN_CHARS: usize = 20;
 const CHANCE_CHARS: usize = 10;
+const EPOCH_CHARS: usize = 4;
 
 /// How much a room keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,78 +53,111 @@ pub struct History {
     meddler: Meddler,
     own: RandomState,
     state: Mutex<State>,
+    sessions: Mutex<Sessions>,
 }
 
 #[derive(Default)]
 struct State {
-    rooms: HashMap<Room, VecDeque<(u64, u64, Message)>>,
-    /// The last number that was given.
+    rooms: HashMap<Room, Log>,
+    /// The last number that was given, and the last of which a room has nothing any more that it had.
     number: u64,
+    gone: u64,
     bytes: usize,
     /// Messages sent again.
     replayed: u64,
 }
 
+/// What there is of a room's messages.
+#[derive(Default)]
+struct Log {
+    kept: VecDeque<Entry>,
+    /// The number of the last that is there no more.
+    gone: u64,
+}
+
+struct Entry {
+    number: u64,
+    at_ns: u64,
+    message: Message,
+}
+
 /// A message as it is sent: its text, and what belongs to it.
 pub(crate) type Message = Arc<[Vec<u8>]>;
+
+/// What a client has missed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Missed {
+    /// What is still there of it.
+    pub(crate) messages: Vec<Message>,
+    /// Whether that is all.
+    pub(crate) is_whole: bool,
+}
 
 impl History {
     /// Nothing yet. Nothing goes wrong unless `meddler` says so.
     pub fn new(keep: Keep, meddler: impl Fn(u64) -> Mischief + Send + Sync + 'static) -> History {
-        let (own, state) = (RandomState::new(), Mutex::default());
-        History { keep, meddler: Box::new(meddler), own, state }
+        let (own, state, sessions) = (RandomState::new(), Mutex::default(), Mutex::default());
+        History { keep, meddler: Box::new(meddler), own, state, sessions }
     }
 
     /// Numbers a message of a room, and keeps it as `encode` makes it of the number.
     pub(crate) fn add(&self, room: Room, now_ns: u64, encode: impl FnOnce(u64) -> Vec<Vec<u8>>) -> Message {
-        let mut state = self.lock();
+        let state = &mut *self.lock();
         state.number += 1;
         let number = state.number;
         let message: Message = encode(number).into();
         state.bytes += bytes_of(&message);
-        let log = state.rooms.entry(room).or_default();
-        log.push_back((number, now_ns, Arc::clone(&message)));
-        let mut freed = 0;
-        let mut forget = |log: &mut VecDeque<_>| {
-            freed += log.pop_front().map_or(0, |(_, _, message): (u64, u64, Message)| bytes_of(&message));
-            freed
+        let log = state.rooms.entry(room).or_insert_with(|| Log { gone: state.gone, ..Log::default() });
+        log.kept.push_back(Entry { number, at_ns: now_ns, message: Arc::clone(&message) });
+        let is_over = |log: &Log, bytes: usize| {
+            bytes > BYTES_MAX
+                || match self.keep {
+                    Keep::Messages(most) => log.kept.len() > most as usize,
+                    Keep::Time(ns) => log.kept.front().is_some_and(|oldest| oldest.at_ns + ns < now_ns),
+                }
         };
-        match self.keep {
-            Keep::Messages(most) => {
-                while log.len() > most as usize {
-                    forget(log);
-                }
-            }
-            Keep::Time(time_ns) => {
-                while log.front().is_some_and(|&(_, at_ns, _)| at_ns + time_ns < now_ns) {
-                    forget(log);
-                }
-            }
+        while is_over(log, state.bytes)
+            && let Some(oldest) = log.kept.pop_front()
+        {
+            log.gone = oldest.number;
+            state.bytes -= bytes_of(&oldest.message);
         }
-        state.bytes -= freed;
-        while state.bytes > BYTES_MAX {
-            let log = state.rooms.get_mut(&room).expect("it has just got one");
-            let Some((_, _, message)) = log.pop_front() else { break };
-            state.bytes -= bytes_of(&message);
+        if log.kept.is_empty() {
+            state.gone = number;
+            state.rooms.remove(&room);
         }
         message
     }
 
-    /// The messages of a room behind a number, as far as they are still there; `None`: that number was never given.
-    pub(crate) fn after(&self, room: Room, number: u64, now_ns: u64) -> Option<Vec<Message>> {
+    /// What a room was told behind a number; `None`: that number was never given.
+    pub(crate) fn after(&self, room: Room, number: u64, now_ns: u64) -> Option<Missed> {
         let state = &mut *self.lock();
         if number > state.number {
             return None;
         }
+        let gone = state.rooms.get(&room).map_or(state.gone, |log| log.gone);
+        let missed = self.missed(state, room, now_ns, |entry| entry.number > number);
+        Some(Missed { is_whole: missed.is_whole && gone <= number, ..missed })
+    }
+
+    /// What is still there of what a room was told from a time on.
+    pub(crate) fn since(&self, room: Room, from_ns: u64, now_ns: u64) -> Vec<Message> {
+        self.missed(&mut self.lock(), room, now_ns, |entry| entry.at_ns >= from_ns).messages
+    }
+
+    /// Those messages of a room, as they are sent again: whole if none of them is too old.
+    fn missed(&self, state: &mut State, room: Room, now_ns: u64, is_due: impl Fn(&Entry) -> bool) -> Missed {
         let oldest_ns = match self.keep {
             Keep::Messages(_) => 0,
             Keep::Time(time_ns) => now_ns.saturating_sub(time_ns),
         };
-        let log = state.rooms.get(&room).into_iter().flatten();
-        let kept = log.filter(|&&(other, at_ns, _)| other > number && at_ns >= oldest_ns);
-        let mut replayed = Vec::new();
-        let mut waiting = None;
-        for (_, _, message) in kept {
+        let (mut messages, mut is_whole, mut waiting) = (Vec::new(), true, None);
+        for entry in state.rooms.get(&room).into_iter().flat_map(|log| &log.kept).filter(|e| is_due(e)) {
+            if entry.at_ns < oldest_ns {
+                is_whole = false;
+                continue;
+            }
+            let message = &entry.message;
             let mischief = (self.meddler)(state.replayed);
             state.replayed += 1;
             if mischief.forget {
@@ -129,24 +167,37 @@ impl History {
                 waiting = Some(Arc::clone(message));
                 continue;
             }
-            replayed.push(Arc::clone(message));
-            replayed.extend(mischief.again.then(|| Arc::clone(message)));
-            replayed.extend(waiting.take());
+            messages.push(Arc::clone(message));
+            messages.extend(mischief.again.then(|| Arc::clone(message)));
+            messages.extend(waiting.take());
         }
-        replayed.extend(waiting);
-        Some(replayed)
+        messages.extend(waiting);
+        Missed { messages, is_whole }
+    }
+
+    /// What sessions had joined.
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().expect("nothing panics while it is held")
+    }
+
+    /// What tells the numbers of this server from those of another.
+    pub(crate) fn epoch(&self) -> [u8; EPOCH_CHARS] {
+        self.digits(b"epoch")
     }
 
     /// A token for a session, by characters that are chance.
     pub(crate) fn token(&self, chance: &[u8; TOKEN_CHARS]) -> [u8; TOKEN_CHARS] {
-        const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
         let mut token = *chance;
-        let mut check = self.own.hash_one(&chance[..CHANCE_CHARS]);
-        for place in &mut token[CHANCE_CHARS..] {
-            *place = DIGITS[(check % 32) as usize];
-            check /= 32;
-        }
+        let check: [u8; TOKEN_CHARS - CHANCE_CHARS] = self.digits(&chance[..CHANCE_CHARS]);
+        token[CHANCE_CHARS..].copy_from_slice(&check);
         token
+    }
+
+    /// What a text comes to, for this server alone.
+    fn digits<const N: usize>(&self, text: &[u8]) -> [u8; N] {
+        const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
+        let hash = self.own.hash_one(text);
+        std::array::from_fn(|at| DIGITS[(hash >> (5 * at)) as usize % 32])
     }
 
     /// Whether this server gave that token.
@@ -154,7 +205,7 @@ impl History {
         token.try_into().is_ok_and(|token: &[u8; TOKEN_CHARS]| self.token(token) == *token)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nothing panics while it is held")
     }
 }
@@ -186,10 +237,13 @@ mod tests {
         history
     }
 
-    /// The numbers of what follows number 2 in the room.
+    fn numbers(messages: &[Message]) -> Vec<u8> {
+        messages.iter().map(|message| message[0][0]).collect()
+    }
+
+    /// The numbers of what follows a number in the room.
     fn after(history: &History, number: u64, now_ns: u64) -> Option<Vec<u8>> {
-        let messages = history.after(room(0), number, now_ns)?;
-        Some(messages.iter().map(|message| message[0][0]).collect())
+        Some(numbers(&history.after(room(0), number, now_ns)?.messages))
     }
 
     #[test]
@@ -206,7 +260,35 @@ mod tests {
         let fresh = history(Keep::Time(4), sound);
         assert_eq!(after(&fresh, 0, 10), Some(vec![6, 7, 8, 9, 10]));
         assert_eq!(after(&fresh, 0, 13), Some(vec![9, 10]));
-        assert_eq!(few.after(room(2), 3, 1).map(|messages| messages.len()), Some(0));
+        let nothing = Missed { messages: Vec::new(), is_whole: true };
+        assert_eq!(few.after(room(2), 3, 1), Some(nothing));
+    }
+
+    #[test]
+    fn it_is_said_whether_what_is_left_is_all() {
+        let sound = |_| Mischief::default();
+        let is_whole = |history: &History, number, now_ns| {
+            history.after(room(0), number, now_ns).map(|missed| missed.is_whole)
+        };
+        let few = history(Keep::Messages(3), sound);
+        assert_eq!([6, 7, 8].map(|number| is_whole(&few, number, 99)), [Some(false), Some(true), Some(true)]);
+        let fresh = history(Keep::Time(4), sound);
+        assert_eq!(
+            [5, 6].map(|number| is_whole(&fresh, number, 10)),
+            [Some(true); 2],
+            "5 was another room's"
+        );
+        assert_eq!([6, 8].map(|number| is_whole(&fresh, number, 13)), [Some(false), Some(true)]);
+        let none = history(Keep::Messages(0), sound);
+        assert_eq!([9, 10].map(|number| is_whole(&none, number, 10)), [Some(false), Some(true)]);
+        assert!(none.lock().rooms.is_empty(), "rooms of which nothing is kept take no room");
+    }
+
+    #[test]
+    fn what_was_told_from_a_time_on() {
+        let few = history(Keep::Messages(3), |_| Mischief::default());
+        let since = |from_ns| numbers(&few.since(room(0), from_ns, 99));
+        assert_eq!([since(0), since(9), since(11)], [vec![8, 9, 10], vec![9, 10], vec![]]);
     }
 
     #[test]
@@ -233,6 +315,7 @@ mod tests {
             history.add(room(0), at, |_| vec![vec![0; 1 << 18]]);
         }
         assert!(history.lock().bytes <= BYTES_MAX);
-        assert!(history.after(room(0), 0, 0).is_some_and(|messages| messages.len() > 200));
+        let missed = history.after(room(0), 0, 0).unwrap();
+        assert!(missed.messages.len() > 200 && !missed.is_whole);
     }
 }

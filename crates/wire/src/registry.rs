@@ -16,6 +16,7 @@ use crate::facts::Facts;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::protocols;
+use crate::resumption::Resumption;
 use crate::settings::Settings;
 
 pub use crate::protocols::http::HttpOptions;
@@ -82,6 +83,13 @@ macro_rules! parts {
             pub(crate) fn write_path(&self, now_ns: u64, io: &mut impl Io) {
                 match self {
                     $(Parts::$id(parts) => protocols::$module::$id::write_path(parts, now_ns, io),)*
+                }
+            }
+
+            /// What a client that comes back to a session adds to the query of its upgrade.
+            pub(crate) fn query(&self, resumption: &Resumption) -> Option<String> {
+                match self {
+                    $(Parts::$id(_) => protocols::$module::$id::query(resumption),)*
                 }
             }
         }

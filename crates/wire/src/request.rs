@@ -2,7 +2,7 @@
 
 use crate::http::fields;
 use crate::http::request::is_host;
-use crate::io::Io;
+use crate::io::{self, Io};
 use crate::options::{BadOption, Options};
 use crate::roll::Roll;
 use crate::template::{Filling, Kept, Quoting, Template, Who};
@@ -120,19 +120,21 @@ impl Common {
         self.roll.who(io.client(), now_ns, kept)
     }
 
-    /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path.
+    /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path; `query` goes behind the
+    /// path's own.
     pub(crate) fn write_upgrade<I: Io>(
         &self,
         io: &mut I,
         who: Who<'_>,
         write_place: impl FnOnce(&mut I),
+        query: &str,
     ) -> Asked {
         let filling = &Filling::of(who);
         io.out(0).reserve(self.upgrade_bytes);
         io.out(0).extend_from_slice(METHOD);
         self.path.write(io.out(0), filling, 0);
         write_place(io);
-        self.query.write(io.out(0), filling, 0);
+        self.write_query(io.out(0), filling, query);
         self.write_key(io, filling)
     }
 
@@ -162,6 +164,14 @@ impl Common {
         Asked { key, offered }
     }
 
+    /// Appends the path's own query, and what goes behind it.
+    fn write_query(&self, out: &mut Vec<u8>, filling: &Filling<'_>, more: &str) {
+        self.query.write(out, filling, 0);
+        let join = if self.query.is_empty() { "?" } else { "&" };
+        let join = if more.is_empty() { "" } else { join };
+        io::extend(out, &[join.as_bytes(), more.as_bytes()]);
+    }
+
     /// Appends a plain request.
     pub(crate) fn write_plain(&self, out: &mut Vec<u8>, who: Who<'_>, request: &Plain<'_>) {
         let filling = &Filling::of(who);
@@ -170,10 +180,8 @@ impl Common {
         out.push(b' ');
         self.path.write(out, filling, 0);
         out.extend_from_slice(place.as_bytes());
-        self.query.write(out, filling, 0);
-        let join = if self.query.is_empty() { "?" } else { "&" };
-        let join = if query.is_empty() { "" } else { join };
-        for part in [join, query, " HTTP/1.1\r\nHost: ", &self.options.host, "\r\n"] {
+        self.write_query(out, filling, query);
+        for part in [" HTTP/1.1\r\nHost: ", &self.options.host, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
         self.fields.write(out, filling, 0);

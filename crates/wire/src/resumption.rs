@@ -7,13 +7,29 @@ pub struct Resumption {
     pub(crate) session: Vec<u8>,
     /// The last message that came; empty: none that could be named.
     pub(crate) offset: Vec<u8>,
+    /// How far the client has come, where its messages are of streams of their own.
+    pub(crate) positions: Vec<Position>,
+    /// The second of the wall clock at which the server was last known to be there; 0: nobody has asked.
+    pub(crate) alive_s: u64,
     /// How far the client has come in a user's own app, in that app's words; empty: not at all.
     pub(crate) heard: String,
+}
+
+/// How far a client has come in a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Which of the client's subscriptions it came by.
+    pub(crate) subscription: usize,
+    /// The stream's name, and that of its count.
+    pub(crate) stream: Vec<u8>,
+    pub(crate) epoch: Vec<u8>,
+    /// The number of the last message.
+    pub(crate) offset: u64,
 }
 
 impl Resumption {
     /// Whether the protocol has something to go on with.
     pub(crate) fn is_of_protocol(&self) -> bool {
-        !self.session.is_empty()
+        !self.session.is_empty() || self.alive_s > 0
     }
 }

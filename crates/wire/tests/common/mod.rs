@@ -25,6 +25,11 @@ impl Fake {
     pub(crate) fn of(client: u32) -> Fake {
         Fake { client, ..Fake::default() }
     }
+
+    /// With chances of its own.
+    pub(crate) fn seeded(seed: u64) -> Fake {
+        Fake { seed, ..Fake::default() }
+    }
 }
 
 impl Io for Fake {

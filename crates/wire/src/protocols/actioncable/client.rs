@@ -2,37 +2,56 @@
 //!
 //! ```text
 //! greeting --welcome--> subscribes; subscribing --confirm_subscription of the last that is missing--> usable
+//! greeting --welcome that has restored a subscription--> asks for what was missed, and counts it as confirmed
 //! any --reject_subscription of one of its own, disconnect--> rejected
 //! ```
 
 use memchr::memmem;
 
 use super::parts::Parts;
+use super::positions::{known_of, note, write_asking};
 use crate::carried::{Carried, Hears, Letter, Opened, Says};
 use crate::contract::ClientProtocol;
 use crate::event::{Event, Rejection};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{members, string, unescape};
+use crate::json::{array, members, string, unescape};
 use crate::link::Link;
+use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
-use crate::template::Filling;
+use crate::template::{Filling, Folk as _};
 use crate::ws::receiver::Message;
 
-/// One client's subscriptions.
+/// What answers a ping.
+const PONG: &[u8] = br#"{"command":"pong"}"#;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// One client's subscriptions: eight bytes in a connection, where nothing has to be known of them.
 #[derive(Debug, Default)]
-pub(crate) struct Client {
+pub(crate) enum Client {
+    /// Nothing was said yet.
+    #[default]
+    New,
+    /// All are confirmed, in the plain protocol.
+    Usable,
+    /// On the way there; in the extended protocol, for good.
+    Held(Box<Held>),
+}
+
+/// What is known of a client's subscriptions.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
     stage: Stage,
+    /// In the extended protocol, what it takes to go on with this session elsewhere, or was taken along from there.
+    known: Option<Resumption>,
 }
 
 #[derive(PartialEq, Eq, Debug, Default)]
 enum Stage {
-    /// Nothing was said yet.
     #[default]
     Greeting,
     /// These subscriptions are confirmed, by their place among all.
-    #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
-    Subscribing(Box<Vec<usize>>),
+    Subscribing(Vec<usize>),
     Usable,
 }
 
@@ -53,7 +72,13 @@ impl ClientProtocol for Client {
         let parts = link.parts;
         let action = payload.strip_prefix(&parts.usual[..]).and_then(name_in);
         if action.is_none() && payload.starts_with(br#"{"type":"ping","#) {
+            self.handle_ping(link);
             return Ok(());
+        }
+        if let Client::Held(held) = self
+            && let Some(known) = &mut held.known
+        {
+            note(known, payload, parts, |identifier| place_of(link, identifier));
         }
         let found = stamp::find(payload);
         let carried = match found {
@@ -67,13 +92,28 @@ impl ClientProtocol for Client {
         Ok(())
     }
 
+    fn resume(&mut self, resumption: &Resumption) {
+        *self = Client::Held(Box::new(Held { known: Some(resumption.clone()), ..Held::default() }));
+    }
+
+    fn resumption(&self) -> Option<&Resumption> {
+        match self {
+            Client::Held(held) => held.known.as_ref(),
+            Client::New | Client::Usable => None,
+        }
+    }
+
     #[inline]
     fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
         link.sender.message(link.io, true, |out| letter.text.write(out, filling, 0));
     }
 
     fn is_ready(&self) -> bool {
-        self.stage == Stage::Usable
+        match self {
+            Client::New => false,
+            Client::Usable => true,
+            Client::Held(held) => held.stage == Stage::Usable,
+        }
     }
 }
 
@@ -102,39 +142,98 @@ impl Client {
     ) -> bool {
         let words = members(payload, ["type", "reason", "identifier"]).map(|words| words.map(string));
         let Some([Some(kind), reason, identifier]) = words else { return false };
-        let (opening, filling) = (&link.parts.subscribe, link.filling());
-        let subscription = || {
-            let identifier = identifier?;
-            opening.iter().position(|own| is_identifier_of(&own.filled(&filling), identifier))
-        };
+        let place = || place_of(link, identifier?);
         match kind {
-            b"welcome" if self.stage == Stage::Greeting => {
-                for command in opening {
-                    link.say(command);
-                }
-                self.stage = Stage::Subscribing(Box::default());
-            }
+            b"welcome" => self.handle_welcome(link, payload, on),
             b"confirm_subscription" => {
-                let Some(number) = subscription() else { return false };
-                if let Stage::Subscribing(confirmed) = &mut self.stage
-                    && !confirmed.contains(&number)
-                {
-                    confirmed.push(number);
-                    if confirmed.len() == opening.len() {
-                        self.stage = Stage::Usable;
-                        on.hear(Carried::Ready);
-                    }
-                }
+                let Some(number) = place() else { return false };
+                self.handle_confirmed(link.parts, number, on);
             }
-            b"reject_subscription" if subscription().is_none() => return false,
+            b"reject_subscription" if place().is_none() => return false,
             b"reject_subscription" => on.hear(Carried::Event(Event::Rejected(Rejection::Subscription))),
             b"disconnect" => {
+                // As @anycable/core has it: such a session is not gone on with, but what was missed is asked for.
+                if let Some(known) = self.known() {
+                    known.session.clear();
+                }
                 on.hear(Carried::Event(Event::Rejected(rejection_of(reason.unwrap_or_default()))))
             }
-            b"welcome" | b"ping" | b"confirm_history" | b"reject_history" => {}
+            b"ping" => self.handle_ping(link),
+            b"confirm_history" | b"reject_history" => {}
             _ => return false,
         }
         true
+    }
+
+    fn known(&mut self) -> Option<&mut Resumption> {
+        match self {
+            Client::Held(held) => held.known.as_mut(),
+            Client::New | Client::Usable => None,
+        }
+    }
+
+    /// The server is there: subscribes to whatever it has not restored, and asks for what was missed.
+    fn handle_welcome<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, payload: &[u8], on: &mut impl Hears) {
+        let Held { known: before, .. } = match std::mem::take(self) {
+            Client::New => Held::default(),
+            Client::Held(held) if held.stage == Stage::Greeting => *held,
+            greeted => return *self = greeted,
+        };
+        let [sid, restored, ids] = members(payload, ["sid", "restored", "restored_ids"]).unwrap_or_default();
+        let parts = link.parts;
+        let mut confirmed = Vec::new();
+        for (at, identifier) in parts.identifiers.iter().enumerate() {
+            let is_restored = before.is_some() && restored == b"true" && is_among(link, ids, at);
+            match &before {
+                None => link.say(&parts.subscribe[at]),
+                Some(known) => {
+                    let command = if is_restored { "history" } else { "subscribe" };
+                    let filling = link.filling();
+                    link.sender.message(link.io, true, |out| {
+                        write_asking(out, &filling, command, (at, identifier), known);
+                    });
+                }
+            }
+            confirmed.extend(is_restored.then_some(at));
+        }
+        let sid = string(sid).unwrap_or_default();
+        let known = parts.is_extended.then(|| known_of(sid, before, now_s(link)));
+        *self = Client::Held(Box::new(Held { stage: Stage::Subscribing(confirmed), known }));
+        self.find_usable(parts, on);
+    }
+
+    /// One of its subscriptions is confirmed.
+    fn handle_confirmed(&mut self, parts: &Parts, at: usize, on: &mut impl Hears) {
+        if let Client::Held(held) = self
+            && let Stage::Subscribing(confirmed) = &mut held.stage
+            && !confirmed.contains(&at)
+        {
+            confirmed.push(at);
+            self.find_usable(parts, on);
+        }
+    }
+
+    /// Whether nothing is missing any more.
+    fn find_usable(&mut self, parts: &Parts, on: &mut impl Hears) {
+        let Client::Held(held) = self else { return };
+        let Stage::Subscribing(confirmed) = &held.stage else { return };
+        if confirmed.len() == parts.subscribe.len() {
+            held.stage = Stage::Usable;
+            if held.known.is_none() {
+                *self = Client::Usable;
+            }
+            on.hear(Carried::Ready);
+        }
+    }
+
+    #[cold]
+    fn handle_ping<I: Io>(&mut self, link: &mut Link<'_, Parts, I>) {
+        if let Some(known) = self.known() {
+            known.alive_s = now_s(link);
+        }
+        if link.parts.answers_pings {
+            link.sender.message(link.io, true, |out| out.extend_from_slice(PONG));
+        }
     }
 }
 
@@ -153,6 +252,24 @@ fn rejection_of(reason: &[u8]) -> Rejection {
 fn is_identifier_of(subscribe: &[u8], identifier: &[u8]) -> bool {
     let own = members(subscribe, ["identifier"]).and_then(|[own]| unescape(string(own)?));
     own.is_some() && own == unescape(identifier)
+}
+
+/// The second of the wall clock.
+fn now_s<I: Io>(link: &Link<'_, Parts, I>) -> u64 {
+    link.roll.unix_ns(link.now_ns) / NS_PER_S
+}
+
+/// Which of the client's subscriptions is named by this.
+fn place_of<I: Io>(link: &Link<'_, Parts, I>, identifier: &[u8]) -> Option<usize> {
+    let filling = link.filling();
+    link.parts.subscribe.iter().position(|own| is_identifier_of(&own.filled(&filling), identifier))
+}
+
+/// Whether a subscription is among those that were restored: all of them, where the server names none.
+fn is_among<I: Io>(link: &Link<'_, Parts, I>, ids: &[u8], at: usize) -> bool {
+    let mut is_there = ids.is_empty();
+    let _ = array(ids, |id| is_there |= string(id).and_then(|id| place_of(link, id)) == Some(at));
+    is_there
 }
 
 /// Whether a message came through another subscription than the one that counts, the first.

@@ -25,10 +25,22 @@ pub(super) const SUBSCRIPTIONS: Flag = Flag::number(
     u32::MAX as u64,
 )
 .or("1");
+pub(super) const IS_EXTENDED: Flag = Flag::switch(
+    "cable-extended",
+    "speak AnyCable's extended protocol, in which who comes back gets what it missed",
+);
+pub(super) const PONGS: Flag =
+    Flag::switch("cable-pongs", "answer the server's pings, as AnyCable's pong_timeout wants it");
 
 /// Rails sends one every 3 seconds.
 pub(super) const PING_INTERVAL: Flag =
     Flag::time("cable-ping-interval", "ping every client this often", 3_000_000_000);
+/// AnyCable asks for none.
+pub(super) const PONG_TIMEOUT: Flag = Flag::time(
+    "cable-pong-timeout",
+    "in the extended protocol, disconnect a client that says nothing for this long after a ping; 0s: never",
+    0,
+);
 
 pub(super) static FACTS: Facts = Facts {
     name: "actioncable",
@@ -48,8 +60,8 @@ pub(super) static FACTS: Facts = Facts {
         share: (1.0, 1.15),
         ms_max: f64::INFINITY,
     },
-    flags: &[CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS],
-    server_flags: &[PING_INTERVAL],
+    flags: &[CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS, IS_EXTENDED, PONGS],
+    server_flags: &[PING_INTERVAL, PONG_TIMEOUT],
     app: Some(AppRules {
         has_events: true,
         has_replies: false,

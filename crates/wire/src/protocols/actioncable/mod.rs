@@ -10,16 +10,30 @@
 //! << {"type":"ping","message":<unix s>} now and then; {"type":"disconnect","reason":R,"reconnect":B} at the end
 //! ```
 //!
+//! The extended protocol, whose messages have places in streams:
+//!
+//! ```text
+//! << {"type":"welcome","sid":S}
+//! << {"identifier":I,"message":{…},"stream_id":N,"epoch":E,"offset":7}
+//! >> GET /cable?sid=S, of who comes back
+//! << {"type":"welcome","sid":T,"restored":true,"restored_ids":[I]}, or as to anybody, who then subscribes anew
+//! >> {"command":"history","identifier":I,"history":{"since":<unix s>,"streams":{N:{"epoch":E,"offset":7}}}}, or subscribe with history
+//! << what is behind that, as it came; then {"type":"confirm_history","identifier":I}, or reject_history without any of it
+//! >> {"command":"pong"}, where the server wants answers to its pings
+//! ```
+//!
 //! What goes under `data` and `message` is the app's; here it is the benchmark's, whose payload is P. What a server does not understand it ignores in silence,
 //! so that a client needs a deadline of its own: the connect timeout.
 
 mod client;
 mod facts;
+mod histories;
 mod parts;
+mod positions;
 mod server;
 
 use client::Client;
-use facts::FACTS;
+use facts::{EXTENDED, FACTS, IS_EXTENDED};
 use parts::Parts;
 use server::Server;
 
@@ -29,6 +43,7 @@ use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::options::{BadOption, Options};
+use crate::resumption::Resumption;
 
 /// Action Cable.
 pub(crate) struct Actioncable;
@@ -44,8 +59,19 @@ impl Protocol for Actioncable {
         &FACTS
     }
 
+    fn complete(options: &mut Options) -> Result<(), BadOption> {
+        if options.of_dialect.settings.is_on(IS_EXTENDED.name) && options.subprotocols.is_empty() {
+            options.subprotocols.push(EXTENDED.to_owned());
+        }
+        Ok(())
+    }
+
     fn parts(options: &Options) -> Result<Parts, BadOption> {
         Parts::new(options)
+    }
+
+    fn query(resumption: &Resumption) -> Option<String> {
+        positions::query(resumption)
     }
 
     fn client(_parts: &Parts) -> Side<Client, Self::Requests> {

@@ -1,6 +1,6 @@
 //! What is encoded once.
 
-use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS};
+use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, EXTENDED, PONGS, SUBSCRIPTIONS};
 use crate::carried::{Letter, Utterance};
 use crate::options::{BadOption, Options};
 use crate::template::{Quoting, Template};
@@ -13,8 +13,11 @@ const NO_MESSAGE: &[u8] = b"\0";
 pub(crate) struct Parts {
     /// The commands that subscribe.
     pub(super) subscribe: Vec<Template>,
-    /// What names the first subscription, as it stands in a JSON string.
-    own: Template,
+    /// What names the subscriptions, as it stands in a JSON string.
+    pub(super) identifiers: Vec<Template>,
+    /// Whether the extended protocol is spoken, and pings are answered.
+    pub(super) is_extended: bool,
+    pub(super) answers_pings: bool,
     /// What a message to the first subscription starts with, up to its action's name; or what no message does, where the
     /// subscription has a name of each client's own.
     pub(super) usual: Vec<u8>,
@@ -37,14 +40,21 @@ impl Parts {
         let usual = |own: &[u8]| [br#"{"identifier":""#, own, br#"","message":{"action":""#].concat();
         Ok(Parts {
             subscribe: identifiers.iter().map(subscribe).collect(),
+            is_extended: options.subprotocols.iter().any(|offered| offered == EXTENDED),
+            answers_pings: settings.is_on(PONGS.name),
             usual: own.as_literal().map_or(NO_MESSAGE.to_vec(), usual),
-            own: own.clone(),
+            identifiers,
         })
+    }
+
+    /// The first subscription, which counts.
+    fn own(&self) -> &Template {
+        &self.identifiers[0]
     }
 
     /// Whether the subscription, which every message names, has a value in its name that the client was given at its login.
     pub(super) fn names_kept(&self) -> bool {
-        self.own.has_kept()
+        self.own().has_kept()
     }
 
     /// The action is a member of the data like any other, as `perform` has it in Rails' own client.
@@ -61,7 +71,7 @@ impl Parts {
         }
         let data = data.then(&members).text("}");
         let template = Template::literal(br#"{"command":"message","identifier":""#)
-            .then(&self.own)
+            .then(self.own())
             .text(br#"","data":""#)
             .then(&data.escaped())
             .text(br#""}"#);

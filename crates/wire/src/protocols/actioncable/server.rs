@@ -1,15 +1,20 @@
 //! The server's side: one channel, `BenchmarkChannel`, whose subscribers with the same identifier are a room.
 //!
 //! As Rails does, it answers with silence what it does not understand: broken JSON, an unknown command, channel or
-//! action, a second subscription, a message without one. In the extended protocol, a subscription that asks for a
-//! history is told that it missed nothing, unless it asks to resume: there is no history to resume from.
+//! action, a second subscription, a message without one. In the extended protocol, where broadcasts are kept, who comes back
+//! finds its subscriptions as they were. They hear again once their history is asked for, so that what was missed
+//! comes before what is new, and nothing twice. Where nothing is kept, a subscription that asks for a history is told that it
+//! missed nothing, unless it says how far it had come.
 
-use super::facts::{CHANNEL, EXTENDED, PING_INTERVAL};
+use super::facts::{CHANNEL, EXTENDED, PING_INTERVAL, PONG_TIMEOUT};
+use super::histories::{self, Asked};
 use crate::absent::NoSession;
 use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::history::History;
+use crate::http::query;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::json;
@@ -22,6 +27,8 @@ use crate::server_config::ServerConfig;
 const SUBSCRIPTIONS_MAX: usize = 256;
 /// A session id has as many characters as AnyCable's, of six bits each.
 const SID_CHARS: usize = 21;
+/// The code of a close that is not the client's fault (RFC 6455 §7.4.1).
+const NORMAL_CLOSURE: u16 = 1000;
 /// The protocol's pings show whole seconds.
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -30,11 +37,23 @@ pub(crate) type Server = Box<Connection>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    subscriptions: Vec<Room>,
+    subscriptions: Vec<Subscription>,
     /// From one ping to the next.
     interval_ns: u64,
     next_ping_ns: u64,
+    /// When the client last said something.
+    heard_ns: u64,
     is_extended: bool,
+    /// The name of the session, and of the one that it is to go on with.
+    sid: [u8; SID_CHARS],
+    before: Box<[u8]>,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    room: Room,
+    /// Whether it has been restored, and its history is still to be asked for.
+    is_waiting: bool,
 }
 
 /// A client's command; strings still escaped.
@@ -43,32 +62,36 @@ struct Command<'a> {
     name: &'a [u8],
     identifier: &'a [u8],
     data: &'a [u8],
-    /// Whether it asks for a history: to resume one, or from now on.
-    history: Option<History>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum History {
-    FromNow,
-    Resumed,
+    /// What is asked for of what was missed.
+    history: &'a [u8],
 }
 
 impl ServerProtocol for Server {
     type Session = NoSession;
 
-    fn open(cfg: &ServerConfig, _request: &Request<'_>, subprotocol: Option<&str>) -> Result<Server, u16> {
-        let is_extended = subprotocol == Some(EXTENDED);
+    fn open(cfg: &ServerConfig, request: &Request<'_>, subprotocol: Option<&str>) -> Result<Server, u16> {
         let interval_ns = cfg.settings.amount(&PING_INTERVAL).max(1);
-        Ok(Box::new(Connection { is_extended, interval_ns, ..Connection::default() }))
+        let is_extended = subprotocol == Some(EXTENDED);
+        let before = query::param(request.target, "sid").unwrap_or_default().as_bytes().into();
+        Ok(Box::new(Connection { interval_ns, is_extended, before, ..Connection::default() }))
     }
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
-        self.next_ping_ns = link.now_ns + self.interval_ns;
-        if self.is_extended {
-            let sid = session_id(link.io);
-            link.say(&[br#"{"type":"welcome","sid":""#, &sid, br#""}"#]);
-        } else {
-            link.say(&[br#"{"type":"welcome"}"#]);
+        (self.next_ping_ns, self.heard_ns) = (link.now_ns + self.interval_ns, link.now_ns);
+        if !self.is_extended {
+            return link.say(&[br#"{"type":"welcome"}"#]);
+        }
+        self.sid = session_id(link.io);
+        let restored = link.cfg.history.as_ref().and_then(|history| self.restore(history, link.now_ns));
+        match restored {
+            None => link.say(&[br#"{"type":"welcome","sid":""#, &self.sid, br#""}"#]),
+            Some(ids) => link.say(&[
+                br#"{"type":"welcome","sid":""#,
+                &self.sid,
+                br#"","restored":true,"restored_ids":["#,
+                &ids,
+                b"]}",
+            ]),
         }
     }
 
@@ -80,6 +103,7 @@ impl ServerProtocol for Server {
         on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let message = link.take(start);
+        self.heard_ns = link.now_ns;
         if let Some(command) = text.then(|| Command::parse(&message)).flatten() {
             self.handle_command(link, &command, message.len() as u32, on);
         }
@@ -91,6 +115,16 @@ impl ServerProtocol for Server {
     }
 
     fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
+        let patience_ns = link.cfg.settings.amount(&PONG_TIMEOUT);
+        let is_silent = link.now_ns > self.heard_ns + self.interval_ns + patience_ns;
+        if self.is_extended && patience_ns > 0 && is_silent {
+            link.say(&[br#"{"type":"disconnect","reason":"no_pong","reconnect":true}"#]);
+            link.sender.close(link.io, NORMAL_CLOSURE);
+            return Err(Failure::Silent);
+        }
+        if let Some(history) = link.cfg.history.as_ref().filter(|_| self.is_extended) {
+            history.sessions().touch(&self.sid, link.now_ns);
+        }
         self.next_ping_ns = (self.next_ping_ns + self.interval_ns).max(link.now_ns + 1);
         let unix_s = link.now_ns.wrapping_add(link.cfg.unix_minus_now_ns) / NS_PER_S;
         link.say(&[br#"{"type":"ping","message":"#, unix_s.to_string().as_bytes(), b"}"]);
@@ -102,14 +136,21 @@ impl ServerProtocol for Server {
     }
 
     /// For those whose subscription has the room as its one parameter, written as clients do: without blanks.
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
         for name in said.names() {
             let plain = [br#"{"channel":""#, CHANNEL.as_bytes(), br#"","room":"#, &name, b"}"].concat();
             let mut identifier = Vec::new();
             json::escape(&mut identifier, &plain);
             let before: &[u8] = br#"","message":{"action":"broadcast","payload":"#;
             let text = [br#"{"identifier":""#, &identifier[..], before, said.payload, b"}}"];
-            publication::tell(Room::of(DialectId::Actioncable, 0, &plain), &text, on);
+            let room = Room::of(DialectId::Actioncable, 0, &plain);
+            match &cfg.history {
+                None => publication::tell(room, &text, on),
+                Some(history) => {
+                    let message = histories::keep(history, room, now_ns, &text);
+                    publication::tell(room, &[&message[0]], on);
+                }
+            }
         }
     }
 }
@@ -122,22 +163,30 @@ impl<'a> Command<'a> {
             name: json::string(name).unwrap_or_default(),
             identifier: json::string(identifier)?,
             data: json::string(data).unwrap_or_default(),
-            history: History::of(history),
+            history,
         })
     }
-}
 
-impl History {
-    /// A client that resumes names the streams and how far it has come in each; `None`: nothing is asked for.
-    fn of(asked: &[u8]) -> Option<History> {
-        let [streams] = json::members(asked, ["streams"]).unwrap_or_default();
-        let mut history = (!asked.is_empty()).then_some(History::FromNow);
-        let _ = json::object(streams, |_, _| history = Some(History::Resumed));
-        history
+    fn answer<I: Io>(&self, link: &mut ServerLink<'_, I>, kind: &[u8]) {
+        link.say(&[br#"{"identifier":""#, self.identifier, br#"","type":""#, kind, br#""}"#]);
     }
 }
 
 impl Connection {
+    /// Goes on with the session before, if there is one: what it had subscribed to, as the client is told. From now on there is
+    /// this one in its place.
+    fn restore(&mut self, history: &History, now_ns: u64) -> Option<Vec<u8>> {
+        let mut sessions = history.sessions();
+        let before = sessions.take(&std::mem::take(&mut self.before), now_ns);
+        let identifiers = before.as_deref().unwrap_or_default();
+        let rooms = identifiers.iter().filter_map(|identifier| room_of(identifier));
+        self.subscriptions.extend(rooms.map(|room| Subscription { room, is_waiting: true }));
+        let ids = identifiers.iter().map(|identifier| [b"\"", &identifier[..], b"\""].concat());
+        let ids = before.is_some().then(|| ids.collect::<Vec<_>>().join(&b','));
+        sessions.keep(&self.sid, before.unwrap_or_default(), now_ns);
+        ids
+    }
+
     fn handle_command<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
@@ -146,16 +195,26 @@ impl Connection {
         on: &mut impl Tells,
     ) {
         let Some(room) = room_of(command.identifier) else { return };
-        let subscribed = self.subscriptions.iter().position(|&other| other == room);
+        let subscribed = self.subscriptions.iter().position(|other| other.room == room);
         match (command.name, subscribed) {
             (b"subscribe", None) => self.subscribe(link, command, room, on),
             (b"unsubscribe", Some(at)) => {
-                self.subscriptions.swap_remove(at);
-                on(ServerEvent::Left { room });
+                if !self.subscriptions.swap_remove(at).is_waiting {
+                    on(ServerEvent::Left { room });
+                }
+                if let Some(history) = &link.cfg.history {
+                    history.sessions().leave(&self.sid, command.identifier);
+                }
             }
             (b"message", Some(_)) => {
                 if let Some(data) = json::unescape(command.data) {
                     perform(link, command.identifier, &data, room, bytes, on);
+                }
+            }
+            (b"history", Some(at)) if self.is_extended => {
+                self.catch_up(link, command, room);
+                if std::mem::take(&mut self.subscriptions[at].is_waiting) {
+                    on(ServerEvent::Joined { room });
                 }
             }
             _ => {}
@@ -169,20 +228,31 @@ impl Connection {
         room: Room,
         on: &mut impl Tells,
     ) {
-        let mut answer = |kind: &[u8]| {
-            link.say(&[br#"{"identifier":""#, command.identifier, br#"","type":""#, kind, br#""}"#]);
-        };
         if self.subscriptions.len() >= SUBSCRIPTIONS_MAX {
-            return answer(b"reject_subscription");
+            return command.answer(link, b"reject_subscription");
         }
-        self.subscriptions.push(room);
+        self.subscriptions.push(Subscription { room, is_waiting: false });
+        if let Some(history) = &link.cfg.history {
+            history.sessions().join(&self.sid, command.identifier);
+        }
         on(ServerEvent::Joined { room });
-        answer(b"confirm_subscription");
-        match command.history.filter(|_| self.is_extended) {
-            Some(History::FromNow) => answer(b"confirm_history"),
-            Some(History::Resumed) => answer(b"reject_history"),
-            None => {}
+        command.answer(link, b"confirm_subscription");
+        self.catch_up(link, command, room);
+    }
+
+    /// Says what a subscription has missed, if it asks for that.
+    fn catch_up<I: Io>(&self, link: &mut ServerLink<'_, I>, command: &Command<'_>, room: Room) {
+        let stream = histories::stream_of(room);
+        let asked = Asked::of(command.history, stream.as_bytes()).filter(|_| self.is_extended);
+        let Some(asked) = asked else { return };
+        let missed = match &link.cfg.history {
+            Some(history) => asked.missed(history, room, link.now_ns, link.cfg.unix_minus_now_ns),
+            None => (!histories::names_streams(command.history)).then(Vec::new),
+        };
+        for message in missed.iter().flatten() {
+            link.say(&[&message[0]]);
         }
+        command.answer(link, if missed.is_some() { b"confirm_history" } else { b"reject_history" });
     }
 }
 
@@ -212,7 +282,13 @@ fn perform<I: Io>(
             on(ServerEvent::Echoed { bytes });
         }
         b"broadcast" => {
-            link.broadcast(room, &[&head, data, end], on);
+            match link.cfg.history.as_ref() {
+                None => link.broadcast(room, &[&head, data, end], on),
+                Some(history) => {
+                    let message = histories::keep(history, room, link.now_ns, &[&head, data, end]);
+                    link.broadcast(room, &[&message[0]], on);
+                }
+            }
             // The action's value is a part of the data: what is before and after it stays.
             let at = action.as_ptr() as usize - data.as_ptr() as usize;
             let (before, after) = (&data[..at], &data[at + action.len()..]);

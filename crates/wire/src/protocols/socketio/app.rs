@@ -285,7 +285,7 @@ impl<'a> Known<'a> {
     /// The same token, and what was broadcast since, unless this server never gave the one or the other.
     fn recover(self, history: &History, room: Room, now_ns: u64) -> Option<([u8; SID_CHARS], Vec<Message>)> {
         let pid = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
-        Some((pid, history.after(room, self.offset, now_ns)?))
+        Some((pid, history.after(room, self.offset, now_ns)?.messages))
     }
 }
 

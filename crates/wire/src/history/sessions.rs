@@ -1,0 +1,138 @@
+//! What sessions had joined, for those whose clients come back and name them.
+//!
+//! A session is kept while its connection shows that it is alive, and for [`KEPT_NS`] from then on. Who comes back takes it
+//! over: nobody can come back to the same twice.
+
+use std::collections::HashMap;
+
+/// How long after the last sign of life (AnyCable's `sessions_ttl`).
+const KEPT_NS: u64 = 300_000_000_000;
+/// Bytes of all sessions together: one for which there is no room is not kept.
+const BYTES_MAX: usize = 16 << 20;
+/// What a session takes beside its own bytes, and what a name in it does.
+const SESSION_BYTES: usize = 128;
+const NAME_BYTES: usize = 32;
+/// With fewer, none is too many to be looked through.
+const FEW: usize = 1_024;
+
+/// Sessions by the names that the server gave them.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    by_name: HashMap<Box<[u8]>, Session>,
+    bytes: usize,
+    /// How many there may be before those that are over are looked for.
+    many: usize,
+}
+
+/// What one had joined, in the words in which its client had asked for it.
+#[derive(Debug)]
+struct Session {
+    joined: Vec<Box<[u8]>>,
+    alive_ns: u64,
+}
+
+impl Sessions {
+    /// Keeps a session that has joined this.
+    pub(crate) fn keep(&mut self, name: &[u8], joined: Vec<Box<[u8]>>, now_ns: u64) {
+        if self.by_name.len() >= self.many.max(FEW) {
+            self.by_name.retain(|_, session| session.alive_ns + KEPT_NS >= now_ns);
+            self.bytes = self.by_name.values().map(Session::bytes).sum();
+            self.many = 2 * self.by_name.len();
+        }
+        let session = Session { joined, alive_ns: now_ns };
+        if self.bytes + session.bytes() <= BYTES_MAX {
+            self.bytes += session.bytes();
+            self.by_name.insert(name.into(), session);
+        }
+    }
+
+    /// It has joined something. Without room for that it is forgotten: what comes back would not be what had been there.
+    pub(crate) fn join(&mut self, name: &[u8], joined: &[u8]) {
+        let Some(session) = self.by_name.get_mut(name) else { return };
+        session.joined.push(joined.into());
+        self.bytes += NAME_BYTES + joined.len();
+        if self.bytes > BYTES_MAX {
+            self.remove(name);
+        }
+    }
+
+    /// It has left something.
+    pub(crate) fn leave(&mut self, name: &[u8], joined: &[u8]) {
+        let Some(session) = self.by_name.get_mut(name) else { return };
+        self.bytes -= session.bytes();
+        session.joined.retain(|other| **other != *joined);
+        self.bytes += session.bytes();
+    }
+
+    /// It is alive.
+    pub(crate) fn touch(&mut self, name: &[u8], now_ns: u64) {
+        if let Some(session) = self.by_name.get_mut(name) {
+            session.alive_ns = now_ns;
+        }
+    }
+
+    /// What it had joined, for who comes back to it.
+    pub(crate) fn take(&mut self, name: &[u8], now_ns: u64) -> Option<Vec<Box<[u8]>>> {
+        self.remove(name).filter(|session| session.alive_ns + KEPT_NS >= now_ns).map(|session| session.joined)
+    }
+
+    fn remove(&mut self, name: &[u8]) -> Option<Session> {
+        let session = self.by_name.remove(name)?;
+        self.bytes -= session.bytes();
+        Some(session)
+    }
+}
+
+impl Session {
+    fn bytes(&self) -> usize {
+        SESSION_BYTES + self.joined.iter().map(|name| NAME_BYTES + name.len()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<Box<[u8]>> {
+        names.iter().map(|name| name.as_bytes().into()).collect()
+    }
+
+    #[test]
+    fn who_comes_back_takes_over_what_was_joined_once() {
+        let mut sessions = Sessions::default();
+        sessions.keep(b"s", names(&["a"]), 0);
+        sessions.join(b"s", b"b");
+        sessions.join(b"s", b"c");
+        sessions.leave(b"s", b"a");
+        sessions.join(b"nobody", b"a");
+        assert_eq!(sessions.take(b"nobody", 0), None);
+        assert_eq!(sessions.take(b"s", 0), Some(names(&["b", "c"])));
+        assert_eq!((sessions.take(b"s", 0), sessions.bytes), (None, 0));
+    }
+
+    #[test]
+    fn a_session_outlives_its_last_sign_of_life_for_a_while() {
+        let mut sessions = Sessions::default();
+        for name in [b"a", b"b"] {
+            sessions.keep(name, Vec::new(), 0);
+        }
+        sessions.touch(b"b", 2);
+        assert_eq!(sessions.take(b"a", KEPT_NS + 1), None);
+        assert_eq!(sessions.take(b"b", KEPT_NS + 2), Some(Vec::new()));
+    }
+
+    #[test]
+    fn sessions_that_nobody_comes_back_to_take_no_more_and_more() {
+        let mut sessions = Sessions::default();
+        for n in 0..100_000_u64 {
+            sessions.keep(&n.to_be_bytes(), names(&["a"]), n * KEPT_NS / 1_000);
+        }
+        assert!(sessions.by_name.len() <= 3_000, "{}", sessions.by_name.len());
+        let mut sessions = Sessions::default();
+        for n in 0..10_000_u32 {
+            sessions.keep(&n.to_be_bytes(), Vec::new(), 0);
+            sessions.join(&n.to_be_bytes(), &[0; 10_000]);
+        }
+        assert!(sessions.bytes <= BYTES_MAX, "{}", sessions.bytes);
+    }
+}

@@ -1,0 +1,120 @@
+//! What is kept of a subscription's stream, and what a client asks for of it: the extended protocol, on the server's side.
+//!
+//! As with AnyCable, what a client has missed comes whole or not at all: of a stream that has forgotten some of it, a history
+//! is rejected.
+
+use super::positions::decimal;
+use crate::history::{History, Message};
+use crate::io;
+use crate::json::{self, members, string};
+use crate::room::Room;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Since when a client asks for what it was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Asked<'a> {
+    /// Behind this message of the stream, in this epoch.
+    After { epoch: &'a [u8], offset: u64 },
+    /// From this second of the wall clock on.
+    Since { unix_s: u64 },
+    /// Of other streams alone.
+    Nothing,
+}
+
+impl<'a> Asked<'a> {
+    /// What a history says that is asked for of this stream; `None`: it is none.
+    pub(super) fn of(history: &'a [u8], stream: &[u8]) -> Option<Asked<'a>> {
+        let [since, streams] = members(history, ["since", "streams"])?;
+        let mut own = None;
+        let names_streams = json::object(streams, |name, position| {
+            own = own.or((name == stream).then_some(position));
+        });
+        match (own, decimal(since)) {
+            (Some(position), _) => {
+                let [epoch, offset] = members(position, ["epoch", "offset"])?;
+                Some(Asked::After { epoch: string(epoch)?, offset: decimal(offset)? })
+            }
+            (None, Some(unix_s @ 1..)) => Some(Asked::Since { unix_s }),
+            (None, _) => names_streams.map(|()| Asked::Nothing),
+        }
+    }
+
+    /// What was missed; `None`: the history is rejected.
+    pub(super) fn missed(
+        self,
+        history: &History,
+        room: Room,
+        now_ns: u64,
+        unix_minus_now_ns: u64,
+    ) -> Option<Vec<Message>> {
+        match self {
+            Asked::After { epoch, offset } => {
+                let missed = history.after(room, offset, now_ns).filter(|_| *epoch == history.epoch())?;
+                missed.is_whole.then_some(missed.messages)
+            }
+            Asked::Since { unix_s } => {
+                let from_ns = unix_s.saturating_mul(NS_PER_S).saturating_sub(unix_minus_now_ns);
+                Some(history.since(room, from_ns, now_ns))
+            }
+            Asked::Nothing => Some(Vec::new()),
+        }
+    }
+}
+
+/// Whether a client has come anywhere in any stream.
+pub(super) fn names_streams(history: &[u8]) -> bool {
+    let [streams] = members(history, ["streams"]).unwrap_or_default();
+    let mut names = false;
+    let _ = json::object(streams, |_, _| names = true);
+    names
+}
+
+/// The name of a room's stream.
+pub(super) fn stream_of(room: Room) -> String {
+    format!("{:016x}", room.topic)
+}
+
+/// Keeps a message that is broadcast, with its place in the stream.
+pub(super) fn keep(history: &History, room: Room, now_ns: u64, text: &[&[u8]]) -> Message {
+    history.add(room, now_ns, |number| {
+        let (stream, epoch, number) = (stream_of(room), history.epoch(), number.to_string());
+        let mut placed = Vec::new();
+        io::extend(&mut placed, text);
+        placed.pop();
+        let [stream, number] = [stream.as_bytes(), number.as_bytes()];
+        let place: [&[u8]; 7] =
+            [br#","stream_id":""#, stream, br#"","epoch":""#, &epoch, br#"","offset":"#, number, b"}"];
+        io::extend(&mut placed, &place);
+        vec![placed]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_is_asked_for_by_place_or_by_time() {
+        let after = Some(Asked::After { epoch: b"x", offset: 7 });
+        for (history, asked) in [
+            (r#"{"since":5,"streams":{"b":{"epoch":"y","offset":1},"a":{"epoch":"x","offset":7}}}"#, after),
+            (r#"{"streams":{"a":{"offset":7,"epoch":"x"}}}"#, after),
+            (r#"{"since":5,"streams":{}}"#, Some(Asked::Since { unix_s: 5 })),
+            (r#"{"since":5}"#, Some(Asked::Since { unix_s: 5 })),
+            (r#"{"streams":{"b":{"epoch":"y","offset":1}}}"#, Some(Asked::Nothing)),
+            (r#"{"since":0,"streams":{}}"#, Some(Asked::Nothing)),
+            ("{}", None),
+            (r#"{"since":-1}"#, None),
+            (r#"{"since":1e99}"#, None),
+            (r#"{"streams":{"a":{"epoch":"x","offset":-7}}}"#, None),
+            (r#"{"streams":{"a":{"epoch":"x","offset":99999999999999999999}}}"#, None),
+            (r#"{"streams":{"a":1}}"#, None),
+            (r#"{"streams":[]}"#, None),
+            ("", None),
+            ("[]", None),
+        ] {
+            assert_eq!(Asked::of(history.as_bytes(), b"a"), asked, "{history}");
+        }
+    }
+}
