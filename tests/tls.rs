@@ -1,27 +1,30 @@
-//! Certificates that a client must not accept, and those that it must.
+//! Certificates that a client must not accept, and those that it must; sessions that go on.
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
+use support::process::Process;
 use support::throng::{Outcome, Server, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(15);
 
-/// A server with a self-signed certificate.
-struct TlsServer {
-    server: Server,
+/// A certificate, its key, and the folder that holds both.
+struct Identity {
     certificate: PathBuf,
+    key: PathBuf,
     _folder: TempDir,
 }
 
-impl TlsServer {
+impl Identity {
     /// The certificate is for this name and expires in that year.
-    fn start(name: &str, expires: i32) -> TlsServer {
+    fn of(name: &str, expires: i32) -> Identity {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -30,9 +33,23 @@ impl TlsServer {
         let (certificate, key_file) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
         std::fs::write(&certificate, params.self_signed(&key).unwrap().pem()).unwrap();
         std::fs::write(&key_file, key.serialize_pem()).unwrap();
-        let (cert, key) = (certificate.to_str().unwrap(), key_file.to_str().unwrap());
+        Identity { certificate, key: key_file, _folder: folder }
+    }
+}
+
+/// A server with a self-signed certificate.
+struct TlsServer {
+    server: Server,
+    identity: Identity,
+}
+
+impl TlsServer {
+    /// The certificate is for this name and expires in that year.
+    fn start(name: &str, expires: i32) -> TlsServer {
+        let identity = Identity::of(name, expires);
+        let (cert, key) = (identity.certificate.to_str().unwrap(), identity.key.to_str().unwrap());
         let server = Server::start(&["--cert", cert, "--key", key]);
-        TlsServer { server, certificate, _folder: folder }
+        TlsServer { server, identity }
     }
 
     fn echo(&self, arguments: &[&str]) -> Outcome {
@@ -42,7 +59,7 @@ impl TlsServer {
     }
 
     fn echo_with_ca(&self) -> Outcome {
-        self.echo(&["--ca", self.certificate.to_str().unwrap()])
+        self.echo(&["--ca", self.identity.certificate.to_str().unwrap()])
     }
 }
 
@@ -106,4 +123,66 @@ fn an_idle_client_keeps_its_keys_and_little_else() {
     // The difference, so that what a process takes for itself is no part of it.
     let bytes = (resident("3000") - resident("500")) / 2_500.0;
     assert!((2_000.0..BYTES_MAX).contains(&bytes), "{bytes} bytes each");
+}
+
+/// Connections made, and those of them that went on with a session.
+fn resumed(mut command: Command, arguments: &[&str]) -> (u64, u64) {
+    let more = ["--insecure", "--no-preflight", "--format", "json", "--quiet", "--no-store"];
+    let outcome = run(command.args(more).args(arguments), 4 * RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    (sum_of(&results, "connected"), sum_of(&results, "tls_resumed"))
+}
+
+#[test]
+fn who_comes_back_goes_on_with_its_session_and_a_newcomer_does_not() {
+    let server = TlsServer::start("127.0.0.1", 2099);
+    let url = format!("wss://127.0.0.1:{}/", server.server.address.port());
+    let renewing =
+        ["--messages-per-connection", "2", "--clients", "4", "--concurrent", "4", "--sample-size", "80"];
+    let (connected, of_these) = resumed(throng(["echo", &url]), &renewing);
+    assert!(connected > 20, "{connected}");
+    assert_eq!(of_these, connected - 4, "all but the first of each");
+    let (connected, of_these) =
+        resumed(throng(["echo", &url]), &[&renewing[..], &["--no-tls-resumption"]].concat());
+    assert!(connected > 20 && of_these == 0, "{of_these} of {connected}");
+
+    let storm =
+        ["--clients", "20", "--share", "50%", "--lead", "500ms", "--window", "500ms", "--duration", "3s"];
+    assert_eq!(resumed(throng(["storm", &url]), &storm), (30, 10));
+
+    let churn = ["--clients", "10", "--churn", "50%/s", "--rate", "50", "--duration", "2s"];
+    let (connected, of_these) = resumed(throng(["echo", &url, "--dialect", "json"]), &churn);
+    assert!(connected > 14 && of_these == 0, "{of_these} of {connected}: others have come");
+}
+
+#[test]
+fn a_server_of_others_says_the_same_of_sessions_of_both_versions() {
+    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return skip("https of Node.js", "needs node; tried: node --version");
+    }
+    let identity = Identity::of("127.0.0.1", 2099);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/tls");
+    for version in ["TLSv1.2", "TLSv1.3"] {
+        for (flags, resumes) in [(&[][..], true), (&["--no-tls-resumption"], false)] {
+            let address = free_address();
+            let mut command = Command::new("node");
+            command.arg("server.js").arg(address.port().to_string()).current_dir(&folder);
+            let server = Process::start(command.args([&identity.certificate, &identity.key]).arg(version));
+            assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+            let url = format!("https://{address}/");
+            let load = ["--connections", "4", "--amount", "80", "--requests-per-connection", "2"];
+            let (connected, of_these) = resumed(throng(["http", &url]), &[&load[..], flags].concat());
+            let said = server.into_output().0;
+            let said = |what: &str| said.lines().filter(|line| *line == what).count() as u64;
+            assert_eq!((said("full") + said("resumed"), said("resumed")), (connected, of_these), "{version}");
+            // Of TLS 1.3, Node.js gives two tickets with a full handshake, and none with a resumed one.
+            let expected = match (resumes, version) {
+                (false, _) => 0..=0,
+                (true, "TLSv1.2") => connected - 4..=connected - 4,
+                (true, _) => connected / 2..=connected * 2 / 3,
+            };
+            assert!(connected > 20 && expected.contains(&of_these), "{version}: {of_these} of {connected}");
+        }
+    }
 }

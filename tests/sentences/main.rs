@@ -200,8 +200,9 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 18] = [
     ("/$defs/counts/properties/not_back", "tests/shapes.rs: storms"),
+    ("/$defs/counts/properties/tls_resumed", "tests/tls.rs"),
     ("/$defs/generator/properties/ceiling_", "tests/calibrate.rs"),
     ("/$defs/limit/properties/at_least", "tests/shapes.rs: a recovery that never came"),
     ("/$defs/machine/properties/kernel_bytes_per_client", "thousands of connections"),

@@ -107,6 +107,9 @@ pub(crate) struct RunArgs {
     /// Accept any certificate
     #[arg(long, conflicts_with = "ca", help_heading = "Connections")]
     pub(crate) insecure: bool,
+    /// Clients that come back make a new TLS handshake, as many libraries do, and do not go on with their sessions, as browsers do
+    #[arg(long, help_heading = "Connections")]
+    pub(crate) no_tls_resumption: bool,
 
     /// Worker threads in each process [default: one per CPU, or half of them beside a local server]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]

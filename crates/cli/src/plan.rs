@@ -84,6 +84,7 @@ pub(crate) fn telling(
         server_name: name.clone(),
         authorities,
         insecure: args.insecure,
+        resumes: !args.no_tls_resumption,
     });
     let published = tells.publish();
     if published.is_some() && workload == Workload::Echo {

@@ -40,6 +40,7 @@ pub(crate) fn publishing(
         server_name: name.clone(),
         authorities: tls.and_then(|tls| tls.authorities.clone()),
         insecure: tls.is_some_and(|tls| tls.insecure),
+        resumes: tls.is_none_or(|tls| tls.resumes),
     };
     let usual = HttpOptions::default();
     let http = HttpOptions {

@@ -63,6 +63,13 @@ impl Plan {
         Senders::new(self.speakers, self.slow)
     }
 
+    /// Whether the same clients come back in a step of this load, and go on with their TLS sessions.
+    pub fn resumes_tls(&self, load: Load) -> bool {
+        let comes_back =
+            self.flap.is_some() || self.messages_per_connection.is_some() || matches!(load, Load::Storm(_));
+        comes_back && self.tls.as_ref().is_some_and(|tls| tls.resumes)
+    }
+
     /// The plan of the connections over which rooms are told something from outside, if they are. With the clients they have
     /// people and addresses in common.
     pub fn of_publishers(&self) -> Option<Plan> {

@@ -28,6 +28,8 @@ pub struct TlsPlan {
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// Clients that come back go on with their TLS sessions.
+    pub resumes: bool,
 }
 
 /// How a client speaks: the HTTP request that opens its session, and its dialect.

@@ -5,17 +5,20 @@
 
 mod config;
 mod error;
+mod sessions;
 
 pub use config::{ClientTls, ServerTls, TlsOptions};
 pub use error::TlsError;
 
-use rustls::CommonState;
+use std::sync::Arc;
+
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
 };
+use rustls::{ClientConfig, CommonState, HandshakeKind};
 
 /// What a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC 5246 §6.2).
 const RECORD_OVERHEAD: usize = 64;
@@ -64,8 +67,17 @@ impl Tls {
     /// The client's side of a connection to `server_name`, a DNS name or an IP address, which the server's
     /// certificate must carry. The first flight is ready for [`poll_output`](Tls::poll_output).
     pub fn new_client(tls: &ClientTls, server_name: &str) -> Result<Tls, TlsError> {
+        Tls::client_of(tls.of_newcomers(), server_name)
+    }
+
+    /// The same of a client that was there before, and goes on with its session if that was kept and the server lets it.
+    pub fn new_client_again(tls: &ClientTls, server_name: &str) -> Result<Tls, TlsError> {
+        Tls::client_of(tls.of_the_returned(), server_name)
+    }
+
+    fn client_of(config: Arc<ClientConfig>, server_name: &str) -> Result<Tls, TlsError> {
         let name = ServerName::try_from(server_name.to_owned()).map_err(|_| TlsError::BadServerName)?;
-        Ok(Tls::new(Side::Client(UnbufferedClientConnection::new(tls.config(), name)?.into())))
+        Ok(Tls::new(Side::Client(UnbufferedClientConnection::new(config, name)?.into())))
     }
 
     /// The server's side of a connection.
@@ -117,6 +129,11 @@ impl Tls {
     /// Whether application data cannot flow yet.
     pub fn is_handshaking(&self) -> bool {
         self.state.common().is_handshaking()
+    }
+
+    /// Whether the handshake was that of a session before, without certificates. Known once it has ended.
+    pub fn is_resumed(&self) -> bool {
+        self.state.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     /// Says that nothing more will be written (close_notify), appending it to `out`.

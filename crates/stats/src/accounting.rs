@@ -131,6 +131,13 @@ table! {
     cut: Cut = CountFacts { is_rare: true, words: Some("cut"), ..CONNECTIONS },
     /// Losses in a storm after which the client was not usable again by the end.
     not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
+    /// Of the begun, those that went on with a TLS session before.
+    tls_resumed: TlsResumed = CountFacts {
+        is_rare: true,
+        share_of: Some(Whole::Connects),
+        words: Some("with their TLS session resumed"),
+        ..CONNECTIONS
+    },
     /// Clients that read slowly: they are load, and nothing is due to them.
     slow: Slow = CountFacts { is_rare: true, words: Some("slow"), ..CONNECTIONS },
     /// Deliveries seen by them, which are in no other count and no figure.

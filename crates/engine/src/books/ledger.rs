@@ -116,7 +116,7 @@ impl Ledger {
         self.meter.figures.ready.record_ns(now_ns - record.since_ns);
         self.meter.figures.handshake.record_ns(taken_ns);
         self.meter.counts.connected += 1;
-        record.state = State::Usable;
+        (record.state, record.was_usable) = (State::Usable, true);
         let lost_ns = std::mem::take(&mut record.lost_ns);
         if lost_ns != 0 {
             self.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
@@ -230,6 +230,8 @@ impl Ledger {
         workload: Workload,
         now_ns: u64,
     ) {
+        // Another takes its place, who was never there.
+        record.was_usable = false;
         let awaited = std::mem::take(&mut record.awaiting);
         for since_ns in awaited.iter() {
             self.give_up(client, since_ns, now_ns);

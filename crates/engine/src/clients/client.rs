@@ -164,7 +164,10 @@ impl LoadClient {
             self.record.since_ns = shared.now_ns;
         }
         if let Some((tls, name)) = &shared.tls {
-            link.tls = Some(Tls::new_client(tls, name).map_err(Cause::Tls)?);
+            // Further connections of a session are none that results count.
+            let is_back = self.record.was_usable && self.session.is_new();
+            let secured = if is_back { Tls::new_client_again(tls, name) } else { Tls::new_client(tls, name) };
+            link.tls = Some(secured.map_err(Cause::Tls)?);
             return link.write_tls(&mut shared.scratch);
         }
         self.handle_open(token, shared, ledger)
@@ -247,7 +250,7 @@ impl LoadClient {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let mut was_handshaking = false;
+        let (mut was_handshaking, mut is_resumed) = (false, false);
         let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
         if let Some(tls) = &mut link.tls {
             was_handshaking = tls.is_handshaking();
@@ -260,11 +263,13 @@ impl LoadClient {
             if is_handshaking {
                 return Ok(());
             }
+            is_resumed = was_handshaking && link.tls.as_ref().is_some_and(Tls::is_resumed);
         }
         if was_handshaking {
             // A connection that takes the place of one that the server has closed is part of what it is needed for.
             if self.record.state == State::Opening && self.session.is_new() {
                 ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
+                ledger.meter.counts.tls_resumed += u64::from(is_resumed);
                 self.record.since_ns = shared.now_ns;
             }
             self.handle_open(token, shared, ledger)?;

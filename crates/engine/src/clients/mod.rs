@@ -114,6 +114,13 @@ impl Clients {
         (0..share).filter(vacant).collect()
     }
 
+    /// From now on, keeps the TLS sessions of so many clients for when they come back.
+    pub(crate) fn keep_tls_sessions(&self, clients: u32) {
+        if let Some((tls, _)) = &self.shared.tls {
+            tls.keep_sessions(clients as usize);
+        }
+    }
+
     /// Says goodbye to the clients that a step does without, and drops those that never answered theirs.
     fn dismiss(&mut self, share: u32, now_ns: u64) {
         for client in self.all.iter_mut().filter(|client| client.record.state == State::Closing) {
@@ -150,6 +157,7 @@ impl Clients {
     /// A client connects. Where it tried before and went unanswered, the time counts from then.
     pub(crate) fn connect_first(&mut self, index: u32, first_tried_ns: Option<u64>, now_ns: u64) -> Begun {
         let client = &mut self.all[index as usize];
+        client.record.was_usable = false;
         let begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
         if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
             client.vacate();

@@ -15,6 +15,7 @@ impl Worker {
     pub(super) fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
         (self.pace, self.unrest) = (None, None);
         let share = self.segment.share(order.clients).min(CLIENTS_MAX);
+        self.clients.keep_tls_sessions(if self.plan.resumes_tls(order.load) { share } else { 0 });
         let waiting = self.clients.start_step(order, share, now_ns);
         if let Some(publishers) = &mut self.publishers {
             publishers.start_step(order, &mut self.clients, now_ns);

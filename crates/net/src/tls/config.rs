@@ -5,11 +5,15 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::Ticketer;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme};
+
+use super::sessions::{Sessions, Wallet};
 
 /// How a client judges servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +27,9 @@ pub struct TlsOptions {
 /// The client's part that all connections share. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientTls {
-    config: Arc<ClientConfig>,
+    newcomers: Arc<ClientConfig>,
+    returned: Arc<ClientConfig>,
+    sessions: Arc<Sessions>,
 }
 
 impl ClientTls {
@@ -33,19 +39,34 @@ impl ClientTls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
-        let mut config = if options.insecure {
+        let config = if options.insecure {
             let verifier = Arc::new(TrustAnyone { provider });
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         } else {
             builder.with_root_certificates(roots(options.authorities.as_deref())?).with_no_client_auth()
         };
+        let sessions = Arc::new(Sessions::default());
+        let with = |is_back| {
+            let wallet = Wallet { sessions: Arc::clone(&sessions), is_back };
+            let mut config = config.clone();
+            config.resumption = Resumption::store(Arc::new(wallet));
+            Arc::new(config)
+        };
         // A thousand clients are a thousand strangers: a resumed session would make their handshakes look cheap.
-        config.resumption = rustls::client::Resumption::disabled();
-        Ok(ClientTls { config: Arc::new(config) })
+        Ok(ClientTls { newcomers: with(false), returned: with(true), sessions })
     }
 
-    pub(super) fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.config)
+    /// From now on, keeps the sessions of so many clients for when they come back; at first, of none.
+    pub fn keep_sessions(&self, clients: usize) {
+        self.sessions.keep(clients);
+    }
+
+    pub(super) fn of_newcomers(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.newcomers)
+    }
+
+    pub(super) fn of_the_returned(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.returned)
     }
 }
 
@@ -61,12 +82,14 @@ impl ServerTls {
         let chain = certificates(cert)?;
         let private = PrivateKeyDer::from_pem_file(key).map_err(|error| in_file(key, error))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
             .with_no_client_auth()
             .with_single_cert(chain, private)
             .map_err(|error| in_file(cert, error))?;
+        // The session is in the ticket, under a key of ours: however many clients come back, nothing is kept of them.
+        config.ticketer = Ticketer::new().map_err(io::Error::other)?;
         Ok(ServerTls { config: Arc::new(config) })
     }
 

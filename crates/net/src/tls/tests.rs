@@ -159,6 +159,26 @@ fn insecure_accepts_a_stranger() {
 }
 
 #[test]
+fn who_comes_back_goes_on_with_a_session_if_one_is_kept_and_a_newcomer_never_does() {
+    let authority = Authority::new("ours");
+    let (client_tls, server_tls) = (authority.client(), authority.server("localhost", VALID));
+    let handshake = |is_back: bool| {
+        let new = if is_back { Tls::new_client_again } else { Tls::new_client };
+        let (mut client, mut server) = (new(&client_tls, "localhost").unwrap(), Tls::new_server(&server_tls));
+        assert_eq!(exchange(&mut client, &mut server, usize::MAX), (Ok(vec![]), Ok(vec![])));
+        assert_eq!(client.is_resumed(), server.is_resumed());
+        client.is_resumed()
+    };
+    assert!(!handshake(false) && !handshake(true), "none is kept at first");
+    client_tls.keep_sessions(2);
+    assert!(!handshake(false) && !handshake(false), "both are new");
+    assert!(handshake(true) && handshake(true) && handshake(true), "each brings the next");
+    assert!(!handshake(false));
+    client_tls.keep_sessions(0);
+    assert!(!handshake(true));
+}
+
+#[test]
 fn peers_without_tls_are_named() {
     let authority = Authority::new("ours");
     let mut client = Tls::new_client(&authority.client(), "localhost").unwrap();

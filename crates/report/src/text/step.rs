@@ -109,7 +109,7 @@ fn connections(step: &Step) -> Option<String> {
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
     let all = usable == all_clients
         && counts.connected == counts.connects
-        && counts.disconnects + counts.left + counts.not_back + counts.slow == 0;
+        && counts.disconnects + counts.left + counts.not_back + counts.slow + counts.tls_resumed == 0;
     if all && !step.figures.rtt.is_empty() {
         return None;
     }

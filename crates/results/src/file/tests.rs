@@ -128,6 +128,7 @@ fn full_counts() -> Counts {
         left: 5,
         waited: 6,
         not_back: 2,
+        tls_resumed: 5,
         slow: 3,
         slow_received: 7,
         ..Counts::default()

@@ -84,7 +84,7 @@ fn a_wrong_figure_lists_what_there_is() {
         "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, replay, handshake, tcp, tls, \
          login, upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
-         lost_offline, corrupt, connect_timeouts, connect_failures, disconnects, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
+         lost_offline, corrupt, connect_timeouts, connect_failures, disconnects, tls_resumed, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
          server.rss, generator.cpu, generator.rss, delivered"
     );
     for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {

@@ -35,6 +35,7 @@ fn worst() -> Step {
         connect_failures: 10,
         disconnects: 9,
         not_back: 8,
+        tls_resumed: 70,
         ..Counts::default()
     };
     let rates = Rates {
