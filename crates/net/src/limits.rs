@@ -66,6 +66,11 @@ pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
     Ok(bytes)
 }
 
+/// Whether the kernel can encrypt what a socket sends, as far as it has loaded what that takes (TCP's upper layer protocol `tls`).
+pub fn has_kernel_tls() -> io::Result<bool> {
+    Ok(read("net/ipv4/tcp_available_ulp")?.split_ascii_whitespace().any(|name| name == "tls"))
+}
+
 /// The most threads that the machine runs (`kernel.threads-max`).
 pub fn threads_max() -> io::Result<u64> {
     read_number("kernel/threads-max")
@@ -160,6 +165,8 @@ mod tests {
         assert!(tcp_max_syn_backlog().unwrap() >= 16);
         assert!(threads_max().unwrap() >= 64 && pid_max().unwrap() > 300);
         assert!(files_open().unwrap() > 0 && threads().unwrap() > 0);
+        let shown = read("net/ipv4/tcp_available_ulp").unwrap_or_default();
+        assert_eq!(has_kernel_tls().unwrap_or_default(), format!(" {} ", shown.trim()).contains(" tls "));
         let [low, pressure, high] = tcp_mem_bytes().unwrap();
         assert!(low > 0 && low <= pressure && pressure <= high);
     }

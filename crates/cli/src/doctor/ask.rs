@@ -15,6 +15,8 @@ pub(crate) struct Ask {
     pub(crate) sources: Sources,
     /// Handshakes under way at once.
     pub(crate) parallel: u64,
+    /// Over TLS.
+    pub(crate) is_secured: bool,
     /// Each client keeps windows for its compression.
     pub(crate) keeps_windows: bool,
 }

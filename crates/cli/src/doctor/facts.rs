@@ -37,6 +37,8 @@ pub(crate) struct Facts {
     /// TCP's limits in bytes: low, pressure, high.
     pub(crate) tcp_mem: Option<[u64; 3]>,
     pub(crate) page_bytes: u64,
+    /// Whether the kernel can encrypt.
+    pub(crate) kernel_tls: Option<bool>,
     /// What control groups leave.
     pub(crate) cgroup: Cgroup,
     /// Threads of the machine: the most, the ids, and now.
@@ -80,6 +82,7 @@ impl Facts {
             memory: Memory::read().ok(),
             tcp_mem: limits::tcp_mem_bytes().ok(),
             page_bytes: limits::page_bytes(),
+            kernel_tls: limits::has_kernel_tls().ok(),
             cgroup: Cgroup::read(),
             threads_max: limits::threads_max().ok(),
             pid_max: limits::pid_max().ok(),

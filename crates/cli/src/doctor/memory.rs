@@ -8,6 +8,8 @@ use report::bytes;
 
 /// The share of free memory not to rely on: estimates of free memory are estimates.
 const RESERVE_SHARE: f64 = 0.05;
+/// What TLS adds to a client: its keys, and the server's certificate (docs/MILLION.md).
+const TLS_BYTES: f64 = 4_200.0;
 
 pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
     let available = facts.memory.map(|memory| memory.available_bytes);
@@ -16,7 +18,24 @@ pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
         rows.push(room("memory: control group", Some(allowance.left()), facts, ask));
     }
     rows.extend(buffers(facts, ask));
+    rows.extend(kernel_tls(facts, ask));
     rows
+}
+
+/// It would spare the memory; throng encrypts in its own process, with it or without.
+fn kernel_tls(facts: &Facts, ask: &Ask) -> Option<Row> {
+    let found = match facts.kernel_tls? {
+        true => "yes",
+        false => "no",
+    };
+    let needed = "nothing: throng encrypts in its own process".into();
+    ask.is_secured.then(|| Row {
+        check: "kernel TLS",
+        found: found.into(),
+        needed,
+        verdict: Verdict::Ok,
+        mend: None,
+    })
 }
 
 /// Memory that this many connections take on this machine, and the processes that hold them.
@@ -30,7 +49,11 @@ fn of_processes(cost: &Cost, facts: &Facts, ask: &Ask) -> f64 {
 
 fn per_client(cost: &Cost, ask: &Ask) -> f64 {
     let server = if ask.server == Place::BuiltIn { cost.server_bytes } else { 0.0 };
-    kernel(cost, ask) + cost.generator_bytes + server
+    kernel(cost, ask) + generator(cost, ask) + server
+}
+
+fn generator(cost: &Cost, ask: &Ask) -> f64 {
+    cost.generator_bytes + if ask.is_secured { TLS_BYTES } else { 0.0 }
 }
 
 /// Both ends cost about the same.
@@ -56,7 +79,7 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, ask: &Ask) -> Row
         "{}: a client has {} in the kernel, {} in throng{server}{windows}",
         bytes(needed_bytes),
         bytes(kernel(cost, ask)),
-        bytes(cost.generator_bytes),
+        bytes(generator(cost, ask)),
     );
     let usable = left.map(|left| left as f64 * (1.0 - RESERVE_SHARE));
     let verdict = match usable {

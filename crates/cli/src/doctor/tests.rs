@@ -27,6 +27,7 @@ fn facts() -> Facts {
         memory: Some(Memory { available_bytes: 32 * GIB, slab_bytes: GIB, tcp_bytes: 1 << 20 }),
         tcp_mem: Some([GIB, GIB, 2 * GIB]),
         page_bytes: 4_096,
+        kernel_tls: Some(false),
         cgroup: Cgroup::default(),
         threads_max: Some(100_000),
         pid_max: Some(32_768),
@@ -51,7 +52,7 @@ fn facts() -> Facts {
 
 fn ask(clients: u64) -> Ask {
     let (server, sources) = (Place::BuiltIn, Sources::Loopback);
-    Ask { clients, server, sources, parallel: 128, keeps_windows: false }
+    Ask { clients, server, sources, parallel: 128, is_secured: false, keeps_windows: false }
 }
 
 fn row<'a>(rows: &'a [Row], check: &str) -> &'a Row {
@@ -73,6 +74,19 @@ fn a_million_clients_take_51_processes_100_addresses_and_9_gb() {
     let bytes = memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, &here);
     assert_eq!(bytes, 1e6 * (8.0 * KIB + 500.0) + 51.0 * f64::from(8 << 20));
     assert_eq!(low(&facts, &here), []);
+}
+
+#[test]
+fn over_tls_a_client_takes_more_and_the_kernel_is_looked_at() {
+    let facts = facts();
+    let plain = Ask { server: Place::Elsewhere, ..ask(10_000) };
+    let secured = Ask { is_secured: true, ..plain.clone() };
+    let bytes = |ask: &Ask| memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, ask);
+    assert!((4e7..6e7).contains(&(bytes(&secured) - bytes(&plain))));
+    let rows = rows(&facts, &secured);
+    let kernel = row(&rows, "kernel TLS");
+    assert_eq!((kernel.verdict, kernel.found.as_str()), (Verdict::Ok, "no"));
+    assert!(super::rows(&facts, &plain).iter().all(|row| row.check != "kernel TLS"));
 }
 
 #[test]

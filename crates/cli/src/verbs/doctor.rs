@@ -81,15 +81,16 @@ impl Doctor {
 
     /// What is asked, and the server's process if it runs here.
     fn ask(&self) -> Result<(Ask, Option<u32>), Failure> {
-        let ask = |server, sources| Ask {
+        let ask = |server, sources, is_secured| Ask {
             clients: self.clients,
+            is_secured,
             server,
             sources,
             parallel: self.connect_parallel.into(),
             keeps_windows: self.compression.keeps_windows(),
         };
         let Some(url) = &self.url else {
-            return Ok((ask(Place::BuiltIn, self.sources(None)), None));
+            return Ok((ask(Place::BuiltIn, self.sources(None), false), None));
         };
         let target = target::resolve(url, None)?;
         let pid = Service::listening_on(target.addrs()).ok().flatten().map(|server| server.head());
@@ -99,7 +100,7 @@ impl Doctor {
             true => Place::HereNotYet,
             false => Place::Elsewhere,
         };
-        Ok((ask(place, self.sources(Some(&target))), pid))
+        Ok((ask(place, self.sources(Some(&target)), target.tls_name.is_some()), pid))
     }
 
     /// As a run would choose them.
