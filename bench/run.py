@@ -103,12 +103,22 @@ def rows(yardstick: Server) -> list[Row]:
             [Pair(tools.NGINX, tool) for tool in tools.UNIX_TOOLS]),
         Row("client: CPU per connection made", "µs", CLIENT_CPU,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
+        Row("client: CPU per TLS handshake, with a request", "µs", CLIENT_CPU,
+            [Pair(tools.NGINX_SECURED, tool) for tool in tools.HANDSHAKE_TOOLS]),
+        Row("client: CPU per TLS handshake that goes on with a session, with a request", "µs", CLIENT_CPU,
+            [Pair(tools.NGINX_SECURED, tool) for tool in tools.RESUMPTION_TOOLS]),
         Row("client: CPU per connection made, with a JWT signed for each", "µs", CLIENT_CPU,
             clients(*tools.SIGNED_TOOLS)),
         Row("client: CPU per connection made, with a login of one request", "µs", CLIENT_CPU,
             [Pair(tools.THRONG_SERVE, tool) for tool in tools.LOGIN_TOOLS]),
         Row("client: memory per idle connection", "B", CLIENT_MEMORY,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
+        *(
+            Row(f"{end}: memory per idle connection, {what}", "B", memory,
+                [Pair(server, tool), Pair(tools.THRONG_SERVE_PLAIN, tools.THRONG_IDLE)])
+            for what, server, tool in tools.COSTLY_CONNECTIONS
+            for end, memory in (("client", CLIENT_MEMORY), ("server", SERVER_MEMORY))
+        ),
         Row("client: memory per idle connection, with a login of one request", "B", CLIENT_MEMORY,
             [Pair(tools.THRONG_SERVE, tool) for tool in tools.LOGIN_TOOLS]),
         Row("server: CPU per echo, raw", "µs", SERVER_CPU, servers(tools.THRONG_ECHO_RAW)),

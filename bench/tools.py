@@ -5,10 +5,12 @@ small and a large run, so that starting, connecting and ending cancel out.
 """
 
 import atexit
+import functools
 import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -78,7 +80,7 @@ def last_step(output: str) -> dict:
     """The results of throng's last step. What was not done in full has no price; who is idle receives nothing."""
     step = json.loads(output)["steps"][-1]
     counts = step["counts"]
-    if counts.get("received") != counts.get("expected") or counts["connected"] != step["clients"]:
+    if counts.get("received") != counts.get("expected") or counts["connected"] < step["clients"]:
         raise ValueError(f"not all that was asked for came about: {counts}")
     return step
 
@@ -316,15 +318,56 @@ UNIX_TOOLS = (
     over_unix_socket(autocannon(UNIX_CONNECTIONS), "--socketPath"),
 )
 
+def secured(tool: Tool) -> Tool:
+    """The same tool, given a URL with TLS."""
+    return replace(tool, argv=lambda program, url, size: tool.argv(program, url.replace("ws:", "wss:", 1), size))
+
+
+def s_time(flag: str) -> Tool:
+    """OpenSSL's own measure of handshakes: as many connections as it makes in so many seconds, a request on each."""
+    return Tool(
+        "openssl s_time", "OPENSSL", "openssl", (1, 5),
+        argv=lambda program, url, size: [
+            program, "s_time", flag, "-tls1_3", "-www=/", f"-time={size}", f"-connect={urlsplit(url).netloc}"
+        ],
+        count=lambda output, size: int(re.search(r"(\d+) connections in [\d.]+s;", output)[1]),
+    )
+
+
+def throng_handshakes(*flags: str) -> Tool:
+    """A connection for each request, one after the other."""
+    tool = throng(
+        (500, 3000), lambda step: step["counts"]["connected"], "http", "--connections=1", "--amount={}",
+        "--requests-per-connection=1", "--insecure", *flags
+    )
+    return replace(tool, argv=lambda program, url, size: tool.argv(program, url.replace("ws:", "https:", 1), size))
+
+
+HANDSHAKE_TOOLS = (throng_handshakes("--no-tls-resumption"), s_time("-new"))
+RESUMPTION_TOOLS = (throng_handshakes(), s_time("-reuse"))
+
 NGINX_CONFIG = """
 daemon off; master_process off; pid {folder}/pid; events {{ worker_connections 1024; }}
 http {{
     access_log off; keepalive_requests 1000000000;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port}; listen unix:{socket}; location / {{ return 200 ""; }} }}
+    server {{ listen 127.0.0.1:{port}{secured}; listen unix:{socket}; location / {{ return 200 ""; }} }}
 }}
 """
+NGINX_TLS = " ssl; ssl_protocols TLSv1.3; ssl_certificate {cert}; ssl_certificate_key {key}"
+
+
+@functools.cache
+def identity() -> tuple[Path, Path]:
+    """A certificate that nobody has signed, and its key (P-256), which last as long as this program."""
+    folder = Path(tempfile.mkdtemp(prefix="throng-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=127.0.0.1"]
+    made = ["-addext", "basicConstraints=critical,CA:FALSE", "-days", "2", "-keyout", key, "-out", cert]
+    subprocess.run(["openssl", "req", "-x509", *curve, *made], check=True, capture_output=True)
+    return cert, key
 
 
 def unix_socket(port: int) -> Path:
@@ -332,20 +375,40 @@ def unix_socket(port: int) -> Path:
     return Path(tempfile.gettempdir()) / f"throng-bench-{os.getpid()}-{port}.sock"
 
 
-def nginx(program: str, port: int) -> list[str]:
+def nginx(program: str, port: int, secured: str = "") -> list[str]:
     """Starts it with a configuration of its own, whose folder lasts as long as this program."""
     folder, socket = Path(tempfile.mkdtemp(prefix="throng-bench-")), unix_socket(port)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(socket.unlink, missing_ok=True)
     socket.unlink(missing_ok=True)  # nginx was killed, if this port was another's before
-    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port, socket=socket))
+    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port, socket=socket, secured=secured))
     return [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
 NGINX = Server("nginx", "NGINX", "nginx", nginx)
-THRONG_SERVE = Server(
-    "throng serve", "THRONG", None,
-    lambda program, port: [program, "serve", f"--listen=127.0.0.1:{port}", "--threads=1"],
+NGINX_SECURED = replace(NGINX, name="nginx over TLS", argv=lambda program, port: nginx(
+    program, port, NGINX_TLS.format(cert=identity()[0], key=identity()[1])
+))
+
+
+def throng_serve(name: str, *flags: Callable[[], str]) -> Server:
+    return Server(name, "THRONG", None, lambda program, port: [
+        program, "serve", f"--listen=127.0.0.1:{port}", "--threads=1", *(flag() for flag in flags)
+    ])
+
+
+THRONG_SERVE = throng_serve("throng serve")
+THRONG_SERVE_SECURED = throng_serve(
+    "throng serve over TLS", lambda: f"--cert={identity()[0]}", lambda: f"--key={identity()[1]}"
+)
+THRONG_SERVE_COMPRESSED = throng_serve(
+    "throng serve, compressed", lambda: "--compress", lambda: "--no-context-takeover"
+)
+THRONG_SERVE_PLAIN = replace(THRONG_SERVE, name="throng, plain ws://")
+COSTLY_CONNECTIONS = (
+    ("over TLS", THRONG_SERVE_SECURED, secured(throng_idle("--dialect=raw", "--insecure"))),
+    ("compressed, no window kept", THRONG_SERVE_COMPRESSED,
+        throng_idle("--dialect=raw", "--compress", "--no-context-takeover")),
 )
 BARE_SENDS = Server(
     "bare sends", "BARE_SENDS", None, lambda program, port: [program, str(port), str(PACED_CLIENTS)]
