@@ -6,6 +6,7 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.BodyHandler;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -48,6 +49,7 @@ public final class Server extends VerticleBase {
     var router = Router.router(vertx);
     router.get("/").handler(RoutingContext::end);
     router.get("/ws").handler(webSockets::upgrade);
+    router.route("/sockjs/*").handler(BodyHandler.create(false).setBodyLimit(MESSAGE_BYTES_MAX));
     router.route("/sockjs/*").subRouter(sockJs.router());
 
     var environment = System.getenv();
