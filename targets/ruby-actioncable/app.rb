@@ -4,6 +4,7 @@
 
 require "action_controller/railtie"
 require "action_cable/engine"
+require "active_record/railtie" if ENV["CABLE_ADAPTER"] == "postgresql"
 
 class BenchmarkApp < Rails::Application
   config.load_defaults Rails::VERSION::STRING.to_f

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# The web server: one process, or WORKERS of them with a Redis of their own that lives and dies with Puma.
+# The web server: one process, or WORKERS of them, and what the cable's adapter needs, which lives and dies with Puma.
 
-require "tmpdir"
+require_relative "broker"
 
 workers_count = Integer(ENV.fetch("WORKERS", "1"))
 
@@ -15,19 +15,12 @@ quiet
 if workers_count > 1
   workers workers_count
   preload_app!
+end
 
-  directory = Dir.mktmpdir("actioncable-redis-")
-  ENV["REDIS_SOCKET"] = File.join(directory, "redis.sock")
-  redis = Process.spawn(
-    "redis-server", "--port", "0", "--unixsocket", ENV["REDIS_SOCKET"], "--save", "", "--dir", directory,
-    out: File::NULL
-  )
+if (broker = Broker.for(ENV["CABLE_ADAPTER"]))
   primary = Process.pid
-  at_exit do
-    if Process.pid == primary
-      Process.kill(:TERM, redis)
-      Process.wait(redis)
-      FileUtils.remove_entry(directory)
-    end
-  end
+  at_exit { broker.stop if Process.pid == primary }
+  # Puma handles the signal later on; until then it would end without a word to the broker.
+  trap(:TERM) { exit }
+  broker.start
 end
