@@ -1,7 +1,7 @@
 //! Slow clients, churn and rooms as users write them: `10%:1KiB/s`, `1%/s`.
 
 use clap::{Args, ValueEnum};
-use load::{Churn, Plan, Slow, Speakers};
+use load::{Churn, Plan, Rooms, Slow, Speakers};
 use results::units;
 
 use crate::exit::Failure;
@@ -43,7 +43,14 @@ impl TalkArgs {
             let problem = "what is published is for everybody in the room: nobody there sends it";
             return Err(Failure::usage("--to others", problem));
         }
-        let rooms = if self.to == Some(To::Others) { plan.rooms.to_others() } else { plan.rooms };
+        if self.to.is_some() && !plan.rooms.says()[0].name.is_empty() {
+            let problem = "the app's file says it of each kind of messages: `to` in [say.NAME]";
+            return Err(Failure::usage("--to", problem));
+        }
+        let rooms = match self.to {
+            Some(To::Others) => Rooms::clone(&plan.rooms).to_others().into(),
+            _ => plan.rooms,
+        };
         Ok(Plan { rooms, speakers: self.senders, ..plan })
     }
 }

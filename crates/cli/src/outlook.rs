@@ -27,7 +27,7 @@ pub(crate) struct Outlook {
 impl Outlook {
     /// These steps of that workload, connecting as fast as the server allows.
     pub(crate) fn new(course: Course, workload: Workload) -> Self {
-        let rooms = Rooms::ONE;
+        let rooms = Rooms::default();
         Self { course, workload, rooms, connections_per_s: CONNECTIONS_PER_S, limit_s: f64::INFINITY }
     }
 
@@ -54,7 +54,7 @@ impl Outlook {
             let new = order.clients.saturating_sub(connected);
             connected = order.clients;
             let copies = match self.workload {
-                Workload::Broadcast => Census::of(self.rooms, order.clients, 1, &[0]).room_of_one(),
+                Workload::Broadcast => copies(&self.rooms, order.clients),
                 Workload::Echo => 1.0,
             };
             let (load_s, passes) = self.load(order.load, copies);
@@ -84,6 +84,16 @@ impl Outlook {
             }
         }
     }
+}
+
+/// To how many a message goes, on average.
+fn copies(rooms: &Rooms, clients: u32) -> f64 {
+    let whole: f64 = rooms.says().iter().map(|say| f64::from(say.share)).sum();
+    let of_say = |say: &load::SayKind| {
+        let division = rooms.kinds()[usize::from(say.room)].division;
+        f64::from(say.share) / whole * Census::of(division, clients, 1, &[0]).room_of_one()
+    };
+    rooms.says().iter().map(of_say).sum()
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(crate) fn flapping(args: &RunArgs, flap: &FlapArgs) -> Result<FlapArgs, Fail
     let Some(file) = app_of(args) else { return Ok(flap.clone()) };
     // Nothing of this depends on who shares a room.
     let people = people::of_flags(&args.people_args, Division::ONE)?;
-    Ok(flap.or(app_file::read(file, people)?.flap))
+    Ok(flap.or(app_file::read(file, people, app_file::ANY_NUMBER)?.flap))
 }
 
 /// The app's file, if these flags name one.
@@ -66,9 +66,10 @@ pub(crate) fn telling(
 ) -> Result<Plan, Failure> {
     check_connecting(args)?;
     check_local_addrs(args)?;
-    let rooms = args.people_args.rooms(clients_max)?;
-    let (speech, publish) = speech(args, (tells, workload), target, dialect, rooms)?;
-    if rooms != Division::ONE && !people::tells_apart(&speech) {
+    let division = args.people_args.rooms(clients_max)?;
+    let (speech, described) = speech(args, (tells, workload), target, dialect, (division, clients_max))?;
+    let Spoken { publish, rooms } = described;
+    if division != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
             "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
              --topic, --channel-params or an app's file",
@@ -100,7 +101,10 @@ pub(crate) fn telling(
         workload,
         speakers: None,
         slow: None,
-        rooms: if workload == Workload::Broadcast { Rooms::of(rooms) } else { Rooms::ONE },
+        rooms: match workload {
+            Workload::Broadcast => rooms.unwrap_or_else(|| Rooms::of(division)).into(),
+            Workload::Echo => Arc::default(),
+        },
         churn: None,
         messages_per_connection: None,
         flap: None,
@@ -155,13 +159,32 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::usage(&format!("--local-addr {address}"), problem))
 }
 
+/// What an app's file says of a run beside how its clients speak.
+#[derive(Default)]
+struct Spoken {
+    publish: Option<Publish>,
+    rooms: Option<Rooms>,
+}
+
+/// Who hears whom in broadcasts, as the app's file says it, or these flags.
+pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, Failure> {
+    let division = args.people_args.rooms(clients_max)?;
+    let written = match app_of(args) {
+        Some(file) => {
+            app_file::read(file, people::of_flags(&args.people_args, division)?, clients_max)?.rooms
+        }
+        None => None,
+    };
+    Ok(written.unwrap_or_else(|| Rooms::of(division)))
+}
+
 fn speech(
     args: &RunArgs,
     (tells, workload): (&TellArgs, Workload),
     target: &Target,
     dialect: &str,
-    rooms: Division,
-) -> Result<(Speech, Option<Publish>), Failure> {
+    (division, clients_max): (Division, Option<u64>),
+) -> Result<(Speech, Spoken), Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
@@ -189,11 +212,11 @@ fn speech(
             format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
         return Err(Failure::usage("--text", problem));
     }
-    let people = people::of_flags(&args.people_args, rooms)?;
+    let people = people::of_flags(&args.people_args, division)?;
     if !has_app {
         args.dialect_args.check(speech.dialect)?;
         speech.people = people.into();
-        return Ok((introduced(speech, false)?, None));
+        return Ok((introduced(speech, false)?, Spoken::default()));
     }
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
     let of_protocol = |name| {
@@ -204,7 +227,7 @@ fn speech(
     };
     let asked = asked.map(of_protocol).transpose()?;
     let described = match file {
-        Some(file) => app_file::read(file, people)?,
+        Some(file) => app_file::read(file, people, clients_max)?,
         None => {
             let protocol = asked.unwrap_or(DialectId::Custom);
             app_file::of_flags(tells, protocol, workload, args.dialect_args.asks_reply(), people)?
@@ -231,7 +254,8 @@ fn speech(
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     speech.people = described.people.into();
-    Ok((introduced(speech, described.says_token)?, described.publish))
+    let spoken = Spoken { publish: described.publish, rooms: described.rooms };
+    Ok((introduced(speech, described.says_token)?, spoken))
 }
 
 /// The same, in which each client says who it is. `says_token`: the app itself says what lets it in.

@@ -91,11 +91,13 @@ fn app_of(speech: &Speech) -> Result<AppFile, Failure> {
         Failure::usage(FLAG, problem)
     })?;
     let broadcast = Broadcast {
+        room: 0,
+        share: 1,
         send: Say { event: String::new(), body },
         copy: None,
         own: None,
         ack: None,
         is_replied: false,
     };
-    Ok(AppFile { name: "publish".to_owned(), broadcast: Some(broadcast), ..AppFile::default() })
+    Ok(AppFile { name: "publish".to_owned(), broadcasts: vec![broadcast], ..AppFile::default() })
 }

@@ -25,8 +25,7 @@ pub(crate) fn rates(text: &str) -> Result<Rates, String> {
     if let Ok(rate_per_s) = units::rate_per_s(last) {
         let rate_per_s = checked(rate_per_s)?;
         if pieces.is_empty() {
-            let schedule = positive(rate_per_s).map(Schedule::constant)?;
-            return Ok(Rates { schedule, duration_ns: None });
+            return positive(rate_per_s).map(constant);
         }
         // Of no length: from now on.
         pieces.push(Piece { from_per_s: positive(rate_per_s)?, to_per_s: rate_per_s, duration_ns: 0 });
@@ -35,6 +34,11 @@ pub(crate) fn rates(text: &str) -> Result<Rates, String> {
     pieces.push(piece(last)?);
     let schedule = schedule(&pieces)?;
     Ok(Rates { schedule, duration_ns: Some(schedule.duration_ns()) })
+}
+
+/// One rate all the time.
+pub(crate) fn constant(rate_per_s: f64) -> Rates {
+    Rates { schedule: Schedule::constant(rate_per_s), duration_ns: None }
 }
 
 fn schedule(pieces: &[Piece]) -> Result<Schedule, String> {

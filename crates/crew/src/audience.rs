@@ -7,24 +7,27 @@
 //! its own.
 
 mod away;
+mod hall;
 mod said;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use engine::{BroadcastTally, Settled};
-use load::{Census, Rooms};
+use load::Rooms;
 use stats::Histogram;
 
 use away::Away;
+use hall::Hall;
 use said::{Name, Said, all_sent};
 
 /// What all workers' books together say of a step's broadcasts.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
-    /// Copies due.
-    pub(crate) due: u64,
-    /// Of these, under way to clients when they left.
-    pub(crate) left_behind: u64,
+    /// Copies due, altogether.
+    pub(crate) due: Due,
+    /// By kind of messages.
+    pub(crate) of_says: Vec<Due>,
     /// What was due beside them, to clients that were away.
     pub(crate) away: Away,
     /// Broadcasts that nobody got and that nobody knows the server to have had: their senders' connections ended under them.
@@ -34,10 +37,23 @@ pub(crate) struct Audience {
     pub(crate) completion: Histogram,
 }
 
+/// What was due to clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// Copies.
+    pub(crate) copies: u64,
+    /// Of these, under way to clients when they left.
+    pub(crate) left_behind: u64,
+    /// Beside them, to clients that were away.
+    pub(crate) offline: u64,
+}
+
 /// Who the step's people are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct People {
-    pub(crate) rooms: Rooms,
+    pub(crate) rooms: Arc<Rooms>,
+    /// The step's number.
+    pub(crate) step: u16,
     /// Over all workers.
     pub(crate) clients: u32,
     /// The workers of the run, lost ones included.
@@ -46,7 +62,7 @@ pub(crate) struct People {
 
 impl Audience {
     /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
-    pub(crate) fn of(people: People, books: &[Settled], now_ns: u64) -> Self {
+    pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64) -> Self {
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
         for tally in books.iter().flat_map(|settled| &settled.tallies) {
@@ -59,28 +75,38 @@ impl Audience {
             .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
             .map(|(name, _)| name)
             .collect();
-        let workers: Vec<u16> = books.iter().map(|settled| settled.worker).collect();
-        let census = Census::of(people.rooms, people.clients, people.workers, &workers);
+        let hall = Hall::of(people, books);
         let unheard_ns = all_sent(books)
             .filter(|(name, _)| unheard.contains(name))
             .map(|(_, sent)| sent.sent_ns)
             .collect();
-        let said = Said::of(people.rooms, &census, books, &unheard);
+        let said = Said::of(&hall, books, &unheard);
         let (lacking, away) = (lacking(&said, books), Away::of(&said, books));
-        let left_behind = lacking.values().map(|&copies| u64::from(copies)).sum();
-        let mut audience = Self { left_behind, due: away.had, away, unheard_ns, ..Self::default() };
-        let absent = absent(people.rooms, books);
-        let attendance = Attendance::of(census, books);
+        let mut of_says = vec![Due::default(); hall.kinds()];
+        for (&name, &copies) in &lacking {
+            of_says[hall.kind_of(name)].left_behind += u64::from(copies);
+        }
+        for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
+            of_say.offline = sent;
+        }
+        for (kind, had) in books.iter().flat_map(|settled| settled.had_of_says.iter().enumerate()) {
+            let Some(of_say) = of_says.get_mut(kind) else { continue };
+            (of_say.copies, of_say.offline) = (of_say.copies + had, of_say.offline.saturating_sub(*had));
+        }
+        let mut audience = Self { away, unheard_ns, ..Self::default() };
+        let absent = absent(&people.rooms, books);
+        let attendance = Attendance::of(&hall, books);
         for (name, sent) in all_sent(books).filter(|(name, _)| !unheard.contains(name)) {
-            let present = attendance.at(sent.client, sent.sent_ns);
+            let (kind, say) = (hall.kind_of(name), hall.say_of(name));
+            let present = attendance.at(say.room, sent.client, sent.sent_ns);
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
             // A sender that has lost its connection since is not counted among those who are here.
             let counts_itself = !absent.get(&sent.client).is_some_and(is_away);
-            let due = if counts_itself { people.rooms.hearers(present) } else { present };
+            let due = if counts_itself { say.hearers(present) } else { present };
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
-            audience.due += u64::from(due);
+            of_says[kind].copies += u64::from(due);
             let is_complete = received >= to_come && last_ns > 0;
             // Of what was due to nobody who was there, there is nothing to complete.
             if due > 0 || is_complete {
@@ -88,14 +114,19 @@ impl Audience {
                 audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
             }
         }
-        audience
+        for of_say in &of_says {
+            audience.due.copies += of_say.copies;
+            audience.due.left_behind += of_say.left_behind;
+        }
+        Self { of_says, ..audience }
     }
 }
 
-/// Where nobody hears themselves: when each client was away.
-fn absent(rooms: Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
+/// Where somebody does not hear themselves: when each client was away.
+fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
     let mut absent: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
-    let books = if rooms.hears_itself() { &[] } else { books };
+    let all_hear_themselves = rooms.says().iter().all(load::SayKind::hears_itself);
+    let books = if all_hear_themselves { &[] } else { books };
     for absence in books.iter().flat_map(|settled| &settled.absences) {
         absent.entry(absence.client).or_default().push((absence.from_ns, absence.to_ns));
     }
@@ -103,18 +134,18 @@ fn absent(rooms: Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
 }
 
 /// How many of a room's people were there, and when.
-struct Attendance {
+struct Attendance<'a> {
     /// Those whose workers are there.
-    members: Census,
-    /// Of the rooms in which that changed: by how much altogether, from when on.
-    changes: HashMap<u32, Vec<(u64, i64)>>,
+    hall: &'a Hall<'a>,
+    /// Of the rooms in which that changed, by their kind: by how much altogether, from when on.
+    changes: HashMap<(u16, u32), Vec<(u64, i64)>>,
 }
 
-impl Attendance {
-    fn of(members: Census, books: &[Settled]) -> Self {
-        let mut changes: HashMap<u32, Vec<(u64, i64)>> = HashMap::new();
+impl<'a> Attendance<'a> {
+    fn of(hall: &'a Hall<'a>, books: &[Settled]) -> Self {
+        let mut changes: HashMap<(u16, u32), Vec<(u64, i64)>> = HashMap::new();
         for change in books.iter().flat_map(|settled| &settled.attendance) {
-            changes.entry(change.room).or_default().push((change.at_ns, change.change.into()));
+            changes.entry((change.kind, change.room)).or_default().push((change.at_ns, change.change.into()));
         }
         for changes in changes.values_mut() {
             changes.sort_by_key(|&(at_ns, _)| at_ns);
@@ -124,14 +155,15 @@ impl Attendance {
                 *change = sum;
             }
         }
-        Self { members, changes }
+        Self { hall, changes }
     }
 
-    /// How many of a client's room were there at that moment.
-    fn at(&self, client: u32, at_ns: u64) -> u32 {
-        let room = self.members.room(client);
-        let members = self.members.members(room);
-        let Some(changes) = self.changes.get(&room) else { return members };
+    /// How many of a client's room of this kind were there at that moment.
+    fn at(&self, kind: u16, client: u32, at_ns: u64) -> u32 {
+        let census = self.hall.census(kind);
+        let room = census.room(client);
+        let members = census.members(room);
+        let Some(changes) = self.changes.get(&(kind, room)) else { return members };
         let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);
         let change = after.checked_sub(1).map_or(0, |last| changes[last].1);
         (i64::from(members) + change).clamp(0, u32::MAX.into()) as u32
@@ -158,7 +190,7 @@ mod tests {
 
     /// Everybody in one room.
     fn together(clients: u32, workers: u16) -> People {
-        People { rooms: Rooms::ONE, clients, workers }
+        People { rooms: Arc::default(), step: 0, clients, workers }
     }
 
     /// Of a worker whose clients come and go so, all in room 0.
@@ -167,7 +199,7 @@ mod tests {
             .iter()
             .map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns, is_cut_off: false })
             .collect();
-        let change = |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, room: 0, change };
+        let change = |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, kind: 0, room: 0, change };
         let (tallies, attendance) = (tallies.to_vec(), changes.iter().map(change).collect());
         Settled { worker, sent, tallies, attendance, ..Settled::default() }
     }
@@ -180,8 +212,8 @@ mod tests {
     fn copies_are_due_to_whoever_was_there_and_complete_with_the_last_anywhere() {
         let sender = books(0, &[(250, -1)], &[200, 300], &[tally(0, 0, 3, 210), tally(0, 1, 2, 310)]);
         let other = books(1, &[], &[], &[tally(0, 0, 2, 260), tally(0, 1, 1, 320)]);
-        let audience = Audience::of(together(5, 2), &[sender, other], 1_000);
-        assert_eq!((audience.due, audience.left_behind), (9, 0));
+        let audience = Audience::of(&together(5, 2), &[sender, other], 1_000);
+        assert_eq!((audience.due.copies, audience.due.left_behind), (9, 0));
         assert_eq!(audience.completion.count(), 2);
         assert_eq!(audience.completion.min_ns(), 60, "the other worker's last copy");
         assert_eq!(audience.completion.max_ns(), 700, "incomplete: charged until the end");
@@ -191,7 +223,7 @@ mod tests {
     fn what_was_sent_before_the_books_were_closed_is_charged_until_then() {
         let mut settled = books(0, &[], &[900, 1_200], &[]);
         settled.delta.at_ns = 1_500;
-        let completion = Audience::of(together(2, 1), &[settled], 1_000).completion;
+        let completion = Audience::of(&together(2, 1), &[settled], 1_000).completion;
         assert_eq!((completion.min_ns(), completion.max_ns()), (300, 600));
     }
 
@@ -205,8 +237,8 @@ mod tests {
             &[tally(0, 0, 2, 120), tally(0, 1, 1, 220), tally(0, 2, 1, 320), tally(0, 3, 1, 420)],
         );
         settled.departures.push(Departure { client: 1, from_ns: 50, to_ns: 350, received: 1 });
-        let audience = Audience::of(together(2, 1), &[settled], 1_000);
-        assert_eq!((audience.due, audience.left_behind), (7, 2));
+        let audience = Audience::of(&together(2, 1), &[settled], 1_000);
+        assert_eq!((audience.due.copies, audience.due.left_behind), (7, 2));
         assert_eq!(audience.completion.max_ns(), 20, "complete without those who left");
     }
 
@@ -231,9 +263,10 @@ mod tests {
             is_under_load: true,
         };
         settled.absences.push(absence);
+        settled.had_of_says = vec![1];
         settled.recovered_by_age = vec![1];
-        let audience = Audience::of(together(2, 1), &[settled.clone()], 1_000);
-        assert_eq!((audience.due, audience.away.had, audience.away.due), (7 + 3 + 1, 1, 3));
+        let audience = Audience::of(&together(2, 1), &[settled.clone()], 1_000);
+        assert_eq!((audience.due.copies, audience.of_says[0].offline, audience.away.due), (7 + 3 + 1, 3, 3));
         assert_eq!(audience.completion.max_ns(), 600, "complete without who was away");
         let row = results::Absences {
             ended_by: "reset".into(),
@@ -250,9 +283,9 @@ mod tests {
         let ages = results::Ages { up_to_ns: Some(100_000_000), due: 3, recovered: 1 };
         assert_eq!(audience.away.ages, [ages]);
         // The messages are client 0's: to others, nothing changes but that it is not counted.
-        let others = People { rooms: Rooms::ONE.to_others(), ..together(2, 1) };
-        let audience = Audience::of(others, &[settled], 1_000);
-        assert_eq!((audience.due, audience.away.due), (3 + 1, 3));
+        let others = People { rooms: Rooms::default().to_others().into(), ..together(2, 1) };
+        let audience = Audience::of(&others, &[settled], 1_000);
+        assert_eq!((audience.due.copies, audience.away.due), (3 + 1, 3));
     }
 
     #[test]
@@ -261,18 +294,19 @@ mod tests {
         // Both clients had the one sent at 100 before their connections ended, which counts as sent while they were away.
         let excused = BroadcastTally { worker: 0, number: 0, received: 0, last_ns: 130 };
         let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
-        let audience = Audience::of(together(2, 1), &[settled], 1_000);
-        assert_eq!((audience.due, audience.completion.count(), audience.completion.max_ns()), (0, 1, 30));
+        let audience = Audience::of(&together(2, 1), &[settled], 1_000);
+        let completion = &audience.completion;
+        assert_eq!((audience.due.copies, completion.count(), completion.max_ns()), (0, 1, 30));
     }
 
     #[test]
     fn a_copy_is_due_to_the_room_alone_and_to_those_of_it_who_are_there() {
         // Seven people in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing from the
         // start, and who is alone in room 2 comes back.
-        let people =
-            People { rooms: Rooms::of(Division::of_size(3.try_into().unwrap())), clients: 7, workers: 2 };
+        let rooms = Rooms::of(Division::of_size(3.try_into().unwrap()));
+        let people = People { rooms: rooms.clone().into(), step: 0, clients: 7, workers: 2 };
         let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns, is_cut_off: false };
-        let change = |at_ns, room, change| engine::Attendance { at_ns, room, change };
+        let change = |at_ns, room, change| engine::Attendance { at_ns, kind: 0, room, change };
         let even = Settled {
             worker: 0,
             sent: vec![sent(2, 100), sent(4, 100), sent(6, 300)],
@@ -286,12 +320,12 @@ mod tests {
             attendance: vec![change(0, 1, -1)],
             ..Settled::default()
         };
-        let audience = Audience::of(people, &[even.clone(), odd], 1_000);
-        assert_eq!(audience.due, 3 + 2 + 1);
+        let audience = Audience::of(&people, &[even.clone(), odd], 1_000);
+        assert_eq!(audience.due.copies, 3 + 2 + 1);
         assert_eq!((audience.completion.min_ns(), audience.completion.max_ns()), (10, 30));
-        let others = People { rooms: people.rooms.to_others(), ..people };
-        assert_eq!(Audience::of(others, std::slice::from_ref(&even), 1_000).due, 1);
-        let lost = Audience::of(people, &[even], 1_000);
-        assert_eq!(lost.due, 2 + 1 + 1, "the people of a lost worker are nobody's");
+        let others = People { rooms: rooms.to_others().into(), ..people.clone() };
+        assert_eq!(Audience::of(&others, std::slice::from_ref(&even), 1_000).due.copies, 1);
+        let lost = Audience::of(&people, &[even], 1_000);
+        assert_eq!(lost.due.copies, 2 + 1 + 1, "the people of a lost worker are nobody's");
     }
 }

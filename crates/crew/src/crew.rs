@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command as Process;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use engine::events::Batch;
@@ -113,7 +114,7 @@ impl Crew {
         watch: ServerWatch,
     ) -> Self {
         let away_ns = plan.flap.map(|flap| flap.away_ns.unwrap_or(0));
-        let (workload, rooms, workers_all) = (plan.workload, plan.rooms, workers.len() as u16);
+        let (workload, rooms, workers_all) = (plan.workload, Arc::clone(&plan.rooms), workers.len() as u16);
         let cast = Cast { workload, rooms, workers: workers_all, away_ns };
         Self {
             rss_before: agents.rss_bytes(),
@@ -148,7 +149,7 @@ impl Crew {
     /// # Errors
     /// When a worker gives up; what went wrong with single clients is in the step.
     pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Broken> {
-        let mut merge = Merge::new(self.cast, order, self.epoch_ns, clock::monotonic_ns());
+        let mut merge = Merge::new(self.cast.clone(), order, self.epoch_ns, clock::monotonic_ns());
         merge.expect(self.muster.workers());
         let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
@@ -219,7 +220,7 @@ impl Crew {
         let ends_ns = loaded.values().map(|(_, at_ns)| *at_ns);
         merge.end_load(ends_ns.max().unwrap_or(now_ns).min(now_ns));
         let sent = loaded.into_iter().map(|(worker, (sent, _))| (worker, sent)).collect();
-        let mut drain = Drain::new(self.cast, self.draining, sent, self.usable - slow, now_ns);
+        let mut drain = Drain::new(self.cast.clone(), self.draining, sent, self.usable - slow, now_ns);
         let mut patience = Patience::new(now_ns);
         while !observer.is_interrupted() {
             let time_ns = patience.time_ns(merge.heard_ns(), clock::monotonic_ns());
@@ -278,7 +279,7 @@ impl Crew {
             load: load::Load::Closed { concurrency: 0, per_client: 1, until: load::Until::Samples(0) },
             warmup: true,
         };
-        let mut merge = Merge::new(self.cast, nothing, self.epoch_ns, 0);
+        let mut merge = Merge::new(self.cast.clone(), nothing, self.epoch_ns, 0);
         // What goes wrong now costs no result.
         let phase = ("closing", Term::at_once());
         let _ = self.gather(&mut merge, observer, phase, BTreeMap::new(), |report| {

@@ -118,7 +118,8 @@ impl Drain {
             Workload::Broadcast => {
                 let receivers = self.receivers.saturating_sub(gone.receivers);
                 let due = if self.cast.rooms.is_one() {
-                    let hearers = receivers.saturating_sub(u64::from(!self.cast.rooms.hears_itself()));
+                    let hearers =
+                        receivers.saturating_sub(u64::from(!self.cast.rooms.says()[0].hears_itself()));
                     gone.copies.saturating_add(sent.saturating_mul(hearers))
                 } else if receivers == u64::from(merge.clients()) {
                     merge.totals().due
@@ -143,13 +144,15 @@ fn patience_ns(merge: &Merge) -> u64 {
 mod tests {
     use super::*;
     use engine::{Delta, Gone};
-    use load::{Load, Rooms, Schedule, StepOrder, Until};
+    use std::sync::Arc;
+
+    use load::{Load, Schedule, StepOrder, Until};
     use stats::{Counts, Histogram, Packed};
 
     const MS: u64 = 1_000_000;
 
     fn cast(workload: Workload) -> Cast {
-        Cast { workload, rooms: Rooms::ONE, workers: 2, away_ns: None }
+        Cast { workload, rooms: Arc::default(), workers: 2, away_ns: None }
     }
 
     fn merge(workload: Workload) -> Merge {

@@ -9,6 +9,7 @@
 mod account;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use engine::events::{BATCH_ENTRIES, Batch};
 use engine::{Delta, Report, Settled};
@@ -38,7 +39,7 @@ const ROUNDING: u64 = 16;
 pub(crate) struct Examiner {
     workers: u16,
     workload: Workload,
-    rooms: Rooms,
+    rooms: Arc<Rooms>,
     senders: Senders,
     /// Clients do, or others in their place.
     comes_back: bool,
@@ -61,7 +62,7 @@ impl Examiner {
         Self {
             workers,
             workload: plan.workload,
-            rooms: plan.rooms,
+            rooms: Arc::clone(&plan.rooms),
             senders: plan.senders(),
             comes_back: plan.churn.is_some() || plan.flap.is_some() || plan.messages_per_connection.is_some(),
             records_events: plan.records_events,
@@ -116,6 +117,9 @@ impl Examiner {
     fn delta(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Lie> {
         if delta.at_ns.max(delta.last_arrival_ns) > now_ns + AHEAD_NS_MAX {
             return Err("a time that is not yet");
+        }
+        if delta.says.len() > self.rooms.says().len() || !account::are_parts(delta) {
+            return Err("kinds of messages that there are not");
         }
         if delta.usable > self.share_max(delta.worker) {
             return Err("more clients than its share");
@@ -245,10 +249,14 @@ impl Examiner {
                 && (absence.to_ns <= latest_ns || absence.to_ns == u64::MAX)
         };
         let recovered = settled.absences.iter().map(|absence| u64::from(absence.recovered)).sum::<u64>();
+        let had = settled.absences.iter().map(|absence| u64::from(absence.had)).sum::<u64>();
+        let had_of_says = settled.had_of_says.iter().copied().fold(0, u64::saturating_add);
         let by_age = settled.recovered_by_age.iter().copied().fold(0, u64::saturating_add);
         let are_absences = settled.absences.iter().all(is_absence)
             && settled.absences.len() as u64 <= gone
-            && recovered.max(by_age) <= account_recovered;
+            && recovered.max(by_age) <= account_recovered
+            && had_of_says <= had
+            && settled.had_of_says.len() <= self.rooms.says().len();
         if !are_once || !tallies.iter().all(is_tally) {
             Err("copies of no broadcast, or to more clients than it has")
         } else if !are_sent || !are_from_here || settled.sent.len() as u64 > sent {
@@ -269,11 +277,15 @@ impl Examiner {
         if settled.attendance.is_empty() {
             return true;
         }
-        let census = Census::of(self.rooms, self.clients_max, self.workers, &[settled.worker]);
-        let mut missing: HashMap<u32, i64> = HashMap::new();
+        let census = |kind: &load::RoomKind| {
+            Census::of(kind.division, self.clients_max, self.workers, &[settled.worker])
+        };
+        let censuses: Vec<Census> = self.rooms.kinds().iter().map(census).collect();
+        let mut missing: HashMap<(u16, u32), i64> = HashMap::new();
         settled.attendance.is_sorted_by_key(|change| change.at_ns)
             && settled.attendance.iter().all(|change| {
-                let missing = missing.entry(change.room).or_default();
+                let Some(census) = censuses.get(usize::from(change.kind)) else { return false };
+                let missing = missing.entry((change.kind, change.room)).or_default();
                 *missing -= i64::from(change.change);
                 let members = census.members(change.room);
                 change.at_ns <= latest_ns && (0..=i64::from(members)).contains(missing)

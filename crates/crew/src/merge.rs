@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use engine::{Delta, Gone, Held, Settled};
 use load::{Rooms, StepOrder, Workload};
-use results::{Rates, Second, Step};
+use results::{Rates, SayFigures, Second, Step};
 use stats::{Counts, Figures, Histogram};
 
 use crate::audience::{Audience, People};
@@ -33,6 +34,8 @@ struct Grown {
 #[derive(Default)]
 struct Account {
     counts: Counts,
+    /// Received of each kind of messages, where there are several.
+    received_of_says: Vec<u64>,
     gone: Gone,
     held: Held,
 }
@@ -40,16 +43,20 @@ struct Account {
 impl Account {
     fn add(&mut self, delta: &Delta) {
         self.counts.merge(&delta.counts);
+        self.received_of_says.resize(self.received_of_says.len().max(delta.says.len()), 0);
+        for (received, say) in self.received_of_says.iter_mut().zip(&delta.says) {
+            *received += say.counts.received;
+        }
         self.gone.merge(&delta.gone);
         self.held.merge(&delta.held);
     }
 }
 
 /// Who takes part in a run, and in what.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cast {
     pub(crate) workload: Workload,
-    pub(crate) rooms: Rooms,
+    pub(crate) rooms: Arc<Rooms>,
     /// Lost ones included.
     pub(crate) workers: u16,
     /// Where clients lose their connections and come back: how long they stay away.
@@ -90,7 +97,7 @@ impl Merge {
         let Cast { workload, rooms, workers, .. } = cast;
         Self {
             workload,
-            people: People { rooms, clients: order.clients, workers },
+            people: People { rooms, step: order.index, clients: order.clients, workers },
             order,
             epoch_ns,
             grown: Grown { from_ns: now_ns, to_ns: now_ns, connected: 0 },
@@ -255,7 +262,9 @@ impl Merge {
             self.connecting = std::mem::take(&mut seconds);
         }
         let mut counts = self.totals.counts;
-        let Audience { completion, away, unheard_ns, .. } = self.account(&mut counts, now_ns, interrupted);
+        let audience = self.account(&mut counts, now_ns, interrupted);
+        let says = self.says(&audience, &counts, interrupted);
+        let Audience { completion, away, unheard_ns, .. } = audience;
         let (window, grown) = (self.window(), self.grown);
         let duration_ns = if self.is_loading() { window.length_ns(now_ns, interrupted) } else { 0 };
         let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
@@ -276,6 +285,7 @@ impl Merge {
             statuses: totals.statuses,
             absences: away.absences,
             ages: away.ages,
+            says,
             generator: Some(generator),
             connecting: self.connecting,
             series: seconds,
@@ -292,9 +302,9 @@ impl Merge {
                 counts.expected = counts.sent + waiting - self.echoes_of_lost();
             }
             Workload::Broadcast => {
-                audience = Audience::of(self.people, &self.settled, now_ns);
-                counts.expected = audience.due + self.copies_of_lost();
-                counts.in_flight = audience.left_behind;
+                audience = Audience::of(&self.people, &self.settled, now_ns);
+                counts.expected = audience.due.copies + self.copies_of_lost();
+                counts.in_flight = audience.due.left_behind;
                 counts.offline_due = counts.recovered.max(audience.away.due);
                 counts.lost_offline = counts.offline_due - counts.recovered;
             }
@@ -308,6 +318,40 @@ impl Merge {
         audience
     }
 
+    /// What each kind of messages came to, where there are several. What is `of_all` is known of all of them together.
+    fn says(&self, audience: &Audience, of_all: &Counts, interrupted: bool) -> Vec<SayFigures> {
+        let of_lost = self.copies_of_lost_by_say();
+        let rooms = &self.people.rooms;
+        let mut says: Vec<SayFigures> = Vec::new();
+        for (kind, delta) in self.totals.says.iter().enumerate() {
+            let (say, due) = (&rooms.says()[kind], audience.of_says.get(kind).copied().unwrap_or_default());
+            let mut counts = delta.counts;
+            counts.expected = (due.copies + of_lost[kind]).max(counts.received);
+            let outstanding = counts.expected - counts.received;
+            counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
+            counts.missing = outstanding - counts.in_flight;
+            counts.offline_due = counts.recovered.max(due.offline);
+            counts.lost_offline = counts.offline_due - counts.recovered;
+            says.push(SayFigures {
+                name: say.name.clone(),
+                room: rooms.kinds()[usize::from(say.room)].name.clone(),
+                counts,
+                rtt: delta.rtt.clone(),
+                delivery: delta.delivery.clone(),
+            });
+        }
+        // Which of its rooms a client that left had heard of last is not known. How much it lacked is.
+        let known: u64 = says.iter().map(|say| say.counts.in_flight).sum();
+        let mut unknown = of_all.in_flight.saturating_sub(known);
+        for say in &mut says {
+            let taken = unknown.min(say.counts.missing);
+            (say.counts.in_flight, say.counts.missing) =
+                (say.counts.in_flight + taken, say.counts.missing - taken);
+            unknown -= taken;
+        }
+        says
+    }
+
     /// Echoes that were under way at lost agents: it is unknown what became of them.
     fn echoes_of_lost(&self) -> u64 {
         self.counts_of_lost().map(|counts| counts.sent.saturating_sub(counts.received)).sum()
@@ -319,6 +363,24 @@ impl Merge {
         let tallies = self.settled.iter().flat_map(|settled| &settled.tallies);
         let from_lost = tallies.filter(|tally| self.lost.contains(&tally.worker));
         to_lost + from_lost.map(|tally| u64::from(tally.received)).sum::<u64>()
+    }
+
+    /// The same by kind of messages.
+    fn copies_of_lost_by_say(&self) -> Vec<u64> {
+        let mut copies = vec![0; self.people.rooms.says().len()];
+        for account in self.lost.iter().filter_map(|worker| self.accounts.get(worker)) {
+            for (copies, received) in copies.iter_mut().zip(&account.received_of_says) {
+                *copies += received;
+            }
+        }
+        let mix = self.people.rooms.mix();
+        for tally in self.settled.iter().flat_map(|settled| &settled.tallies) {
+            if self.lost.contains(&tally.worker) {
+                let kind = mix.kind(tally.worker, engine::seq(self.order.index, tally.number));
+                copies[kind] += u64::from(tally.received);
+            }
+        }
+        copies
     }
 
     /// Connections that were under way at lost agents: neither usable nor failed.

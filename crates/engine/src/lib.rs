@@ -14,8 +14,9 @@ mod reporter;
 mod timing;
 mod worker;
 
+pub use books::seq;
 pub use messages::{
-    AGES_NS, Absence, Attendance, BroadcastTally, Command, Delta, Departure, Gone, Held, Report,
+    AGES_NS, Absence, Attendance, BroadcastTally, Command, Delta, Departure, Gone, Held, Report, SayDelta,
     SentBroadcast, Settled, Tail, Ticket, Usage, age_class,
 };
 pub use probe::{Encounter, probe};

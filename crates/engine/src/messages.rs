@@ -109,6 +109,8 @@ pub struct Delta<H = Packed> {
     /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under
     /// way to clients that left in a churn.
     pub counts: Counts,
+    /// The same by kind of messages; empty where there is but one.
+    pub says: Vec<SayDelta<H>>,
     /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are there.
     pub due: u64,
     /// Payload bytes received in the interval.
@@ -131,6 +133,17 @@ pub struct Delta<H = Packed> {
     /// While it is held, the worker sends no other.
     #[serde(skip)]
     pub ticket: Ticket,
+}
+
+/// What was measured of the messages of one kind, where there are several.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SayDelta<H = Packed> {
+    /// Of the counts, those of messages.
+    pub counts: Counts,
+    /// Intended send → echo, acknowledgement or own copy.
+    pub rtt: H,
+    /// Intended send → a receiver has its copy.
+    pub delivery: H,
 }
 
 /// What went and came after the window of a step.
@@ -195,6 +208,9 @@ pub struct Settled {
     pub departures: Vec<Departure>,
     /// Broadcasts: the clients that lost their connections and were to come back.
     pub absences: Vec<Absence>,
+    /// Of what was sent in their absence, the copies that they had got before their connections ended, by kind of messages; what
+    /// kinds are not there had none.
+    pub had_of_says: Vec<u64>,
     /// What came to them that was due in their absence, by the [class](age_class) of its age when they were back.
     pub recovered_by_age: Vec<u64>,
 }
@@ -204,6 +220,8 @@ pub struct Settled {
 pub struct Attendance {
     /// On the run's clock.
     pub at_ns: u64,
+    /// The kind of rooms.
+    pub kind: u16,
     /// The room.
     pub room: u32,
     /// How many more; negative: fewer.
@@ -365,6 +383,12 @@ impl Delta<Histogram> {
     pub fn add(&mut self, other: &Delta) {
         self.figures.add(&other.figures);
         self.loop_lag.add(&other.loop_lag);
+        self.says.resize_with(self.says.len().max(other.says.len()), SayDelta::default);
+        for (own, other) in self.says.iter_mut().zip(&other.says) {
+            own.counts.merge(&other.counts);
+            own.rtt.add(&other.rtt);
+            own.delivery.add(&other.delivery);
+        }
         self.add_all_but_figures(other);
     }
 }
@@ -374,6 +398,12 @@ impl Delta {
     pub fn merge(&mut self, other: &Delta) {
         self.figures.merge(&other.figures);
         self.loop_lag.merge(&other.loop_lag);
+        self.says.resize_with(self.says.len().max(other.says.len()), SayDelta::default);
+        for (own, other) in self.says.iter_mut().zip(&other.says) {
+            own.counts.merge(&other.counts);
+            own.rtt.merge(&other.rtt);
+            own.delivery.merge(&other.delivery);
+        }
         self.add_all_but_figures(other);
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Probe<'a> {
         let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(1) };
         let order = StepOrder { index: 0, clients: 1, load, warmup: true };
         let meter = Meter::new(clock::monotonic_ns(), Secrets::new(&shared.wire, shared.segment));
-        let mut ledger = Ledger::new(meter, order, alone, plan.rooms);
+        let mut ledger = Ledger::new(meter, order, alone, plan.rooms.clone());
         ledger.start_step(order, 1);
         Ok(Self {
             client: LoadClient::default(),
@@ -192,7 +192,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use load::{Connecting, Draining, Endpoint, Rooms, Speech, Workload};
+    use load::{Connecting, Draining, Endpoint, Speech, Workload};
     use wire::{Io, StreamId};
 
     use super::*;
@@ -258,7 +258,7 @@ mod tests {
                 people: Arc::default(),
             },
             workload: Workload::Echo,
-            rooms: Rooms::ONE,
+            rooms: Arc::default(),
             speakers: None,
             slow: None,
             churn: None,

@@ -95,11 +95,11 @@ impl Worker {
         if plan.records_events {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
-        let ledger = Ledger::new(meter, idle, segment, plan.rooms);
+        let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms));
         let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {
             let shared = shared.of_publishers(&of_them)?;
             let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
-            let ledger = Ledger::new(meter, idle, segment, of_them.rooms).for_others();
+            let ledger = Ledger::new(meter, idle, segment, of_them.rooms.clone()).for_others();
             Ok::<_, io::Error>(Publishers::new(Clients::new(shared, ledger), publishing.share(segment)))
         });
         Ok(Self {

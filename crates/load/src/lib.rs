@@ -25,7 +25,7 @@ pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
 pub use plan::{Connecting, Draining, Load, Plan, StepOrder, Storm, Until, Workload};
 pub use publishing::Publishing;
-pub use rooms::{Census, Rooms, Seat, Seating};
+pub use rooms::{Census, Floor, Mix, RoomKind, Rooms, SayKind, Seat, Seating};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;

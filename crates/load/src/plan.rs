@@ -27,7 +27,7 @@ pub struct Plan {
     /// What the clients do.
     pub workload: Workload,
     /// Who hears whom.
-    pub rooms: Rooms,
+    pub rooms: Arc<Rooms>,
     /// Some clients send, and the others listen.
     pub speakers: Option<Speakers>,
     /// Some clients read slowly.
@@ -79,7 +79,7 @@ impl Plan {
             endpoints: endpoints.clone(),
             tls: tls.clone(),
             speech: Speech { people, ..speech.clone() },
-            rooms: Rooms::ONE,
+            rooms: Arc::default(),
             slow: None,
             flap: None,
             messages_per_connection: None,

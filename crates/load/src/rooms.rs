@@ -1,14 +1,18 @@
 //! Rooms: who hears whom.
 //!
-//! Everything about rooms of equal size is arithmetic, and nothing is kept for it: who is in one, how many of them at one
+//! Everybody is in one room of each kind, and each message is for the rooms of one kind; which, its number tells
+//! ([`wire::people::Mix`]). Everything about rooms of equal size is arithmetic, and nothing is kept for it: who is in one, how many of them at one
 //! worker, and which place each has there. For rooms of unequal size a worker keeps its clients' places.
 
 mod census;
 mod crowd;
 mod even;
+mod floor;
 mod hearing;
 mod seating;
 
 pub use census::Census;
-pub use hearing::Rooms;
-pub use seating::{Seat, Seating};
+pub use floor::{Floor, Seat};
+pub use hearing::{RoomKind, Rooms, SayKind};
+pub use seating::Seating;
+pub use wire::people::Mix;

@@ -1,7 +1,9 @@
 //! One row per step, RFC 4180; a figure that does not apply is an empty cell.
 
+use std::collections::BTreeSet;
+
 use ::csv::{Terminator, WriterBuilder};
-use results::{Run, Step};
+use results::{Run, SayFigures, Step};
 use stats::{Count, CountOf, Histogram, Timed};
 
 /// The statistics of each timed figure, in ms.
@@ -36,8 +38,29 @@ fn columns(run: &Run, step: &Step) -> Vec<Column> {
     let figures = step.figures.iter().filter(|(figure, _)| is_column(run, *figure));
     columns.extend(figures.flat_map(|(figure, histogram)| timed(figure, histogram)));
     columns.extend(counts(step));
+    columns.extend(says(run, step));
     columns.extend(resources(step));
     columns
+}
+
+/// Each kind of messages that the run has: what was due, what came of it, and how long that took.
+fn says(run: &Run, step: &Step) -> Vec<Column> {
+    let names: BTreeSet<&str> =
+        run.steps.iter().flat_map(|step| &step.says).map(|say| say.name.as_str()).collect();
+    let nothing = SayFigures::default();
+    let of_one = |name: &str| {
+        let say = step.says.iter().find(|say| say.name == name).unwrap_or(&nothing);
+        let is_there = !say.name.is_empty();
+        let messages = Count::ALL.into_iter().filter(|count| count.facts().of == CountOf::Messages);
+        let counts = messages.map(|count| {
+            optional(&format!("say_{name}_{count}"), is_there.then_some(*say.counts.get(count)))
+        });
+        let figures = [(Timed::Rtt, &say.rtt), (Timed::Delivery, &say.delivery)];
+        let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
+        let figures = figures.map(|(column, cell)| (format!("say_{name}_{column}"), cell));
+        counts.chain(figures).collect::<Vec<Column>>()
+    };
+    names.into_iter().flat_map(of_one).collect()
 }
 
 /// Sizes of rooms are columns where the run has such rooms: there are many.
@@ -140,6 +163,18 @@ mod tests {
         let text = csv(&run);
         assert!(text.contains(",delivery_2_10_max_ms,delivery_101_1000_count,"), "{text}");
         assert!(text.contains(",20,60000,"), "{text}");
+    }
+
+    #[test]
+    fn kinds_of_messages_are_columns_where_there_are_some() {
+        let mut run = sample::broadcast_run();
+        assert!(!csv(&run).contains("say_"));
+        run.steps[0] = sample::step_of_kinds();
+        let text = csv(&run);
+        assert!(text.contains(",say_group_sent,say_group_expected,say_group_received,"), "{text}");
+        assert!(text.contains(",say_own_delivery_p99_ms,"), "{text}");
+        let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{widths:?}");
     }
 
     #[test]

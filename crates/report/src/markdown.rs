@@ -4,13 +4,14 @@ use results::columns::{self, escape};
 use results::conclusion::{self, Conclusion};
 use results::{Delivery, Run, Scenario};
 
-use crate::step_table::{StepTable, room_table, step_table};
+use crate::step_table::{StepTable, room_table, say_table, step_table};
 use results::format::count;
 use stats::{Histogram, Summary};
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
     let mut parts = vec![heading(run), environment(run), steps(run)];
+    parts.extend(say_table(run).map(written));
     parts.extend(room_table(run).map(written));
     if run.scenario == Scenario::Echo {
         parts.push(wsdemo(run));

@@ -2,8 +2,8 @@
 
 use results::verdict::{bottleneck, conclude, marks};
 use results::{
-    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, Scenario, ServerUse, Step, Target, Unit,
-    standing,
+    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, SayFigures, Scenario, ServerUse, Step,
+    Target, Unit, standing,
 };
 use stats::{Capacity, Counts, Figures, Histogram, fit::Line, knee::Knee};
 
@@ -42,6 +42,19 @@ pub(crate) fn step_in_rooms() -> Step {
     step.figures.delivery_2_10 = spread(2 * MS, 20 * MS, 40_000);
     step.figures.delivery_101_1000 = spread(2 * MS, 70 * MS, 60_000);
     step
+}
+
+/// The same, of messages of two kinds.
+pub(crate) fn step_of_kinds() -> Step {
+    let kind = |name: &str, room: &str, sent, copies, missing| SayFigures {
+        name: name.into(),
+        room: room.into(),
+        counts: Counts { sent, expected: copies, received: copies - missing, missing, ..Counts::default() },
+        rtt: spread(MS, 20 * MS, sent),
+        delivery: spread(2 * MS, 60 * MS, copies - missing),
+    };
+    let says = vec![kind("group", "group", 600, 3_600, 2), kind("own", "own", 400, 400, 0)];
+    Step { says, ..broadcast_step() }
 }
 
 pub(crate) fn broadcast_step() -> Step {

@@ -1,9 +1,9 @@
 //! The steps of a run as a table of text, for every format that has tables.
 
-use results::format::{bytes, count, rate, statuses};
-use results::{Run, Step};
+use results::format::{bytes, count, duration, rate, statuses};
+use results::{Run, SayFigures, Step};
 
-use stats::Timed;
+use stats::{Counts, Histogram, Timed};
 
 use crate::reading;
 
@@ -41,6 +41,40 @@ pub(crate) fn room_table(run: &Run) -> Option<StepTable> {
     let rows: Vec<_> =
         steps().flat_map(|step| sizes_of_rooms(step).map(move |timed| row(step, timed))).collect();
     (!rows.is_empty()).then_some(StepTable { names, rows })
+}
+
+/// What each kind of messages of a run came to, where it has several.
+pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
+    let names = [
+        "clients",
+        "messages",
+        "room",
+        "sent",
+        "received",
+        "due",
+        "missing",
+        "leaked",
+        "rtt p50",
+        "rtt p99",
+        "delivery p50",
+        "delivery p99",
+        "max",
+    ];
+    let row = |step: &Step, say: &SayFigures| {
+        let quantile = |figure: &Histogram, q| match figure.is_empty() {
+            true => String::new(),
+            false => duration(figure.quantile_ns(q)),
+        };
+        let Counts { sent, received, expected, missing, leaked, .. } = say.counts;
+        let mut cells = vec![count(step.clients), say.name.clone(), say.room.clone()];
+        cells.extend([sent, received, expected, missing, leaked].map(count));
+        cells.extend([0.5, 0.99].map(|q| quantile(&say.rtt, q)));
+        cells.extend([0.5, 0.99, 1.0].map(|q| quantile(&say.delivery, q)));
+        cells
+    };
+    let rows: Vec<_> =
+        run.steps.iter().flat_map(|step| step.says.iter().map(move |say| row(step, say))).collect();
+    (!rows.is_empty()).then(|| StepTable::new(names.map(String::from).to_vec(), rows))
 }
 
 /// The sizes of rooms in which anything was delivered.

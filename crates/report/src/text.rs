@@ -6,6 +6,7 @@ use crate::Style;
 
 mod absences;
 mod http;
+mod says;
 mod step;
 mod summary;
 

@@ -18,6 +18,7 @@ mod judgement;
 mod mirror;
 mod resources;
 mod run;
+mod say;
 mod step;
 
 pub use run::{SCHEMA, run_id, started};

@@ -47,6 +47,8 @@ pub struct Step {
     pub absences: Vec<Absences>,
     /// The same, by how long ago a message had been sent when its receiver was back.
     pub ages: Vec<Ages>,
+    /// What each kind of messages came to, where there are several.
+    pub says: Vec<SayFigures>,
     /// What the server used, when it could be seen.
     pub server: Option<ServerUse>,
     /// What the generator used.
@@ -235,6 +237,21 @@ impl Step {
         let Interval { low, high } = stats::interval::of_series(&values?, whole)?;
         Some(Interval { low: low.max(0.0), high })
     }
+}
+
+/// What the messages of one kind came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SayFigures {
+    /// What the app's file calls it.
+    pub name: String,
+    /// The kind of rooms in which it is said.
+    pub room: String,
+    /// Of the counts, those of messages.
+    pub counts: Counts,
+    /// Intended send → echo, acknowledgement or own copy.
+    pub rtt: Histogram,
+    /// Intended send → a receiver has its copy.
+    pub delivery: Histogram,
 }
 
 /// An agent on another machine.

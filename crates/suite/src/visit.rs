@@ -133,7 +133,7 @@ impl Visitor {
 
     /// Whether the server acknowledges broadcasts with a result of its own.
     pub(crate) fn has_ack(&self) -> bool {
-        self.config.has_ack()
+        self.config.acks().has_all()
     }
 
     fn turn(&mut self, connect: &dyn Fn() -> Result<Box<dyn Line>, String>) -> Result<(), String> {

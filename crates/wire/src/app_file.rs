@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::acks::Acks;
 use crate::event::Kind;
+use crate::people::Mix;
 use crate::template::Template;
 
 /// The most steps an opening may have.
@@ -26,8 +28,10 @@ pub struct AppFile {
     pub open: Vec<OpenStep>,
     /// The message that its sender alone gets an answer to.
     pub echo: Option<Exchange>,
-    /// The message that everyone gets.
-    pub broadcast: Option<Broadcast>,
+    /// How a client joins its rooms, where the protocol carries rooms of its own; empty: as its flags say, or the opening does.
+    pub joins: Vec<Join>,
+    /// The messages that everyone in a room gets, by kind.
+    pub broadcasts: Vec<Broadcast>,
     /// What the server says when it refuses something.
     pub errors: Vec<Refusal>,
     /// What the server wants an answer to.
@@ -41,32 +45,29 @@ pub struct AppFile {
 }
 
 impl AppFile {
-    /// Whether the sender of a broadcast gets an acknowledgement beside its own copy.
-    pub(crate) fn has_ack(&self) -> bool {
-        self.broadcast.as_ref().is_some_and(|broadcast| broadcast.ack.is_some() || broadcast.is_replied)
+    /// The share that each kind of broadcasts has of all.
+    pub(crate) fn mix(&self) -> Mix {
+        Mix::new(self.broadcasts.iter().map(|broadcast| broadcast.share))
+    }
+
+    /// Of which kinds of broadcasts the sender gets an acknowledgement beside its own copy.
+    pub(crate) fn acks(&self) -> Acks {
+        Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
 
     /// Whether something that a client says once it is usable has a value in it that it was given at its login.
     pub(crate) fn says_kept(&self) -> bool {
-        let measured = Kind::ALL.iter().filter_map(|&kind| self.measured(kind));
+        let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
         let heartbeat = self.heartbeat.as_ref().map(|heartbeat| &heartbeat.send);
         measured.chain(answers).chain(heartbeat).any(|say| say.body.has_kept())
     }
 
-    /// Whether the protocol's own reply is what answers messages of a kind.
-    pub(crate) fn is_replied(&self, kind: Kind) -> bool {
+    /// The messages that are measured: the echo, or each kind of broadcasts.
+    pub(crate) fn measured(&self, kind: Kind) -> Vec<&Say> {
         match kind {
-            Kind::Echo => self.echo.as_ref().is_some_and(|echo| echo.is_replied),
-            Kind::Broadcast => self.broadcast.as_ref().is_some_and(|broadcast| broadcast.is_replied),
-        }
-    }
-
-    /// The message of a kind that is measured, if there is one.
-    pub(crate) fn measured(&self, kind: Kind) -> Option<&Say> {
-        match kind {
-            Kind::Echo => self.echo.as_ref().map(|echo| &echo.send),
-            Kind::Broadcast => self.broadcast.as_ref().map(|broadcast| &broadcast.send),
+            Kind::Echo => self.echo.iter().map(|echo| &echo.send).collect(),
+            Kind::Broadcast => self.broadcasts.iter().map(|broadcast| &broadcast.send).collect(),
         }
     }
 }
@@ -158,9 +159,22 @@ pub struct Exchange {
     pub is_replied: bool,
 }
 
-/// A message to everyone.
+/// How a client joins its room of one kind, in the protocol's own terms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// Phoenix's topic, or Action Cable's channel.
+    pub name: Template,
+    /// A JSON object: what is said besides.
+    pub params: Template,
+}
+
+/// A message to everyone in a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broadcast {
+    /// Which kind of rooms it is for: which of the joins, where there are several.
+    pub room: u16,
+    /// Its share of all broadcasts, of whatever these add up to.
+    pub share: u32,
     /// The message.
     pub send: Say,
     /// A copy of it; `None`: whatever carries its id and is nothing else.

@@ -17,6 +17,8 @@ pub(crate) struct Utterance<'a> {
     pub(crate) kind: Option<Kind>,
     /// The protocol is to ask for its answer, where it need not.
     pub(crate) wants_reply: bool,
+    /// Which of the rooms it goes to that the protocol has joined.
+    pub(crate) room: u16,
 }
 
 /// A message with a protocol's envelope around it, ready to be filled in.

@@ -393,14 +393,14 @@ impl Client {
                 let filling =
                     cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.who(io, now_ns, kept));
                 let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
-                protocol.send(&cfg.parts, through, cfg.letter(kind), &filling);
+                protocol.send(&cfg.parts, through, cfg.letter(kind, &stamp), &filling);
                 Sending::Out
             }
             State::Requesting(protocol) if protocol.is_ready() => {
                 let filling =
                     cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.who(io, now_ns, kept));
                 let through = over_http(cfg, pending, kept, now_ns, io);
-                protocol.send(&cfg.parts, through, cfg.letter(kind), &filling)
+                protocol.send(&cfg.parts, through, cfg.letter(kind, &stamp), &filling)
             }
             _ => Sending::Out,
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::acks::Acks;
 use crate::app_file::AppFile;
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use crate::flag::TRANSPORT;
 use crate::login::Steps;
 use crate::options::{BadOption, Options};
+use crate::people::Mix;
 use crate::registry::Parts;
 use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
@@ -30,8 +32,10 @@ pub struct Config {
     pub(crate) login: Option<Steps>,
     /// What they were given there is still to be said once they are usable.
     pub(crate) keeps_login: bool,
-    /// The measured messages, by kind.
-    letters: [Option<Letter>; 2],
+    /// The measured messages.
+    letters: Letters,
+    /// Which kind each broadcast is.
+    mix: Mix,
 }
 
 impl fmt::Debug for Config {
@@ -64,12 +68,13 @@ impl Config {
             None => App::Bench(Bench::new(facts.form, Parts::shape(&options), &options)?),
         };
         let letters = letters(&app, &parts)?;
-        parts.handle_letters(&letters.iter().flatten().collect::<Vec<_>>());
+        parts.handle_letters(&letters.all().collect::<Vec<_>>());
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
         let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
-        Ok(Config { common: Common::new(options)?, parts, app, login, keeps_login, letters })
+        let (common, mix) = (Common::new(options)?, app.mix());
+        Ok(Config { common, parts, app, login, keeps_login, letters, mix })
     }
 
     /// The same, with messages that take these sizes in turn, which mean what [`Payload::padding`](crate::Payload)
@@ -145,7 +150,7 @@ impl Config {
     pub fn broadcast_body(&self) -> Option<Template> {
         match &self.app {
             App::Bench(bench) => bench.text_payload(),
-            App::File(app) => app.written().measured(Kind::Broadcast).map(|say| say.body.clone()),
+            App::File(app) => app.written().broadcasts.first().map(|broadcast| broadcast.send.body.clone()),
         }
     }
 
@@ -154,11 +159,13 @@ impl Config {
         self.common.options()
     }
 
-    /// Whether the server acknowledges a broadcast with a result of its own, apart from the sender's copy.
-    pub fn has_ack(&self) -> bool {
+    /// Which broadcasts the server acknowledges with a result of its own, apart from the sender's copy.
+    pub fn acks(&self) -> Acks {
         let options = self.options();
-        let is_told = options.of_dialect.ack != Ack::Copy;
-        is_told && self.app.has_ack().unwrap_or_else(|| options.dialect.can_broadcast())
+        match options.of_dialect.ack {
+            Ack::Copy => Acks::all(false),
+            _ => self.app.acks().unwrap_or_else(|| Acks::all(options.dialect.can_broadcast())),
+        }
     }
 
     /// What to ask for, below the path, before anything else.
@@ -166,17 +173,17 @@ impl Config {
         self.parts.question(&self.options().of_dialect.settings)
     }
 
-    /// A measured message up to what varies.
+    /// A measured message up to what varies: the one with this stamp.
     ///
     /// # Panics
     /// If there is none of this kind.
     #[inline]
-    pub(crate) fn letter(&self, kind: Kind) -> &Letter {
+    pub(crate) fn letter(&self, kind: Kind, stamp: &Stamp) -> &Letter {
         let letter = match kind {
-            Kind::Echo => &self.letters[0],
-            Kind::Broadcast => &self.letters[1],
+            Kind::Echo => self.letters.echo.as_ref(),
+            Kind::Broadcast => self.letters.broadcasts.get(self.mix.kind(stamp.worker, stamp.seq)),
         };
-        letter.as_ref().expect("the app has this kind of message")
+        letter.expect("the app has this kind of message")
     }
 
     /// What stands in the holes of a message.
@@ -197,7 +204,22 @@ fn check_transport(options: &Options, facts: &Facts) -> Result<(), BadOption> {
     Ok(())
 }
 
-fn letters(app: &App, parts: &Parts) -> Result<[Option<Letter>; 2], BadOption> {
-    let letter = |kind| app.utterance(kind).map(|message| parts.letter(&message)).transpose();
-    Ok([letter(Kind::Echo)?, letter(Kind::Broadcast)?])
+/// The measured messages, with their protocol's envelope.
+#[derive(Debug)]
+struct Letters {
+    echo: Option<Letter>,
+    /// By kind.
+    broadcasts: Vec<Letter>,
+}
+
+impl Letters {
+    fn all(&self) -> impl Iterator<Item = &Letter> {
+        self.echo.iter().chain(&self.broadcasts)
+    }
+}
+
+fn letters(app: &App, parts: &Parts) -> Result<Letters, BadOption> {
+    let letters = |kind| app.utterances(kind).iter().map(|message| parts.letter(message)).collect();
+    let echo: Result<Vec<Letter>, BadOption> = letters(Kind::Echo);
+    Ok(Letters { echo: echo?.pop(), broadcasts: letters(Kind::Broadcast)? })
 }

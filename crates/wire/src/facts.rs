@@ -132,6 +132,19 @@ pub struct AppRules {
     pub tells_replies: bool,
     /// What a message must be.
     pub body: Body,
+    /// How a client joins a room.
+    pub joins: Joins,
+}
+
+/// How a client joins a room: what a protocol calls it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Joins {
+    /// By a message of the app's own.
+    Message,
+    /// By a topic (phoenix).
+    Topic,
+    /// By a subscription to a channel with parameters (actioncable).
+    Channel,
 }
 
 /// What a message of an app must be; of JSON, also what it stands for.

@@ -11,6 +11,7 @@
 mod protocols;
 
 mod absent;
+mod acks;
 pub mod app_file;
 mod apps;
 pub mod backoff;
@@ -50,13 +51,14 @@ pub mod template;
 mod token;
 pub mod ws;
 
+pub use acks::Acks;
 pub use apps::file::{BadCondition, POINTER_DEPTH_MAX, check as check_condition};
 pub use backoff::Backoff;
 pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{Event, Kind, Rejection, Role, ServerEvent, Wrong};
-pub use facts::{AppRules, Body, Facts, TokenHome};
+pub use facts::{AppRules, Body, Facts, Joins, TokenHome};
 pub use failure::{Failure, HttpReason, Reason};
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;

@@ -10,7 +10,8 @@ use crate::template::{Filling, Folk, Kept, Table, Template, Who};
 #[derive(Debug)]
 pub(crate) struct Roll {
     people: Arc<People>,
-    layout: Layout,
+    /// By kind of rooms.
+    layouts: Vec<Layout>,
     signer: Option<Signer>,
     /// What to add to a session's clock to get the wall clock, which tokens show.
     pub(crate) unix_minus_now_ns: u64,
@@ -22,8 +23,8 @@ impl Roll {
         let signer = people.token.as_ref().map(Signer::new).transpose();
         let signer =
             signer.map_err(|BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected })?;
-        let layout = Layout::new(people.rooms);
-        Ok(Roll { people, layout, signer, unix_minus_now_ns: 0 })
+        let layouts = people.rooms.iter().map(|&division| Layout::new(division)).collect();
+        Ok(Roll { people, layouts, signer, unix_minus_now_ns: 0 })
     }
 
     /// Who says something now: client number `client` of the run, which was given this at its login.
@@ -51,8 +52,8 @@ impl Folk for Roll {
         &self.people.rows
     }
 
-    fn room(&self, client: u32) -> u32 {
-        self.layout.room(client)
+    fn room(&self, kind: u16, client: u32) -> u32 {
+        self.layouts.get(usize::from(kind)).map_or(0, |layout| layout.room(client))
     }
 
     fn unix_ns(&self, now_ns: u64) -> u64 {

@@ -53,13 +53,15 @@ fn chat() -> AppFile {
             reply: Some(is_type("answer")),
             is_replied: false,
         }),
-        broadcast: Some(Broadcast {
+        broadcasts: vec![Broadcast {
+            room: 0,
+            share: 1,
             send: say(r#"{"type":"say","id":"{id}","at":{unix_ns}}"#, Purpose::Measured),
             copy: None,
             own: Some(is_type("own")),
             ack: Some(is_type("ack")),
             is_replied: false,
-        }),
+        }],
         errors: vec![Refusal { kind: "login".into(), when: is_type("denied") }],
         answers: vec![Reaction { when: is_type("ping"), send: other(r#"{"type":"pong"}"#) }],
         ignore: vec![is_type("presence")],
@@ -240,10 +242,14 @@ fn what_cannot_be_spoken_is_refused() {
 
 #[test]
 fn only_what_is_acknowledged_apart_has_an_ack() {
-    assert!(config_of(chat()).has_ack());
-    let broadcast = chat().broadcast.map(|broadcast| Broadcast { ack: None, ..broadcast });
-    assert!(!config_of(AppFile { broadcast, ..chat() }).has_ack());
-    assert!(config(DialectId::Json).has_ack() && !config(DialectId::Raw).has_ack());
+    assert!(config_of(chat()).acks().has_all());
+    let [broadcast] = &chat().broadcasts[..] else { panic!("one kind") };
+    let broadcasts = vec![Broadcast { ack: None, ..broadcast.clone() }];
+    assert!(!config_of(AppFile { broadcasts, ..chat() }).acks().has_all());
+    let both = vec![broadcast.clone(), Broadcast { ack: None, ..broadcast.clone() }];
+    let acks = config_of(AppFile { broadcasts: both, ..chat() }).acks();
+    assert_eq!((acks.has(0), acks.has(1), acks.has_all()), (true, false, false));
+    assert!(config(DialectId::Json).acks().has_all() && !config(DialectId::Raw).acks().has_all());
 }
 
 proptest! {

@@ -414,11 +414,12 @@ fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
     let body =
         Template::parse(r#"{"n":{person.id},"id":"{id}"}"#, Purpose::Measured, &people.names, Quoting::JSON);
     let send = Say { event: String::new(), body: body.unwrap() };
-    let broadcast = Broadcast { send, copy: None, own: None, ack: None, is_replied: false };
+    let broadcast =
+        Broadcast { room: 0, share: 1, send, copy: None, own: None, ack: None, is_replied: false };
     let mut all = options(DialectId::Http);
     all.path = "/users/{person.id}".into();
     all.people = people.into();
-    all.of_dialect.app = Some(AppFile { broadcast: Some(broadcast), ..AppFile::default() }.into());
+    all.of_dialect.app = Some(AppFile { broadcasts: vec![broadcast], ..AppFile::default() }.into());
     all.of_dialect.settings = HttpOptions { method: "POST".into(), ..HttpOptions::default() }.into();
     let cfg = Config::new(all).unwrap();
 

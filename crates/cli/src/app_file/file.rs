@@ -31,6 +31,12 @@ pub(super) struct File {
     pub(super) connect: Option<Connect>,
     #[serde(default)]
     pub(super) open: Vec<Spanned<Step>>,
+    /// Kinds of rooms, by name.
+    #[serde(default)]
+    pub(super) room: BTreeMap<String, Spanned<Room>>,
+    /// Kinds of messages, by name.
+    #[serde(default)]
+    pub(super) say: BTreeMap<String, Spanned<Say>>,
     pub(super) echo: Option<Spanned<Echo>>,
     pub(super) broadcast: Option<Spanned<Broadcast>>,
     pub(super) publish: Option<Spanned<Publish>>,
@@ -163,6 +169,53 @@ pub(super) struct Step {
     pub(super) replied: Option<Spanned<bool>>,
     pub(super) expect: Option<Spanned<When>>,
     pub(super) wait: Option<Spanned<String>>,
+}
+
+/// Rooms of one kind.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Room {
+    pub(super) size: Option<Spanned<i64>>,
+    pub(super) count: Option<Spanned<i64>>,
+    pub(super) zipf: Option<Spanned<f64>>,
+    pub(super) join: Option<Spanned<Join>>,
+}
+
+/// How a room is joined: what the protocol calls it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Join {
+    pub(super) topic: Option<Spanned<String>>,
+    pub(super) channel: Option<Spanned<String>>,
+    pub(super) params: Option<Spanned<String>>,
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Option<Spanned<String>>,
+    pub(super) replied: Option<Spanned<bool>>,
+    pub(super) expect: Option<Spanned<When>>,
+}
+
+/// Messages of one kind, for the rooms of one kind.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Say {
+    pub(super) room: Option<Spanned<String>>,
+    pub(super) to: Option<To>,
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) body: Spanned<String>,
+    pub(super) copy: Option<Spanned<When>>,
+    pub(super) own: Option<Spanned<When>>,
+    pub(super) ack: Option<Spanned<When>>,
+    pub(super) replied: Option<Spanned<bool>>,
+    pub(super) share: Option<Spanned<String>>,
+    pub(super) rate: Option<Spanned<toml::Value>>,
+}
+
+/// Who of a room hears what is said there.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum To {
+    All,
+    Others,
 }
 
 #[derive(Deserialize)]

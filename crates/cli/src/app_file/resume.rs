@@ -28,7 +28,8 @@ fn is_said(source: &Source<'_>) -> bool {
 pub(super) fn keep(source: &Source<'_>, resume: &file::Resume, has_copies: bool) -> Result<String, Failure> {
     let keep = &resume.keep;
     if !has_copies {
-        let problem = "is kept of the copies of broadcasts: there is neither [broadcast] nor [publish]";
+        let problem =
+            "is kept of the copies of broadcasts: there is none of [broadcast], [say.NAME] and [publish]";
         return Err(source.error(keep.span(), problem));
     }
     let is_there = (keep.get_ref().clone(), JsonScalar::Bare("0".into()));

@@ -14,7 +14,7 @@ fn schema() -> Value {
 
 /// What a wrong key in this text is told may stand in its place, sorted.
 fn known_keys(text: &str) -> Vec<String> {
-    let Err(failure) = parse(Path::new("app.toml"), text, People::default()) else { panic!("{text}") };
+    let Err(failure) = parse(Path::new("app.toml"), text, People::default(), None) else { panic!("{text}") };
     let said = format!("{failure:?}");
     let (_, keys) = said.split_once("unknown key `bogus`, expected ").unwrap_or_else(|| panic!("{said}"));
     let keys = keys.split(['\\', '\n']).next().unwrap();

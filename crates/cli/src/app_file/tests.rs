@@ -32,7 +32,7 @@ send = "alive"
 "#;
 
 fn parsed(text: &str) -> Result<Described, Failure> {
-    parse(Path::new("chat.toml"), text, People::default())
+    parse(Path::new("chat.toml"), text, People::default(), Some(1_000))
 }
 
 /// What is said of a file with a mistake.
@@ -165,18 +165,18 @@ fn files_that_are_not_there_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.toml");
     assert!(
-        format!("{:?}", read(&path, People::default()).err().unwrap())
+        format!("{:?}", read(&path, People::default(), None).err().unwrap())
             .contains("d.toml: cannot be read: No such file")
     );
     fs::write(&path, "data = 'users.csv'").unwrap();
     assert!(
-        format!("{:?}", read(&path, People::default()).err().unwrap())
+        format!("{:?}", read(&path, People::default(), None).err().unwrap())
             .contains("users.csv: cannot be read: No such file")
     );
     fs::write(folder.path().join("users.csv"), "user\nann\n").unwrap();
-    assert_eq!(read(&path, People::default()).unwrap().people.rows.rows(), 1);
+    assert_eq!(read(&path, People::default(), None).unwrap().people.rows.rows(), 1);
     fs::write(&path, "data = 'users.csv'\nopen = [{ send = '{data.usr}' }]").unwrap();
-    let said = format!("{:?}", read(&path, People::default()).err().unwrap());
+    let said = format!("{:?}", read(&path, People::default(), None).err().unwrap());
     assert!(
         said.contains("{data.usr}: no such placeholder here; there are {client}, {seq}, {data.user}"),
         "{said}"
@@ -196,7 +196,7 @@ copy = { json = { "/kind" = "line" } }
 fn an_app_says_what_carries_it() {
     let Described { app, protocol, flags, .. } = parsed(CABLE).unwrap();
     assert_eq!(protocol, DialectId::Actioncable);
-    assert_eq!(app.broadcast.unwrap().send.event, "speak");
+    assert_eq!(app.broadcasts[0].send.event, "speak");
     let expected = wire::Settings::default()
         .with("channel", "ChatChannel")
         .with("channel-params", r#"{"room":1}"#)
@@ -226,7 +226,7 @@ fn phoenix_and_socketio_reply_by_themselves() {
     let phoenix = "protocol = 'phoenix'\nflags = { topic = 'room:1' }\n[echo]\nevent = 'ask'\nsend = '{\"q\":\"{id}\"}'\n\
                    [broadcast]\nevent = 'shout'\nsend = '{\"q\":\"{id}\"}'\nreplied = true\n";
     let app = parsed(phoenix).unwrap().app;
-    assert!(app.broadcast.unwrap().is_replied && !app.echo.unwrap().is_replied);
+    assert!(app.broadcasts[0].is_replied && !app.echo.unwrap().is_replied);
     let socketio =
         "protocol = 'socketio'\n[echo]\nevent = 'ask'\nsend = '\"{id}\", {client}'\nreplied = true\n";
     assert!(parsed(socketio).unwrap().app.echo.unwrap().is_replied);
@@ -249,19 +249,18 @@ fn said_by(
 #[test]
 fn flags_say_what_a_file_would() {
     let file = "name = 'speak'\nprotocol = 'actioncable'\n[broadcast]\nevent = 'speak'\nsend = '{\"text\":\"{id}\"}'\n";
-    let file = parse(Path::new("a.toml"), file, People::default()).unwrap();
+    let file = parse(Path::new("a.toml"), file, People::default(), None).unwrap();
     let flags = said_by(Some("speak"), Some(r#"{"text":"{id}"}"#), "actioncable", false).unwrap();
     assert_eq!(format!("{:?}", flags.app), format!("{:?}", file.app));
 }
 
 #[test]
 fn a_body_is_what_the_protocol_s_guide_sends_unless_it_is_given() {
-    let body = |protocol| {
-        said_by(Some("x"), None, protocol, false).unwrap().app.broadcast.unwrap().send.body.sample()
-    };
+    let body =
+        |protocol| said_by(Some("x"), None, protocol, false).unwrap().app.broadcasts[0].send.body.sample();
     assert!(body("socketio").starts_with(b"\""));
     assert!(body("phoenix").starts_with(br#"{"body":""#));
-    assert!(said_by(Some("x"), None, "socketio", true).unwrap().app.broadcast.unwrap().is_replied);
+    assert!(said_by(Some("x"), None, "socketio", true).unwrap().app.broadcasts[0].is_replied);
 }
 
 #[test]

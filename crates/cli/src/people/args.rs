@@ -43,43 +43,44 @@ impl PeopleArgs {
         match (self.rooms, self.room_count, self.room_zipf) {
             (Some(people), ..) => Ok(Division::of_size(people)),
             (None, None, _) => Ok(Division::ONE),
-            (None, Some(rooms), None) => equal(rooms, clients_max),
+            (None, Some(rooms), None) => equal_rooms(rooms, clients_max).map_err(of_count),
             (None, Some(rooms), Some(exponent_milli)) => {
-                if rooms.get() > Division::ROOMS_MAX {
-                    let problem = format!(
-                        "at most {} rooms of unequal size, not {}",
-                        count(Division::ROOMS_MAX.into()),
-                        count(rooms.get().into())
-                    );
-                    return Err(Failure::usage("--room-count", problem));
-                }
-                Ok(Division::Zipf { rooms, exponent_milli })
+                unequal_rooms(rooms, exponent_milli).map_err(of_count)
             }
         }
     }
 }
 
+fn of_count(problem: String) -> Failure {
+    Failure::usage("--room-count", problem)
+}
+
 /// So many rooms for all of these clients.
-fn equal(rooms: NonZero<u32>, clients_max: Option<u64>) -> Result<Division, Failure> {
+pub(crate) fn equal_rooms(rooms: NonZero<u32>, clients_max: Option<u64>) -> Result<Division, String> {
     let Some(clients) = clients_max else {
-        let problem = "how many share a room depends on how many clients there will be: add --clients or --total-steps, \
-                       or say with --rooms how many share one";
-        return Err(Failure::usage("--room-count", problem));
+        return Err("how many share a room depends on how many clients there will be: add --clients or --total-steps, or \
+                    say how many share one (--rooms, or `size` in the app's file)"
+            .into());
     };
     let people = u32::try_from(clients).ok().and_then(NonZero::new).filter(|&people| people >= rooms);
     let people = people.ok_or_else(|| {
-        let problem = format!(
-            "{} rooms are more than there are clients ({})",
-            count(rooms.get().into()),
-            count(clients)
-        );
-        Failure::usage("--room-count", problem)
+        let (rooms, clients) = (count(rooms.get().into()), count(clients));
+        format!("{rooms} rooms are more than there are clients ({clients})")
     })?;
     Ok(Division::Even { people, rooms })
 }
 
+/// So many, of unequal size.
+pub(crate) fn unequal_rooms(rooms: NonZero<u32>, exponent_milli: NonZero<u32>) -> Result<Division, String> {
+    if rooms.get() > Division::ROOMS_MAX {
+        let (most, asked) = (count(Division::ROOMS_MAX.into()), count(rooms.get().into()));
+        return Err(format!("at most {most} rooms of unequal size, not {asked}"));
+    }
+    Ok(Division::Zipf { rooms, exponent_milli })
+}
+
 /// The exponent, in thousandths.
-fn exponent_milli(text: &str) -> Result<NonZero<u32>, String> {
+pub(crate) fn exponent_milli(text: &str) -> Result<NonZero<u32>, String> {
     let most = f64::from(Division::EXPONENT_MILLI_MAX) / 1000.0;
     let exponent: f64 = text.parse().map_err(|_| format!("{text:?} is not a number, such as 1.1"))?;
     let milli = (exponent * 1000.0).round();

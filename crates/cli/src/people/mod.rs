@@ -15,7 +15,7 @@ use wire::{FlagKind, People};
 use crate::exit::Failure;
 use crate::protocol_flags;
 
-pub(crate) use args::PeopleArgs;
+pub(crate) use args::{PeopleArgs, equal_rooms, exponent_milli, unequal_rooms};
 pub(crate) use claims::{claims, json};
 pub(crate) use explain::explained;
 

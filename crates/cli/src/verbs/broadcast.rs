@@ -2,7 +2,7 @@
 
 use clap::Args;
 use crew::{Course, Shape};
-use load::{Plan, Rooms, Slow, Workload};
+use load::{Plan, Slow, Workload};
 use results::Scenario;
 
 use crate::app_file::TellArgs;
@@ -99,8 +99,8 @@ impl Broadcast {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let rooms = self.run.people_args.rooms(self.stepping()?.clients_max(&self.steps, 0)?)?;
-        let outlook = Outlook::new(self.course()?, Workload::Broadcast).in_rooms(Rooms::of(rooms));
+        let rooms = plan::rooms(&self.run, self.stepping()?.clients_max(&self.steps, 0)?)?;
+        let outlook = Outlook::new(self.course()?, Workload::Broadcast).in_rooms(rooms);
         Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 
@@ -124,13 +124,13 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
 
 /// Whether a sender that gets no copy of its own message hears of it otherwise.
 pub(crate) fn check_acknowledged(plan: &Plan) -> Result<(), Failure> {
-    let has_ack = plan.speech.wire_config().is_ok_and(|config| config.has_ack());
-    if plan.workload == Workload::Echo || plan.rooms.hears_itself() || has_ack {
-        return Ok(());
-    }
+    let acks = plan.speech.wire_config().map_or(wire::Acks::all(false), |config| config.acks());
+    let unheard = plan.rooms.says().iter().enumerate().find(|(kind, say)| say.to_others && !acks.has(*kind));
+    let Some((_, say)) = unheard.filter(|_| plan.workload == Workload::Broadcast) else { return Ok(()) };
+    let flag = if say.name.is_empty() { "--to others".into() } else { format!("[say.{}] to", say.name) };
     let problem = "nothing would answer the sender: its server must acknowledge messages (--ack, or `ack` in the app's \
                    file)";
-    Err(Failure::usage("--to others", problem))
+    Err(Failure::usage(&flag, problem))
 }
 
 /// Whether a dialect has broadcasts; one that does not exist is told apart later.

@@ -71,19 +71,19 @@ impl Run {
         }
         // What its people do does not depend on who shares a room.
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
-        let described = app_file::read(&file, people)?;
+        let described = app_file::read(&file, people, app_file::ANY_NUMBER)?;
         let usual = described.usual;
-        match (described.app.broadcast, described.app.echo) {
-            (Some(_), _) => {
+        match (described.app.broadcasts.is_empty(), described.app.echo) {
+            (false, _) => {
                 let rate = rates::rates(RATE).expect("a rate");
                 let Self { run, tells, steps, talk, flap, .. } = self;
                 Broadcast::of(run, tells, stepped(steps, usual, Some(rate)), talk, flap).run()
             }
-            (None, Some(_)) => {
+            (true, Some(_)) => {
                 self.refuse_talk(&file, "echoes are for their sender alone")?;
                 Echo::of(self.run, stepped(self.steps, usual, None)).run()
             }
-            (None, None) => {
+            (true, None) => {
                 self.refuse_talk(&file, "its people say nothing that is measured")?;
                 self.refuse_steps(&file)?;
                 let people = self.steps.clients.or(usual.people).unwrap_or(PEOPLE);
@@ -148,7 +148,7 @@ impl Run {
         let file = file.display();
         Err(Failure::usage(
             flag,
-            format!("{file} has neither [broadcast] nor [echo]: there is nothing to send"),
+            format!("{file} has neither [broadcast], [say.NAME] nor [echo]: there is nothing to send"),
         ))
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use crew::{Course, Sweep};
-use load::{Rooms, Workload};
+use load::Workload;
 use results::{Scenario, units};
 
 use crate::app_file::TellArgs;
@@ -104,8 +104,8 @@ impl Saturate {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let rooms = self.run.people_args.rooms(self.levels.iter().max().copied())?;
-        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(Rooms::of(rooms));
+        let rooms = plan::rooms(&self.run, self.levels.iter().max().copied())?;
+        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(rooms);
         Ok(outlook.connecting(self.run.connect_rate))
     }
 

@@ -16,8 +16,8 @@ use super::said::Said;
 pub(crate) struct Away {
     /// Copies due.
     pub(crate) due: u64,
-    /// Copies that clients had got when their connections ended: they were due as if these were here.
-    pub(crate) had: u64,
+    /// What was sent to clients while they were away, by kind of messages: what they had got included.
+    pub(crate) of_says: Vec<u64>,
     /// By how the connection ended, and how long its client was away.
     pub(crate) absences: Vec<Absences>,
     /// By how long ago a message had been sent when its receiver was back.
@@ -27,7 +27,7 @@ pub(crate) struct Away {
 impl Away {
     /// Adds up the books.
     pub(super) fn of(said: &Said, books: &[Settled]) -> Self {
-        let mut away = Self::default();
+        let mut away = Self { of_says: vec![0; said.kinds()], ..Self::default() };
         let mut rows: BTreeMap<(Option<Cut>, usize), Absences> = BTreeMap::new();
         let mut ages: Vec<Ages> =
             (0..=AGES_NS.len()).map(|class| Ages { up_to_ns: limit(class), ..Ages::default() }).collect();
@@ -35,14 +35,17 @@ impl Away {
             let &Absence { client, from_ns, cut_ns, to_ns, cut, had, recovered, is_under_load } = absence;
             let is_back = to_ns != u64::MAX;
             let mut due = 0;
-            for (_, sent_ns) in said.to(client, from_ns, to_ns).skip(had as usize) {
+            for (place, (name, sent_ns)) in (0..).zip(said.to(client, from_ns, to_ns)) {
+                away.of_says[said.kind_of(name)] += 1;
+                if place < had {
+                    continue;
+                }
                 due += 1;
                 ages[age_class(to_ns - sent_ns)].due += u64::from(is_under_load);
             }
             // An agent that was lost cannot tell what it sent.
             let (due, recovered) = (u64::max(due, recovered.into()), u64::from(recovered));
             away.due += due;
-            away.had += u64::from(had);
             rows.entry((cut, age_class(to_ns - cut_ns))).or_default().add(is_back, due, recovered);
         }
         for recovered in books.iter().map(|settled| &settled.recovered_by_age) {

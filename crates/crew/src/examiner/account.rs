@@ -121,6 +121,14 @@ impl Account {
     }
 }
 
+/// Whether what is told of single kinds of messages is no more than what is told of all.
+pub(super) fn are_parts(delta: &Delta) -> bool {
+    let sum = |of: &dyn Fn(&engine::SayDelta) -> u64| delta.says.iter().map(of).fold(0, u64::saturating_add);
+    delta.counts.iter().all(|(count, &all)| sum(&|say| *say.counts.get(count)) <= all)
+        && sum(&|say| say.rtt.count()) <= delta.figures.rtt.count()
+        && sum(&|say| say.delivery.count()) <= delta.figures.delivery.count()
+}
+
 /// What comes to no more than so much a second, since then; a second is given for free.
 pub(super) fn at_most(per_s: u64, now_ns: u64, since_ns: u64) -> u64 {
     let elapsed_ns = now_ns.saturating_sub(since_ns) + NS_PER_S;

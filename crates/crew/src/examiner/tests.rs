@@ -106,7 +106,7 @@ type Change = Box<dyn Fn(&mut Report)>;
 
 /// Who comes and goes: moments, rooms and how many.
 fn attendance(changes: &[(u64, u32, i32)]) -> Change {
-    let change = |&(at_ns, room, change): &(u64, u32, i32)| Attendance { at_ns, room, change };
+    let change = |&(at_ns, room, change): &(u64, u32, i32)| Attendance { at_ns, kind: 0, room, change };
     let attendance: Vec<Attendance> = changes.iter().map(change).collect();
     Box::new(in_books(move |settled| settled.attendance.clone_from(&attendance)))
 }

@@ -5,7 +5,7 @@
 //! free for the next.
 
 use engine::Command;
-use load::{Connecting, Flap, Load, Plan, Publishing, Segment, Speech, Storm};
+use load::{Connecting, Flap, Load, Plan, Publishing, Rooms, Segment, Speech, Storm};
 use net::clock;
 
 use super::talk::Brief;
@@ -59,8 +59,9 @@ fn is_plan(plan: &Plan) -> bool {
         && rate_per_s.is_none_or(is_rate)
         && is_speech(speech)
         && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
-        && rooms.division.is_sound()
-        && speech.people.rooms.is_sound()
+        && rooms.is_sound()
+        && (1..=Rooms::KINDS_MAX).contains(&speech.people.rooms.len())
+        && speech.people.rooms.iter().all(|division| division.is_sound())
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
         && flap.as_ref().is_none_or(is_flap)

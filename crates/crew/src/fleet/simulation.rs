@@ -292,7 +292,7 @@ pub(crate) fn plan() -> Plan {
         workload: Workload::Echo,
         speakers: None,
         slow: None,
-        rooms: load::Rooms::ONE,
+        rooms: std::sync::Arc::default(),
         churn: None,
         messages_per_connection: None,
         flap: None,

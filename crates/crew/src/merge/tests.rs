@@ -3,7 +3,7 @@ use engine::{BroadcastTally, SentBroadcast, Usage};
 use load::{Load, Schedule, Until};
 
 fn cast(workload: Workload) -> Cast {
-    Cast { workload, rooms: Rooms::ONE, workers: 2, away_ns: None }
+    Cast { workload, rooms: Arc::default(), workers: 2, away_ns: None }
 }
 
 fn merge(settled: Vec<Settled>) -> Merge {

@@ -1,8 +1,8 @@
 //! What one event of a client means for the figures.
 
 use load::Workload;
-use stats::Timed;
-use wire::{Event, Role, Stamp};
+use stats::{Count, Timed};
+use wire::{Acks, Event, Role, Stamp};
 
 use crate::books::absences::Due;
 use crate::books::broadcasts::{Copy, Origin};
@@ -20,7 +20,7 @@ pub(crate) struct Booking<'a> {
     pub(crate) worker: u16,
     pub(crate) workers: u16,
     pub(crate) workload: Workload,
-    pub(crate) has_ack: bool,
+    pub(crate) acks: Acks,
     pub(crate) client: u32,
     /// The bytes that the event comes of.
     pub(crate) heard: &'a [u8],
@@ -93,8 +93,9 @@ impl Booking<'_> {
             }
             (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
             (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
-                self.copy(stamp, number, bytes);
-                if !self.has_ack && self.is_own(stamp) {
+                let kind = self.ledger.seating.kind_of(stamp.worker, stamp.seq);
+                self.copy(stamp, number, kind, bytes);
+                if !self.acks.has(kind) && self.is_own(stamp) {
                     self.ack(stamp, number, bytes);
                 }
             }
@@ -106,13 +107,20 @@ impl Booking<'_> {
         stamp.worker == self.worker && stamp.client == self.client
     }
 
+    #[inline]
+    fn kind_of(&self, stamp: Stamp) -> usize {
+        self.ledger.seating.kind_of(stamp.worker, stamp.seq)
+    }
+
     fn unexpected(&mut self, stamp: Stamp, bytes: u32) {
-        self.ledger.meter.counts.unexpected += 1;
+        let kind = self.kind_of(stamp);
+        self.ledger.meter.count(Count::Unexpected, kind);
         self.note(Kind::Unexpected, stamp, None, bytes);
     }
 
     fn duplicate(&mut self, stamp: Stamp, number: u32, bytes: u32) {
-        self.ledger.meter.counts.duplicate += 1;
+        let kind = self.kind_of(stamp);
+        self.ledger.meter.count(Count::Duplicate, kind);
         self.note(Kind::Duplicate, stamp, Some(number), bytes);
     }
 
@@ -131,12 +139,12 @@ impl Booking<'_> {
                 self.duplicate(stamp, number, bytes);
                 return false;
             }
-            Answer::Reordered => self.ledger.meter.counts.reordered += 1,
+            Answer::Reordered => self.ledger.meter.count(Count::Reordered, 0),
             Answer::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
-        self.received();
-        self.answered(stamp.intended_ns, stamp.sent_ns());
+        self.received(0);
+        self.answered(stamp, 0);
         true
     }
 
@@ -146,7 +154,7 @@ impl Booking<'_> {
             Some(sent) if is_own && sent.client == self.client => {
                 if std::mem::replace(&mut sent.acknowledged, true) {
                     // A dialect without acknowledgements: the second own copy is counted as a copy already.
-                    if self.has_ack {
+                    if self.acks.has(self.kind_of(stamp)) {
                         self.duplicate(stamp, number, bytes);
                     }
                     return;
@@ -158,12 +166,12 @@ impl Booking<'_> {
         self.ledger.meter.acks += 1;
         self.ledger.meter.tail.acks += u64::from(self.is_after_window());
         self.note(Kind::Ack, stamp, Some(number), bytes);
-        self.answered(stamp.intended_ns, stamp.sent_ns());
+        self.answered(stamp, self.kind_of(stamp));
     }
 
-    fn copy(&mut self, stamp: Stamp, number: u32, bytes: u32) {
-        let Some(room) = self.ledger.shared_room(self.client, stamp) else {
-            self.ledger.meter.counts.leaked += 1;
+    fn copy(&mut self, stamp: Stamp, number: u32, kind: usize, bytes: u32) {
+        let Some(room) = self.ledger.shared_room(self.client, stamp, kind) else {
+            self.ledger.meter.count(Count::Leaked, kind);
             return self.note(Kind::Leaked, stamp, Some(number), bytes);
         };
         if self.record.is_slow {
@@ -180,9 +188,9 @@ impl Booking<'_> {
                 Due::Never => return,
             }
         }
-        let seat = self.ledger.seating.seat(self.client, room);
+        let seat = self.ledger.seating.floor_of(kind).seat(self.client, room);
         let mut due = seat.members;
-        if !self.ledger.seating.rooms().hears_itself() {
+        if !self.ledger.seating.say(kind).hears_itself() {
             if self.is_own(stamp) {
                 return self.unexpected(stamp, bytes);
             }
@@ -191,31 +199,36 @@ impl Booking<'_> {
         let (Stamp { worker, client, .. }, sent_ns, is_away) = (stamp, stamp.sent_ns(), absence.is_some());
         let origin = Origin { worker, client, number, sent_ns, due, is_away };
         let Ledger { seating, step, .. } = &mut *self.ledger;
-        let timed = || {
-            if seating.rooms().is_one() { Timed::Delivery } else { Timed::delivery_in(seating.members(room)) }
+        let timed = || match seating.rooms().is_one() {
+            true => Timed::Delivery,
+            false => Timed::delivery_in(seating.floor_of(kind).members(room)),
         };
         let (copy, timed) = step.broadcasts.handle(origin, seat, self.now_ns, timed);
         match copy {
             Copy::Duplicate => return self.duplicate(stamp, number, bytes),
-            Copy::Reordered => self.ledger.meter.counts.reordered += 1,
+            Copy::Reordered => self.ledger.meter.count(Count::Reordered, kind),
             Copy::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
         if let Some(absence) = absence {
-            return self.recovered(absence, sent_ns);
+            return self.recovered(absence, kind, sent_ns);
         }
         self.record.copies += 1;
         self.record.latest_ns = self.record.latest_ns.max(sent_ns);
-        self.received();
-        self.ledger.meter.figures.get_mut(timed).record_ns(self.now_ns.saturating_sub(stamp.intended_ns));
+        self.received(kind);
+        let late_ns = self.now_ns.saturating_sub(stamp.intended_ns);
+        self.ledger.meter.figures.get_mut(timed).record_ns(late_ns);
+        if let Some(say) = self.ledger.meter.say(kind) {
+            say.delivery.record_ns(late_ns);
+        }
     }
 
     /// Books a copy that was due in an absence of the client.
     #[cold]
-    fn recovered(&mut self, absence: u32, sent_ns: u64) {
+    fn recovered(&mut self, absence: u32, kind: usize, sent_ns: u64) {
         let Ledger { step, meter, .. } = &mut *self.ledger;
         step.absences.recover(absence, sent_ns, self.now_ns);
-        meter.counts.recovered += 1;
+        meter.count(Count::Recovered, kind);
         meter.last_arrival_ns = self.now_ns;
         let back_ns = if self.record.is_away { self.now_ns } else { self.record.since_ns };
         meter.figures.replay.record_ns(self.now_ns.saturating_sub(back_ns));
@@ -233,13 +246,15 @@ impl Booking<'_> {
         });
     }
 
-    fn received(&mut self) {
-        self.ledger.meter.counts.received += 1;
+    fn received(&mut self, kind: usize) {
+        self.ledger.meter.count(Count::Received, kind);
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.is_after_window() {
             self.ledger.meter.tail.received += 1;
             // The last answers of a closed loop come after its end by its nature.
-            self.ledger.meter.counts.late += u64::from(!self.ledger.step.is_closed());
+            if !self.ledger.step.is_closed() {
+                self.ledger.meter.count(Count::Late, kind);
+            }
         }
     }
 
@@ -248,8 +263,9 @@ impl Booking<'_> {
         self.ledger.step.is_after_window(self.now_ns)
     }
 
-    fn answered(&mut self, intended_ns: u64, sent_ns: u64) {
-        self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(sent_ns));
+    fn answered(&mut self, stamp: Stamp, kind: usize) {
+        let intended_ns = stamp.intended_ns;
+        self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(stamp.sent_ns()));
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.ledger.step.awaits() {
             if !self.record.awaiting.remove(intended_ns) {
@@ -257,6 +273,10 @@ impl Booking<'_> {
             }
             self.ledger.freed.push(self.client);
         }
-        self.ledger.meter.figures.rtt.record_ns(self.now_ns.saturating_sub(intended_ns));
+        let late_ns = self.now_ns.saturating_sub(intended_ns);
+        self.ledger.meter.figures.rtt.record_ns(late_ns);
+        if let Some(say) = self.ledger.meter.say(kind) {
+            say.rtt.record_ns(late_ns);
+        }
     }
 }

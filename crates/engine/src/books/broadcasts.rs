@@ -108,18 +108,25 @@ impl Broadcasts {
     }
 
     /// A client has gone away, and counts as absent since `from_ns`: takes the copies of what was sent since out of those of
-    /// clients that were here, and says how many these are. `is_heard` tells whose messages go to the client's room, by the
-    /// sender's worker and number there.
-    pub(crate) fn excuse(&mut self, place: u32, from_ns: u64, is_heard: impl Fn(u16, u32) -> bool) -> u32 {
-        let (word, bit) = (place as usize / 64, 1u64 << (place % 64));
-        let mut excused = 0;
+    /// clients that were here, and says which they are, by worker and number. `place_of` tells the client's place in the room of a message, by the
+    /// sender's worker, its number there and that of the message; `None`: it does not hear it.
+    pub(crate) fn excuse(
+        &mut self,
+        from_ns: u64,
+        place_of: impl Fn(u16, u32, u32) -> Option<u32>,
+    ) -> Vec<(u16, u32)> {
+        let mut excused = Vec::new();
         for (worker, tallies) in self.tallies.iter_mut().enumerate() {
-            let latest = tallies.iter_mut().rev().flatten().take_while(|tally| tally.sent_ns >= from_ns);
-            for tally in latest.filter(|tally| is_heard(worker as u16, tally.client)) {
+            let all = tallies.iter_mut().enumerate().rev();
+            let all = all.filter_map(|(number, tally)| Some((number, tally.as_mut()?)));
+            for (number, tally) in all.take_while(|(_, tally)| tally.sent_ns >= from_ns) {
+                let place = place_of(worker as u16, tally.client, number as u32);
+                let Some(place) = place else { continue };
+                let (word, bit) = (place as usize / 64, 1u64 << (place % 64));
                 if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
                     tally.received -= 1;
                     tally.besides += 1;
-                    excused += 1;
+                    excused.push((worker as u16, number as u32));
                 }
             }
         }
@@ -262,7 +269,11 @@ mod tests {
         for number in 0..4 {
             (0..3).for_each(|receiver| _ = b.handle(0, u32::from(number == 2), number, receiver, 1));
         }
-        assert_eq!(b.0.excuse(1, 1, |_, sender| sender == 0), 2, "the latest but the one of another room");
+        assert_eq!(
+            b.0.excuse(1, |_, sender, _| (sender == 0).then_some(1)),
+            [(0, 3), (0, 1)],
+            "the latest but the one of another room"
+        );
         let received: Vec<u32> = b.0.finish().iter().map(|tally| tally.received).collect();
         assert_eq!(received, [3, 2, 3, 2]);
         assert_eq!(b.handle(0, 0, 3, 1, 9), Copy::Duplicate);

@@ -32,6 +32,7 @@ pub(crate) fn close<C: AsMut<Record>>(
         attendance: std::mem::take(&mut step.attendance),
         departures: std::mem::take(&mut step.departures),
         absences,
+        had_of_says: std::mem::take(&mut step.had_of_says),
         recovered_by_age,
         ..Settled::default()
     }
@@ -69,7 +70,8 @@ fn charge_unanswered<C: AsMut<Record>>(
         unanswered += 1;
         if let Some(since_ns) = since_ns {
             let late_ns = now_ns.saturating_sub(since_ns);
-            ledger.charge(index, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
+            let kind = ledger.kind_of(number);
+            ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
         }
     };
     let sent = std::mem::take(&mut ledger.step.sent);
@@ -93,7 +95,9 @@ fn charge_unanswered<C: AsMut<Record>>(
 
 #[cfg(test)]
 mod tests {
-    use load::{Load, Rooms, StepOrder, Workload};
+    use std::sync::Arc;
+
+    use load::{Load, StepOrder, Workload};
 
     use super::*;
     use crate::books::broadcasts::Origin;
@@ -112,7 +116,8 @@ mod tests {
 
     fn ledger(clients: u32, storm_ns: Option<u64>) -> Ledger {
         let order = StepOrder { index: 0, clients, load: Load::Hold { duration_ns: 1 }, warmup: false };
-        let mut ledger = Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Rooms::ONE);
+        let mut ledger =
+            Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Arc::default());
         ledger.start_step(order, clients);
         ledger.usable = clients;
         let terms = Terms {
@@ -164,7 +169,7 @@ mod tests {
         let mut broadcast = |ledger: &mut Ledger| {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
             let (seat, origin) = (
-                ledger.seating.seat(1, 0),
+                ledger.seating.floor_of(0).seat(1, 0),
                 Origin { worker: 0, client: 0, number: 0, sent_ns: MS, due: 2, is_away: false },
             );
             ledger.step.broadcasts.handle(origin, seat, 2 * MS, || stats::Timed::Delivery);

@@ -1,5 +1,7 @@
 //! What a worker knows of its clients together, and of the step under way.
 
+use std::sync::Arc;
+
 use load::{Cut, Rooms, Seating, Segment, StepOrder, Workload};
 use wire::{Fate, Stamp};
 
@@ -35,7 +37,8 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Books without a step, of the worker of this segment.
-    pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Rooms) -> Self {
+    pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
+        let meter = meter.of_kinds(rooms.says().len());
         let (step, freed, seating) = (Step::new(idle), Vec::new(), Seating::new(rooms, segment));
         Self { segment, seating, step, meter, was_heeded: false, usable: 0, slow: 0, relayed: None, freed }
     }
@@ -81,7 +84,7 @@ impl Ledger {
         let mut present = present.iter().copied().peekable();
         for client in 0..here {
             if present.next_if_eq(&client).is_none() {
-                note(&mut absences, 0, self.room(client), -1);
+                self.rooms_of(client).for_each(|room| note(&mut absences, 0, room, -1));
             }
         }
         absences
@@ -90,23 +93,31 @@ impl Ledger {
     /// A client to which broadcasts are due is there from now on, or no more. To slow ones nothing is due.
     pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
         if !record.is_slow {
-            let room = self.room(client);
-            note(&mut self.step.attendance, now_ns, room, change);
+            let mut attendance = std::mem::take(&mut self.step.attendance);
+            self.rooms_of(client).for_each(|room| note(&mut attendance, now_ns, room, change));
+            self.step.attendance = attendance;
         }
     }
 
-    /// The room of a client.
-    #[inline]
-    fn room(&self, client: u32) -> u32 {
-        self.seating.room(self.segment.number(client))
+    /// The rooms of a client, each with its kind.
+    fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32)> {
+        let number = self.segment.number(client);
+        (0..).zip(self.seating.floors()).map(move |(kind, floor)| (kind, floor.room(number)))
     }
 
-    /// The room that a client shares with the one who sent what has this stamp; `None`: they are in different ones.
+    /// The kind of a broadcast of the step, by its number at this worker. (Of an echo, the one kind there is.)
     #[inline]
-    pub(crate) fn shared_room(&self, client: u32, stamp: Stamp) -> Option<u32> {
+    pub(crate) fn kind_of(&self, number: u32) -> usize {
+        self.seating.kind_of(self.segment.worker, self.step.seq(number))
+    }
+
+    /// The room that a client shares with the one who sent what has this stamp, a message of this kind; `None`: they are in
+    /// different ones.
+    #[inline]
+    pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
         let (worker, workers) = (u32::from(stamp.worker), u32::from(self.segment.workers));
         let sender = stamp.client.wrapping_mul(workers).wrapping_add(worker);
-        self.seating.shared(self.segment.number(client), sender)
+        self.seating.floor_of(kind).shared(self.segment.number(client), sender)
     }
 
     /// A client is usable from now on.
@@ -186,19 +197,28 @@ impl Ledger {
         if !self.step.is_flapping() || record.is_slow {
             return self.handle_unusable(client, record, now_ns);
         }
-        let (from_ns, room) = (Absences::from_ns(record), self.room(client));
+        let from_ns = Absences::from_ns(record);
         let Self { seating, segment, step, .. } = self;
-        let (own, hears_itself) = (segment.number(client), seating.rooms().hears_itself());
-        let is_heard = |worker, sender| {
-            let sender = Segment { worker, ..*segment }.number(sender);
-            seating.room(sender) == room && (hears_itself || sender != own)
-        };
-        let had = step.broadcasts.excuse(seating.seat(client, room).place, from_ns, is_heard);
+        let own = segment.number(client);
+        let mut broadcasts = std::mem::take(&mut step.broadcasts);
+        let had = broadcasts.excuse(from_ns, |worker, sender, number| {
+            let kind = seating.kind_of(worker, step.seq(number));
+            let (floor, sender) = (seating.floor_of(kind), Segment { worker, ..*segment }.number(sender));
+            let room = floor.shared(own, sender)?;
+            let is_heard = seating.say(kind).hears_itself() || sender != own;
+            is_heard.then(|| floor.seat(client, room).place)
+        });
+        step.broadcasts = broadcasts;
+        for &(worker, number) in &had {
+            let kind = seating.kind_of(worker, step.seq(number));
+            step.had_of_says.resize(step.had_of_says.len().max(kind + 1), 0);
+            step.had_of_says[kind] += 1;
+        }
         let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
         for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
             sent.times.is_cut_off = true;
         }
-        step.absences.begin(own, record, cut, had, now_ns);
+        step.absences.begin(own, record, cut, had.len() as u32, now_ns);
         self.handle_unusable(client, record, from_ns);
     }
 
@@ -308,7 +328,8 @@ impl Ledger {
             let sender = self.segment.number(client);
             let times =
                 SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns(), is_cut_off: false };
-            self.meter.due += u64::from(self.seating.hearers_of(sender));
+            let kind = self.seating.kind_of(worker, stamp.seq);
+            self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
             step.sent.push(Sent { client, acknowledged: false, times });
             record.unacknowledged += 1;
         }
@@ -334,7 +355,8 @@ impl Ledger {
             Workload::Echo => record.echoes.take_back(),
             Workload::Broadcast => {
                 self.step.sent.pop();
-                self.meter.due -= u64::from(self.seating.hearers_of(self.segment.number(client)));
+                let kind = self.kind_of(self.step.sent.len() as u32);
+                self.meter.due -= u64::from(self.seating.hearers_of(self.segment.number(client), kind));
                 record.unacknowledged -= 1;
             }
         }
@@ -378,7 +400,8 @@ impl Ledger {
                 let number = record.echoes.widen(low, NUMBER_MASK);
                 let sent_ns = stamp.sent_ns();
                 let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-                self.meter.handle_sent(sent_ns, client, stamp.intended_ns, of_it);
+                let kind = self.kind_of(low);
+                self.meter.handle_sent(sent_ns, client, kind, stamp.intended_ns, of_it);
                 self.meter.held.sent += 1;
                 self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
             }
@@ -423,7 +446,8 @@ impl Ledger {
             return None;
         }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
-        let others = self.seating.members_here(self.room(client)) - 1;
+        let floor = self.seating.floor_of(self.kind_of(0));
+        let others = floor.members_here(floor.room(self.segment.number(client))) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
     }
@@ -438,28 +462,42 @@ impl Ledger {
     /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
     /// still come.
     fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
-        self.charge(client, now_ns.saturating_sub(since_ns), now_ns, |entry| entry);
+        let kind = self.kind_of_awaited(client, since_ns);
+        self.charge(client, kind, now_ns.saturating_sub(since_ns), now_ns, |entry| entry);
         self.freed.push(client);
+    }
+
+    /// The kind of the message that a client has awaited since then.
+    fn kind_of_awaited(&self, client: u32, since_ns: u64) -> usize {
+        if self.seating.rooms().says().len() == 1 {
+            return 0;
+        }
+        let is_it = |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns;
+        self.step.sent.iter().rposition(is_it).map_or(0, |number| self.kind_of(number as u32))
     }
 
     /// A message without an answer counts as late as it is by now.
     pub(crate) fn charge(
         &mut self,
         client: u32,
+        kind: usize,
         late_ns: u64,
         now_ns: u64,
         of_it: impl FnOnce(Entry) -> Entry,
     ) {
         self.meter.figures.rtt.record_ns(late_ns);
+        if let Some(say) = self.meter.say(kind) {
+            say.rtt.record_ns(late_ns);
+        }
         let given_up = Entry::new(Kind::Timeout, now_ns, client).latency(late_ns);
         self.meter.note_detailed(of_it(given_up), "message");
     }
 }
 
 /// Adds a change to others of the same moment.
-fn note(attendance: &mut Vec<Attendance>, at_ns: u64, room: u32, change: i32) {
+fn note(attendance: &mut Vec<Attendance>, at_ns: u64, (kind, room): (u16, u32), change: i32) {
     match attendance.last_mut() {
-        Some(last) if (last.at_ns, last.room) == (at_ns, room) => last.change += change,
-        _ => attendance.push(Attendance { at_ns, room, change }),
+        Some(last) if (last.at_ns, last.kind, last.room) == (at_ns, kind, room) => last.change += change,
+        _ => attendance.push(Attendance { at_ns, kind, room, change }),
     }
 }

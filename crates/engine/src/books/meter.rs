@@ -7,14 +7,14 @@ use std::sync::Arc;
 use load::{Segment, StepOrder};
 use net::{clock, proc};
 use secret::Secret;
-use stats::{Counts, Errors, Figures, Histogram};
+use stats::{Count, Counts, Errors, Figures, Histogram};
 use wire::People;
 
 use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
 use crate::books::recorder::Recorder;
 use crate::events::{Entry, Kind};
-use crate::messages::{Delta, Gone, Held, Tail, Ticket, Usage};
+use crate::messages::{Delta, Gone, Held, SayDelta, Tail, Ticket, Usage};
 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {
@@ -25,6 +25,8 @@ pub(crate) struct Meter {
     pub(crate) figures: Figures,
     pub(crate) loop_lag: Histogram,
     pub(crate) counts: Counts,
+    /// The same by kind of messages, where there are several.
+    says: Vec<SayDelta<Histogram>>,
     pub(crate) errors: Errors,
     /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -100,6 +102,7 @@ impl Meter {
             figures: Figures::default(),
             loop_lag: Histogram::new(),
             counts: Counts::default(),
+            says: Vec::new(),
             errors: Errors::default(),
             statuses: BTreeMap::new(),
             due: 0,
@@ -114,6 +117,27 @@ impl Meter {
             recorder: None,
             thread: proc::thread_usage(),
             since_ns: clock::monotonic_ns(),
+        }
+    }
+
+    /// The same, of messages of so many kinds.
+    pub(crate) fn of_kinds(self, kinds: usize) -> Self {
+        let says = if kinds > 1 { vec![SayDelta::default(); kinds] } else { Vec::new() };
+        Self { says, ..self }
+    }
+
+    /// What is told of messages of this kind apart from the others, if there are others.
+    #[inline]
+    pub(crate) fn say(&mut self, kind: usize) -> Option<&mut SayDelta<Histogram>> {
+        self.says.get_mut(kind)
+    }
+
+    /// Counts something of a message of this kind.
+    #[inline]
+    pub(crate) fn count(&mut self, count: Count, kind: usize) {
+        *self.counts.get_mut(count) += 1;
+        if let Some(say) = self.say(kind) {
+            *say.counts.get_mut(count) += 1;
         }
     }
 
@@ -144,11 +168,12 @@ impl Meter {
         &mut self,
         now_ns: u64,
         client: u32,
+        kind: usize,
         intended_ns: u64,
         of_it: impl FnOnce(Entry) -> Entry,
     ) {
         let late_ns = now_ns.saturating_sub(intended_ns);
-        self.counts.sent += 1;
+        self.count(Count::Sent, kind);
         self.figures.send_lag.record_ns(late_ns);
         self.note(|| of_it(Entry::new(Kind::Send, now_ns, client).latency(late_ns)));
     }
@@ -238,6 +263,11 @@ impl Meter {
         self.since_ns = now_ns;
         let mut figures = std::mem::take(&mut self.figures).pack();
         figures.add_up_rooms();
+        let says = self.says.iter_mut().map(|say| {
+            let SayDelta { counts, rtt, delivery } = std::mem::take(say);
+            SayDelta { counts, rtt: (&rtt).into(), delivery: (&delivery).into() }
+        });
+        let says = says.collect();
         Delta {
             worker: self.worker,
             step: self.step,
@@ -247,6 +277,7 @@ impl Meter {
             figures,
             loop_lag: (&std::mem::take(&mut self.loop_lag)).into(),
             counts: std::mem::take(&mut self.counts),
+            says,
             due: std::mem::take(&mut self.due),
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),

@@ -31,3 +31,4 @@ pub(crate) use record::{Record, State};
 pub(crate) use recorder::Recorder;
 pub(crate) use relayed::Relayed;
 pub(crate) use step::Terms;
+pub use step::seq;

@@ -6,6 +6,11 @@ use crate::books::absences::Absences;
 use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
+/// The sequence number of the step's message of this number.
+pub fn seq(step: u16, number: u32) -> u32 {
+    u32::from(step) << NUMBER_BITS | number & NUMBER_MASK
+}
+
 /// How many bits of a sequence number lie below the step's number.
 const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
 /// Of a sequence number, the bits that are the message's.
@@ -45,6 +50,8 @@ pub(crate) struct Step {
     pub(crate) departures: Vec<Departure>,
     /// Who was away, and when.
     pub(crate) absences: Absences,
+    /// Copies that they had got by then of what was sent in their absence, by kind of messages.
+    pub(crate) had_of_says: Vec<u64>,
 }
 
 /// A broadcast under way, as its sender knows it.
@@ -68,12 +75,13 @@ impl Step {
             attendance: Vec::new(),
             departures: Vec::new(),
             absences: Absences::default(),
+            had_of_says: Vec::new(),
         }
     }
 
     /// The sequence number that carries this step's number and the lower bits of `number`.
     pub(crate) fn seq(&self, number: u32) -> u32 {
-        u32::from(self.order.index) << NUMBER_BITS | number & NUMBER_MASK
+        seq(self.order.index, number)
     }
 
     /// The lower bits of the number in a sequence number of this step; `None` for another step's.

@@ -285,7 +285,7 @@ impl LoadClient {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let has_ack = shared.has_ack();
+        let acks = shared.acks();
         let Shared { wire, tls, read, plain, output, segment, workload, now_ns, said, .. } = shared;
         let mut end = None;
         let bytes = match input {
@@ -301,7 +301,7 @@ impl LoadClient {
             worker: segment.worker,
             workers: segment.workers,
             workload: *workload,
-            has_ack,
+            acks,
             client: token.client,
             heard: bytes,
             record: &mut self.record,
@@ -394,7 +394,8 @@ impl LoadClient {
             Ok(()) => {
                 for Staged { number, intended_ns, bytes } in staged.drain(..) {
                     let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-                    ledger.meter.handle_sent(now_ns, index, intended_ns, of_it);
+                    let kind = ledger.kind_of(number);
+                    ledger.meter.handle_sent(now_ns, index, kind, intended_ns, of_it);
                 }
                 Ok(())
             }

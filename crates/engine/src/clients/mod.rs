@@ -14,7 +14,7 @@ use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
-use wire::{Fate, Role, Sending, Stamp};
+use wire::{Acks, Fate, Role, Sending, Stamp};
 
 use crate::books::{Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
@@ -146,7 +146,7 @@ impl Clients {
         let Some(client) = unheeded else { return false };
         self.ledger.step.is_unheeded = true;
         let Shared { has_publishers, wire, .. } = &self.shared;
-        self.ledger.meter.error("unheeded", client, now_ns, || match (has_publishers, wire.has_ack()) {
+        self.ledger.meter.error("unheeded", client, now_ns, || match (has_publishers, wire.acks().has_all()) {
             (true, _) => "those in the room got the message, but the request that published it has no answer",
             (false, true) => "the others got its message, but nothing acknowledged it: check --ack, or `ack` and `replied` in the app's file",
             (false, false) => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others, and say what acknowledges a message (--ack, or `ack` and `replied` in the app's file)",
@@ -339,7 +339,8 @@ impl Clients {
         let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
         let Some(number) = self.ledger.step.number(seq) else { return };
         let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-        self.ledger.meter.handle_sent(now_ns, client, intended_ns, of_it);
+        let kind = self.ledger.kind_of(number);
+        self.ledger.meter.handle_sent(now_ns, client, kind, intended_ns, of_it);
     }
 
     /// What became of a client's message where it is said for it.
@@ -358,7 +359,7 @@ impl Clients {
             workers: segment.workers,
             workload: *workload,
             // A client that left in the meantime is owed nothing more.
-            has_ack: false,
+            acks: Acks::all(false),
             client: stamp.client,
             heard: b"",
             record: &mut all[stamp.client as usize].record,

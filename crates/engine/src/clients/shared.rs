@@ -9,7 +9,7 @@ use net::clock;
 use net::poll::{Interest, Poller};
 use net::socket::{Addr, Socket};
 use net::tls::{ClientTls, TlsOptions};
-use wire::StreamId;
+use wire::{Acks, StreamId};
 
 use crate::books::Cause;
 use crate::clients::link::cause_of;
@@ -125,9 +125,9 @@ impl Shared {
         Ok(Self { poller: Arc::clone(&self.poller), mark: PUBLISHER, ..Self::new(plan, self.segment)? })
     }
 
-    /// Whether the server answers those who say something, besides sending it to the others.
-    pub(crate) fn has_ack(&self) -> bool {
-        self.has_publishers || self.wire.has_ack()
+    /// Which messages the server answers to those who say them, besides sending them to the others.
+    pub(crate) fn acks(&self) -> Acks {
+        if self.has_publishers { Acks::all(true) } else { self.wire.acks() }
     }
 
     /// A socket that is connecting, and will be heard of under this token.

@@ -3,10 +3,9 @@
 use wire::people::{Division, Layout};
 
 use super::even::Even;
-use super::hearing::Rooms;
 use crate::segment::Segment;
 
-/// How many of a step's clients are in which room, counting those of some workers alone.
+/// How many of a step's clients are in which room of one kind, counting those of some workers alone.
 #[derive(Debug)]
 pub struct Census {
     layout: Layout,
@@ -27,9 +26,9 @@ enum Kind {
 
 impl Census {
     /// Counts, of a step's `clients`, those at the workers `of` among all `workers`.
-    pub fn of(rooms: Rooms, clients: u32, workers: u16, of: &[u16]) -> Census {
-        let layout = Layout::new(rooms.division);
-        let kind = match rooms.division {
+    pub fn of(division: Division, clients: u32, workers: u16, of: &[u16]) -> Census {
+        let layout = Layout::new(division);
+        let kind = match division {
             Division::Even { people, rooms } => {
                 let even = Even { people: people.get(), rooms: rooms.get() };
                 if of.len() == usize::from(workers) {

@@ -1,46 +1,108 @@
 //! Who hears whom, as the plan says it.
 
 use serde::{Deserialize, Serialize};
-use wire::people::Division;
+use wire::people::{Division, Mix};
 
-/// How the people of a run are divided into rooms, and whether those who speak hear themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The kinds of rooms in a run, in a room of each of which everybody is, and the kinds of messages that are said there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rooms {
-    /// Who shares one.
+    kinds: Vec<RoomKind>,
+    says: Vec<SayKind>,
+}
+
+/// Rooms of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomKind {
+    /// What it is called; empty where there is but one.
+    pub name: String,
+    /// Who shares a room.
     pub division: Division,
-    /// What somebody says is due to the others alone.
-    to_others: bool,
+}
+
+/// Messages of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SayKind {
+    /// What it is called; empty where there is but one.
+    pub name: String,
+    /// The kind of rooms where it is said.
+    pub room: u16,
+    /// It is due to the others alone.
+    pub to_others: bool,
+    /// Its share of all messages, of whatever these add up to.
+    pub share: u32,
+}
+
+impl Default for Rooms {
+    /// One room for everybody, in which everybody hears everybody.
+    fn default() -> Rooms {
+        Rooms::of(Division::ONE)
+    }
 }
 
 impl Rooms {
-    /// One room for everybody.
-    pub const ONE: Rooms = Rooms { division: Division::ONE, to_others: false };
+    /// The most kinds of rooms: everybody is in one of each.
+    pub const KINDS_MAX: usize = 8;
 
     /// Rooms in which everybody hears everybody.
     pub fn of(division: Division) -> Rooms {
-        Rooms { division, ..Rooms::ONE }
+        let say = SayKind { name: String::new(), room: 0, to_others: false, share: 1 };
+        Rooms { kinds: vec![RoomKind { name: String::new(), division }], says: vec![say] }
+    }
+
+    /// Rooms of several kinds, and what is said there; `None`: that cannot be meant.
+    pub fn several(kinds: Vec<RoomKind>, says: Vec<SayKind>) -> Option<Rooms> {
+        Some(Rooms { kinds, says }).filter(Rooms::is_sound)
+    }
+
+    /// Whether they can be meant, wherever they come from.
+    pub fn is_sound(&self) -> bool {
+        let Rooms { kinds, says } = self;
+        (1..=Self::KINDS_MAX).contains(&kinds.len())
+            && (1..=Mix::KINDS_MAX).contains(&says.len())
+            && kinds.iter().all(|kind| kind.division.is_sound())
+            && says.iter().all(|say| usize::from(say.room) < kinds.len() && say.share > 0)
     }
 
     /// The same, where nobody gets a copy of what they say themselves.
-    pub fn to_others(self) -> Rooms {
-        Rooms { to_others: true, ..self }
+    pub fn to_others(mut self) -> Rooms {
+        self.says.iter_mut().for_each(|say| say.to_others = true);
+        self
     }
 
+    /// The kinds of rooms; one at least.
+    #[inline]
+    pub fn kinds(&self) -> &[RoomKind] {
+        &self.kinds
+    }
+
+    /// The kinds of messages; one at least.
+    #[inline]
+    pub fn says(&self) -> &[SayKind] {
+        &self.says
+    }
+
+    /// Which kind each message is.
+    pub fn mix(&self) -> Mix {
+        Mix::new(self.says.iter().map(|say| say.share))
+    }
+
+    /// Whether everybody is in one room, and hears one kind of messages there.
+    #[inline]
+    pub fn is_one(&self) -> bool {
+        matches!((&self.kinds[..], &self.says[..]), ([kind], [_]) if kind.division == Division::ONE)
+    }
+}
+
+impl SayKind {
     /// Whether somebody gets a copy of what they say themselves.
     #[inline]
-    pub fn hears_itself(self) -> bool {
+    pub fn hears_itself(&self) -> bool {
         !self.to_others
     }
 
     /// To how many a broadcast is due, of so many in its room: the sender is one of them.
     #[inline]
-    pub fn hearers(self, present: u32) -> u32 {
+    pub fn hearers(&self, present: u32) -> u32 {
         present.saturating_sub(self.to_others.into())
-    }
-
-    /// Whether everybody is in one room.
-    #[inline]
-    pub fn is_one(self) -> bool {
-        self.division == Division::ONE
     }
 }

@@ -1,197 +1,109 @@
-//! Where the clients of one worker sit.
+//! Where the clients of one worker sit, in rooms of every kind.
 
-use wire::people::{Division, Layout};
+use std::sync::Arc;
 
-use super::crowd::Crowd;
-use super::even::Even;
-use super::hearing::Rooms;
+use wire::people::Mix;
+
+use super::floor::Floor;
+use super::hearing::{Rooms, SayKind};
 use crate::segment::Segment;
-
-/// Where a client sits among those of its room that are at the same worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// Its place among them, from 0.
-    pub place: u32,
-    /// How many they are.
-    pub members: u32,
-}
 
 /// The rooms of a run, as one worker sees them in the step under way.
 #[derive(Debug)]
 pub struct Seating {
-    rooms: Rooms,
-    segment: Segment,
-    layout: Layout,
-    kind: Kind,
-    /// Of the step, over all workers.
-    clients: u32,
-    /// At this worker, those of earlier steps included.
-    here: u32,
-}
-
-/// What it takes to know the places.
-#[derive(Debug)]
-enum Kind {
-    One,
-    Even(Even),
-    Unequal(Crowd),
+    rooms: Arc<Rooms>,
+    mix: Mix,
+    /// By kind of rooms.
+    floors: Vec<Floor>,
 }
 
 impl Seating {
     /// The rooms before the first step, in which nobody is yet.
-    pub fn new(rooms: Rooms, segment: Segment) -> Seating {
-        let kind = match rooms.division {
-            Division::ONE => Kind::One,
-            Division::Even { people, rooms } => Kind::Even(Even { people: people.get(), rooms: rooms.get() }),
-            Division::Zipf { rooms, .. } => Kind::Unequal(Crowd::new(rooms.get())),
-        };
-        Seating { rooms, segment, layout: Layout::new(rooms.division), kind, clients: 0, here: 0 }
+    pub fn new(rooms: Arc<Rooms>, segment: Segment) -> Seating {
+        let floors = rooms.kinds().iter().map(|kind| Floor::new(kind.division, segment)).collect();
+        Seating { mix: rooms.mix(), floors, rooms }
     }
 
     /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
     pub fn start_step(&mut self, clients: u32, here: u32) {
-        if let Kind::Unequal(crowd) = &mut self.kind {
-            crowd.start_step(&self.layout, self.segment, clients, here);
+        for floor in &mut self.floors {
+            floor.start_step(clients, here);
         }
-        (self.clients, self.here) = (clients, here);
     }
 
-    /// Who of a room hears what is said there.
+    /// Who hears whom.
     #[inline]
-    pub fn rooms(&self) -> Rooms {
-        self.rooms
+    pub fn rooms(&self) -> &Rooms {
+        &self.rooms
     }
 
-    /// The room of a client, by its number in the run.
+    /// The kind of the message with this sequence number, sent by this worker.
     #[inline]
-    pub fn room(&self, number: u32) -> u32 {
-        self.layout.room(number)
+    pub fn kind_of(&self, worker: u16, seq: u32) -> usize {
+        self.mix.kind(worker, seq)
     }
 
-    /// The room that two clients share, by their numbers in the run; `None`: they are in different ones.
+    /// Messages of this kind.
     #[inline]
-    pub fn shared(&self, one: u32, other: u32) -> Option<u32> {
-        if matches!(self.kind, Kind::One) {
-            return Some(0);
-        }
-        let room = self.layout.room(one);
-        (room == self.layout.room(other)).then_some(room)
+    pub fn say(&self, kind: usize) -> &SayKind {
+        &self.rooms.says()[kind]
     }
 
-    /// How many of the step's clients are in this room.
-    pub fn members(&self, room: u32) -> u32 {
-        match &self.kind {
-            Kind::One => self.clients,
-            Kind::Even(even) => even.members(room, self.clients),
-            Kind::Unequal(crowd) => crowd.all.get(room as usize).copied().unwrap_or(0),
-        }
-    }
-
-    /// To how many what a client says is due, by its number in the run: the members of its room.
-    pub fn hearers_of(&self, sender: u32) -> u32 {
-        self.rooms.hearers(self.members(self.room(sender)))
-    }
-
-    /// How many of the clients here are in this room.
-    pub fn members_here(&self, room: u32) -> u32 {
-        match &self.kind {
-            Kind::One => self.here,
-            Kind::Even(even) => {
-                let here = even.here(self.segment, room, self.here);
-                here.end - here.start
-            }
-            Kind::Unequal(crowd) => crowd.here.get(room as usize).copied().unwrap_or(0),
-        }
-    }
-
-    /// The seat of a client, by its number at this worker, in its room.
+    /// The rooms in which messages of this kind are said.
     #[inline]
-    pub fn seat(&self, client: u32, room: u32) -> Seat {
-        match &self.kind {
-            Kind::One => Seat { place: client, members: self.here },
-            Kind::Even(even) => {
-                let here = even.here(self.segment, room, self.here);
-                Seat { place: client - here.start, members: here.end - here.start }
-            }
-            Kind::Unequal(crowd) => {
-                Seat { place: crowd.places[client as usize], members: crowd.here[room as usize] }
-            }
-        }
+    pub fn floor_of(&self, kind: usize) -> &Floor {
+        &self.floors[usize::from(self.say(kind).room)]
+    }
+
+    /// The rooms of each kind.
+    pub fn floors(&self) -> &[Floor] {
+        &self.floors
+    }
+
+    /// To how many a message of this kind is due, by its sender's number in the run: the members of its room who hear it.
+    #[inline]
+    pub fn hearers_of(&self, sender: u32, kind: usize) -> u32 {
+        let floor = self.floor_of(kind);
+        self.say(kind).hearers(floor.members(floor.room(sender)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZero;
-
     use proptest::prelude::*;
+    use wire::people::Division;
 
     use super::*;
-    use crate::rooms::census::Census;
-
-    fn division(people: u32, rooms: u32, exponent_milli: u32) -> Division {
-        let nonzero = |n| NonZero::new(n).unwrap();
-        match NonZero::new(exponent_milli) {
-            None => Division::Even { people: nonzero(people.max(rooms)), rooms: nonzero(rooms) },
-            Some(exponent_milli) => Division::Zipf { rooms: nonzero(rooms), exponent_milli },
-        }
-    }
-
-    #[test]
-    fn everybody_is_together_where_there_is_one_room() {
-        let mut seating = Seating::new(Rooms::ONE, Segment { worker: 3, workers: 4 });
-        seating.start_step(36, 9);
-        assert_eq!(seating.shared(0, u32::MAX), Some(0));
-        assert_eq!((seating.members(0), seating.members_here(0)), (36, 9));
-        assert_eq!(seating.seat(5, 0), Seat { place: 5, members: 9 });
-    }
-
-    #[test]
-    fn nobody_moves_when_a_step_has_more_people_and_places_take_four_bytes() {
-        let rooms = Rooms::of(division(1, 1_000, 1_100));
-        let mut seating = Seating::new(rooms, Segment { worker: 1, workers: 3 });
-        seating.start_step(3_000, 1_000);
-        let before: Vec<Seat> = (0..1_000).map(|n| seating.seat(n, seating.room(n * 3 + 1))).collect();
-        seating.start_step(9_000, 3_000);
-        let places = |seats: &[Seat]| seats.iter().map(|seat| seat.place).collect::<Vec<_>>();
-        let after: Vec<Seat> = (0..1_000).map(|n| seating.seat(n, seating.room(n * 3 + 1))).collect();
-        assert_eq!(places(&before), places(&after));
-        let Kind::Unequal(crowd) = &seating.kind else { panic!("rooms of unequal size") };
-        assert_eq!(size_of_val(&crowd.places[..]), 4 * 3_000);
-    }
+    use crate::rooms::hearing::RoomKind;
 
     proptest! {
-        /// Against a list of who is where, in steps that grow and shrink.
+        /// Against a list of who is where, for every message of every sender.
         #[test]
-        fn what_is_known_of_rooms_agrees_with_counting(
-            people in 1u32..40, rooms in 1u32..20, exponent_milli in prop_oneof![Just(0), 1u32..4_000],
-            steps in proptest::collection::vec(0u32..150, 1..4), workers in 1u16..6,
+        fn a_message_is_due_to_the_members_of_its_room_of_its_kind(
+            sizes in proptest::collection::vec(1u32..12, 1..5),
+            says in proptest::collection::vec((0u16..5, any::<bool>(), 1u32..10), 1..6),
+            clients in 1u32..60, workers in 1u16..4,
         ) {
-            let rooms = Rooms::of(division(people, rooms, exponent_milli));
-            let layout = Layout::new(rooms.division);
-            for worker in 0..workers {
-                let segment = Segment { worker, workers };
-                let mut seating = Seating::new(rooms, segment);
-                let mut here_max = 0;
-                for &clients in &steps {
-                    here_max = here_max.max(segment.share(clients));
-                    seating.start_step(clients, here_max);
-                    let here: Vec<u32> = (0..here_max).map(|client| segment.number(client)).collect();
-                    let alone = Census::of(rooms, clients, workers, &[worker]);
-                    for room in 0..=layout.room(u32::from(workers) * 150) {
-                        let of_room: Vec<u32> = here.iter().copied().filter(|&n| layout.room(n) == room).collect();
-                        prop_assert_eq!(seating.members_here(room), of_room.len() as u32);
-                        let in_step = of_room.iter().filter(|&&n| n < clients).count() as u32;
-                        prop_assert_eq!(alone.members(room), in_step);
-                        for (place, &number) in (0..).zip(&of_room) {
-                            let client = here.iter().position(|&n| n == number).unwrap() as u32;
-                            let expected = Seat { place, members: of_room.len() as u32 };
-                            prop_assert_eq!(seating.seat(client, room), expected);
-                        }
-                        let all = (0..clients).filter(|&n| layout.room(n) == room).count() as u32;
-                        prop_assert_eq!(seating.members(room), all);
-                    }
-                }
+            let kinds: Vec<RoomKind> = sizes
+                .iter()
+                .map(|&size| RoomKind { name: String::new(), division: Division::of_size(size.try_into().unwrap()) })
+                .collect();
+            let says: Vec<SayKind> = says
+                .into_iter()
+                .map(|(room, to_others, share)| {
+                    SayKind { name: String::new(), room: room % sizes.len() as u16, to_others, share }
+                })
+                .collect();
+            let rooms = Arc::new(Rooms::several(kinds, says.clone()).unwrap());
+            let segment = Segment { worker: workers - 1, workers };
+            let mut seating = Seating::new(Arc::clone(&rooms), segment);
+            seating.start_step(clients, segment.share(clients));
+            for seq in 0..40 {
+                let (kind, sender) = (seating.kind_of(3, seq), seq % clients);
+                let say = &says[kind];
+                let size = sizes[usize::from(say.room)];
+                let hears = |&n: &u32| n / size == sender / size && (!say.to_others || n != sender);
+                prop_assert_eq!(seating.hearers_of(sender, kind), (0..clients).filter(hears).count() as u32);
             }
         }
     }

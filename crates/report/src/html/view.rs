@@ -11,7 +11,7 @@ use super::answers::{self, Answer};
 use super::page::{Page, main_figure_name, shown};
 use super::repeats::Repeats;
 use crate::reading;
-use crate::step_table::{StepTable, room_table, step_table};
+use crate::step_table::{StepTable, room_table, say_table, step_table};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells};
 use results::format::{bytes, clients, count, duration, rate};
 
@@ -49,6 +49,9 @@ struct RunView {
     limits: Vec<LimitView>,
     columns: Vec<String>,
     rows: Vec<RowView>,
+    /// What each kind of messages came to; empty: there is but one.
+    say_columns: Vec<String>,
+    says: Vec<Vec<String>>,
     /// Deliveries by the size of the room; empty: they all are alike.
     room_columns: Vec<String>,
     rooms: Vec<Vec<String>>,
@@ -148,6 +151,7 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
 
 fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunView {
     let (steps, health) = (step_table(run), health(run));
+    let says = say_table(run).unwrap_or_else(|| StepTable::new(Vec::new(), Vec::new()));
     let rooms = room_table(run).unwrap_or_else(|| StepTable::new(Vec::new(), Vec::new()));
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
         cells,
@@ -168,6 +172,8 @@ fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunVie
         limits: limits(run),
         columns: steps.names,
         rows: steps.rows.into_iter().zip(&run.steps).map(row).collect(),
+        say_columns: says.names,
+        says: says.rows,
         room_columns: rooms.names,
         rooms: rooms.rows,
         health_columns: health.names,

@@ -9,7 +9,7 @@ use stats::{Count, CountOf, Counts, Timed};
 use crate::reading;
 use crate::step_table::sizes_of_rooms;
 use crate::style::{Colour, Style};
-use crate::text::absences;
+use crate::text::{absences, says};
 
 /// Where the values of the lines below the first begin.
 const LABEL_WIDTH: usize = 12;
@@ -29,6 +29,7 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(timed.map(|(timed, _)| row(label(timed), &percentiles(step, timed), style)));
     lines.extend(connections(step).map(|text| row("clients", &text, style)));
     lines.extend(messages(step).map(|text| row("messages", &text, style)));
+    lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text, style)));
     lines.extend(absences::lines(step).iter().map(|text| row("away", text, style)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
         let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);

@@ -10,12 +10,13 @@ use super::figure::FileFigures;
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, optional_seconds, seconds};
 use super::resources::{FileGenerator, FileMachine, FileServer};
+use super::say::FileSay;
 use crate::absences::{Absences, Ages};
 use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::step::{FleetAgent, Rates, Second, Step, Warmup};
+use crate::step::{FleetAgent, Rates, SayFigures, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -152,6 +153,8 @@ pub(super) struct FileStep {
     absences: Vec<FileAbsences>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ages: Vec<FileAges>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    says: Vec<FileSay>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<FileIntervals>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,6 +194,7 @@ impl From<&Step> for FileStep {
             statuses: step.statuses.clone(),
             absences: step.absences.iter().map(FileAbsences::from).collect(),
             ages: step.ages.iter().map(FileAges::from).collect(),
+            says: step.says.iter().map(FileSay::from).collect(),
             intervals: FileIntervals::of(step),
             server: step.server.as_ref().map(FileServer::from),
             generator: step.generator.as_ref().map(FileGenerator::from),
@@ -226,6 +230,7 @@ impl From<FileStep> for Step {
             statuses: file.statuses,
             absences: file.absences.into_iter().map(Absences::from).collect(),
             ages: file.ages.into_iter().map(Ages::from).collect(),
+            says: file.says.into_iter().map(SayFigures::from).collect(),
             server: file.server.map(ServerUse::from),
             generator: file.generator.map(GeneratorUse::from),
             machine: file.machine.map(MachineUse::from),

@@ -9,9 +9,11 @@ pub(crate) mod file;
 use bench::Bench;
 use file::Spoken;
 
+use crate::acks::Acks;
 use crate::carried::{Arrival, Utterance};
 use crate::event::{Event, Kind};
 use crate::pending::Pending;
+use crate::people::Mix;
 use crate::resumption::Resumption;
 use crate::stamp::Stamp;
 use crate::template::Kept;
@@ -44,11 +46,19 @@ pub(crate) struct Given {
 }
 
 impl App {
-    /// A measured message up to what varies; `None`: there is none of this kind.
-    pub(crate) fn utterance(&self, kind: Kind) -> Option<Utterance<'_>> {
+    /// The measured messages up to what varies: the echo, or each kind of broadcasts.
+    pub(crate) fn utterances(&self, kind: Kind) -> Vec<Utterance<'_>> {
         match self {
-            App::Bench(bench) => bench.utterance(kind),
-            App::File(app) => app.utterance(kind),
+            App::Bench(bench) => bench.utterance(kind).into_iter().collect(),
+            App::File(app) => app.utterances(kind),
+        }
+    }
+
+    /// The share that each kind of broadcasts has of all.
+    pub(crate) fn mix(&self) -> Mix {
+        match self {
+            App::Bench(_) => Mix::default(),
+            App::File(app) => app.written().mix(),
         }
     }
 
@@ -70,11 +80,11 @@ impl App {
         }
     }
 
-    /// Whether broadcasts are acknowledged apart from the sender's copy; `None`: as the protocol's own servers do.
-    pub(crate) fn has_ack(&self) -> Option<bool> {
+    /// Which broadcasts are acknowledged apart from the sender's copy; `None`: as the protocol's own servers do.
+    pub(crate) fn acks(&self) -> Option<Acks> {
         match self {
             App::Bench(_) => None,
-            App::File(app) => Some(app.written().has_ack()),
+            App::File(app) => Some(app.written().acks()),
         }
     }
 

@@ -3,8 +3,10 @@
 //! A person is a function of the client's number: what it is called is looked up, and its token signed, at the moment at
 //! which somebody has to be told. Nothing is kept for it.
 
+mod arcs;
 mod division;
 mod jwt;
+mod mix;
 
 use std::fmt;
 
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use division::{Division, Layout};
 pub(crate) use jwt::Signer;
 pub use jwt::{Algorithm, BadKey, Jwt};
+pub use mix::Mix;
 
 use crate::template::{Names, Quoting, Table, Template};
 
@@ -22,8 +25,8 @@ use crate::template::{Names, Quoting, Table, Template};
 pub struct People {
     /// What their placeholders stand for.
     pub names: Names,
-    /// Who shares a room.
-    pub rooms: Division,
+    /// Who shares a room, in each kind of rooms; one at least.
+    pub rooms: Vec<Division>,
     /// A row for each; clients take them in turn, and from the start again where there are more of them.
     pub rows: Table,
     /// What `{token}` is, where it is signed; `None`: nothing, or what its name says.
@@ -42,13 +45,13 @@ impl People {
     pub fn in_rooms(rooms: Division) -> People {
         let mut names = Names::default();
         names.set("person.id", Template::of_client());
-        names.set("room", Template::of_room());
-        People { names, rooms, rows: Table::default(), token: None }
+        names.set("room", Template::of_room(0));
+        People { names, rooms: vec![rooms], rows: Table::default(), token: None }
     }
 
     /// The same with other rows.
     pub fn with_rows(&self, rows: Table) -> People {
-        People { names: self.names.clone(), rooms: self.rooms, rows, token: self.token.clone() }
+        People { names: self.names.clone(), rooms: self.rooms.clone(), rows, token: self.token.clone() }
     }
 
     /// What is known of a client, and nobody else's business, in every form in which it is sent. (Tokens are known by their

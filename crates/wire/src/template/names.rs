@@ -21,6 +21,11 @@ impl Names {
         }
     }
 
+    /// From now on this name stands for nothing.
+    pub fn unset(&mut self, name: &str) {
+        self.all.retain(|(known, _)| known != name);
+    }
+
     /// What a name stands for.
     pub fn get(&self, name: &str) -> Option<&Template> {
         self.all.iter().find(|(known, _)| known == name).map(|(_, meaning)| meaning)
@@ -44,9 +49,9 @@ impl Template {
         Template::default().hole(Piece::Client)
     }
 
-    /// The number of the client's room.
-    pub fn of_room() -> Template {
-        Template::default().hole(Piece::Room)
+    /// The number of the client's room, of this kind.
+    pub fn of_room(kind: u16) -> Template {
+        Template::default().hole(Piece::Room { kind })
     }
 
     /// A value that the client was given at its login, by its number.

@@ -114,7 +114,7 @@ enum Read {
 fn own(name: &str, names: &Names) -> Read {
     match names.get(name) {
         Some(meaning) => Read::Meaning(meaning.clone()),
-        None if name == "token" || name.starts_with("person.") => Read::Unknown,
+        None if name == "token" || name.starts_with("person.") || name.starts_with("room.") => Read::Unknown,
         None => Read::Text,
     }
 }

@@ -33,8 +33,10 @@ pub(crate) enum Piece {
     /// The wall clock as eight bytes, big endian.
     UnixNsBytes,
     Client,
-    /// The number of the client's room.
-    Room,
+    /// The number of the client's room, of this kind.
+    Room {
+        kind: u16,
+    },
     Seq,
     /// A number of the protocol's own: of a push, of an acknowledgement.
     Number,
@@ -189,7 +191,7 @@ impl Template {
     pub(crate) fn longest(&self, rows: &Table) -> Option<usize> {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.len()),
-            Piece::Client | Piece::Room => Some(CLIENT_DIGITS_MAX),
+            Piece::Client | Piece::Room { .. } => Some(CLIENT_DIGITS_MAX),
             Piece::Cell { column, .. } => Some(rows.longest(*column)),
             _ => None,
         };
@@ -262,7 +264,7 @@ impl Piece {
             Piece::UnixNsBytes => out.extend_from_slice(&unix_ns.to_be_bytes()),
             Piece::IntendedNs => extend_decimal(out, stamp.intended_ns),
             Piece::Client => extend_decimal(out, u64::from(who.client)),
-            Piece::Room => extend_decimal(out, u64::from(who.people.room(who.client))),
+            Piece::Room { kind } => extend_decimal(out, u64::from(who.people.room(*kind, who.client))),
             Piece::Seq => extend_decimal(out, u64::from(*seq)),
             Piece::Number => extend_decimal(out, number),
             Piece::Tail => out.extend_from_slice(tail),
@@ -321,8 +323,8 @@ pub(crate) trait Folk {
     /// The rows that clients take in turn.
     fn rows(&self) -> &Table;
 
-    /// The room of a client.
-    fn room(&self, client: u32) -> u32;
+    /// The room of a client, of this kind.
+    fn room(&self, kind: u16, client: u32) -> u32;
 
     /// The wall clock at a time of the sessions'.
     fn unix_ns(&self, now_ns: u64) -> u64;

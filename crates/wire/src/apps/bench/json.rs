@@ -163,6 +163,23 @@ pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
     }
 }
 
+/// The room that a broadcast is for, if it names one: behind its type, where clients that do put it.
+#[inline]
+pub(crate) fn room_of_broadcast(message: &[u8]) -> Option<&[u8]> {
+    let named = message.strip_prefix(br#"{"type":"broadcast","room":"#)?;
+    Scan::new(named).string()
+}
+
+/// Whether somebody joins a room, or else leaves it, and its name as it stands there.
+pub(crate) fn recognise_move(message: &[u8]) -> Option<(bool, &[u8])> {
+    let joins = message.starts_with(br#"{"type":"join","room":"#);
+    let named = match joins {
+        true => message.strip_prefix(br#"{"type":"join","room":"#)?,
+        false => message.strip_prefix(br#"{"type":"leave","room":"#)?,
+    };
+    Some((joins, Scan::new(named).string()?))
+}
+
 /// The value of `type` in the result of a broadcast, which is `broadcast` in the broadcast.
 pub(crate) const RESULT: &[u8] = b"broadcastResult";
 /// Bytes of the value it replaces.

@@ -101,7 +101,7 @@ impl Bench {
             Shape::Typed => self.form == Form::Binary || self.form == Form::Raw && !self.is_text,
             _ => self.shape == Shape::Bytes,
         };
-        Some(Utterance { event, body, is_binary, kind: Some(kind), wants_reply: false })
+        Some(Utterance { event, body, is_binary, kind: Some(kind), wants_reply: false, room: 0 })
     }
 
     /// What follows the id in a JSON payload, up to its closing brace.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
 use super::script::{Script, USABLE};
-use crate::app_file::{AppFile, Condition, OPEN_STEPS_MAX, OpenStep, Resume, Say};
+use crate::app_file::{AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Resume, Say};
 use crate::carried::{Arrival, Letter, Opened, Says, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
+use crate::people::Mix;
 use crate::stamp::{self, Found};
 use crate::template::Kept;
 
@@ -27,14 +28,46 @@ pub(crate) struct Spoken {
     answers: Vec<(Matcher, Letter)>,
     /// How long from one to the next, nanoseconds, and what is said then.
     heartbeat: Option<(u64, Letter)>,
-    /// What a message with an id may be, in the order in which that is found out.
-    roles: Vec<(Matcher, Role)>,
-    /// What it is when nothing else fits.
-    other_role: Option<Role>,
+    /// What a message with an id may be, by the kind of broadcasts that it is if it is one.
+    roles: Vec<Roles>,
+    /// Which kind that is.
+    mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
     ignore: Vec<Matcher>,
     /// Where a copy says how far its receiver has come, and what is said of that by who is back.
     resume: Option<(Pointer, Option<Letter>)>,
+}
+
+/// What a message with an id may be.
+#[derive(Debug)]
+struct Roles {
+    /// In the order in which that is found out.
+    told: Vec<(Matcher, Role)>,
+    /// What it is when nothing else fits.
+    other: Option<Role>,
+}
+
+impl Roles {
+    /// Of the echo, and of one kind of broadcasts.
+    fn of(
+        echo: Option<&Exchange>,
+        broadcast: Option<&Broadcast>,
+        matcher: &impl Fn(&Condition) -> Result<Matcher, BadOption>,
+    ) -> Result<Roles, BadOption> {
+        let conditions = [
+            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack),
+            (echo.and_then(|e| e.reply.as_ref()), Role::Echo),
+            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy),
+            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy),
+        ];
+        let told = conditions.into_iter().filter_map(|(condition, role)| Some((condition?, role)));
+        let any_reply = echo.is_some_and(|e| e.reply.is_none()).then_some(Role::Echo);
+        let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
+        Ok(Roles {
+            told: told.map(|(c, role)| Ok((matcher(c)?, role))).collect::<Result<_, BadOption>>()?,
+            other: any_reply.or(any_copy),
+        })
+    }
 }
 
 /// One step of an opening.
@@ -60,15 +93,14 @@ impl Spoken {
         }
         let padding = options.payload.padding.unwrap_or(0) as usize;
         let max = options.limits.message_bytes_max;
-        let measured = Kind::ALL.iter().filter_map(|&kind| written.measured(kind));
+        let measured = Kind::ALL.iter().flat_map(|&kind| written.measured(kind));
         if measured.into_iter().any(|say| say.body.bytes_max(padding) > max) {
             return Err(BadOption::PayloadSize { min: 0, max: u32::try_from(max).unwrap_or(u32::MAX) });
         }
         let unusable = |_: BadCondition| bad("conditions that can be used");
         let matcher = |condition: &Condition| Matcher::new(condition).map_err(unusable);
-        let said = |say: &Say| letter(&utterance(&written, say, padding, None));
-        let asked =
-            |say: &Say| letter(&Utterance { wants_reply: true, ..utterance(&written, say, padding, None) });
+        let said = |say: &Say| letter(&utterance(&written, say, padding));
+        let asked = |say: &Say| letter(&Utterance { wants_reply: true, ..utterance(&written, say, padding) });
         let mut open = Vec::with_capacity(written.open.len());
         for step in &written.open {
             match step {
@@ -78,16 +110,13 @@ impl Spoken {
                 OpenStep::Wait(ns) => open.push(Step::Wait(*ns)),
             }
         }
-        let (echo, broadcast) = (written.echo.as_ref(), written.broadcast.as_ref());
-        let conditions = [
-            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack),
-            (echo.and_then(|e| e.reply.as_ref()), Role::Echo),
-            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy),
-            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy),
-        ];
-        let roles = conditions.into_iter().filter_map(|(condition, role)| Some((condition?, role)));
-        let any_reply = echo.is_some_and(|e| e.reply.is_none()).then_some(Role::Echo);
-        let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
+        let echo = written.echo.as_ref();
+        let roles = match &written.broadcasts[..] {
+            [] => vec![Roles::of(echo, None, &matcher)?],
+            kinds => {
+                kinds.iter().map(|kind| Roles::of(echo, Some(kind), &matcher)).collect::<Result<_, _>>()?
+            }
+        };
         Ok(Spoken {
             has_script: !options.dialect.facts().is_plain_http,
             padding,
@@ -101,8 +130,8 @@ impl Spoken {
                 Some(heartbeat) => Some((heartbeat.every_ns, said(&heartbeat.send)?)),
                 None => None,
             },
-            roles: roles.map(|(c, role)| Ok((matcher(c)?, role))).collect::<Result<_, BadOption>>()?,
-            other_role: any_reply.or(any_copy),
+            roles,
+            mix: written.mix(),
             refusals: written
                 .errors
                 .iter()
@@ -133,9 +162,19 @@ impl Spoken {
         &self.written
     }
 
-    /// A measured message up to what varies; `None`: there is none of this kind.
-    pub(crate) fn utterance(&self, kind: Kind) -> Option<Utterance<'_>> {
-        self.written.measured(kind).map(|say| utterance(&self.written, say, self.padding, Some(kind)))
+    /// The measured messages up to what varies: the echo, or each kind of broadcasts.
+    pub(crate) fn utterances(&self, kind: Kind) -> Vec<Utterance<'_>> {
+        let written = &*self.written;
+        let of = |say, wants_reply, room| Utterance {
+            kind: Some(kind),
+            wants_reply,
+            room,
+            ..utterance(written, say, self.padding)
+        };
+        match kind {
+            Kind::Echo => written.echo.iter().map(|echo| of(&echo.send, echo.is_replied, 0)).collect(),
+            Kind::Broadcast => written.broadcasts.iter().map(|b| of(&b.send, b.is_replied, b.room)).collect(),
+        }
     }
 
     /// What a message that came in is; `None`: nothing that matters. What is to be answered, and what the opening has
@@ -147,14 +186,15 @@ impl Spoken {
             Found::Corrupt => return Some(Event::Corrupt { bytes }),
             Found::None => None,
         };
+        let broadcast = stamp.map_or(0, |stamp| self.mix.kind(stamp.worker, stamp.seq));
         if let (Some(stamp), Says::Answer(kind)) = (stamp, arrival.says)
-            && let Some(role) = self.role_of_answer(kind)
+            && let Some(role) = self.role_of_answer(kind, broadcast)
         {
             return Some(Event::Message { role, stamp, bytes });
         }
         let Some(opened) = (arrival.open)(arrival.text) else { return Some(Event::Foreign { bytes }) };
         if let Some(stamp) = stamp
-            && let Some(&(_, role)) = self.roles.iter().find(|(m, _)| m.matches(&opened))
+            && let Some(&(_, role)) = self.roles[broadcast].told.iter().find(|(m, _)| m.matches(&opened))
         {
             self.note(role, &opened, script);
             return Some(Event::Message { role, stamp, bytes });
@@ -181,8 +221,8 @@ impl Spoken {
         let role = match arrival.says {
             // Nobody waits for it.
             Says::Answer(_) => return None,
-            Says::Pushed if self.written.broadcast.is_some() => Some(Role::Copy),
-            _ => self.other_role,
+            Says::Pushed if !self.written.broadcasts.is_empty() => Some(Role::Copy),
+            _ => self.roles[broadcast].other,
         };
         match (stamp, role, arrival.says) {
             (Some(stamp), Some(role), _) => {
@@ -269,16 +309,17 @@ impl Spoken {
     }
 
     /// What the answer is that a protocol knows for one, unless conditions say what to wait for.
-    fn role_of_answer(&self, kind: Kind) -> Option<Role> {
+    fn role_of_answer(&self, kind: Kind, broadcast: usize) -> Option<Role> {
+        let AppFile { echo, broadcasts, .. } = &*self.written;
         match kind {
-            Kind::Echo => self.written.echo.as_ref().filter(|echo| echo.reply.is_none()).map(|_| Role::Echo),
-            Kind::Broadcast => self.written.broadcast.as_ref().filter(|b| b.is_replied).map(|_| Role::Ack),
+            Kind::Echo => echo.as_ref().filter(|echo| echo.reply.is_none()).map(|_| Role::Echo),
+            Kind::Broadcast => broadcasts.get(broadcast).filter(|b| b.is_replied).map(|_| Role::Ack),
         }
     }
 }
 
-fn utterance<'a>(written: &AppFile, say: &'a Say, padding: usize, kind: Option<Kind>) -> Utterance<'a> {
+/// What is said, without being measured.
+fn utterance<'a>(written: &AppFile, say: &'a Say, padding: usize) -> Utterance<'a> {
     let (body, is_binary) = (say.body.padded(padding), written.binary);
-    let wants_reply = kind.is_some_and(|kind| written.is_replied(kind));
-    Utterance { event: &say.event, body, is_binary, kind, wants_reply }
+    Utterance { event: &say.event, body, is_binary, kind: None, wants_reply: false, room: 0 }
 }

@@ -272,9 +272,14 @@ fn is_among<I: Io>(link: &Link<'_, Parts, I>, ids: &[u8], at: usize) -> bool {
     is_there
 }
 
-/// Whether a message came through another subscription than the one that counts, the first.
+/// Whether a message came through another subscription than those that count.
 fn is_of_another_subscription<I: Io>(link: &Link<'_, Parts, I>, payload: &[u8]) -> bool {
-    let [own, _, ..] = &link.parts.subscribe[..] else { return false };
-    let is_another = |identifier| memmem::find(&own.filled(&link.filling()), identifier).is_none();
-    members(payload, ["identifier"]).is_some_and(|[identifier]| is_another(identifier))
+    let (all, counted) = (&link.parts.subscribe, link.parts.counted());
+    if counted.len() == all.len() {
+        return false;
+    }
+    let is_counted = |identifier| {
+        counted.iter().any(|own| memmem::find(&own.filled(&link.filling()), identifier).is_some())
+    };
+    members(payload, ["identifier"]).is_some_and(|[identifier]| !is_counted(identifier))
 }

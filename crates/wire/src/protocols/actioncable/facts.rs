@@ -1,7 +1,7 @@
 //! What is known of Action Cable, and what can be chosen about it.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, Opening, TokenHome};
+use crate::facts::{AppRules, Body, Facts, Joins, Opening, TokenHome};
 use crate::flag::Flag;
 
 /// What Rails speaks.
@@ -67,6 +67,7 @@ pub(super) static FACTS: Facts = Facts {
         has_replies: false,
         tells_replies: false,
         body: Body::Object("what the action's method gets"),
+        joins: Joins::Channel,
     }),
     ..Facts::USUAL
 };

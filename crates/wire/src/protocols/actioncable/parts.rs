@@ -1,10 +1,15 @@
 //! What is encoded once.
 
 use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, EXTENDED, PONGS, SUBSCRIPTIONS};
+use crate::app_file::Join;
 use crate::carried::{Letter, Utterance};
+use crate::flag::Flag;
 use crate::options::{BadOption, Options};
 use crate::template::{Quoting, Template};
 
+/// A message for a room that is not joined.
+const NO_SUBSCRIPTION: BadOption =
+    BadOption::OfDialect { option: "app", expected: "messages for rooms that have a `join`" };
 /// What no message starts with.
 const NO_MESSAGE: &[u8] = b"\0";
 
@@ -15,6 +20,8 @@ pub(crate) struct Parts {
     pub(super) subscribe: Vec<Template>,
     /// What names the subscriptions, as it stands in a JSON string.
     pub(super) identifiers: Vec<Template>,
+    /// Of these, how many messages go to, and come from: the first, or each of those of the app's file.
+    counted: usize,
     /// Whether the extended protocol is spoken, and pings are answered.
     pub(super) is_extended: bool,
     pub(super) answers_pings: bool,
@@ -27,12 +34,8 @@ impl Parts {
     /// Identifiers, in commands and answers.
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let settings = &options.of_dialect.settings;
-        let params = settings.text(CHANNEL_PARAMS.name).unwrap_or("{}");
-        let params = options.object(&CHANNEL_PARAMS, params)?.members().unwrap_or_default();
-        let channel = settings.text(CHANNEL_CLASS.name).unwrap_or(CHANNEL);
-        let identifiers: Vec<Template> = (1..=settings.number(SUBSCRIPTIONS.name).unwrap_or(1))
-            .map(|number| identifier(channel, &params, number))
-            .collect();
+        let joins = options.of_dialect.app.as_ref().map_or(&[][..], |app| &app.joins);
+        let identifiers = if joins.is_empty() { of_flags(options)? } else { of_joins(options, joins)? };
         let own = identifiers.first().ok_or(BadOption::of(&SUBSCRIPTIONS, "at least one subscription"))?;
         let subscribe = |identifier: &Template| {
             Template::literal(r#"{"command":"subscribe","identifier":""#).then(identifier).text(r#""}"#)
@@ -43,18 +46,19 @@ impl Parts {
             is_extended: options.subprotocols.iter().any(|offered| offered == EXTENDED),
             answers_pings: settings.is_on(PONGS.name),
             usual: own.as_literal().map_or(NO_MESSAGE.to_vec(), usual),
+            counted: joins.len().max(1),
             identifiers,
         })
     }
 
-    /// The first subscription, which counts.
-    fn own(&self) -> &Template {
-        &self.identifiers[0]
+    /// Whether a subscription that messages name has a value in its name that the client was given at its login.
+    pub(super) fn names_kept(&self) -> bool {
+        self.identifiers[..self.counted].iter().any(Template::has_kept)
     }
 
-    /// Whether the subscription, which every message names, has a value in its name that the client was given at its login.
-    pub(super) fn names_kept(&self) -> bool {
-        self.own().has_kept()
+    /// Of the subscriptions, those whose messages count.
+    pub(super) fn counted(&self) -> &[Template] {
+        &self.subscribe[..self.counted]
     }
 
     /// The action is a member of the data like any other, as `perform` has it in Rails' own client.
@@ -63,6 +67,7 @@ impl Parts {
             option: "app",
             expected: "messages that are JSON objects, as Action Cable's data are",
         })?;
+        let own = self.identifiers.get(usize::from(utterance.room)).ok_or(NO_SUBSCRIPTION)?;
         let mut data = Template::literal("{");
         if !utterance.event.is_empty() {
             let comma = if members.is_empty() { "" } else { "," };
@@ -71,7 +76,7 @@ impl Parts {
         }
         let data = data.then(&members).text("}");
         let template = Template::literal(br#"{"command":"message","identifier":""#)
-            .then(self.own())
+            .then(own)
             .text(br#"","data":""#)
             .then(&data.escaped())
             .text(br#""}"#);
@@ -79,12 +84,34 @@ impl Parts {
     }
 }
 
+/// What names the subscriptions that flags ask for.
+fn of_flags(options: &Options) -> Result<Vec<Template>, BadOption> {
+    let settings = &options.of_dialect.settings;
+    let params = settings.text(CHANNEL_PARAMS.name).unwrap_or("{}");
+    let params = options.object(&CHANNEL_PARAMS, params)?.members().unwrap_or_default();
+    let channel = Template::literal(Quoting::JSON.of(settings.text(CHANNEL_CLASS.name).unwrap_or(CHANNEL)));
+    let numbers = 1..=settings.number(SUBSCRIPTIONS.name).unwrap_or(1);
+    Ok(numbers.map(|number| identifier(&channel, &params, number)).collect())
+}
+
+/// What names those of the app's file.
+fn of_joins(options: &Options, joins: &[Join]) -> Result<Vec<Template>, BadOption> {
+    let is_there = |flag: &Flag| options.of_dialect.settings.names().any(|name| name == flag.name);
+    if [CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS].iter().any(is_there) {
+        let expected = "no channel: the app's file says which are subscribed to";
+        return Err(BadOption::of(&CHANNEL_CLASS, expected));
+    }
+    let of_one =
+        |join: &Join| identifier(&join.name.escaped(), &join.params.members().unwrap_or_default(), 1);
+    Ok(joins.iter().map(of_one).collect())
+}
+
 /// What names a subscription, as it stands in a JSON string.
-fn identifier(channel: &str, params: &Template, number: u64) -> Template {
+fn identifier(channel: &Template, params: &Template, number: u64) -> Template {
     let comma = if params.is_empty() { "" } else { "," };
     let id = if number > 1 { format!(r#","id":{number}"#) } else { String::new() };
     let plain = Template::literal(r#"{"channel":""#)
-        .text(Quoting::JSON.of(channel))
+        .then(channel)
         .text("\"")
         .text(comma)
         .then(params);

@@ -1,7 +1,7 @@
 //! What is known of GraphQL over WebSocket, and what can be chosen about it.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts};
+use crate::facts::{AppRules, Body, Facts, Joins};
 use crate::flag::Flag;
 
 const SUBPROTOCOL: &str = "graphql-transport-ws";
@@ -30,6 +30,7 @@ pub(super) static FACTS: Facts = Facts {
         has_replies: true,
         tells_replies: true,
         body: Body::Object("the operation's variables"),
+        joins: Joins::Message,
     }),
     ..Facts::USUAL
 };

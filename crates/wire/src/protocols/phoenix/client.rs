@@ -1,7 +1,7 @@
 //! The client's side.
 //!
 //! ```text
-//! upgraded: joins; joining --ok--> usable; joining --error--> rejected
+//! upgraded: joins its topics; joining --ok to the last of them--> usable; joining --error--> rejected
 //! any --30 s--> sends a heartbeat; --30 s more without its answer--> failed
 //! any --phx_error, phx_close--> rejected
 //! ```
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
-use super::parts::{ACCEPTED, HEARTBEAT_REF, JOIN_REF, Parts};
+use super::parts::{ACCEPTED, HEARTBEAT_REF, Parts};
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::contract::ClientProtocol;
 use crate::event::{Event, Kind, Rejection};
@@ -27,12 +27,14 @@ use crate::ws::receiver::Message;
 /// As often as phoenix.js. Phoenix gives up a client that is silent for twice that long.
 const HEARTBEAT_INTERVAL_NS: u64 = 30_000_000_000;
 
-/// One client's channel.
+/// One client's channels.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     next_heartbeat_ns: u64,
-    /// Messages sent, the join being the first.
+    /// Messages sent, the joins being the first.
     number: u32,
+    /// Topics joined so far: a bit each.
+    joined: u16,
     /// A server's replies do not say to what: as a rule, to what was sent last.
     sent_broadcast: bool,
     is_joined: bool,
@@ -44,8 +46,10 @@ impl ClientProtocol for Client {
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {
         self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
-        self.number = 1;
-        link.say(&link.parts.join);
+        for topic in &link.parts.topics {
+            self.number += 1;
+            link.say(&topic.join);
+        }
     }
 
     #[inline]
@@ -87,11 +91,12 @@ impl ClientProtocol for Client {
         self.sent_broadcast = letter.kind == Some(Kind::Broadcast);
         let number = u64::from(self.number);
         pending::push(&mut link.pending, number, letter.kind, *filling.mark.stamp);
-        let topic = &link.parts.topic;
+        let topics = &link.parts.topics;
         link.sender.message(link.io, !letter.is_binary, |out| {
             if letter.is_binary {
-                let (number, topic) = (self.number.to_string(), topic.filled(filling));
-                let strings = [JOIN_REF.as_bytes(), number.as_bytes(), &topic, &letter.event];
+                // The benchmark's, which has one topic.
+                let (number, topic) = (self.number.to_string(), topics[0].name.filled(filling));
+                let strings = [b"1", number.as_bytes(), &topic, &letter.event];
                 Push::write_head(out, strings);
             }
             letter.text.write(out, filling, number);
@@ -118,6 +123,15 @@ impl ClientProtocol for Client {
 }
 
 impl Client {
+    /// A topic is joined: whether it was the last that was missing.
+    fn handle_joined(&mut self, topic: usize, parts: &Parts) -> bool {
+        self.joined |= 1 << topic;
+        !self.is_joined && {
+            self.is_joined = self.joined.count_ones() as usize == parts.topics.len();
+            self.is_joined
+        }
+    }
+
     /// What a reply answers that does not say so itself.
     fn last_sent(&self) -> Kind {
         if self.sent_broadcast { Kind::Broadcast } else { Kind::Echo }
@@ -161,16 +175,14 @@ impl Client {
             return Some(Carried::Event(Event::Foreign { bytes }));
         };
         let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
-        let of_channel = control.number == JOIN_REF.as_bytes() || control.event != b"phx_reply";
+        let joins = control.joined_topic(link.parts);
+        let of_channel = joins.is_some() || control.event != b"phx_reply";
         match (control.event, control.number) {
-            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(link) => {
+            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(joins, link) => {
                 Some(Carried::Event(Event::Foreign { bytes }))
             }
-            (b"phx_reply", number) if number == JOIN_REF.as_bytes() => match control.status {
-                b"ok" if !self.is_joined => {
-                    self.is_joined = true;
-                    Some(Carried::Ready)
-                }
+            (b"phx_reply", _) if let Some(topic) = joins => match control.status {
+                b"ok" if self.handle_joined(topic, link.parts) => Some(Carried::Ready),
                 b"ok" => None,
                 _ => rejected(Rejection::Subscription),
             },
@@ -234,9 +246,18 @@ impl<'a> Control<'a> {
         Some(Control { topic, number, event, payload, status, response })
     }
 
-    /// Whether it is of the topic that the client has joined.
-    fn is_of<I: Io>(&self, link: &Link<'_, Parts, I>) -> bool {
-        unescape(self.topic).is_some_and(|topic| *topic == *link.parts.topic.filled(&link.filling()))
+    /// The topic whose join has this number.
+    fn joined_topic(&self, parts: &Parts) -> Option<usize> {
+        let number: usize = std::str::from_utf8(self.number).ok()?.parse().ok()?;
+        number.checked_sub(1).filter(|&topic| topic < parts.topics.len())
+    }
+
+    /// Whether it is of this topic, or else of any that the client has joined.
+    fn is_of<I: Io>(&self, topic: Option<usize>, link: &Link<'_, Parts, I>) -> bool {
+        let Some(named) = unescape(self.topic) else { return false };
+        let topics = &link.parts.topics;
+        let topics = topic.map_or(&topics[..], |topic| &topics[topic..=topic]);
+        topics.iter().any(|topic| *named == *topic.name.filled(&link.filling()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of Phoenix channels, and what can be chosen about them.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, TokenHome};
+use crate::facts::{AppRules, Body, Facts, Joins, TokenHome};
 use crate::flag::Flag;
 
 /// The topic of websocket-shootout's Phoenix server.
@@ -40,6 +40,7 @@ pub(super) static FACTS: Facts = Facts {
         has_replies: true,
         tells_replies: true,
         body: Body::Value("the event's payload"),
+        joins: Joins::Topic,
     }),
     ..Facts::USUAL
 };

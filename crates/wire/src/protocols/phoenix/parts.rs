@@ -4,6 +4,7 @@ use secret::Secret;
 
 use super::binary;
 use super::facts::{BINARY, JOIN_PARAMS, TOPIC, TOPIC_NAME, VERSION, VSN};
+use crate::app_file::Join;
 use crate::carried::{Letter, Utterance};
 use crate::http::query;
 use crate::options::{BadOption, Options};
@@ -12,9 +13,17 @@ use crate::template::{Piece, Quoting, Template};
 /// The length of a topic is one byte of a binary message.
 const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
 
-/// The number of a client's join, which all its later messages show, and of all its heartbeats.
-pub(super) const JOIN_REF: &str = "1";
+/// The number of all of a client's heartbeats. Its joins come first, and have the numbers from 1 on: later messages show that
+/// of their topic's.
 pub(super) const HEARTBEAT_REF: &str = "0";
+/// A message for a room that is not joined.
+const NO_TOPIC: BadOption =
+    BadOption::OfDialect { option: "app", expected: "messages for rooms that have a `join`" };
+/// Topics that are chosen in two ways.
+const TWO_TOPICS: BadOption = BadOption::OfDialect {
+    option: TOPIC_NAME.name,
+    expected: "no topic: the app's file says which are joined",
+};
 /// What a reply to a message that was taken usually ends with, and other messages seldom: there the id is found sooner.
 pub(super) const ACCEPTED: &[u8] = br#","status":"ok"}]"#;
 
@@ -47,12 +56,9 @@ impl Version {
 /// What is encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(super) join: Template,
+    /// One at least.
+    pub(super) topics: Vec<Topic>,
     pub(super) heartbeat: Vec<u8>,
-    /// The topic joined, which may be each client's own.
-    pub(super) topic: Template,
-    /// The same as a JSON string, with its marks.
-    quoted_topic: Template,
     version: Version,
     /// Most bytes of a message.
     message_bytes_max: usize,
@@ -60,6 +66,16 @@ pub(crate) struct Parts {
     pushed: Vec<u8>,
     /// Bytes that usually follow the id in one.
     behind_id: usize,
+}
+
+/// A topic that is joined, and may be each client's own.
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub(super) name: Template,
+    /// The same as a JSON string, with its marks.
+    quoted: Template,
+    /// What joins it.
+    pub(super) join: Template,
 }
 
 /// Adds the version to the query, unless it is there.
@@ -85,29 +101,37 @@ pub(super) fn complete(options: &mut Options) -> Result<(), BadOption> {
 impl Parts {
     /// The topic, and what is said about it.
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
-        let settings = &options.of_dialect.settings;
-        let join_params = settings.secret(JOIN_PARAMS.name).map_or("{}", Secret::reveal);
-        let join_params = options.object(&JOIN_PARAMS, join_params)?;
-        let topic = options.template(settings.text(TOPIC_NAME.name).unwrap_or(TOPIC), Quoting::Plain)?;
-        if topic.longest(&options.people.rows).is_none_or(|bytes| bytes > TOPIC_BYTES_MAX) {
+        let is_v1 = Version::in_path(options.path.reveal()).and_then(Version::of) == Some(Version::V1);
+        let version = if is_v1 { Version::V1 } else { Version::V2 };
+        let topics: Vec<Topic> = (1..)
+            .zip(joins(options)?)
+            .map(|(number, Join { name, params })| {
+                let quoted = Template::literal("\"").then(&name.escaped()).text("\"");
+                Topic { join: join(version, number, &quoted, &params), name, quoted }
+            })
+            .collect();
+        let too_long = |topic: &Topic| {
+            topic.name.longest(&options.people.rows).is_none_or(|bytes| bytes > TOPIC_BYTES_MAX)
+        };
+        if topics.iter().any(too_long) {
             return Err(BadOption::of(
                 &TOPIC_NAME,
                 "at most 255 bytes for each client, without its token or what its login has kept",
             ));
         }
-        let quoted = Template::literal("\"").then(&topic.escaped()).text("\"");
-        let is_v1 = Version::in_path(options.path.reveal()).and_then(Version::of) == Some(Version::V1);
+        let pushed = match (version, &topics[..]) {
+            (Version::V1, _) => br#"{"event":""#.to_vec(),
+            (Version::V2, [topic]) => {
+                Template::literal("[null,null,").then(&topic.quoted).text(",").start().to_vec()
+            }
+            (Version::V2, _) => b"[null,null,\"".to_vec(),
+        };
         Ok(Parts {
-            join: join(!is_v1, &quoted, &join_params),
             heartbeat: heartbeat(!is_v1),
-            topic,
-            version: if is_v1 { Version::V1 } else { Version::V2 },
+            topics,
+            version,
             message_bytes_max: options.limits.message_bytes_max,
-            pushed: match is_v1 {
-                true => br#"{"event":""#.to_vec(),
-                false => Template::literal("[null,null,").then(&quoted).text(",").start().to_vec(),
-            },
-            quoted_topic: quoted,
+            pushed,
             behind_id: 0,
         })
     }
@@ -126,7 +150,8 @@ impl Parts {
     }
 
     pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let &Utterance { event, ref body, kind, .. } = utterance;
+        let &Utterance { event, ref body, kind, room, .. } = utterance;
+        let quoted = &self.topics.get(usize::from(room)).ok_or(NO_TOPIC)?.quoted;
         let letter = Letter { kind, is_numbered: kind.is_some(), ..Letter::default() };
         if utterance.is_binary {
             let max = self.message_bytes_max.saturating_sub(binary::HEAD_BYTES_MAX);
@@ -139,10 +164,10 @@ impl Parts {
         }
         let name = Quoting::JSON.of(event);
         let template = match self.version {
-            Version::V2 => Template::literal(format!(r#"["{JOIN_REF}",""#))
+            Version::V2 => Template::literal(format!(r#"["{}",""#, room + 1))
                 .hole(Piece::Number)
                 .text("\",")
-                .then(&self.quoted_topic)
+                .then(quoted)
                 .text(",\"")
                 .text(name)
                 .text("\",")
@@ -151,7 +176,7 @@ impl Parts {
             Version::V1 => Template::literal(r#"{"ref":""#)
                 .hole(Piece::Number)
                 .text(r#"","topic":"#)
-                .then(&self.quoted_topic)
+                .then(quoted)
                 .text(r#","event":""#)
                 .text(name)
                 .text(r#"","payload":"#)
@@ -167,18 +192,33 @@ impl Parts {
     }
 }
 
-fn join(is_v2: bool, topic: &Template, params: &Template) -> Template {
-    match is_v2 {
-        true => Template::literal(format!(r#"["{JOIN_REF}","{JOIN_REF}","#))
+/// What joins the topics: as the app's file has it, or flags do.
+fn joins(options: &Options) -> Result<Vec<Join>, BadOption> {
+    let settings = &options.of_dialect.settings;
+    let written = options.of_dialect.app.as_ref().map_or(&[][..], |app| &app.joins);
+    let topic = settings.text(TOPIC_NAME.name);
+    if !written.is_empty() {
+        let has_two = topic.is_some();
+        return if has_two { Err(TWO_TOPICS) } else { Ok(written.to_vec()) };
+    }
+    let params = settings.secret(JOIN_PARAMS.name).map_or("{}", Secret::reveal);
+    let params = options.object(&JOIN_PARAMS, params)?;
+    let name = options.template(topic.unwrap_or(TOPIC), Quoting::Plain)?;
+    Ok(vec![Join { name, params }])
+}
+
+fn join(version: Version, number: u16, topic: &Template, params: &Template) -> Template {
+    match version {
+        Version::V2 => Template::literal(format!(r#"["{number}","{number}","#))
             .then(topic)
             .text(r#","phx_join","#)
             .then(params)
             .text("]"),
-        false => Template::literal(r#"{"topic":"#)
+        Version::V1 => Template::literal(r#"{"topic":"#)
             .then(topic)
             .text(r#","event":"phx_join","payload":"#)
             .then(params)
-            .text(format!(r#","ref":"{JOIN_REF}"}}"#)),
+            .text(format!(r#","ref":"{number}"}}"#)),
     }
 }
 

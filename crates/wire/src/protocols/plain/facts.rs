@@ -1,7 +1,7 @@
 //! What is known of the dialects of a plain WebSocket.
 
 use crate::dialect_id::DialectId;
-use crate::facts::{AppRules, Body, Facts, Form};
+use crate::facts::{AppRules, Body, Facts, Form, Joins};
 
 const ANY: Facts = Facts { protocol: "plain", is_bare: true, ..Facts::USUAL };
 
@@ -25,7 +25,13 @@ static BINARY: Facts = Facts { name: "binary", form: Form::Binary, ..ANY };
 static CUSTOM: Facts = Facts {
     name: "custom",
     needs_app: true,
-    app: Some(AppRules { has_events: false, has_replies: false, tells_replies: false, body: Body::Any }),
+    app: Some(AppRules {
+        has_events: false,
+        has_replies: false,
+        tells_replies: false,
+        body: Body::Any,
+        joins: Joins::Message,
+    }),
     ..ANY
 };
 

@@ -1,5 +1,12 @@
 //! The server's side of raw, json and binary, which share an endpoint and a broadcast group: each message says
-//! by its form which of the three it is. A path with `?room=NAME` is a room of its own.
+//! by its form which of the three it is. A path with `?room=NAME` is a room of its own. In JSON, a connection may be in further
+//! rooms:
+//!
+//! ```text
+//! >> {"type":"join","room":"NAME"}                        << {"type":"joined","room":"NAME"}
+//! >> {"type":"broadcast","room":"NAME","payload":P}       to those in it, as without a room; from outside it, nothing
+//! >> {"type":"leave","room":"NAME"}                       << {"type":"left","room":"NAME"}
+//! ```
 
 use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
@@ -17,10 +24,15 @@ use crate::server_config::ServerConfig;
 use crate::ws::End;
 use crate::ws::frame::{self, BODY, Opcode};
 
-/// One connection's side: which room it is in, by the parameter `room` of its path.
+/// Rooms that one connection may have joined.
+const JOINED_MAX: usize = 256;
+
+/// One connection's side: which room it is in, by the parameter `room` of its path, and which others it has joined.
 #[derive(Debug)]
 pub(crate) struct Server {
     room: Room,
+    #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
+    joined: Option<Box<Vec<Room>>>,
 }
 
 /// What to do with a message.
@@ -32,6 +44,8 @@ enum Call {
         bytes: usize,
         by: &'static [u8],
     },
+    /// The sender is to be in a room, or no more.
+    Move,
     /// Not of the one dialect spoken here: silence, as the servers of websocket-shootout answer it.
     Ignore,
 }
@@ -41,7 +55,7 @@ impl ServerProtocol for Server {
 
     fn open(_cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
         let named = query::param(request.target, query::ROOM).map(room_named);
-        Ok(Server { room: named.unwrap_or(Room::of_all(GROUP)) })
+        Ok(Server { room: named.unwrap_or(Room::of_all(GROUP)), joined: None })
     }
 
     fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
@@ -65,11 +79,19 @@ impl ServerProtocol for Server {
                 on(ServerEvent::Echoed { bytes });
             }
             Call::Ignore => out.truncate(start),
+            Call::Move => {
+                let message = link.take(start);
+                self.handle_move(link, &message, on);
+            }
             Call::Broadcast { at, bytes, by } => {
+                let Some(room) = self.room_of(&out[body..]) else {
+                    out.truncate(start);
+                    return Ok(());
+                };
                 // Members of the group differ in their compression contexts, so the common frame is plain.
                 let opcode = if text { Opcode::Text } else { Opcode::Binary };
                 let body = frame::seal(out, start, opcode, false, None);
-                on(ServerEvent::Broadcast { room: self.room, frame: &out[start..] });
+                on(ServerEvent::Broadcast { room, frame: &out[start..] });
                 let result = frame::open(out, End::Server);
                 out.extend_from_within(body..body + at);
                 out.extend_from_slice(by);
@@ -86,9 +108,46 @@ impl ServerProtocol for Server {
     }
 }
 
-/// The room that a URL names.
-fn room_named(name: &str) -> Room {
-    Room::of(GROUP, 0, name.as_bytes())
+impl Server {
+    /// Where a broadcast goes; `None`: it is for a room that the connection is not in.
+    #[inline]
+    fn room_of(&self, message: &[u8]) -> Option<Room> {
+        match json::room_of_broadcast(message) {
+            None => Some(self.room),
+            Some(name) => Some(room_named(name)).filter(|room| self.is_in(*room)),
+        }
+    }
+
+    fn is_in(&self, room: Room) -> bool {
+        self.joined.as_ref().is_some_and(|joined| joined.contains(&room))
+    }
+
+    /// The connection joins a room, or leaves it: as often as it likes.
+    #[cold]
+    fn handle_move<I: Io>(&mut self, link: &mut ServerLink<'_, I>, message: &[u8], on: &mut impl Tells) {
+        let Some((joins, name)) = json::recognise_move(message) else { return };
+        let room = room_named(name);
+        let joined = self.joined.get_or_insert_default();
+        match joined.iter().position(|&other| other == room) {
+            None if joins && joined.len() < JOINED_MAX => {
+                joined.push(room);
+                on(ServerEvent::Joined { room });
+            }
+            None if joins => return,
+            Some(at) if !joins => {
+                joined.swap_remove(at);
+                on(ServerEvent::Left { room });
+            }
+            _ => {}
+        }
+        let word: &[u8] = if joins { b"joined" } else { b"left" };
+        link.say(&[br#"{"type":""#, word, br#"","room":""#, name, br#""}"#]);
+    }
+}
+
+/// The room that goes by this name.
+fn room_named(name: impl AsRef<[u8]>) -> Room {
+    Room::of(GROUP, 0, name.as_ref())
 }
 
 #[inline]
@@ -102,6 +161,8 @@ fn call(only: Option<DialectId>, text: bool, message: &[u8]) -> Call {
         (speaks(DialectId::Binary) && !text).then(|| binary::recognise(message)).flatten()
     {
         (kind, binary::KIND_AT, 1, &[binary::RESULT][..])
+    } else if speaks(DialectId::Json) && text && json::recognise_move(message).is_some() {
+        return Call::Move;
     } else if speaks(DialectId::Raw) {
         return Call::Echo;
     } else {

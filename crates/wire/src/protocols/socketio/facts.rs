@@ -1,7 +1,7 @@
 //! What is known of Socket.IO, and what can be chosen about it.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, Opening, TokenHome};
+use crate::facts::{AppRules, Body, Facts, Joins, Opening, TokenHome};
 use crate::flag::{self, Flag};
 
 pub(super) const TRANSPORT: Flag =
@@ -59,6 +59,7 @@ pub(super) static FACTS: Facts = Facts {
         has_replies: true,
         tells_replies: false,
         body: Body::Values("the event's arguments"),
+        joins: Joins::Message,
     }),
     ..Facts::USUAL
 };

@@ -77,7 +77,7 @@ impl Parts {
 
     /// An event whose arguments are the body: JSON values with commas between them, or one attachment.
     pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Letter {
-        let &Utterance { event, ref body, is_binary, kind, wants_reply } = utterance;
+        let &Utterance { event, ref body, is_binary, kind, wants_reply, .. } = utterance;
         let name = Quoting::JSON.of(event);
         let mut template = Template::literal(if is_binary { &self.attached } else { &self.usual });
         let is_numbered = wants_reply || (kind.is_some() && self.has_acks);

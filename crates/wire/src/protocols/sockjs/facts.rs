@@ -1,6 +1,6 @@
 //! What is known of SockJS, and what can be chosen about it.
 
-use crate::facts::{AppRules, Body, Facts, Opening};
+use crate::facts::{AppRules, Body, Facts, Joins, Opening};
 use crate::flag::{self, Flag};
 
 pub(super) const TRANSPORT: Flag = Flag::text(
@@ -35,6 +35,12 @@ pub(super) static FACTS: Facts = Facts {
     openings: &[Opening::Whole("o")],
     flags: &[TRANSPORT, INFO],
     server_flags: &[HEARTBEAT, DISCONNECT, RESPONSE_LIMIT],
-    app: Some(AppRules { has_events: false, has_replies: false, tells_replies: false, body: Body::Any }),
+    app: Some(AppRules {
+        has_events: false,
+        has_replies: false,
+        tells_replies: false,
+        body: Body::Any,
+        joins: Joins::Message,
+    }),
     ..Facts::USUAL
 };

@@ -6,8 +6,8 @@ impl Folk for Table {
         self
     }
 
-    fn room(&self, client: u32) -> u32 {
-        client / 10
+    fn room(&self, kind: u16, client: u32) -> u32 {
+        client / 10 + 1_000 * u32::from(kind)
     }
 
     fn unix_ns(&self, now_ns: u64) -> u64 {

@@ -1,0 +1,381 @@
+//! An app's file, checked piece by piece: what is said, and how what comes back is recognised.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use load::{RoomKind, SayKind};
+use results::units;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use toml::Spanned;
+use wire::app_file::{
+    AppFile, Broadcast, Condition, Exchange, Heartbeat, JsonScalar, LoginRequest, OpenStep, Reaction,
+    Refusal, Resume, Say,
+};
+use wire::template::{Names, Purpose, Quoting, Template};
+use wire::{AppRules, Body, Facts};
+
+use super::file::{self, File, Frames, NAME_BYTES_MAX, Step, When};
+use super::resume;
+use super::rooms::{self, Joining};
+use super::source::Source;
+use crate::exit::Failure;
+
+/// Turns the file's parts into the app's, or says what is wrong with them.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) names: &'a Names,
+    /// Those of people who have not logged in.
+    pub(super) strangers: &'a Names,
+    /// The number of what clients keep of copies, if they do.
+    pub(super) kept: u16,
+    pub(super) quoting: Quoting,
+    pub(super) facts: &'static Facts,
+    pub(super) rules: AppRules,
+}
+
+impl Checked<'_> {
+    pub(super) fn app(
+        &self,
+        file: &File,
+        login: Vec<LoginRequest>,
+        kinds: &[RoomKind],
+        says: &[SayKind],
+    ) -> Result<AppFile, Failure> {
+        let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
+        let Joining { joins, places, steps } =
+            rooms::joining(self.source, file, self.facts, self.names, |join, names| {
+                Checked { names, ..*self }.joining_steps(join)
+            })?;
+        let broadcasts = self.broadcasts(file, kinds, says, &places)?;
+        self.check_told_apart(file, echo.as_ref(), &broadcasts)?;
+        if let Some(frames) = file.frames.as_ref().filter(|_| !self.facts.is_bare) {
+            return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));
+        }
+        let resume =
+            file.resume.as_ref().map(|resume| self.resume(resume, !broadcasts.is_empty())).transpose()?;
+        let mut open = file.open.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
+        open.extend(steps);
+        Ok(AppFile {
+            name: self.name(file)?,
+            resume,
+            binary: file.frames.as_ref().is_some_and(|frames| *frames.get_ref() == Frames::Binary),
+            login,
+            open,
+            echo,
+            joins,
+            broadcasts,
+            errors: file.error.iter().map(|rule| self.refusal(rule)).collect::<Result<_, _>>()?,
+            answers: file.answer.iter().map(|rule| self.reaction(rule)).collect::<Result<_, _>>()?,
+            ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
+            heartbeat: file.heartbeat.as_ref().map(|heartbeat| self.heartbeat(heartbeat)).transpose()?,
+        })
+    }
+
+    fn name(&self, file: &File) -> Result<String, Failure> {
+        let Some(name) = &file.name else {
+            let stem = self.source.path.and_then(Path::file_stem).unwrap_or_default();
+            return Ok(stem.to_string_lossy().into_owned());
+        };
+        let is_sound = (1..=NAME_BYTES_MAX).contains(&name.get_ref().len())
+            && name.get_ref().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        if is_sound {
+            return Ok(name.get_ref().clone());
+        }
+        Err(self.wrong(name, format!("expected letters, digits, -, _ and ., at most {NAME_BYTES_MAX}")))
+    }
+
+    fn step(&self, step: &Spanned<Step>) -> Result<OpenStep, Failure> {
+        match step.get_ref() {
+            Step { event, send: Some(text), replied, expect: None, wait: None } => {
+                let say = self.say(event, text, Purpose::Other)?;
+                Ok(if self.replied(replied)? { OpenStep::Ask(say) } else { OpenStep::Send(say) })
+            }
+            Step { event: None, send: None, replied: None, expect: Some(when), wait: None } => {
+                Ok(OpenStep::Expect(self.condition(when)?))
+            }
+            Step { event: None, send: None, replied: None, expect: None, wait: Some(time) } => {
+                Ok(OpenStep::Wait(self.duration(time)?))
+            }
+            _ => Err(self.wrong(
+                step,
+                "expected exactly one of `send`, `expect` and `wait` in a step, and `event` and `replied` beside `send` \
+                 alone",
+            )),
+        }
+    }
+
+    fn echo(&self, echo: &file::Echo) -> Result<Exchange, Failure> {
+        Ok(Exchange {
+            send: self.say(&echo.event, &echo.send, Purpose::Measured)?,
+            reply: self.optional(&echo.reply)?,
+            is_replied: self.replied(&echo.replied)?,
+        })
+    }
+
+    /// The messages that everyone in a room gets.
+    fn broadcasts(
+        &self,
+        file: &File,
+        kinds: &[RoomKind],
+        says: &[SayKind],
+        places: &[Option<u16>],
+    ) -> Result<Vec<Broadcast>, Failure> {
+        let others = [
+            file.broadcast.as_ref().map(|broadcast| (broadcast.span(), "[broadcast]")),
+            file.publish.as_ref().map(|publish| (publish.span(), "[publish]")),
+        ];
+        let others: Vec<_> = others.into_iter().flatten().collect();
+        if let ([(at, name), ..], false) = (&others[..], file.say.is_empty()) {
+            let problem = format!(
+                "{name} is one kind of messages, and [say.NAME] are others: expected all as [say.NAME]"
+            );
+            return Err(self.source.error(at.clone(), problem));
+        }
+        if let ([(at, name), ..], true) = (&others[..], kinds.len() > 1) {
+            let problem =
+                format!("{name} does not say in which of the rooms: expected [say.NAME] with `room`");
+            return Err(self.source.error(at.clone(), problem));
+        }
+        match (&file.broadcast, &file.publish) {
+            (Some(broadcast), Some(_)) => {
+                let problem = "[publish] takes its place: what is published is what everyone gets";
+                Err(self.wrong(broadcast, problem))
+            }
+            (Some(broadcast), None) => Ok(vec![self.broadcast(broadcast.get_ref())?]),
+            (None, Some(publish)) => Ok(vec![self.published(publish.get_ref())?]),
+            (None, None) => {
+                let said = file.say.iter().zip(says);
+                said.map(|((name, say), kind)| self.said(name, say, kind, places)).collect()
+            }
+        }
+    }
+
+    /// Whether echoes and broadcasts can be told apart.
+    fn check_told_apart(
+        &self,
+        file: &File,
+        echo: Option<&Exchange>,
+        broadcasts: &[Broadcast],
+    ) -> Result<(), Failure> {
+        let is_told = echo.is_some_and(|echo| echo.is_replied) || self.rules.tells_replies;
+        let says = file.say.values().map(Spanned::span);
+        let at = file.broadcast.as_ref().map(Spanned::span).or(file.publish.as_ref().map(Spanned::span));
+        let untold = broadcasts.iter().any(|broadcast| broadcast.copy.is_none());
+        if let (Some(Exchange { reply: None, .. }), true, Some(at), false) =
+            (echo, untold, at.or(says.into_iter().next()), is_told)
+        {
+            let problem = "with both [echo] and [broadcast], [say.NAME] or [publish], `reply` of the one or `copy` of the other \
+                           is needed to tell their messages apart";
+            return Err(self.source.error(at, problem));
+        }
+        Ok(())
+    }
+
+    /// What joins a room by a message: that message, and what it waits for.
+    fn joining_steps(&self, join: &Spanned<file::Join>) -> Result<Vec<OpenStep>, Failure> {
+        let file::Join { event, send, replied, expect, .. } = join.get_ref();
+        let mut steps = Vec::new();
+        if let Some(text) = send {
+            let say = self.say(event, text, Purpose::Other)?;
+            steps.push(if self.replied(replied)? { OpenStep::Ask(say) } else { OpenStep::Send(say) });
+        }
+        if let Some(when) = expect {
+            steps.push(OpenStep::Expect(self.condition(when)?));
+        }
+        Ok(steps)
+    }
+
+    /// Messages of one kind.
+    fn said(
+        &self,
+        name: &str,
+        say: &Spanned<file::Say>,
+        kind: &SayKind,
+        places: &[Option<u16>],
+    ) -> Result<Broadcast, Failure> {
+        let file::Say { event, body, copy, own, ack, replied, .. } = say.get_ref();
+        let has_joins = places.iter().any(Option::is_some);
+        let place = places.get(usize::from(kind.room)).copied().flatten();
+        if has_joins && place.is_none() {
+            let problem = format!(
+                "[say.{name}] is said in rooms that nobody joins: expected `join` in their [room.NAME]"
+            );
+            return Err(self.wrong(say, problem));
+        }
+        let names = rooms::names_in(self.names, kind.room);
+        let of_room = Checked { names: &names, ..*self };
+        Ok(Broadcast {
+            room: place.unwrap_or(0),
+            share: kind.share,
+            send: of_room.say(event, body, Purpose::Measured)?,
+            copy: self.optional(copy)?,
+            own: self.optional(own)?,
+            ack: self.optional(ack)?,
+            is_replied: self.replied(replied)?,
+        })
+    }
+
+    fn broadcast(&self, broadcast: &file::Broadcast) -> Result<Broadcast, Failure> {
+        Ok(Broadcast {
+            room: 0,
+            share: 1,
+            send: self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?,
+            copy: self.optional(&broadcast.copy)?,
+            own: self.optional(&broadcast.own)?,
+            ack: self.optional(&broadcast.ack)?,
+            is_replied: self.replied(&broadcast.replied)?,
+        })
+    }
+
+    /// What is published: in a request, and so without an event's name.
+    fn published(&self, publish: &file::Publish) -> Result<Broadcast, Failure> {
+        let body = Template::parse(publish.body.get_ref(), Purpose::Measured, self.strangers, self.quoting);
+        let body = body.map_err(|bad| {
+            self.wrong(&publish.body, crate::people::explained(publish.body.get_ref(), &bad))
+        })?;
+        Ok(Broadcast {
+            room: 0,
+            share: 1,
+            send: Say { event: String::new(), body },
+            copy: self.optional(&publish.copy)?,
+            own: None,
+            ack: None,
+            is_replied: false,
+        })
+    }
+
+    fn resume(&self, resume: &file::Resume, has_copies: bool) -> Result<Resume, Failure> {
+        let send = resume.send.as_ref().map(|send| self.say(&resume.event, send, Purpose::Other));
+        Ok(Resume {
+            keep: resume::keep(self.source, resume, has_copies)?,
+            value: self.kept,
+            first: resume.first.clone(),
+            send: send.transpose()?,
+        })
+    }
+
+    /// Whether a message is answered by the protocol's own reply, if the protocol has any.
+    fn replied(&self, replied: &Option<Spanned<bool>>) -> Result<bool, Failure> {
+        let Some(replied) = replied else { return Ok(false) };
+        if self.rules.has_replies {
+            return Ok(*replied.get_ref());
+        }
+        let name = self.facts.protocol;
+        Err(self.wrong(replied, format!("{name} has no replies of its own; say how they look: `reply`")))
+    }
+
+    /// A message, and whether the protocol can carry it.
+    fn say(
+        &self,
+        event: &Option<Spanned<String>>,
+        text: &Spanned<String>,
+        purpose: Purpose,
+    ) -> Result<Say, Failure> {
+        let body = self.template(text, purpose)?;
+        let name = self.facts.protocol;
+        match event {
+            Some(event) if !self.rules.has_events => {
+                let problem = format!("{name} has no names for events: the message is all there is");
+                return Err(self.wrong(event, problem));
+            }
+            None if self.rules.has_events => {
+                return Err(self.wrong(text, format!("{name} needs the name of an event beside it: `event`")));
+            }
+            _ => {}
+        }
+        let sample = body.sample();
+        let (is_carried, expected) = match self.rules.body {
+            Body::Any => (true, String::new()),
+            Body::Object(what) => (
+                is_json::<serde_json::Map<String, serde_json::Value>>(&sample),
+                format!("a JSON object: {what}"),
+            ),
+            Body::Value(what) => (is_json::<IgnoredAny>(&sample), format!("a JSON value: {what}")),
+            Body::Values(what) => {
+                let values = [b"[", &sample[..], b"]"].concat();
+                let expected = format!("JSON values with commas between them: {what}");
+                (is_json::<IgnoredAny>(&values), expected)
+            }
+        };
+        if !is_carried {
+            return Err(self.wrong(text, format!("expected {expected}")));
+        }
+        let event = event.as_ref().map(|event| event.get_ref().clone()).unwrap_or_default();
+        Ok(Say { event, body })
+    }
+
+    fn refusal(&self, rule: &file::ErrorRule) -> Result<Refusal, Failure> {
+        let kind = rule.kind.get_ref();
+        let is_sound = (1..=NAME_BYTES_MAX).contains(&kind.len())
+            && kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !is_sound {
+            let problem = format!("expected lower-case letters, digits and _, at most {NAME_BYTES_MAX}");
+            return Err(self.wrong(&rule.kind, problem));
+        }
+        Ok(Refusal { kind: kind.clone(), when: self.condition(&rule.when)? })
+    }
+
+    fn reaction(&self, rule: &file::AnswerRule) -> Result<Reaction, Failure> {
+        let send = self.say(&rule.event, &rule.send, Purpose::Other)?;
+        Ok(Reaction { when: self.condition(&rule.when)?, send })
+    }
+
+    fn heartbeat(&self, heartbeat: &file::Heartbeat) -> Result<Heartbeat, Failure> {
+        Ok(Heartbeat {
+            every_ns: self.duration(&heartbeat.every)?,
+            send: self.say(&heartbeat.event, &heartbeat.send, Purpose::Other)?,
+        })
+    }
+
+    fn optional(&self, when: &Option<Spanned<When>>) -> Result<Option<Condition>, Failure> {
+        when.as_ref().map(|when| self.condition(when)).transpose()
+    }
+
+    fn condition(&self, when: &Spanned<When>) -> Result<Condition, Failure> {
+        let When { event, contains, regex, json } = when.get_ref();
+        let scalar =
+            |(pointer, value): (&String, &Spanned<toml::Value>)| Ok((pointer.clone(), self.scalar(value)?));
+        let condition = Condition {
+            event: event.clone(),
+            contains: contains.clone(),
+            regex: regex.clone(),
+            json: json.iter().map(scalar).collect::<Result<_, _>>()?,
+        };
+        wire::check_condition(&condition).map_err(|bad| self.wrong(when, bad))?;
+        Ok(condition)
+    }
+
+    fn scalar(&self, value: &Spanned<toml::Value>) -> Result<JsonScalar, Failure> {
+        Ok(match value.get_ref() {
+            toml::Value::String(text) => JsonScalar::Text(text.clone()),
+            toml::Value::Integer(number) => JsonScalar::Bare(number.to_string()),
+            toml::Value::Float(number) if number.is_finite() => JsonScalar::Bare(number.to_string()),
+            toml::Value::Boolean(word) => JsonScalar::Bare(word.to_string()),
+            _ => return Err(self.wrong(value, "expected a string, a number, true or false")),
+        })
+    }
+
+    fn template(&self, text: &Spanned<String>, purpose: Purpose) -> Result<Template, Failure> {
+        Template::parse(text.get_ref(), purpose, self.names, self.quoting)
+            .map_err(|bad| self.wrong(text, crate::people::explained(text.get_ref(), &bad)))
+    }
+
+    /// A time that is not nothing.
+    fn duration(&self, text: &Spanned<String>) -> Result<u64, Failure> {
+        match units::duration_ns(text.get_ref()) {
+            Ok(0) => Err(self.wrong(text, "must be longer than 0")),
+            Ok(ns) => Ok(ns),
+            Err(error) => Err(self.wrong(text, error)),
+        }
+    }
+
+    fn wrong<T>(&self, at: &Spanned<T>, problem: impl Display) -> Failure {
+        self.source.error(at.span(), problem)
+    }
+}
+
+/// Whether this text is JSON of a type.
+pub(super) fn is_json<T: DeserializeOwned>(text: &[u8]) -> bool {
+    serde_json::from_slice::<T>(text).is_ok()
+}

@@ -1,0 +1,163 @@
+//! Rooms of several kinds, and how they are joined: `[room.NAME]`.
+
+use std::num::NonZero;
+
+use load::{RoomKind, Rooms};
+use toml::Spanned;
+use wire::People;
+use wire::app_file::{Join, OpenStep};
+use wire::people::Division;
+use wire::template::{Names, Quoting, Template};
+use wire::{Facts, Joins};
+
+use super::checked::is_json;
+use super::file::{self, File, NAME_BYTES_MAX};
+use super::source::Source;
+use crate::exit::Failure;
+use crate::people;
+
+/// The placeholder of the room that is meant, and what those of single kinds start with.
+const ROOM: &str = "room";
+const OF_KIND: &str = "room.";
+
+/// The kinds of rooms, in the order of their names; empty: the file has none, and flags say who shares a room. From now on people
+/// are in them. `clients_max`: the most clients that a step will have, if that is known.
+pub(super) fn kinds(
+    source: &Source<'_>,
+    file: &File,
+    people: &mut People,
+    clients_max: Option<u64>,
+) -> Result<Vec<RoomKind>, Failure> {
+    let Some(first) = file.room.values().next() else { return Ok(Vec::new()) };
+    if people.rooms != [Division::ONE] {
+        let problem =
+            "the app's file says who shares a room: [room.NAME]; leave out --rooms and --room-count";
+        return Err(Failure::usage("--rooms", problem));
+    }
+    if file.room.len() > Rooms::KINDS_MAX {
+        let problem = format!("at most {} kinds of rooms, not {}", Rooms::KINDS_MAX, file.room.len());
+        return Err(source.error(first.span(), problem));
+    }
+    let mut kinds = Vec::new();
+    for (name, room) in &file.room {
+        let is_sound = |problem| source.error(room.span(), format!("[room.{name}]: {problem}"));
+        check_name(name).map_err(is_sound)?;
+        let division = division(source, room, clients_max)?;
+        people.names.set(format!("{OF_KIND}{name}"), Template::of_room(kinds.len() as u16));
+        kinds.push(RoomKind { name: name.clone(), division });
+    }
+    people.rooms = kinds.iter().map(|kind| kind.division).collect();
+    if kinds.len() > 1 {
+        people.names.unset(ROOM);
+    }
+    Ok(kinds)
+}
+
+/// A name that people give to rooms and messages, which figures are called by.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let is_sound = (1..=NAME_BYTES_MAX).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b));
+    is_sound.then_some(()).ok_or_else(|| {
+        format!("expected a name of lower-case letters, digits, - and _, at most {NAME_BYTES_MAX}")
+    })
+}
+
+fn division(
+    source: &Source<'_>,
+    room: &Spanned<file::Room>,
+    clients_max: Option<u64>,
+) -> Result<Division, Failure> {
+    let file::Room { size, count, zipf, .. } = room.get_ref();
+    let whole = |number: &Spanned<i64>| {
+        let n = u32::try_from(*number.get_ref()).ok().and_then(NonZero::new);
+        n.ok_or_else(|| source.error(number.span(), "expected a whole number of at least 1"))
+    };
+    match (size, count, zipf) {
+        (Some(size), None, None) => Ok(Division::of_size(whole(size)?)),
+        (None, Some(count), None) => {
+            let division = people::equal_rooms(whole(count)?, clients_max);
+            division.map_err(|problem| source.error(count.span(), problem))
+        }
+        (None, Some(count), Some(zipf)) => {
+            let exponent_milli = people::exponent_milli(&zipf.get_ref().to_string())
+                .map_err(|problem| source.error(zipf.span(), problem))?;
+            let division = people::unequal_rooms(whole(count)?, exponent_milli);
+            division.map_err(|problem| source.error(count.span(), problem))
+        }
+        (_, _, Some(zipf)) if count.is_none() => {
+            Err(source.error(zipf.span(), "says of how unequal a size the `count` rooms are: add `count`"))
+        }
+        _ => Err(source.error(
+            room.span(),
+            "expected either `size`, how many people share a room, or `count`, how many rooms there are",
+        )),
+    }
+}
+
+/// The names that text about the rooms of a kind may use: there, `{room}` is the one of that kind.
+pub(super) fn names_in(names: &Names, kind: u16) -> Names {
+    let mut names = names.clone();
+    names.set(ROOM, Template::of_room(kind));
+    names
+}
+
+/// How rooms are joined.
+#[derive(Debug, Default)]
+pub(super) struct Joining {
+    /// In the protocol's own terms.
+    pub(super) joins: Vec<Join>,
+    /// Which of these is that of each kind of rooms.
+    pub(super) places: Vec<Option<u16>>,
+    /// By messages, at the end of the opening.
+    pub(super) steps: Vec<OpenStep>,
+}
+
+/// How the rooms of a file are joined over a protocol. `step` reads what is joined by a message, with its own names.
+pub(super) fn joining(
+    source: &Source<'_>,
+    file: &File,
+    facts: &Facts,
+    names: &Names,
+    mut step: impl FnMut(&Spanned<file::Join>, &Names) -> Result<Vec<OpenStep>, Failure>,
+) -> Result<Joining, Failure> {
+    let mut joining = Joining::default();
+    let rules = facts.app.expect("an app goes over it");
+    for (kind, room) in (0..).zip(file.room.values()) {
+        joining.places.push(None);
+        let Some(join) = &room.get_ref().join else { continue };
+        let names = names_in(names, kind);
+        let file::Join { topic, channel, params, event, send, replied, expect } = join.get_ref();
+        let says = event.is_some() || send.is_some() || replied.is_some() || expect.is_some();
+        let wrong = |expected: &str| {
+            source.error(join.span(), format!("{} joins a room by {expected}", facts.protocol))
+        };
+        let name = match (rules.joins, topic, channel) {
+            (Joins::Topic, Some(topic), None) if !says => topic,
+            (Joins::Topic, ..) => return Err(wrong("its topic: `topic`, and `params` if it has any")),
+            (Joins::Channel, None, Some(channel)) if !says => channel,
+            (Joins::Channel, ..) => return Err(wrong("subscribing: `channel`, and `params` if it has any")),
+            (Joins::Message, None, None) if params.is_none() && (send.is_some() || expect.is_some()) => {
+                joining.steps.extend(step(join, &names)?);
+                continue;
+            }
+            (Joins::Message, ..) => {
+                return Err(wrong("a message: `send`, and what it waits for, `expect` or `replied`"));
+            }
+        };
+        let template = |text: &Spanned<String>, quoting| {
+            Template::opening(text.get_ref(), &names, quoting)
+                .map_err(|bad| source.error(text.span(), people::explained(text.get_ref(), &bad)))
+        };
+        let params = match params {
+            Some(params) => template(params, Quoting::JSON)?,
+            None => Template::literal("{}"),
+        };
+        if is_json::<serde_json::Map<String, serde_json::Value>>(&params.sample()) {
+            *joining.places.last_mut().expect("just pushed") = Some(joining.joins.len() as u16);
+            joining.joins.push(Join { name: template(name, Quoting::Plain)?, params });
+        } else {
+            return Err(source.error(join.span(), "expected `params` to be a JSON object, as text"));
+        }
+    }
+    Ok(joining)
+}

@@ -1,0 +1,132 @@
+//! Messages of several kinds: which of them how often, and in which rooms: `[say.NAME]`.
+
+use std::collections::BTreeMap;
+
+use load::{RoomKind, SayKind};
+use results::units;
+use toml::Spanned;
+use wire::people::Mix;
+
+use super::file::{self, To};
+use super::rooms::check_name;
+use super::source::Source;
+use super::usual::Usual;
+use crate::exit::Failure;
+use crate::rates;
+
+/// Shares are counted in millionths, and rates in thousandths of a message a second.
+const SHARE_WHOLE: f64 = 1e6;
+const RATE_UNIT: f64 = 1e3;
+/// How far shares may be from their whole, by rounding: thirds are written as 33.33%.
+const ROUNDING: f64 = 1e-3;
+
+/// The kinds of messages that a file has, in the order of their names. If they have rates, the sum is what is usual.
+pub(super) fn kinds(
+    source: &Source<'_>,
+    says: &BTreeMap<String, Spanned<file::Say>>,
+    rooms: &[RoomKind],
+    usual: &mut Usual,
+) -> Result<Vec<SayKind>, Failure> {
+    let Some(first) = says.values().next() else { return Ok(Vec::new()) };
+    if says.len() > Mix::KINDS_MAX {
+        let problem = format!("at most {} kinds of messages, not {}", Mix::KINDS_MAX, says.len());
+        return Err(source.error(first.span(), problem));
+    }
+    let shares = shares(source, says, usual)?;
+    let mut kinds = Vec::new();
+    for ((name, say), share) in says.iter().zip(shares) {
+        check_name(name).map_err(|problem| source.error(say.span(), format!("[say.{name}]: {problem}")))?;
+        let room = room(source, say, rooms)?;
+        let to_others = say.get_ref().to == Some(To::Others);
+        kinds.push(SayKind { name: name.clone(), room, to_others, share });
+    }
+    Ok(kinds)
+}
+
+/// The kind of rooms in which something is said.
+fn room(source: &Source<'_>, say: &Spanned<file::Say>, rooms: &[RoomKind]) -> Result<u16, Failure> {
+    let there_are = || {
+        let names: Vec<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
+        names.join(", ")
+    };
+    match (&say.get_ref().room, rooms) {
+        (None, [] | [_]) => Ok(0),
+        (None, _) => {
+            Err(source
+                .error(say.span(), format!("expected `room`, one of {}: there are several", there_are())))
+        }
+        (Some(named), []) => {
+            let problem = format!("there are no rooms: expected [room.{}]", named.get_ref());
+            Err(source.error(named.span(), problem))
+        }
+        (Some(named), _) => {
+            let place = rooms.iter().position(|room| room.name == *named.get_ref());
+            let place = place.ok_or_else(|| {
+                source.error(named.span(), format!("there is no such room, but there are {}", there_are()))
+            })?;
+            Ok(place as u16)
+        }
+    }
+}
+
+/// What each kind has of all messages: as its share or rate says, or as much as any other.
+fn shares(
+    source: &Source<'_>,
+    says: &BTreeMap<String, Spanned<file::Say>>,
+    usual: &mut Usual,
+) -> Result<Vec<u32>, Failure> {
+    let with_share = says.values().filter(|say| say.get_ref().share.is_some()).count();
+    let with_rate = says.values().filter(|say| say.get_ref().rate.is_some()).count();
+    if with_share + with_rate == 0 {
+        return Ok(vec![1; says.len()]);
+    }
+    let odd = says.values().find(|say| {
+        let file::Say { share, rate, .. } = say.get_ref();
+        (share.is_some(), rate.is_some()) != (with_share > 0, with_share == 0)
+    });
+    if let Some(odd) = odd {
+        return Err(
+            source.error(odd.span(), "expected a `share` of each kind of messages, or a `rate` of each")
+        );
+    }
+    let amounts: Vec<f64> =
+        says.values().map(|say| amount(source, say.get_ref())).collect::<Result<_, _>>()?;
+    let whole: f64 = amounts.iter().sum();
+    if with_share > 0 {
+        let last = says.values().next_back().and_then(|say| say.get_ref().share.as_ref());
+        if let Some(last) = last.filter(|_| (whole - 1.0).abs() > ROUNDING) {
+            let percent = (whole * 1e5).round() / 1e3;
+            return Err(source.error(last.span(), format!("the shares add up to {percent}%, not 100%")));
+        }
+        return Ok(amounts.iter().map(|share| ((share * SHARE_WHOLE).round() as u32).max(1)).collect());
+    }
+    if usual.rate.is_some() {
+        let at = says.values().find_map(|say| say.get_ref().rate.as_ref()).expect("there are rates");
+        return Err(source.error(at.span(), "[load] has a rate, too: expected it there, or with each kind"));
+    }
+    usual.rate = Some(rates::constant(whole));
+    Ok(amounts.iter().map(|rate| ((rate * RATE_UNIT).round() as u32).max(1)).collect())
+}
+
+fn amount(source: &Source<'_>, say: &file::Say) -> Result<f64, Failure> {
+    match (&say.share, &say.rate) {
+        (Some(share), _) => {
+            let read =
+                units::share(share.get_ref()).map_err(|problem| source.error(share.span(), problem))?;
+            let is_some = read > 0.0;
+            is_some.then_some(read).ok_or_else(|| source.error(share.span(), "expected more than 0%"))
+        }
+        (None, Some(rate)) => {
+            let text = match rate.get_ref() {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let read = units::rate_per_s(&text).map_err(|problem| source.error(rate.span(), problem))?;
+            let is_within = read > 0.0 && read <= f64::from(u32::MAX) / RATE_UNIT;
+            is_within.then_some(read).ok_or_else(|| {
+                source.error(rate.span(), "expected more than 0 and less than four million a second")
+            })
+        }
+        (None, None) => unreachable!("each has one of them"),
+    }
+}

@@ -1,0 +1,184 @@
+//! Where the clients of one worker sit in the rooms of one kind.
+
+use wire::people::{Division, Layout};
+
+use super::crowd::Crowd;
+use super::even::Even;
+use crate::segment::Segment;
+
+/// Where a client sits among those of its room that are at the same worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its place among them, from 0.
+    pub place: u32,
+    /// How many they are.
+    pub members: u32,
+}
+
+/// The rooms of one kind, as one worker sees them in the step under way.
+#[derive(Debug)]
+pub struct Floor {
+    segment: Segment,
+    layout: Layout,
+    kind: Kind,
+    /// Of the step, over all workers.
+    clients: u32,
+    /// At this worker, those of earlier steps included.
+    here: u32,
+}
+
+/// What it takes to know the places.
+#[derive(Debug)]
+enum Kind {
+    One,
+    Even(Even),
+    Unequal(Crowd),
+}
+
+impl Floor {
+    /// The rooms before the first step, in which nobody is yet.
+    pub(super) fn new(division: Division, segment: Segment) -> Floor {
+        let kind = match division {
+            Division::ONE => Kind::One,
+            Division::Even { people, rooms } => Kind::Even(Even { people: people.get(), rooms: rooms.get() }),
+            Division::Zipf { rooms, .. } => Kind::Unequal(Crowd::new(rooms.get())),
+        };
+        Floor { segment, layout: Layout::new(division), kind, clients: 0, here: 0 }
+    }
+
+    /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
+    pub(super) fn start_step(&mut self, clients: u32, here: u32) {
+        if let Kind::Unequal(crowd) = &mut self.kind {
+            crowd.start_step(&self.layout, self.segment, clients, here);
+        }
+        (self.clients, self.here) = (clients, here);
+    }
+
+    /// The room of a client, by its number in the run.
+    #[inline]
+    pub fn room(&self, number: u32) -> u32 {
+        self.layout.room(number)
+    }
+
+    /// The room that two clients share, by their numbers in the run; `None`: they are in different ones.
+    #[inline]
+    pub fn shared(&self, one: u32, other: u32) -> Option<u32> {
+        if matches!(self.kind, Kind::One) {
+            return Some(0);
+        }
+        let room = self.layout.room(one);
+        (room == self.layout.room(other)).then_some(room)
+    }
+
+    /// How many of the step's clients are in this room.
+    pub fn members(&self, room: u32) -> u32 {
+        match &self.kind {
+            Kind::One => self.clients,
+            Kind::Even(even) => even.members(room, self.clients),
+            Kind::Unequal(crowd) => crowd.all.get(room as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// How many of the clients here are in this room.
+    pub fn members_here(&self, room: u32) -> u32 {
+        match &self.kind {
+            Kind::One => self.here,
+            Kind::Even(even) => {
+                let here = even.here(self.segment, room, self.here);
+                here.end - here.start
+            }
+            Kind::Unequal(crowd) => crowd.here.get(room as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// The seat of a client, by its number at this worker, in its room.
+    #[inline]
+    pub fn seat(&self, client: u32, room: u32) -> Seat {
+        match &self.kind {
+            Kind::One => Seat { place: client, members: self.here },
+            Kind::Even(even) => {
+                let here = even.here(self.segment, room, self.here);
+                Seat { place: client - here.start, members: here.end - here.start }
+            }
+            Kind::Unequal(crowd) => {
+                Seat { place: crowd.places[client as usize], members: crowd.here[room as usize] }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZero;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rooms::census::Census;
+
+    fn division(people: u32, rooms: u32, exponent_milli: u32) -> Division {
+        let nonzero = |n| NonZero::new(n).unwrap();
+        match NonZero::new(exponent_milli) {
+            None => Division::Even { people: nonzero(people.max(rooms)), rooms: nonzero(rooms) },
+            Some(exponent_milli) => Division::Zipf { rooms: nonzero(rooms), exponent_milli },
+        }
+    }
+
+    #[test]
+    fn everybody_is_together_where_there_is_one_room() {
+        let mut floor = Floor::new(Division::ONE, Segment { worker: 3, workers: 4 });
+        floor.start_step(36, 9);
+        assert_eq!(floor.shared(0, u32::MAX), Some(0));
+        assert_eq!((floor.members(0), floor.members_here(0)), (36, 9));
+        assert_eq!(floor.seat(5, 0), Seat { place: 5, members: 9 });
+    }
+
+    #[test]
+    fn nobody_moves_when_a_step_has_more_people_and_places_take_four_bytes() {
+        let mut floor = Floor::new(division(1, 1_000, 1_100), Segment { worker: 1, workers: 3 });
+        floor.start_step(3_000, 1_000);
+        let before: Vec<Seat> = (0..1_000).map(|n| floor.seat(n, floor.room(n * 3 + 1))).collect();
+        floor.start_step(9_000, 3_000);
+        let places = |seats: &[Seat]| seats.iter().map(|seat| seat.place).collect::<Vec<_>>();
+        let after: Vec<Seat> = (0..1_000).map(|n| floor.seat(n, floor.room(n * 3 + 1))).collect();
+        assert_eq!(places(&before), places(&after));
+        let Kind::Unequal(crowd) = &floor.kind else { panic!("rooms of unequal size") };
+        assert_eq!(size_of_val(&crowd.places[..]), 4 * 3_000);
+    }
+
+    proptest! {
+        /// Against a list of who is where, in steps that grow and shrink.
+        #[test]
+        fn what_is_known_of_rooms_agrees_with_counting(
+            people in 1u32..40, rooms in 1u32..20, exponent_milli in prop_oneof![Just(0), 1u32..4_000],
+            steps in proptest::collection::vec(0u32..150, 1..4), workers in 1u16..6,
+        ) {
+            let division = division(people, rooms, exponent_milli);
+            let layout = Layout::new(division);
+            for worker in 0..workers {
+                let segment = Segment { worker, workers };
+                let mut floor = Floor::new(division, segment);
+                let mut here_max = 0;
+                for &clients in &steps {
+                    here_max = here_max.max(segment.share(clients));
+                    floor.start_step(clients, here_max);
+                    let here: Vec<u32> = (0..here_max).map(|client| segment.number(client)).collect();
+                    let alone = Census::of(division, clients, workers, &[worker]);
+                    for room in 0..=layout.room(u32::from(workers) * 150) {
+                        let of_room: Vec<u32> = here.iter().copied().filter(|&n| layout.room(n) == room).collect();
+                        prop_assert_eq!(floor.members_here(room), of_room.len() as u32);
+                        let in_step = of_room.iter().filter(|&&n| n < clients).count() as u32;
+                        prop_assert_eq!(alone.members(room), in_step);
+                        for (place, &number) in (0..).zip(&of_room) {
+                            let client = here.iter().position(|&n| n == number).unwrap() as u32;
+                            let expected = Seat { place, members: of_room.len() as u32 };
+                            prop_assert_eq!(floor.seat(client, room), expected);
+                        }
+                        let all = (0..clients).filter(|&n| layout.room(n) == room).count() as u32;
+                        prop_assert_eq!(floor.members(room), all);
+                    }
+                }
+            }
+        }
+    }
+}

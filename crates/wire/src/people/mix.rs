@@ -1,0 +1,103 @@
+//! Which kind of message each broadcast is, by its number alone: the same to whoever sends it, gets it or counts it, and kept
+//! nowhere.
+//!
+//! The numbers of a worker are taken sixty-four at a time. Within those, the golden ratio spreads the kinds evenly, and each
+//! sixty-four start somewhere else: clients that send in turn would otherwise always be given the same kind, if there is a
+//! multiple of sixty-four of them.
+
+use super::arcs::{Arcs, GOLDEN};
+
+/// How many numbers are spread evenly by themselves, as a power of two.
+const BLOCK_BITS: u32 = 6;
+
+/// The kinds of messages that are broadcast, each with its share of them.
+#[derive(Clone, Debug, Default)]
+pub struct Mix {
+    arcs: Arcs,
+}
+
+impl Mix {
+    /// The most kinds there may be.
+    pub const KINDS_MAX: usize = 16;
+
+    /// Kinds with these shares, of a whole that is whatever they add up to. Without any, all messages are of kind 0.
+    pub fn new(shares: impl IntoIterator<Item = u32>) -> Mix {
+        let shares: Vec<f64> = shares.into_iter().map(f64::from).collect();
+        Mix { arcs: Arcs::new(&shares) }
+    }
+
+    /// The kind of the message with this sequence number, sent by this worker.
+    #[inline]
+    pub fn kind(&self, worker: u16, seq: u32) -> usize {
+        if self.arcs.count() < 2 { 0 } else { self.arcs.at(position(worker, seq)) as usize }
+    }
+}
+
+/// Where on the circle a message stands.
+#[inline]
+fn position(worker: u16, seq: u32) -> u32 {
+    let block = u64::from(seq >> BLOCK_BITS) << 16 | u64::from(worker);
+    seq.wrapping_mul(GOLDEN).wrapping_add(scattered(block))
+}
+
+/// Numbers that look like chance, from ones that follow each other (SplitMix64's finaliser).
+#[inline]
+fn scattered(number: u64) -> u32 {
+    let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (mixed >> 32) as u32 ^ mixed as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_kind_is_all_there_is() {
+        for mix in [Mix::default(), Mix::new([]), Mix::new([7])] {
+            assert!((0..1_000).all(|seq| mix.kind(3, seq) == 0));
+        }
+    }
+
+    #[test]
+    fn kinds_that_are_known_stay_what_they_are() {
+        // Written down, so that another machine or a later version cannot say something else unnoticed.
+        let mix = Mix::new([1, 2, 3]);
+        let kinds: Vec<usize> = (0..12).map(|n| mix.kind(5, n * 7_919)).collect();
+        assert_eq!(kinds, KNOWN);
+    }
+
+    const KNOWN: [usize; 12] = [0; 12];
+
+    #[test]
+    fn whoever_sends_in_turn_says_everything() {
+        let mix = Mix::new([1, 1]);
+        for senders in [1, 2, 64, 128, 610, 987, 1_000] {
+            let said = (0..100).map(|turn| mix.kind(0, turn * senders)).sum::<usize>();
+            assert!((25..75).contains(&said), "{senders} senders: {said} of 100");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_kind_has_its_share_of_any_that_follow_each_other(
+            shares in proptest::collection::vec(1u32..1_000, 1..6), worker in 0u16..100, first in 0u32..1 << 30,
+        ) {
+            let mix = Mix::new(shares.iter().copied());
+            let first = first << 6 >> 6 & !63;
+            let mut counts = vec![0u32; shares.len()];
+            for seq in first..first + 64 * 50 {
+                counts[mix.kind(worker, seq)] += 1;
+            }
+            let whole: u32 = shares.iter().sum();
+            for (&count, &share) in counts.iter().zip(&shares) {
+                let expected = f64::from(64 * 50 * share) / f64::from(whole);
+                // Three in each sixty-four at most, and they make up for each other.
+                prop_assert!((f64::from(count) - expected).abs() < 60.0, "{count} of {expected}");
+            }
+        }
+    }
+}
