@@ -75,6 +75,13 @@ impl Truth<'_> {
         self.step["counts"][name].as_u64().unwrap_or(0)
     }
 
+    /// A count of one kind of messages.
+    pub(crate) fn of_kind(&self, name: &str, count: &str) -> u64 {
+        let says = self.step["says"].as_array().expect("there are kinds of messages");
+        let say = says.iter().find(|say| say["name"] == name).unwrap_or_else(|| panic!("no kind {name:?}"));
+        say["counts"][count].as_u64().unwrap_or(0)
+    }
+
     /// How many errors there were of a kind.
     pub(crate) fn errors(&self, kind: &str) -> u64 {
         self.step["counts"]["errors"][kind]["count"].as_u64().unwrap_or(0)

@@ -9,6 +9,7 @@ mod claims;
 mod rows;
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -140,6 +141,7 @@ fn generator(server: &Server, load: &str) -> std::process::Command {
     let mut command = throng([words.next().expect("a verb"), &url]);
     command.args(words).args(["--threads", "1", "--quiet", "--format", "json", "--no-preflight"]);
     command.args(["--connect-timeout", CONNECT_TIMEOUT]);
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     command
 }
 

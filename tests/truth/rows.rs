@@ -38,6 +38,21 @@ const BROADCAST: &str = "broadcast --clients 20 -c 4";
 const MESSAGES: u64 = 1_000;
 const COPIES: u64 = 20 * MESSAGES;
 
+/// An app of two kinds of rooms and of messages, and how many share a room of each.
+const KINDS: &str = "tests/truth/kinds.toml";
+const KIND_SIZES: [(&str, u64); 2] = [("own", 1), ("group", 5)];
+
+/// Each kind's messages, and how many copies of all kinds are due to rooms of these sizes.
+fn due_of_kinds(truth: &mut Truth<'_>) -> u64 {
+    let sent = KIND_SIZES.map(|(name, _)| truth.of_kind(name, "sent"));
+    truth.counts("sent of all kinds", MESSAGES, sent.iter().sum());
+    for ((name, size), sent) in KIND_SIZES.into_iter().zip(sent) {
+        let expected = truth.of_kind(name, "expected");
+        truth.counts(&format!("{name}: expected"), sent * size, expected);
+    }
+    KIND_SIZES.into_iter().zip(sent).map(|((_, size), sent)| sent * size).sum()
+}
+
 /// All of them.
 pub(crate) fn rows(length: Length) -> Vec<Row> {
     [latencies(length), queues(length), counts(), rooms(), absences(), connections(), verdicts(length)]
@@ -179,6 +194,36 @@ fn rooms() -> Vec<Row> {
                 truth.exactly("leaked", MESSAGES / 20);
                 truth.exactly("missing", 0);
                 truth.exits(3);
+            },
+        ),
+        row(
+            "sends one copy of 100 to another room, too; people are in two kinds of rooms",
+            "leak=99%100",
+            format!("{BROADCAST} --app {KINDS} -s {MESSAGES}"),
+            |truth| {
+                let due = due_of_kinds(truth);
+                truth.exactly("received", due);
+                // Whoever is in both rooms gets it twice.
+                let (leaked, twice) = (truth.rare("leaked"), truth.count("duplicate"));
+                truth.counts("leaked, or a duplicate", due / 100, leaked + twice);
+                let of_kinds = KIND_SIZES.map(|(name, _)| truth.of_kind(name, "leaked")).iter().sum();
+                truth.counts("leaked of all kinds", leaked, of_kinds);
+                truth.exits(3);
+            },
+        ),
+        row(
+            "loses one copy of 100; people are in two kinds of rooms",
+            "drop=99%100",
+            format!("{BROADCAST} --app {KINDS} -s {MESSAGES}"),
+            |truth| {
+                let due = due_of_kinds(truth);
+                truth.exactly("received", due - due / 100);
+                truth.exactly("missing", due / 100);
+                for (name, _) in KIND_SIZES {
+                    let [expected, received, missing] =
+                        ["expected", "received", "missing"].map(|count| truth.of_kind(name, count));
+                    truth.counts(&format!("{name}: received + missing"), expected, received + missing);
+                }
             },
         ),
         row(

@@ -223,6 +223,8 @@ fn words_of(flags: &BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
+mod kinds;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod tests;

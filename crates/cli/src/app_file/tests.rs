@@ -133,7 +133,7 @@ fn what_is_kept_has_to_be_there_and_to_be_said() {
         (
             "[resume]\nkeep = \"/n\"\nsend = '{kept}'".to_owned(),
             "chat.toml:2:8",
-            "neither [broadcast] nor [publish]",
+            "none of [broadcast], [say.NAME] and [publish]",
         ),
         (format!("{broadcast}[resume]\nkeep = \"n\"\nsend = '{{kept}}'"), "chat.toml:4:8", "a JSON pointer"),
         (

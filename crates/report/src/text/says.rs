@@ -59,7 +59,10 @@ mod tests {
             .into_iter()
             .map(|(label, text)| format!("{label}: {text}"))
             .collect();
-        assert_snapshot!(lines.join("\n"), @"");
+        assert_snapshot!(lines.join("\n"), @"
+        say group: 600 sent, 3,598 of 3,600 received, 2 missing; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 31.0ms p99 59.5ms max 60.0ms
+        say own: 400 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
+        ");
         assert!(super::lines(&sample::broadcast_step()).is_empty());
     }
 }

@@ -4,7 +4,10 @@
 //! ```text
 //! unconnected --0: a namespace that there is--> connected; 40{"sid":S} and the event auth, with what was sent along
 //! connected --an event--> connected, with its answer; --1--> unconnected
-//! connected --the event join--> connected, in the room that its argument names and in no other
+//! connected --the event join--> connected, in the room that its argument names, instead of the one of its URL and besides those
+//!     that it has joined
+//! connected --the event leave--> connected, out of that room
+//! connected --the event broadcast, {"room":R,…}--> the same, to the room R if it is in it; else to the one that it was in first
 //! unconnected --0 of who had a connection, where broadcasts are kept--> connected; 40{"sid":S,"pid":P}, and what was missed
 //! a second 0, anything else when unconnected, whatever breaks the rules --> the end of the session
 //! ```
@@ -13,6 +16,7 @@ use std::sync::Arc;
 
 use super::packet::{self, Kind, MAIN, Packet};
 use super::payload;
+use super::places::{Move, Places};
 use super::sid::SID_CHARS;
 use super::version::Version;
 use crate::dialect_id::DialectId;
@@ -22,6 +26,7 @@ use crate::history::{History, Message};
 use crate::http::query;
 use crate::io;
 use crate::json;
+use crate::json::scan::Scan;
 use crate::room::Room;
 use crate::ws::frame::{self, Opcode};
 
@@ -47,8 +52,8 @@ pub(crate) trait Outlet {
 pub(crate) struct App {
     version: Version,
     connected: [bool; NAMESPACES.len()],
-    /// What the names of the rooms come to that it is in, in each of them; 0: in none of its own.
-    rooms: [u64; NAMESPACES.len()],
+    /// The rooms that it is in, by what their names come to.
+    places: Places<{ NAMESPACES.len() }>,
     partial: Option<Box<Partial>>,
     /// What is still to be said to who has connected.
     greeting: Option<Vec<u8>>,
@@ -74,8 +79,8 @@ struct Reply<'a> {
 impl App {
     /// A session that is in this room of each namespace: see [`room_at`].
     pub(crate) fn new(version: Version, room: u64) -> App {
-        let rooms = [room; NAMESPACES.len()];
-        App { version, connected: [false; NAMESPACES.len()], rooms, partial: None, greeting: None }
+        let connected = [false; NAMESPACES.len()];
+        App { version, connected, places: Places::new(room), partial: None, greeting: None }
     }
 
     /// Whether any namespace is connected.
@@ -107,22 +112,23 @@ impl App {
 
     fn rooms(&self, out: &impl Outlet) -> impl Iterator<Item = Room> {
         let connected = (0..NAMESPACES.len()).filter(|&at| self.connected[at]);
-        connected.map(|at| self.room(at, out))
+        connected.flat_map(|at| self.rooms_in(at, out))
     }
 
-    /// Where this session gets the broadcasts of the room that it is in, in a namespace.
-    fn room(&self, at: usize, out: &impl Outlet) -> Room {
-        out.room(NAMESPACES[at]).within(self.rooms[at])
+    /// The same of one namespace.
+    fn rooms_in(&self, at: usize, out: &impl Outlet) -> Vec<Room> {
+        self.places.all(at).map(|room| out.room(NAMESPACES[at]).within(room)).collect()
     }
 
-    /// Leaves the room that it was in for the one that an event's first argument names.
-    fn enter(&mut self, at: usize, arguments: &[u8], out: &impl Outlet, on: &mut impl Tells) {
-        let array = [b"[", arguments.strip_prefix(b",").unwrap_or(arguments), b"]"].concat();
-        let mut name = None;
-        json::array(&array, |item| name = name.or(Some(hash(item))));
-        on(ServerEvent::Left { room: self.room(at, out) });
-        self.rooms[at] = name.unwrap_or(0);
-        on(ServerEvent::Joined { room: self.room(at, out) });
+    /// Says which rooms the session leaves and joins.
+    fn tell(at: usize, moved: Move, out: &impl Outlet, on: &mut impl Tells) {
+        let within = |room| out.room(NAMESPACES[at]).within(room);
+        if let Some(room) = moved.left.map(within) {
+            on(ServerEvent::Left { room });
+        }
+        if let Some(room) = moved.joined.map(within) {
+            on(ServerEvent::Joined { room });
+        }
     }
 
     /// Whether the message is an event whose answer is the message itself.
@@ -204,7 +210,9 @@ impl App {
             }
             (Kind::Disconnect, _, Some(at)) if packet.payload.is_empty() => {
                 self.connected[at] = false;
-                on(ServerEvent::Left { room: self.room(at, out) });
+                for room in self.rooms_in(at, out) {
+                    on(ServerEvent::Left { room });
+                }
             }
             // Nothing was asked to be acknowledged.
             (Kind::Ack, _, Some(_)) => json::array(packet.payload, |_| {}).ok_or(Failure::BadMessage)?,
@@ -212,10 +220,17 @@ impl App {
                 let bytes = text.len() as u32 + 1;
                 let (name, behind) = packet::event(packet.payload)?;
                 let arguments = &packet.payload[behind..];
-                if name == b"join" {
-                    self.enter(at, arguments, out, on);
+                match name {
+                    b"join" => Self::tell(at, self.places.join(at, first_of(arguments)), out, on),
+                    b"leave" => Self::tell(at, self.places.leave(at, first_of(arguments)), out, on),
+                    _ => {}
                 }
-                let reply = Reply { namespace: NAMESPACES[at], room: self.rooms[at], attachments, bytes };
+                let room = match room_of_broadcast(name, arguments) {
+                    None => self.places.first(at),
+                    Some(room) if self.places.is_in(at, room) => room,
+                    Some(_) => return Ok(()),
+                };
+                let reply = Reply { namespace: NAMESPACES[at], room, attachments, bytes };
                 reply.to_event(name, arguments, packet.id, out, on);
             }
             _ => return Err(Failure::BadMessage),
@@ -234,7 +249,7 @@ impl App {
                 match out.history() {
                     None => out.text(&[b"40", name, comma, br#"{"sid":""#, &sid, br#""}"#]),
                     Some((history, now_ns)) => {
-                        let topic = room(Version::V4, namespace).within(self.rooms[at]);
+                        let topic = room(Version::V4, namespace).within(self.places.first(at));
                         let known = Known::asked(auth);
                         let recovered = known.and_then(|known| known.recover(&history, topic, now_ns));
                         let (pid, missed) = recovered.unwrap_or_else(|| (history.token(&sid), Vec::new()));
@@ -250,7 +265,9 @@ impl App {
         }
         let auth = if auth.is_empty() { b"{}" } else { auth };
         self.greeting = Some([b"42", name, comma, br#"["auth","#, auth, b"]"].concat());
-        on(ServerEvent::Joined { room: self.room(at, out) });
+        for room in self.rooms_in(at, out) {
+            on(ServerEvent::Joined { room });
+        }
     }
 
     fn refuse(&self, namespace: &[u8], out: &mut impl Outlet) {
@@ -311,7 +328,7 @@ impl Reply<'_> {
                 "broadcastResult"
             }
             b"message" => "message-back",
-            b"message-with-ack" | b"join" if id.is_some() => "",
+            b"message-with-ack" | b"join" | b"leave" if id.is_some() => "",
             _ => return,
         };
         if name != b"broadcast" {
@@ -411,6 +428,20 @@ pub(crate) fn publish(
             });
         });
     }
+}
+
+/// What the room's name comes to that is an event's first argument; 0: it has none.
+fn first_of(arguments: &[u8]) -> u64 {
+    let array = [b"[", arguments.strip_prefix(b",").unwrap_or(arguments), b"]"].concat();
+    let mut name = None;
+    json::array(&array, |item| name = name.or(Some(hash(item))));
+    name.unwrap_or(0)
+}
+
+/// What the room's name comes to that a broadcast is for, if it names one: in the first member of its first argument.
+fn room_of_broadcast(event: &[u8], arguments: &[u8]) -> Option<u64> {
+    let named = arguments.strip_prefix(br#",{"room":"#).filter(|_| event == b"broadcast")?;
+    Scan::new(named).string().map(hash)
 }
 
 /// What a room's name comes to. A string in a packet counts as it is written, without its quotes: as in a URL.

@@ -27,6 +27,7 @@ mod heartbeat;
 mod packet;
 mod parts;
 mod payload;
+mod places;
 mod plain;
 mod relayed;
 mod request;

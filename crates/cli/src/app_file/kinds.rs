@@ -1,0 +1,157 @@
+//! Kinds of rooms and of messages, as files say them, and what is wrong with those that cannot be meant.
+
+use std::num::NonZero;
+
+use load::Rooms;
+use wire::people::Division;
+
+use wire::app_file::OpenStep;
+
+use super::*;
+
+const GOOD: &str = r#"protocol = "phoenix"
+[room.group]
+size = 6
+join = { topic = "room:{room}", params = '{"of":"{room.hall}"}' }
+[room.hall]
+count = 10
+zipf = 1.1
+join = { topic = "hall:{room}" }
+[say.line]
+room = "hall"
+to = "others"
+share = "75%"
+event = "shout"
+body = '{"id":"{id}","room":{room}}'
+replied = true
+[say.word]
+room = "group"
+share = "25%"
+event = "shout"
+body = '{"id":"{id}","hall":{room.hall}}'
+"#;
+
+fn parsed(text: &str, clients_max: Option<u64>) -> Result<Described, Failure> {
+    parse(Path::new("app.toml"), text, People::default(), clients_max)
+}
+
+#[test]
+fn kinds_are_in_the_order_of_their_names() {
+    let described = parsed(GOOD, None).unwrap();
+    let rooms = described.rooms.unwrap();
+    let kinds: Vec<(&str, Division)> =
+        rooms.kinds().iter().map(|kind| (kind.name.as_str(), kind.division)).collect();
+    let n = |n| NonZero::new(n).unwrap();
+    let zipf = Division::Zipf { rooms: n(10), exponent_milli: n(1_100) };
+    assert_eq!(kinds, [("group", Division::of_size(n(6))), ("hall", zipf)]);
+    assert_eq!(described.people.rooms, [Division::of_size(n(6)), zipf]);
+    let says: Vec<(&str, u16, bool, u32)> =
+        rooms.says().iter().map(|say| (say.name.as_str(), say.room, say.to_others, say.share)).collect();
+    assert_eq!(says, [("line", 1, true, 750_000), ("word", 0, false, 250_000)]);
+    let app = described.app;
+    assert_eq!((app.joins.len(), app.broadcasts[0].room, app.broadcasts[1].room), (2, 1, 0));
+    assert_eq!((app.broadcasts[0].is_replied, app.broadcasts[1].is_replied), (true, false));
+    assert_eq!(app.joins[0].params.sample(), br#"{"of":"0"}"#);
+}
+
+#[test]
+fn without_shares_all_are_said_as_often_and_rates_add_up() {
+    let equal = GOOD.replace("share = \"75%\"\n", "").replace("share = \"25%\"\n", "");
+    let says = |text: &str| -> Vec<u32> {
+        parsed(text, None).unwrap().rooms.unwrap().says().iter().map(|say| say.share).collect()
+    };
+    assert_eq!(says(&equal), [1, 1]);
+    let rates = GOOD.replace("share = \"75%\"", "rate = \"1.5k/s\"").replace("share = \"25%\"", "rate = 0.5");
+    assert_eq!(says(&rates), [1_500_000, 500]);
+    let usual = parsed(&rates, None).unwrap().usual.rate.unwrap();
+    assert_eq!(usual, crate::rates::constant(1_500.5));
+}
+
+#[test]
+fn joins_by_messages_end_the_opening() {
+    let text = r#"
+open = [{ send = "hi" }]
+[room.a]
+size = 2
+join = { send = 'join {room}', expect = { contains = "joined" } }
+[say.x]
+body = "{id}{room}"
+"#;
+    let described = parsed(text, None).unwrap();
+    let [OpenStep::Send(_), OpenStep::Send(join), OpenStep::Expect(_)] = &described.app.open[..] else {
+        panic!("{:?}", described.app.open)
+    };
+    assert_eq!(join.body.sample(), b"join 0");
+    assert!(described.rooms.unwrap().says()[0].name == "x");
+}
+
+#[test]
+fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
+    for (from, to, place, problem) in [
+        ("size = 6", "size = 0", "app.toml:3:8", "a whole number of at least 1"),
+        (
+            "size = 6",
+            "count = 10000000",
+            "app.toml:3:9",
+            "10,000,000 rooms are more than there are clients (1,000)",
+        ),
+        ("count = 10", "count = 10000000", "app.toml:6:9", "at most 100,000 rooms of unequal size"),
+        ("zipf = 1.1", "zipf = 99.0", "app.toml:7:8", "above 0 and at most 10"),
+        ("count = 10\n", "", "app.toml:6:8", "add `count`"),
+        ("size = 6\n", "", "app.toml:2:1", "either `size`"),
+        ("size = 6", "size = 6\ncount = 2", "app.toml:2:1", "either `size`"),
+        ("[room.hall]", "[room.Hall]", "app.toml:5:1", "lower-case letters"),
+        ("room = \"hall\"", "room = \"hal\"", "app.toml:10:8", "no such room, but there are group, hall"),
+        ("room = \"hall\"\n", "", "app.toml:9:1", "expected `room`, one of group, hall"),
+        ("share = \"25%\"", "share = \"20%\"", "app.toml:18:9", "the shares add up to 95%, not 100%"),
+        ("share = \"25%\"", "share = \"0%\"", "app.toml:18:9", "more than 0%"),
+        ("share = \"25%\"", "share = 25", "app.toml:18:9", "expected a string"),
+        (
+            "share = \"25%\"",
+            "rate = 5",
+            "app.toml:16:1",
+            "a `share` of each kind of messages, or a `rate` of each",
+        ),
+        ("share = \"25%\"\n", "", "app.toml:16:1", "a `share` of each"),
+        ("to = \"others\"", "to = \"some\"", "app.toml:11:6", "expected `all` or `others`"),
+        ("topic = \"hall:{room}\"", "topic = \"hall:{rom}\", send = \"x\"", "app.toml:8:8", "by its topic"),
+        ("topic = \"hall:{room}\"", "topic = \"hall:{room.hal}\"", "app.toml:8:18", "no such placeholder"),
+        (
+            "topic = \"hall:{room}\"",
+            "channel = \"Hall\"",
+            "app.toml:8:8",
+            "phoenix joins a room by its topic",
+        ),
+        ("join = { topic = \"hall:{room}\" }\n", "", "app.toml:8:1", "rooms that nobody joins"),
+        ("{\"of\":\"{room.hall}\"}", "[]", "app.toml:4:8", "a JSON object"),
+        (
+            "body = '{\"id\":\"{id}\",\"hall\"",
+            "body = '{\"id\":\"1\",\"hall\"",
+            "app.toml:20:8",
+            "must carry {id}",
+        ),
+        (
+            "[say.word]",
+            "[broadcast]\nevent = \"x\"\nsend = \"1\"\n[say.word]",
+            "app.toml:16:1",
+            "expected all as [say.NAME]",
+        ),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let said = format!("{:?}", parsed(&GOOD.replacen(from, to, 1), Some(1_000)).err().expect(to));
+        assert!(said.contains(place) && said.contains(problem), "{to}\n{place}\n{problem}\n{said}");
+    }
+    let unknown = format!("{:?}", parsed("[room.a]\ncount = 4", None).err().unwrap());
+    assert!(unknown.contains("app.toml:2:9") && unknown.contains("how many clients"), "{unknown}");
+    let several = "[room.a]\nsize = 1\n[room.b]\nsize = 2\n[broadcast]\nsend = '{id}'";
+    let said = format!("{:?}", parsed(several, None).err().unwrap());
+    assert!(said.contains("app.toml:5:1") && said.contains("[say.NAME] with `room`"), "{said}");
+}
+
+#[test]
+fn rooms_of_the_command_line_are_refused_beside_those_of_a_file() {
+    let given = People::in_rooms(Division::of_size(NonZero::new(3).unwrap()));
+    let said = format!("{:?}", parse(Path::new("app.toml"), GOOD, given, None).err().unwrap());
+    assert!(said.contains("--rooms") && said.contains("[room.NAME]"), "{said}");
+    assert!(Rooms::several(Vec::new(), Vec::new()).is_none());
+}

@@ -1,0 +1,104 @@
+//! The rooms that a session is in, in each of its namespaces.
+//!
+//! ```text
+//! in the room of its URL, or in none --join R--> in R; --join S--> in R and S; …
+//! in R and S --leave R--> in S --leave S--> in none
+//! ```
+
+/// Rooms that one session may have joined besides the first.
+const FURTHER_MAX: usize = 256;
+
+/// Where a session is in so many namespaces; 0: in no room.
+#[derive(Debug)]
+pub(super) struct Places<const NAMESPACES: usize> {
+    first: [u64; NAMESPACES],
+    /// The first was joined, and is not that of the URL.
+    has_joined: [bool; NAMESPACES],
+    /// Each with the place of its namespace.
+    #[allow(clippy::box_collection)] // 8 bytes in a session, not 24
+    further: Option<Box<Vec<(usize, u64)>>>,
+}
+
+/// What a session leaves, and what it joins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Move {
+    pub(super) left: Option<u64>,
+    pub(super) joined: Option<u64>,
+}
+
+impl<const NAMESPACES: usize> Places<NAMESPACES> {
+    /// In this room of each namespace.
+    pub(super) fn new(room: u64) -> Self {
+        Self { first: [room; NAMESPACES], has_joined: [false; NAMESPACES], further: None }
+    }
+
+    /// The room of a namespace that it was in first: where what names no room is said.
+    pub(super) fn first(&self, at: usize) -> u64 {
+        self.first[at]
+    }
+
+    /// All rooms of a namespace.
+    pub(super) fn all(&self, at: usize) -> impl Iterator<Item = u64> + '_ {
+        let further = self.further.iter().flat_map(|further| further.iter());
+        let further = further.filter(move |(of, _)| *of == at).map(|&(_, room)| room);
+        std::iter::once(self.first[at]).chain(further)
+    }
+
+    /// Whether it has joined a room.
+    pub(super) fn is_in(&self, at: usize, room: u64) -> bool {
+        self.has_joined[at] && self.all(at).any(|other| other == room)
+    }
+
+    /// It joins a room; nothing happens where it is already, or is in too many.
+    pub(super) fn join(&mut self, at: usize, room: u64) -> Move {
+        if !std::mem::replace(&mut self.has_joined[at], true) {
+            let left = std::mem::replace(&mut self.first[at], room);
+            return Move { left: Some(left), joined: Some(room) };
+        }
+        let further = self.further.as_ref().map_or(0, |further| further.len());
+        if self.is_in(at, room) || further >= FURTHER_MAX {
+            return Move::default();
+        }
+        self.further.get_or_insert_default().push((at, room));
+        Move { left: None, joined: Some(room) }
+    }
+
+    /// It leaves a room; nothing happens where it is not.
+    pub(super) fn leave(&mut self, at: usize, room: u64) -> Move {
+        if !self.is_in(at, room) {
+            return Move::default();
+        }
+        let left = Some(room);
+        let further = self.further.get_or_insert_default();
+        if let Some(place) = further.iter().position(|&other| other == (at, room)) {
+            further.remove(place);
+        } else if let Some(place) = further.iter().position(|&(of, _)| of == at) {
+            self.first[at] = further.remove(place).1;
+        } else {
+            (self.first[at], self.has_joined[at]) = (0, false);
+            return Move { left, joined: Some(0) };
+        }
+        Move { left, joined: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rooms_are_joined_besides_each_other_and_left_one_by_one() {
+        let mut places = Places::<2>::new(7);
+        assert!(!places.is_in(0, 7), "the room of the URL is not joined");
+        assert_eq!(places.join(0, 1), Move { left: Some(7), joined: Some(1) });
+        assert_eq!(places.join(0, 2), Move { left: None, joined: Some(2) });
+        assert_eq!(places.join(0, 2), Move::default());
+        assert_eq!(places.join(1, 2), Move { left: Some(7), joined: Some(2) });
+        assert_eq!(places.all(0).collect::<Vec<u64>>(), [1, 2]);
+        assert_eq!((places.is_in(1, 1), places.is_in(1, 2)), (false, true));
+        assert_eq!(places.leave(0, 1), Move { left: Some(1), joined: None });
+        assert_eq!((places.first(0), places.leave(0, 1)), (2, Move::default()));
+        assert_eq!(places.leave(0, 2), Move { left: Some(2), joined: Some(0) });
+        assert_eq!(places.all(1).collect::<Vec<u64>>(), [2]);
+    }
+}
