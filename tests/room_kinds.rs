@@ -150,9 +150,7 @@ fn everybody_is_in_a_room_of_each_kind_over_each_protocol() {
 fn kinds_add_up_while_people_come_and_go_and_lose_their_connections() {
     let server = Server::start(&[]);
     let at_rate = ["--rate", "100", "--duration", "3s", "--threads", "2"];
-    for more in
-        [&["--churn", "30%/s"][..], &["--flap", "500ms..1s", "--away", "300ms"], &["--slow", "10%:1KiB/s"]]
-    {
+    for more in [&["--churn", "30%/s"][..], &["--flap", "500ms..1s:300ms"], &["--slow", "10%:1KiB/s"]] {
         let outcome = run_app(&server, "/socket/websocket", &phoenix(), &[&at_rate[..], more].concat());
         let results = outcome.json();
         add_up(&results, &outcome);
@@ -235,7 +233,7 @@ fn text_and_csv_tell_the_kinds_apart() {
     let file = folder.path().join("app.toml");
     std::fs::write(&file, phoenix()).unwrap();
     let url = format!("ws://{}/socket/websocket", server.address);
-    for (format, said) in [("text", "say group"), ("csv", "say_group_expected"), ("markdown", "| group")] {
+    for (format, said) in [("text", "say group"), ("csv", "say_group_expected"), ("md", "| group")] {
         let mut command =
             throng(["broadcast", &url, "--clients", "20", "-c", "4", "-s", "50", "--format", format]);
         let outcome = run(command.arg("--app").arg(&file), RUN_MAX);

@@ -11,7 +11,6 @@ mod hall;
 mod said;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use engine::{BroadcastTally, Settled};
 use load::Rooms;
@@ -19,6 +18,7 @@ use stats::Histogram;
 
 use away::Away;
 use hall::Hall;
+pub(crate) use hall::People;
 use said::{Name, Said, all_sent};
 
 /// What all workers' books together say of a step's broadcasts.
@@ -46,18 +46,6 @@ pub(crate) struct Due {
     pub(crate) left_behind: u64,
     /// Beside them, to clients that were away.
     pub(crate) offline: u64,
-}
-
-/// Who the step's people are.
-#[derive(Clone, Debug)]
-pub(crate) struct People {
-    pub(crate) rooms: Arc<Rooms>,
-    /// The step's number.
-    pub(crate) step: u16,
-    /// Over all workers.
-    pub(crate) clients: u32,
-    /// The workers of the run, lost ones included.
-    pub(crate) workers: u16,
 }
 
 impl Audience {
@@ -184,6 +172,8 @@ fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<Name, u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use engine::{Departure, SentBroadcast};
     use wire::people::Division;

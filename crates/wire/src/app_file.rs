@@ -10,6 +10,9 @@ use crate::template::Template;
 /// The most steps an opening may have.
 pub const OPEN_STEPS_MAX: usize = 1000;
 
+/// The most rooms that a client may join in its protocol's own terms: one of each kind.
+pub const JOINS_MAX: usize = 8;
+
 /// The most requests a login may have.
 pub const LOGIN_REQUESTS_MAX: usize = 20;
 /// The most values that one of them may keep.

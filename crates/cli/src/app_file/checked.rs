@@ -5,7 +5,7 @@ use std::path::Path;
 
 use load::{RoomKind, SayKind};
 use results::units;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use toml::Spanned;
 use wire::app_file::{
     AppFile, Broadcast, Condition, Exchange, Heartbeat, JsonScalar, LoginRequest, OpenStep, Reaction,
@@ -17,7 +17,7 @@ use wire::{AppRules, Body, Facts};
 use super::file::{self, File, Frames, NAME_BYTES_MAX, Step, When};
 use super::resume;
 use super::rooms::{self, Joining};
-use super::source::Source;
+use super::source::{Source, is_json};
 use crate::exit::Failure;
 
 /// Turns the file's parts into the app's, or says what is wrong with them.
@@ -373,9 +373,4 @@ impl Checked<'_> {
     fn wrong<T>(&self, at: &Spanned<T>, problem: impl Display) -> Failure {
         self.source.error(at.span(), problem)
     }
-}
-
-/// Whether this text is JSON of a type.
-pub(super) fn is_json<T: DeserializeOwned>(text: &[u8]) -> bool {
-    serde_json::from_slice::<T>(text).is_ok()
 }

@@ -10,9 +10,8 @@ use wire::people::Division;
 use wire::template::{Names, Quoting, Template};
 use wire::{Facts, Joins};
 
-use super::checked::is_json;
 use super::file::{self, File, NAME_BYTES_MAX};
-use super::source::Source;
+use super::source::{Source, is_json};
 use crate::exit::Failure;
 use crate::people;
 

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use crate::exit::Failure;
 
 /// A file's name and text, for errors.
@@ -40,6 +42,11 @@ impl Source<'_> {
 /// The place where a character starts that is not after `at`.
 fn char_before(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// Whether this text is JSON of a type.
+pub(super) fn is_json<T: DeserializeOwned>(text: &[u8]) -> bool {
+    serde_json::from_slice::<T>(text).is_ok()
 }
 
 #[cfg(test)]

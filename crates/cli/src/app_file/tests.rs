@@ -1,5 +1,7 @@
 //! What may stand in a file, and what is said of what may not.
 
+use wire::app_file::{Condition, JsonScalar, OpenStep};
+
 use super::*;
 
 const GOOD: &str = r#"

@@ -1,10 +1,23 @@
 //! Who is in which room, and which kind each message is: what is the same for all books of a step.
 
-use engine::Settled;
-use load::{Census, Mix, SayKind};
+use std::sync::Arc;
 
-use super::People;
+use engine::Settled;
+use load::{Census, Mix, Rooms, SayKind};
+
 use super::said::Name;
+
+/// Who the step's people are.
+#[derive(Clone, Debug)]
+pub(crate) struct People {
+    pub(crate) rooms: Arc<Rooms>,
+    /// The step's number.
+    pub(crate) step: u16,
+    /// Over all workers.
+    pub(crate) clients: u32,
+    /// The workers of the run, lost ones included.
+    pub(crate) workers: u16,
+}
 
 /// The rooms of a step, with the people of the workers whose books are there.
 #[derive(Debug)]

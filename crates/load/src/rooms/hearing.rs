@@ -41,7 +41,7 @@ impl Default for Rooms {
 
 impl Rooms {
     /// The most kinds of rooms: everybody is in one of each.
-    pub const KINDS_MAX: usize = 8;
+    pub const KINDS_MAX: usize = wire::app_file::JOINS_MAX;
 
     /// Rooms in which everybody hears everybody.
     pub fn of(division: Division) -> Rooms {

@@ -34,7 +34,7 @@ pub(crate) struct Client {
     /// Messages sent, the joins being the first.
     number: u32,
     /// Topics joined so far: a bit each.
-    joined: u16,
+    joined: u8,
     /// A server's replies do not say to what: as a rule, to what was sent last.
     sent_broadcast: bool,
     is_joined: bool,

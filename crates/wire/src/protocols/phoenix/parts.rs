@@ -4,7 +4,7 @@ use secret::Secret;
 
 use super::binary;
 use super::facts::{BINARY, JOIN_PARAMS, TOPIC, TOPIC_NAME, VERSION, VSN};
-use crate::app_file::Join;
+use crate::app_file::{JOINS_MAX, Join};
 use crate::carried::{Letter, Utterance};
 use crate::http::query;
 use crate::options::{BadOption, Options};
@@ -19,6 +19,9 @@ pub(super) const HEARTBEAT_REF: &str = "0";
 /// A message for a room that is not joined.
 const NO_TOPIC: BadOption =
     BadOption::OfDialect { option: "app", expected: "messages for rooms that have a `join`" };
+/// More topics than a client keeps in mind.
+const TOO_MANY_TOPICS: BadOption =
+    BadOption::OfDialect { option: "app", expected: "at most 8 kinds of rooms" };
 /// Topics that are chosen in two ways.
 const TWO_TOPICS: BadOption = BadOption::OfDialect {
     option: TOPIC_NAME.name,
@@ -198,8 +201,11 @@ fn joins(options: &Options) -> Result<Vec<Join>, BadOption> {
     let written = options.of_dialect.app.as_ref().map_or(&[][..], |app| &app.joins);
     let topic = settings.text(TOPIC_NAME.name);
     if !written.is_empty() {
-        let has_two = topic.is_some();
-        return if has_two { Err(TWO_TOPICS) } else { Ok(written.to_vec()) };
+        return match topic {
+            Some(_) => Err(TWO_TOPICS),
+            None if written.len() > JOINS_MAX => Err(TOO_MANY_TOPICS),
+            None => Ok(written.to_vec()),
+        };
     }
     let params = settings.secret(JOIN_PARAMS.name).map_or("{}", Secret::reveal);
     let params = options.object(&JOIN_PARAMS, params)?;

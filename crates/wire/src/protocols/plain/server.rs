@@ -30,7 +30,8 @@ const JOINED_MAX: usize = 256;
 /// One connection's side: which room it is in, by the parameter `room` of its path, and which others it has joined.
 #[derive(Debug)]
 pub(crate) struct Server {
-    room: Room,
+    /// Of its room, which is of this group.
+    topic: u64,
     #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
     joined: Option<Box<Vec<Room>>>,
 }
@@ -55,11 +56,11 @@ impl ServerProtocol for Server {
 
     fn open(_cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
         let named = query::param(request.target, query::ROOM).map(room_named);
-        Ok(Server { room: named.unwrap_or(Room::of_all(GROUP)), joined: None })
+        Ok(Server { topic: named.unwrap_or(Room::of_all(GROUP)).topic, joined: None })
     }
 
     fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
-        on(ServerEvent::Joined { room: self.room });
+        on(ServerEvent::Joined { room: self.own_room() });
     }
 
     #[inline]
@@ -113,9 +114,13 @@ impl Server {
     #[inline]
     fn room_of(&self, message: &[u8]) -> Option<Room> {
         match json::room_of_broadcast(message) {
-            None => Some(self.room),
+            None => Some(self.own_room()),
             Some(name) => Some(room_named(name)).filter(|room| self.is_in(*room)),
         }
+    }
+
+    fn own_room(&self) -> Room {
+        Room { dialect: GROUP, topic: self.topic }
     }
 
     fn is_in(&self, room: Room) -> bool {
