@@ -17,9 +17,9 @@ use load::Rooms;
 use stats::Histogram;
 
 use away::Away;
-use hall::Hall;
 pub(crate) use hall::People;
-use said::{Name, Said, all_sent};
+use hall::{Hall, Name};
+use said::{Said, all_sent};
 
 /// What all workers' books together say of a step's broadcasts.
 #[derive(Debug, Default)]

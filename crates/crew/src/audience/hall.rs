@@ -5,7 +5,8 @@ use std::sync::Arc;
 use engine::Settled;
 use load::{Census, Mix, Rooms, SayKind};
 
-use super::said::Name;
+/// A broadcast, by the worker that sent it and its number there.
+pub(super) type Name = (u16, u32);
 
 /// Who the step's people are.
 #[derive(Clone, Debug)]

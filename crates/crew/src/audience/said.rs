@@ -4,10 +4,7 @@ use std::collections::HashSet;
 
 use engine::{SentBroadcast, Settled};
 
-use super::hall::Hall;
-
-/// A broadcast, by the worker that sent it and its number there.
-pub(super) type Name = (u16, u32);
+use super::hall::{Hall, Name};
 
 /// Every broadcast of a step, by room and time.
 #[derive(Debug)]
