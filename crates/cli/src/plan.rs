@@ -207,11 +207,7 @@ fn speech(
         of_dialect: args.dialect_args.options(),
         people: Arc::default(),
     };
-    if args.text && !known.is_some_and(|dialect| dialect.facts().takes_anything) {
-        let problem =
-            format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
-        return Err(Failure::usage("--text", problem));
-    }
+    check_text(args, known, dialect)?;
     let people = people::of_flags(&args.people_args, division)?;
     if !has_app {
         args.dialect_args.check(speech.dialect)?;
@@ -256,6 +252,16 @@ fn speech(
     speech.people = described.people.into();
     let spoken = Spoken { publish: described.publish, rooms: described.rooms };
     Ok((introduced(speech, described.says_token)?, spoken))
+}
+
+/// Whether the frames of messages may be chosen, where they are.
+fn check_text(args: &RunArgs, known: Option<DialectId>, dialect: &str) -> Result<(), Failure> {
+    if args.text && !known.is_some_and(|dialect| dialect.facts().takes_anything) {
+        let problem =
+            format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
+        return Err(Failure::usage("--text", problem));
+    }
+    Ok(())
 }
 
 /// The same, in which each client says who it is. `says_token`: the app itself says what lets it in.

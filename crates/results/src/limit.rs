@@ -2,8 +2,10 @@
 //!
 //! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts take a
 //! number, or a share of what they are part of: errors of connects and messages, connection failures of connects, the
-//! rest of the expected deliveries. `rate` takes a share of the rate that was asked: `rate>=99%`.
+//! rest of the expected deliveries. `rate` takes a share of the rate that was asked: `rate>=99%`. What is of one kind of
+//! messages alone is named with it: `say.line.delivery.p99<=50ms`, `say.line.missing==0`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use thiserror::Error;
@@ -21,7 +23,7 @@ pub(crate) use figure::{Counted, Figure, Gauge, Rate, Statistic};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     text: String,
-    figure: Figure,
+    of: StepFigure,
     comparison: Comparison,
     /// In the unit of [`Figure::read`]: ms, per second, percent, bytes, or a count.
     value: f64,
@@ -31,8 +33,13 @@ pub struct Limit {
 /// A figure of a step, by the name under which limits know it: `rtt.p95`, `rate`, `missing`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepFigure {
+    /// It is of this kind of messages alone.
+    say: Option<String>,
     figure: Figure,
 }
+
+/// What figures of one kind of messages start with.
+const OF_SAY: &str = "say.";
 
 impl StepFigure {
     /// The figure of that name in `scenario`.
@@ -40,17 +47,29 @@ impl StepFigure {
     /// # Errors
     /// The scenario has no such figure.
     pub fn parse(name: &str, scenario: Scenario) -> Result<Self, LimitError> {
-        let figure = Figure::parse(name, scenario).ok_or_else(|| LimitError::Figure {
+        let of_say = name.strip_prefix(OF_SAY).and_then(|name| name.split_once('.'));
+        let (say, of_it) = of_say.map_or((None, name), |(say, of_it)| (Some(say.to_owned()), of_it));
+        let figure =
+            Figure::parse(of_it, scenario).filter(|figure| say.is_none() || figure.is_of_says(scenario));
+        let figure = figure.ok_or_else(|| LimitError::Figure {
             figure: name.into(),
             scenario,
             known: Figure::known(scenario),
         })?;
-        Ok(Self { figure })
+        Ok(Self { say, figure })
     }
 
     /// Its value in the step, in its unit; `None` when it was not measured.
     pub fn read(&self, step: &Step) -> Option<f64> {
-        self.figure.read(step, false)
+        self.figure.read(self.of(step).as_deref()?, false)
+    }
+
+    /// What of a step it is read from; `None`: the step has nothing of its kind of messages.
+    fn of<'a>(&self, step: &'a Step) -> Option<Cow<'a, Step>> {
+        match &self.say {
+            None => Some(Cow::Borrowed(step)),
+            Some(name) => step.of_say(name).map(Cow::Owned),
+        }
     }
 
     /// What it is measured in.
@@ -128,29 +147,30 @@ impl Limit {
     pub fn parse(text: &str, scenario: Scenario) -> Result<Self, LimitError> {
         let text = text.trim();
         let (name, comparison, value) = split(text).ok_or_else(|| LimitError::Shape(text.into()))?;
-        let StepFigure { figure } = StepFigure::parse(name, scenario)?;
-        let as_share = figure.has_share() && value.ends_with('%');
+        let of = StepFigure::parse(name, scenario)?;
+        let as_share = of.figure.has_share() && value.ends_with('%');
         let value =
-            read_value(figure, value).map_err(|error| LimitError::Value { limit: text.into(), error })?;
-        Ok(Limit { text: text.into(), figure, comparison, value, as_share })
+            read_value(of.figure, value).map_err(|error| LimitError::Value { limit: text.into(), error })?;
+        Ok(Limit { text: text.into(), of, comparison, value, as_share })
     }
 
     /// Whether both are about the same figure, whatever they ask of it.
     pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
-        self.figure == other.figure
+        self.of == other.of
     }
 
     /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that is decided by
     /// what never came, a client or an answer: silence is no proof.
     pub fn check(&self, step: &Step) -> LimitOutcome {
-        let actual = self.figure.read(step, self.as_share);
-        let at_least = self.figure.is_open(step);
+        let of = self.of.of(step);
+        let actual = of.as_deref().and_then(|of| self.of.figure.read(of, self.as_share));
+        let at_least = of.as_deref().is_some_and(|of| self.of.figure.is_open(of));
         LimitOutcome {
             limit: self.text.clone(),
             passed: !at_least && actual.is_some_and(|actual| self.comparison.holds(actual, self.value)),
             actual,
             at_least,
-            unit: self.figure.unit(self.as_share),
+            unit: self.of.figure.unit(self.as_share),
         }
     }
 }

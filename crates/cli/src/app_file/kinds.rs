@@ -138,7 +138,7 @@ fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
         ),
     ] {
         assert!(GOOD.contains(from), "{from}");
-        let said = format!("{:?}", parsed(&GOOD.replacen(from, to, 1), Some(1_000)).err().expect(to));
+        let said = format!("{:?}", parsed(&GOOD.replacen(from, to, 1), Some(1_000)).expect_err(to));
         assert!(said.contains(place) && said.contains(problem), "{to}\n{place}\n{problem}\n{said}");
     }
     let unknown = format!("{:?}", parsed("[room.a]\ncount = 4", None).err().unwrap());

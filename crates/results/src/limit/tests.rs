@@ -1,5 +1,5 @@
 use super::*;
-use crate::{GeneratorUse, ServerUse};
+use crate::{GeneratorUse, SayFigures, ServerUse};
 
 const MS: u64 = 1_000_000;
 
@@ -85,7 +85,8 @@ fn a_wrong_figure_lists_what_there_is() {
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, replay, handshake, tcp, tls, \
          login, upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
          lost_offline, corrupt, connect_timeouts, connect_failures, disconnects, tls_resumed, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
-         server.rss, generator.cpu, generator.rss, delivered"
+         server.rss, generator.cpu, generator.rss, delivered; rtt, delivery and counts of one kind of messages, as in \
+         say.NAME.delivery.p99"
     );
     for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {
         assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Figure { .. })), "{limit}");
@@ -162,4 +163,33 @@ fn no_share_is_above_the_whole() {
     ] {
         assert_eq!(share(name), Some(percent), "{name}");
     }
+}
+
+#[test]
+fn what_is_of_one_kind_of_messages_is_named_with_it() {
+    let mut step = Step::default();
+    let mut say = |name: &str, ms: u64, missing: u64| {
+        let counts =
+            stats::Counts { sent: 10, expected: 20, received: 20 - missing, missing, ..Default::default() };
+        let mut say = SayFigures { name: name.into(), counts, ..SayFigures::default() };
+        say.delivery.record_n_ns(ms * 1_000_000, 20 - missing);
+        say.rtt.record_n_ns(ms * 1_000_000, 10);
+        step.figures.delivery.merge(&say.delivery);
+        step.figures.rtt.merge(&say.rtt);
+        step.figures.service.merge(&say.rtt);
+        step.says.push(say);
+    };
+    say("line", 5, 0);
+    say("news", 90, 2);
+    let passes = |text: &str| Limit::parse(text, Scenario::Broadcast).unwrap().check(&step).passed;
+    assert!(passes("say.line.delivery.p99<=10ms") && !passes("say.news.delivery.p99<=10ms"));
+    assert!(passes("say.line.rtt.max<=10ms") && passes("say.line.missing==0"));
+    assert!(!passes("say.news.missing==0") && passes("say.news.missing<=10%"));
+    assert!(!passes("say.other.missing==0"), "what was not measured is no proof");
+    for wrong in ["say.line.server.cpu<5%", "say.line.rate>=5/s", "say.line.handshake.p99<1s", "say.line<5ms"]
+    {
+        let error = Limit::parse(wrong, Scenario::Broadcast).unwrap_err();
+        assert!(error.to_string().contains("say.NAME.delivery.p99"), "{wrong}: {error}");
+    }
+    assert!(Limit::parse("say.line.delivery.p99<=10ms", Scenario::Echo).is_err());
 }
