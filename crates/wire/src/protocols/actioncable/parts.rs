@@ -110,10 +110,6 @@ fn of_joins(options: &Options, joins: &[Join]) -> Result<Vec<Template>, BadOptio
 fn identifier(channel: &Template, params: &Template, number: u64) -> Template {
     let comma = if params.is_empty() { "" } else { "," };
     let id = if number > 1 { format!(r#","id":{number}"#) } else { String::new() };
-    let plain = Template::literal(r#"{"channel":""#)
-        .then(channel)
-        .text("\"")
-        .text(comma)
-        .then(params);
+    let plain = Template::literal(r#"{"channel":""#).then(channel).text("\"").text(comma).then(params);
     plain.text(id).text("}").escaped()
 }
