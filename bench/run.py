@@ -128,6 +128,8 @@ def rows(yardstick: Server) -> list[Row]:
             [Pair(tools.THRONG_SERVE, tool) for tool in tools.CABLE_TOOLS]),
         Row("client: CPU per broadcast copy, 1,000 clients in one room", "µs", CLIENT_CPU,
             [Pair(tools.THRONG_SERVE, tool) for tool in tools.ONE_ROOM_TOOLS]),
+        Row("client: CPU per broadcast copy, 1,000 clients with --flap", "µs", CLIENT_CPU,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.FLAP_TOOLS]),
         Row("client: CPU per broadcast copy, rooms of 10 among 1,000 clients", "µs", CLIENT_CPU,
             [Pair(tools.THRONG_SERVE, tool) for tool in tools.ROOM_TOOLS]),
         Row("server: CPU per broadcast copy, rooms of 10 among 1,000 clients", "µs", SERVER_CPU,

@@ -234,6 +234,15 @@ ONE_ROOM_TOOLS = (
     at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--dialect=json", "--rooms=1000")),
     replace(throng_broadcast(1000, (100, 1000), "--dialect=json"), name="throng without --rooms"),
 )
+# The same pace to clients of which some are always away, and to clients that stay.
+FLAP_TOOLS = tuple(
+    replace(
+        throng(
+            (5, 20), received, "broadcast", "--dialect=json", "--clients=1000", "--rate=100", "--duration={}s", *flags
+        ), name=name
+    )
+    for name, flags in (("throng", ["--flap=10s..20s:2s"]), ("throng without --flap", []))
+)
 # One at a time, with pauses, so that none waits for another; nobody tries first, because bare sends begin with whoever is there.
 THRONG_SPACED = throng(
     (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--dialect=json", "--clients={}", "--rate=5", "--duration=5s",
