@@ -10,7 +10,8 @@ use support::node::Scripts;
 use support::target::Unavailable;
 use support::{free_address, is_listening, skip, wait_until};
 
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use support::process::Process;
+use support::throng::{Outcome, Server, errors_of, finish, run, start_measuring, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);
@@ -20,6 +21,7 @@ fn broadcast(server: &Server, flags: &str) -> Outcome {
     let path = match flags {
         _ if flags.contains("--dialect phoenix") => "socket/websocket",
         _ if flags.contains("--dialect socketio") => "socket.io/",
+        _ if flags.contains("--dialect sockjs") => "sockjs",
         _ if flags.contains("--dialect actioncable") => "cable",
         _ => "",
     };
@@ -176,6 +178,37 @@ fn over_action_cable_what_was_missed_comes_whole_or_not_at_all() {
     let few = results(0, &Server::start(&["--history", "20"]), OVER_CABLE);
     assert_accounted(&few, 20);
     assert!(sum_of(&few, "recovered") <= sum_of(&few, "cut") && sum_of(&few, "cut") >= 20, "{few:#}");
+}
+
+#[test]
+fn over_requests_sessions_are_gone_on_with_as_over_a_websocket() {
+    let server = Server::start(&["--history", "1000"]);
+    for transport in ["polling", "upgrade"] {
+        let kept = results(0, &server, &format!("{OVER_SOCKET_IO} --transport {transport}"));
+        assert_accounted(&kept, 20);
+        let of = |name| sum_of(&kept, name);
+        assert!(of("offline_due") > 40 * of("cut") && of("recovered") == of("offline_due"), "{kept:#}");
+        assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{kept:#}");
+    }
+}
+
+/// SockJS opens a session anew, whatever the transport, and Phoenix rejoins: a history is nothing to either.
+#[test]
+fn what_protocols_keep_nothing_of_is_lost_whatever_the_server_keeps() {
+    let server = Server::start(&["--history", "1000"]);
+    let load = "--clients 20 --rate 50 -d 4s --threads 2 --flap 1s..2s:500ms --flap-how close,reset,silence";
+    for protocol in [
+        "--dialect phoenix",
+        "--dialect sockjs",
+        "--dialect sockjs --transport eventsource",
+        "--dialect sockjs --transport xhr-polling",
+    ] {
+        let anew = results(0, &server, &format!("{load} {protocol}"));
+        assert_accounted(&anew, 20);
+        let of = |name| sum_of(&anew, name);
+        assert!(of("recovered") <= of("cut") && of("lost_offline") > 10 * of("cut"), "{protocol}: {anew:#}");
+        assert_eq!((of("missing"), of("duplicate")), (0, 0), "{protocol}: {anew:#}");
+    }
 }
 
 #[test]
@@ -338,5 +371,67 @@ fn a_file_says_how_the_clients_of_its_app_drop() {
         let outcome = run_with(more);
         assert_eq!(outcome.code, Some(2), "{outcome}");
         assert!(outcome.stderr.contains(said), "{outcome}");
+    }
+}
+
+/// The resident memory of a process, in KiB; 0 once it is gone.
+fn resident_kib(process: &Process) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid().as_raw_nonzero()));
+    let line =
+        |status: String| status.lines().find_map(|line| line.strip_prefix("VmRSS:").map(str::to_owned));
+    let kib = status.ok().and_then(line).and_then(|text| text.trim().strip_suffix(" kB")?.parse().ok());
+    kib.unwrap_or(0)
+}
+
+/// So many clients flap for so long, by every way to end a connection, against a server that keeps what they miss: all of it
+/// comes, once. The memory of server and generator, second by second.
+fn all_comes_to_who_flaps(clients: u64, seconds: u64) -> [Vec<u64>; 2] {
+    let server = Server::start(&["--history", "1000"]);
+    let url = format!("{}cable", server.url());
+    let load = format!(
+        "--dialect actioncable --cable-extended --clients {clients} --connect-rate 500 --connect-timeout 10s --rate 5 -d {seconds}s \
+         --threads 2 --flap 10s..20s:2s --flap-how close,reset,silence --seed 4 --format json --no-preflight"
+    );
+    let process = start_measuring(throng(["broadcast", &url]).args(load.split_whitespace()));
+    let memory = (0..seconds).map(|_| {
+        std::thread::sleep(Duration::from_secs(1));
+        (resident_kib(&server.process), resident_kib(&process))
+    });
+    let (of_server, of_throng) = memory.collect();
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_accounted(&results, clients);
+    let of = |name| sum_of(&results, name);
+    assert_eq!(
+        (of("sent"), of("lost_offline"), of("missing"), of("duplicate")),
+        (5 * seconds, 0, 0, 0),
+        "{results:#}"
+    );
+    assert!(of("cut") * 20 >= clients * (seconds - 10) && of("recovered") > of("cut"), "{results:#}");
+    println!(
+        "{clients} clients, {seconds} s: {} cut, {} recovered of {}",
+        of("cut"),
+        of("recovered"),
+        of("offline_due")
+    );
+    [of_server, of_throng]
+}
+
+#[test]
+fn hundreds_of_clients_that_flap_get_all_of_it() {
+    all_comes_to_who_flaps(300, 15);
+}
+
+#[test]
+#[ignore = "five minutes: make torture"]
+fn torture_two_thousand_clients_flap_for_five_minutes_and_memory_stays_flat() {
+    for kib in all_comes_to_who_flaps(2_000, 300) {
+        let most = |minutes: std::ops::Range<usize>| {
+            kib[60 * minutes.start..60 * minutes.end].iter().copied().max().unwrap()
+        };
+        let (early, late) = (most(1..2), most(4..5));
+        println!("{early} KiB in the second minute, {late} KiB in the fifth");
+        assert!(late as f64 <= 1.1 * early as f64, "{early} KiB in the second minute, {late} in the fifth");
     }
 }

@@ -12,7 +12,6 @@ use crate::io::{Io, Sending, StreamId};
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, Question, ServerSession, SessionLink};
-use crate::settings::Settings;
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 
@@ -138,7 +137,7 @@ impl ServerSession for NoSession {
     type Question = NoQuestion;
     type Word = Infallible;
 
-    fn new(question: &NoQuestion, _settings: &Settings) -> Self {
+    fn new(question: &NoQuestion, _cfg: &ServerConfig) -> Self {
         match question.0 {}
     }
 

@@ -66,6 +66,7 @@ impl Client {
         let place = self.place.as_ref();
         let known = match &self.state {
             State::Open(session) => session.protocol.resumption(),
+            State::Requesting(protocol) => protocol.resumption(),
             _ => place.and_then(|place| place.given.as_ref()?.resumption.as_ref()),
         };
         match place.map_or("", |place| place.script.heard()) {
@@ -116,8 +117,13 @@ impl Client {
         cfg.app.go_on(&mut self.place);
         let known = self.place.as_ref().and_then(|place| place.given.as_ref()?.resumption.as_ref());
         let query = known.and_then(|known| cfg.parts.query(known)).unwrap_or_default();
+        let mut requesting = HttpClientState::new(&cfg.parts);
+        if let (Some(protocol), Some(known)) = (&mut requesting, known.filter(|known| known.is_of_protocol()))
+        {
+            protocol.resume(known);
+        }
         let (_, _, kept) = split(&mut self.place);
-        self.state = match HttpClientState::new(&cfg.parts) {
+        self.state = match requesting {
             Some(mut protocol) => {
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
                 self.place.take_if(|_| !cfg.app.has_places());

@@ -204,6 +204,14 @@ pub(crate) trait HttpClientProtocol {
         false
     }
 
+    /// Before anything is said: goes on with this session, if the server lets it.
+    fn resume(&mut self, _resumption: &Resumption) {}
+
+    /// What it takes to go on with this session over other connections, if there is a way.
+    fn resumption(&self) -> Option<&Resumption> {
+        None
+    }
+
     /// The WebSocket that goes on from here with the client, on stream 0, and the state that it has come to; once.
     fn take_over(&mut self) -> Option<(Socket, Self::Socket)> {
         None

@@ -15,7 +15,7 @@ use crate::event::Tells;
 use crate::gate::Form;
 use crate::http::date::DateField;
 use crate::io::{Io, StreamId};
-use crate::settings::Settings;
+use crate::server_config::ServerConfig;
 
 /// The connection whose request is in hand.
 pub const REQUEST: StreamId = 0;
@@ -120,7 +120,7 @@ pub(crate) trait ServerSession: fmt::Debug {
     type Word: fmt::Debug;
 
     /// The session that a request opens, which it is then to be given.
-    fn new(question: &Self::Question, settings: &Settings) -> Self;
+    fn new(question: &Self::Question, cfg: &ServerConfig) -> Self;
 
     /// A request came in; the first is the one that the session was made for.
     fn handle_request<I: Io>(

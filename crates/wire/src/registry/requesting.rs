@@ -11,6 +11,7 @@ use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::protocols;
 use crate::request::Common;
+use crate::resumption::Resumption;
 use crate::template::{Filling, Kept};
 
 /// What any of them acts through, but for its parts.
@@ -116,6 +117,14 @@ impl HttpClientState {
         stream: StreamId,
     ) -> bool {
         of_any!(self, parts, through, client, link => client.handle_lost(link, stream))
+    }
+
+    pub(crate) fn resume(&mut self, resumption: &Resumption) {
+        of_any!(self, client => client.resume(resumption));
+    }
+
+    pub(crate) fn resumption(&self) -> Option<&Resumption> {
+        of_any!(self, client => client.resumption())
     }
 
     pub(crate) fn is_ready(&self) -> bool {

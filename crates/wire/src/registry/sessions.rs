@@ -116,7 +116,7 @@ macro_rules! sessions {
             /// The session that a request [`opens`](SessionRequest::opens), which it is then to be given.
             pub fn new(cfg: &ServerConfig, request: &SessionRequest) -> Session {
                 let state = match &request.of {
-                    $(Of::$id(question) => State::$id(ServerSession::new(question, &cfg.settings)),)*
+                    $(Of::$id(question) => State::$id(ServerSession::new(question, cfg)),)*
                     Of::Metrics(_) | Of::Publication(..) => panic!("opens no session"),
                 };
                 Session { state }

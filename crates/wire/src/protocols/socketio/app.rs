@@ -368,21 +368,16 @@ impl Reply<'_> {
         let mut text = Vec::new();
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
         let to = room(Version::V4, self.namespace).within(self.room);
-        let frame = match history {
-            None => self.frames(Version::V4, &text),
-            Some((history, now_ns)) => {
-                let message = history.add(to, now_ns, |number| self.numbered(&text, number));
-                self.frames(Version::V4, &message[0])
-            }
-        };
-        on(ServerEvent::Broadcast { room: to, frame: &frame });
-        let frame = self.frames(Version::V3, &text);
+        let kept =
+            history.map(|(history, now_ns)| history.add(to, now_ns, |number| self.numbered(&text, number)));
+        let text = kept.as_ref().map_or(&text, |message| &message[0]);
+        on(ServerEvent::Broadcast { room: to, frame: &self.frames(Version::V4, text) });
         on(ServerEvent::Rebroadcast {
             room: room(Version::V3, self.namespace).within(self.room),
-            frame: &frame,
+            frame: &self.frames(Version::V3, text),
         });
         let mut packets = Vec::new();
-        payload::push_text(&mut packets, &[&text]);
+        payload::push_text(&mut packets, &[text]);
         self.attachments.iter().for_each(|attachment| payload::push_attachment(&mut packets, attachment));
         on(ServerEvent::Rebroadcast {
             room: room_of_sessions(self.namespace).within(self.room),

@@ -24,6 +24,7 @@ use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::opening::Socket;
 use crate::request::{Content, Plain};
+use crate::resumption::Resumption;
 use crate::template::Filling;
 
 /// The first request; then, if there is to be one, the WebSocket.
@@ -245,6 +246,14 @@ impl Client {
 impl HttpClientProtocol for Client {
     type Parts = Parts;
     type Socket = client::Client;
+
+    fn resume(&mut self, resumption: &Resumption) {
+        self.talk.resume(resumption);
+    }
+
+    fn resumption(&self) -> Option<&Resumption> {
+        self.talk.resumption()
+    }
 
     fn take_over(&mut self) -> Option<(Socket, client::Client)> {
         self.taken.take()

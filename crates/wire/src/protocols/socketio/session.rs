@@ -26,8 +26,8 @@ use crate::history::History;
 use crate::http::answer::{AnswerHead, TEXT};
 use crate::io::Io;
 use crate::room::Room;
+use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
-use crate::settings::Settings;
 
 /// Most bytes of packets that wait for the client to poll.
 const QUEUED_BYTES_MAX: usize = 1 << 20;
@@ -52,6 +52,8 @@ pub(crate) struct Session {
     queued: Vec<u8>,
     /// The body of a request to send is on its way.
     begun: bool,
+    /// What is kept of broadcasts.
+    history: Option<Arc<History>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +77,8 @@ enum Phase {
 /// Packets into the queue.
 struct Queue<'a, I> {
     queued: &'a mut Vec<u8>,
+    history: &'a Option<Arc<History>>,
+    now_ns: u64,
     io: &'a mut I,
 }
 
@@ -91,9 +95,8 @@ impl<I: Io> Outlet for Queue<'_, I> {
         sid::fresh(self.io)
     }
 
-    /// What is said over requests is not kept, nor sent again there.
     fn history(&self) -> Option<(Arc<History>, u64)> {
-        None
+        self.history.as_ref().map(|history| (Arc::clone(history), self.now_ns))
     }
 
     fn room(&self, namespace: &[u8]) -> Room {
@@ -110,7 +113,8 @@ impl Session {
             sid: request.sid.as_bytes(),
             has_upgrade: true,
         };
-        let queue = &mut Queue { queued: &mut self.queued, io: link.io };
+        let queue =
+            &mut Queue { queued: &mut self.queued, history: &self.history, now_ns: link.now_ns, io: link.io };
         self.phase = Phase::Open;
         self.side = Some(Box::new(Side::open(&opening, &self.terms, link.now_ns, queue, on)));
     }
@@ -174,7 +178,8 @@ impl Session {
     ) -> Result<Next, Failure> {
         let Some(side) = &mut self.side else { return Err(Failure::BadMessage) };
         let (now_ns, version) = (link.now_ns, self.version);
-        let queue = &mut Queue { queued: &mut self.queued, io: link.io };
+        let queue =
+            &mut Queue { queued: &mut self.queued, history: &self.history, now_ns: link.now_ns, io: link.io };
         let mut next = Next::GoOn;
         payload::read(version, body, |unit| {
             match unit {
@@ -255,7 +260,10 @@ impl Session {
         let Some(side) = self.side.take() else { return Answer::Whole };
         self.end_poll(link);
         self.phase = Phase::Taken;
-        side.part(&Queue { queued: &mut self.queued, io: link.io }, on);
+        side.part(
+            &Queue { queued: &mut self.queued, history: &self.history, now_ns: link.now_ns, io: link.io },
+            on,
+        );
         Answer::Taken(Told::Session(side, std::mem::take(&mut self.queued)))
     }
 
@@ -272,15 +280,16 @@ impl ServerSession for Session {
     type Question = Request;
     type Word = Told;
 
-    fn new(question: &Request, settings: &Settings) -> Session {
+    fn new(question: &Request, cfg: &ServerConfig) -> Session {
         Session {
             version: question.version,
-            terms: Terms::of(settings),
+            terms: Terms::of(&cfg.settings),
             side: None,
             phase: Phase::New,
             held: None,
             queued: Vec::new(),
             begun: false,
+            history: cfg.history.clone(),
         }
     }
 
@@ -345,7 +354,10 @@ impl ServerSession for Session {
             _ => {}
         }
         let Some(side) = &mut self.side else { return };
-        match side.handle_timeout(link.now_ns, &mut Queue { queued: &mut self.queued, io: link.io }) {
+        match side.handle_timeout(
+            link.now_ns,
+            &mut Queue { queued: &mut self.queued, history: &self.history, now_ns: link.now_ns, io: link.io },
+        ) {
             Ok(()) => self.flush(link),
             Err(_) => self.end(link),
         }

@@ -19,8 +19,8 @@ use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::answer::TEXT;
 use crate::io::Io;
+use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
-use crate::settings::Settings;
 
 /// Most bytes of messages that wait for the client to ask for them.
 const QUEUED_BYTES_MAX: usize = 1 << 20;
@@ -187,8 +187,8 @@ impl ServerSession for Session {
     type Question = Request;
     type Word = Infallible;
 
-    fn new(question: &Request, settings: &Settings) -> Session {
-        let hall = question.hall;
+    fn new(question: &Request, cfg: &ServerConfig) -> Session {
+        let (hall, settings) = (question.hall, &cfg.settings);
         let limit = usize::try_from(settings.amount(&RESPONSE_LIMIT)).unwrap_or(usize::MAX);
         let terms = Terms {
             heartbeat_ns: settings.amount(&HEARTBEAT).max(1),
