@@ -63,6 +63,11 @@ impl Figure {
         }
     }
 
+    /// Whether it is a number of clients, which more files would make larger.
+    pub(crate) fn is_capacity(&self) -> bool {
+        self.of == Of::Capacity
+    }
+
     /// What it is measured in.
     pub fn unit(&self) -> Unit {
         match &self.of {

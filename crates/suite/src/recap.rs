@@ -39,6 +39,9 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
                 let _ = writeln!(text, "{line}\n");
             }
             text.push_str(&table(section).markdown());
+            if let Some(line) = summary::control(section) {
+                let _ = writeln!(text, "\n{line}");
+            }
         }
         if let Some(line) = left_out(record) {
             let _ = writeln!(text, "\n{line}");
@@ -57,6 +60,9 @@ pub fn text(finished: &[Finished]) -> String {
         }
         for section in sections {
             let _ = write!(text, "\n{}\n{}", section.name, table(section).text());
+            if let Some(line) = summary::control(section) {
+                let _ = writeln!(text, "{line}");
+            }
         }
         if let Some(line) = left_out(record) {
             let _ = writeln!(text, "\n{line}");

@@ -39,8 +39,17 @@ pub struct Head {
     pub suites_folder: PathBuf,
     /// By how much everything was shortened.
     pub scale: f64,
-    /// Rounds.
+    /// Rounds that every target has.
     pub repeats: u32,
+    /// Rounds that those have at the most whose figures are not known well; of older shootouts nothing.
+    #[serde(default)]
+    pub repeats_max: u32,
+    /// The time in which the measurements should be over, in seconds.
+    #[serde(default)]
+    pub budget_s: Option<f64>,
+    /// Whether the reference server also runs under a second name, as a control.
+    #[serde(default)]
+    pub has_control: bool,
     /// The seed of all random choices.
     pub seed: u64,
     /// The CPUs of the generator, if it was pinned.
@@ -89,7 +98,7 @@ pub struct Receipt {
 }
 
 /// One measurement, as it went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The scenario's name.
     pub scenario: String,
@@ -101,6 +110,26 @@ pub struct Entry {
     pub command: Vec<String>,
     /// Why there is no results file.
     pub trouble: Option<Trouble>,
+    /// How long it took with everything around it, in seconds.
+    #[serde(default)]
+    pub took_s: f64,
+    /// What other programs used of the machine's CPU, in percent: in this measurement last, and before it in those that it
+    /// took the place of.
+    #[serde(default)]
+    pub noise_percent: Vec<f64>,
+}
+
+/// One measurement as it went, before it is kept.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command line that measured.
+    pub command: Vec<String>,
+    /// Its results.
+    pub result: Result<Run, Trouble>,
+    /// See [`Entry::took_s`].
+    pub took_s: f64,
+    /// See [`Entry::noise_percent`].
+    pub noise_percent: Vec<f64>,
 }
 
 /// The folder of a shootout.
@@ -256,13 +285,9 @@ impl Record {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn add(
-        &mut self,
-        cell: &Cell,
-        command: Vec<String>,
-        outcome: Result<Run, Trouble>,
-    ) -> Result<(), RecordError> {
-        let trouble = match outcome {
+    pub fn add(&mut self, cell: &Cell, outcome: Outcome) -> Result<(), RecordError> {
+        let Outcome { command, result, took_s, noise_percent } = outcome;
+        let trouble = match result {
             Ok(run) => {
                 replace(
                     &self.results_file(&cell.scenario, &cell.target, cell.repeat),
@@ -273,7 +298,7 @@ impl Record {
             Err(trouble) => Some(trouble),
         };
         let Cell { scenario, target, repeat, .. } = cell.clone();
-        let entry = Entry { scenario, target, repeat, command, trouble };
+        let entry = Entry { scenario, target, repeat, command, trouble, took_s, noise_percent };
         let path = self.folder.join(CELLS);
         let appended = OpenOptions::new()
             .append(true)
@@ -284,14 +309,23 @@ impl Record {
         Ok(())
     }
 
+    /// The measurements of a target in a scenario, by rounds.
+    pub fn of(&self, scenario: &str, target: &str) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.scenario == scenario && entry.target == target)
+    }
+
     /// The results of a target in a scenario, by rounds.
     ///
     /// # Errors
     /// A file cannot be read.
     pub fn runs(&self, scenario: &str, target: &str) -> Result<Vec<Run>, RecordError> {
-        let is_its =
-            |entry: &&Entry| entry.scenario == scenario && entry.target == target && entry.trouble.is_none();
-        self.entries.iter().filter(is_its).map(|entry| self.read(entry)).collect()
+        let measured = self.of(scenario, target).filter(|entry| entry.trouble.is_none());
+        measured.map(|entry| self.read(entry)).collect()
+    }
+
+    /// How many rounds there may be.
+    pub fn repeats_max(&self) -> u32 {
+        self.head.repeats_max.max(self.head.repeats)
     }
 
     /// What a measurement left.

@@ -20,20 +20,18 @@ pub struct Cell {
     pub repeat: u32,
 }
 
-/// All measurements in their order. `seed` makes it repeatable.
-pub fn cells(suite: &Suite, targets: &[&Target], repeats: u32, seed: u64) -> Vec<Cell> {
-    let mut random = Rng::with_seed(seed);
+/// All measurements of a round in their order. `seed` makes it repeatable.
+pub fn round(suite: &Suite, targets: &[&Target], repeat: u32, seed: u64) -> Vec<Cell> {
+    let mut random = Rng::with_seed(seed ^ u64::from(repeat) << 32);
     let mut cells = Vec::new();
-    for repeat in 1..=repeats {
-        for scenario in &suite.scenarios {
-            let able = targets.iter().filter_map(|target| {
-                let dialect = scenario.dialect_for(target)?;
-                Some(Cell { scenario: scenario.name.clone(), target: target.name.clone(), dialect, repeat })
-            });
-            let mut round: Vec<Cell> = able.collect();
-            random.shuffle(&mut round);
-            cells.extend(round);
-        }
+    for scenario in &suite.scenarios {
+        let able = targets.iter().filter_map(|target| {
+            let dialect = scenario.dialect_for(target)?;
+            Some(Cell { scenario: scenario.name.clone(), target: target.name.clone(), dialect, repeat })
+        });
+        let mut of_scenario: Vec<Cell> = able.collect();
+        random.shuffle(&mut of_scenario);
+        cells.extend(of_scenario);
     }
     cells
 }

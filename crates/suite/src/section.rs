@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use results::Run;
 use results::format::count;
-use results::{Bottleneck, Run, Step};
 
 use crate::figure::Figure;
-use crate::manifest::REFERENCE_NAME;
+use crate::manifest::{CONTROL_NAME, REFERENCE_NAME};
 use crate::msacc;
 use crate::published;
 use crate::record::{Record, RecordError};
-use crate::standing::{Standing, standings};
+use crate::remarks::Remarks;
+use crate::standing::{Control, Entrant, Standing, standings};
 use crate::suite::{Scenario, Shortened, Suite};
 use crate::table::Table;
 
@@ -27,8 +28,10 @@ pub struct Section {
     pub figure: Figure,
     /// Which target is ahead.
     pub standings: Vec<Standing>,
-    /// What speaks against each of their figures, or why there is none.
+    /// What speaks against each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,
+    /// The reference server under its second name, if it ran under two.
+    pub control: Option<Control>,
     /// The same, with everything else.
     pub table: Table,
     /// What the threads of Erlang's virtual machine did in the last round, for each target that reports it.
@@ -57,20 +60,33 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let mut names: Vec<&str> = of_scenario.clone().map(|entry| entry.target.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    names.retain(|name| *name != CONTROL_NAME);
     let runs: Vec<(&str, Vec<Run>)> =
         names.iter().map(|name| Ok((*name, record.runs(&scenario.name, name)?))).collect::<Result<_, _>>()?;
     let figure = scenario.figures[0].clone();
-    let values: Vec<(String, Vec<f64>)> =
-        runs.iter().map(|(name, runs)| ((*name).to_owned(), each_round(&figure, runs))).collect();
-    let standings = standings(&figure, &values, REFERENCE_NAME);
+    let said: Vec<Remarks> =
+        runs.iter().map(|(name, runs)| Remarks::of(scenario, name, runs, record)).collect();
+    let entrant = |((name, runs), said): (&(&str, Vec<Run>), &Remarks)| Entrant {
+        target: (*name).to_owned(),
+        values: if said.is_at_file_limit { Vec::new() } else { each_round(&figure, runs) },
+        is_ranked: said.flaw.is_none(),
+    };
+    let standings =
+        standings(&figure, &runs.iter().zip(&said).map(entrant).collect::<Vec<_>>(), REFERENCE_NAME);
+    let again = each_round(&figure, &record.runs(&scenario.name, CONTROL_NAME)?);
+    let reference = standings.iter().find(|standing| standing.target == REFERENCE_NAME);
+    let control = reference.and_then(|reference| Control::of(reference, &again));
     let then = scenario.published.as_ref().map(|published| published::read(published, &names));
     let (then, remark) = match then {
         Some(Ok(then)) => (Some(then), None),
         Some(Err(why)) => (None, Some(why)),
         None => (None, None),
     };
-    let remarks: Vec<String> =
-        standings.iter().map(|standing| remarks(scenario, standing, of(standing, &runs), record)).collect();
+    let said_of = |standing: &Standing| {
+        let at = names.iter().position(|name| *name == standing.target).expect("it was measured");
+        said[at].text()
+    };
+    let remarks: Vec<String> = standings.iter().map(said_of).collect();
     let last_round =
         |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
     Ok(Section {
@@ -81,6 +97,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
         figure,
         standings,
         remarks,
+        control,
         msacc: runs.iter().filter_map(last_round).collect(),
         then_column: then.as_ref().and(scenario.published.as_ref()).map(|published| published.column.clone()),
         then: then.unwrap_or_default(),
@@ -98,7 +115,7 @@ fn table(
     remarks: &[String],
 ) -> Table {
     let (first, others) = scenario.figures.split_first().expect("a scenario has a figure");
-    let has_rounds = record.head.repeats > 1;
+    let has_rounds = record.repeats_max() > 1;
     let mut head = vec!["place".to_owned(), "target".to_owned(), "version".to_owned(), with_unit(first)];
     head.extend(has_rounds.then(|| "each round".to_owned()));
     head.push(format!("× {REFERENCE_NAME}"));
@@ -132,7 +149,8 @@ fn of<'a>(standing: &Standing, runs: &'a Runs<'_>) -> &'a [Run] {
     runs.iter().find(|(name, _)| *name == standing.target).map_or(&[], |(_, runs)| runs)
 }
 
-fn each_round(figure: &Figure, runs: &[Run]) -> Vec<f64> {
+/// The figure's value in each round that has one.
+pub(crate) fn each_round(figure: &Figure, runs: &[Run]) -> Vec<f64> {
     runs.iter().filter_map(|run| figure.read(run)).collect()
 }
 
@@ -169,53 +187,6 @@ fn mean_of(figure: &Figure, values: &[f64]) -> String {
         return String::new();
     }
     figure.show(values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// What speaks against a row's figures, or why it has none.
-fn remarks(scenario: &Scenario, standing: &Standing, runs: &[Run], record: &Record) -> String {
-    let mut remarks = Vec::new();
-    let entries = record
-        .entries
-        .iter()
-        .filter(|entry| entry.scenario == scenario.name && entry.target == standing.target);
-    let troubles: Vec<String> =
-        entries.filter_map(|entry| entry.trouble.as_ref().map(ToString::to_string)).collect();
-    if let Some(first) = troubles.first() {
-        let all = troubles.len() + runs.len();
-        remarks.push(format!("{} of {all} failed: {first}", troubles.len()));
-    }
-    if standing.mean.is_none() && !runs.is_empty() {
-        remarks.push(format!("{} could not be told", scenario.figures[0].name));
-    }
-    let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
-    let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
-    let full =
-        |run: &Run| run.steps.iter().find(|step| !step.has_passed()).is_some_and(|step| step.unusable() > 0);
-    for (times, words) in [
-        (rounds(&full), "it took no more clients"),
-        (rounds(&|run| bound(run, Bottleneck::Generator)), "limited by the generator"),
-        (rounds(&|run| bound(run, Bottleneck::Machine)), "the machine was full"),
-    ] {
-        match times {
-            0 => {}
-            times if times == runs.len() => remarks.push(words.to_owned()),
-            times => remarks.push(format!("{words} in {times} of {} rounds", runs.len())),
-        }
-    }
-    // A search for the limit oversteps it; what is lost there is what ends it.
-    let within = |run: &Run| run.steps.iter().any(Step::has_passed);
-    let steps = || {
-        let counted = |run: &Run, step: &Step| !within(run) || step.has_passed();
-        runs.iter().flat_map(move |run| run.steps.iter().filter(move |step| counted(run, step)))
-    };
-    let missing: u64 = steps().map(|step| step.counts.missing).sum();
-    let errors: u64 = steps().map(|step| step.errors.total()).sum();
-    for (n, what) in [(missing, "missing"), (errors, "errors")] {
-        if n > 0 {
-            remarks.push(format!("{} {what}", count(n)));
-        }
-    }
-    remarks.join("; ")
 }
 
 /// The command line without what differs from target to target.

@@ -154,6 +154,6 @@ fn death(end: &End, log: &Path) -> String {
 
 /// Where a server writes its log by default.
 fn own_log(target: &Target, socket_folder: &Path) -> PathBuf {
-    let folder = if target.name == REFERENCE_NAME { socket_folder } else { &target.folder };
+    let folder = if target.common_name() == REFERENCE_NAME { socket_folder } else { &target.folder };
     folder.join("server.log")
 }

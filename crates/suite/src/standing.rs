@@ -40,31 +40,47 @@ pub struct Standing {
     pub share: Option<f64>,
 }
 
-/// Orders targets by their means, best first; those without a figure come last. One is certainly ahead of another when its
-/// mean is better and their intervals have no value in common; without intervals, none is. `values` are a target's
-/// repeats.
-pub fn standings(figure: &Figure, values: &[(String, Vec<f64>)], reference: &str) -> Vec<Standing> {
-    let mean =
-        |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
-    let of_reference = values
+/// A target that takes part.
+#[derive(Clone, Debug)]
+pub struct Entrant {
+    /// Its name.
+    pub target: String,
+    /// The figure in each round.
+    pub values: Vec<f64>,
+    /// Whether it did what was asked: who loses messages, dies or answers with errors has no place, however fast it is.
+    pub is_ranked: bool,
+}
+
+/// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
+/// certainly ahead of another when its mean is better and their intervals have no value in common; without intervals, none
+/// is.
+pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
+    let of_reference = entrants
         .iter()
-        .find(|(target, _)| target == reference)
-        .and_then(|(_, values)| mean(values))
+        .find(|entrant| entrant.target == reference)
+        .and_then(|entrant| mean(&entrant.values))
         .filter(|mean| *mean > 0.0);
-    let mut standings: Vec<Standing> = values
+    let mut standings: Vec<(bool, Standing)> = entrants
         .iter()
-        .map(|(target, values)| Standing {
-            place: None,
-            target: target.clone(),
-            mean: mean(values),
-            interval: interval::of_repeats(values),
-            share: mean(values).zip(of_reference).map(|(mean, reference)| mean / reference),
+        .map(|Entrant { target, values, is_ranked }| {
+            let standing = Standing {
+                place: None,
+                target: target.clone(),
+                mean: mean(values),
+                interval: interval::of_repeats(values),
+                share: mean(values).zip(of_reference).map(|(mean, reference)| mean / reference),
+            };
+            (*is_ranked && standing.mean.is_some(), standing)
         })
         .collect();
     let sign = if figure.more_is_better() { -1.0 } else { 1.0 };
     let key = |standing: &Standing| standing.mean.map_or(f64::INFINITY, |mean| sign * mean);
-    standings.sort_by(|a, b| key(a).total_cmp(&key(b)).then_with(|| a.target.cmp(&b.target)));
-    let ranked = standings.iter().take_while(|standing| standing.mean.is_some()).count();
+    standings.sort_by(|(a_ranked, a), (b_ranked, b)| {
+        let by_mean = key(a).total_cmp(&key(b)).then_with(|| a.target.cmp(&b.target));
+        b_ranked.cmp(a_ranked).then(by_mean)
+    });
+    let ranked = standings.iter().filter(|(is_ranked, _)| *is_ranked).count();
+    let mut standings: Vec<Standing> = standings.into_iter().map(|(_, standing)| standing).collect();
     for at in 0..ranked {
         let (before, after) = (&standings[..at], &standings[at + 1..ranked]);
         let apart =
@@ -74,9 +90,38 @@ pub fn standings(figure: &Figure, values: &[(String, Vec<f64>)], reference: &str
     standings
 }
 
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The reference server under its second name: the same program, measured as two targets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Control {
+    /// The mean of its figure.
+    pub mean: f64,
+    /// Its 95% interval.
+    pub interval: Interval,
+    /// Whether it can be told from the first, which would be wrong.
+    pub is_apart: bool,
+}
+
+impl Control {
+    /// Beside the reference; `None` without intervals, which tell nobody apart.
+    pub(crate) fn of(reference: &Standing, values: &[f64]) -> Option<Control> {
+        let (mean, interval) = (mean(values)?, interval::of_repeats(values)?);
+        Some(Control { mean, interval, is_apart: overlap(reference.interval?, interval).is_none() })
+    }
+}
+
 /// Whether two figures can be told apart.
 fn are_apart(a: &Standing, b: &Standing) -> bool {
-    a.interval.zip(b.interval).is_some_and(|(a, b)| a.low > b.high || b.low > a.high)
+    a.interval.zip(b.interval).is_some_and(|(a, b)| overlap(a, b).is_none())
+}
+
+/// What two intervals have in common.
+fn overlap(a: Interval, b: Interval) -> Option<Interval> {
+    let both = Interval { low: a.low.max(b.low), high: a.high.min(b.high) };
+    (both.low <= both.high).then_some(both)
 }
 
 #[cfg(test)]
@@ -85,10 +130,13 @@ mod tests {
 
     use super::*;
 
+    fn entrant(target: &str, values: &[f64]) -> Entrant {
+        Entrant { target: target.to_owned(), values: values.to_vec(), is_ranked: true }
+    }
+
     fn places(verb: Scenario, name: &str, values: &[(&str, &[f64])]) -> Vec<(String, String)> {
         let figure = Figure::parse(name, verb).unwrap();
-        let values: Vec<_> =
-            values.iter().map(|(target, values)| ((*target).to_owned(), values.to_vec())).collect();
+        let values: Vec<_> = values.iter().map(|(target, values)| entrant(target, values)).collect();
         let place = |one: &Standing| one.place.map(|place| place.to_string()).unwrap_or_default();
         standings(&figure, &values, "throng").into_iter().map(|one| (place(&one), one.target)).collect()
     }
@@ -136,10 +184,31 @@ mod tests {
     #[test]
     fn figures_are_shares_of_the_reference() {
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
-        let values = [("throng".to_owned(), vec![200.0]), ("a".to_owned(), vec![50.0])];
+        let values = [entrant("throng", &[200.0]), entrant("a", &[50.0])];
         let shares: Vec<_> = standings(&figure, &values, "throng").iter().map(|one| one.share).collect();
         assert_eq!(shares, [Some(1.0), Some(0.25)]);
         let without = standings(&figure, &values[1..], "throng");
         assert_eq!(without[0].share, None);
+    }
+
+    #[test]
+    fn who_did_not_do_what_was_asked_has_no_place() {
+        let figure = Figure::parse("rate", Scenario::Http).unwrap();
+        let fast = Entrant { is_ranked: false, ..entrant("fast", &[90.0, 91.0]) };
+        let found = standings(&figure, &[fast, entrant("a", &[50.0, 50.0]), entrant("b", &[])], "a");
+        let names: Vec<_> = found.iter().map(|one| (one.target.as_str(), one.place.is_some())).collect();
+        assert_eq!(names, [("a", true), ("fast", false), ("b", false)]);
+        assert_eq!(found[0].place, Some(Place { best: 1, worst: 1 }));
+        assert_eq!(found[1].mean, Some(90.5), "what it did is told");
+    }
+
+    #[test]
+    fn a_control_that_can_be_told_from_the_reference_says_so() {
+        let figure = Figure::parse("rate", Scenario::Http).unwrap();
+        let reference = standings(&figure, &[entrant("throng", &[100.0, 101.0, 99.0])], "throng").remove(0);
+        let is_apart = |values: &[f64]| Control::of(&reference, values).map(|control| control.is_apart);
+        assert_eq!(is_apart(&[100.0, 102.0, 101.0]), Some(false));
+        assert_eq!(is_apart(&[120.0, 121.0, 119.0]), Some(true));
+        assert_eq!(is_apart(&[120.0]), None);
     }
 }

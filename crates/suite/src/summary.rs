@@ -1,9 +1,15 @@
 //! The tables of a shootout, and what has to be known to judge them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use results::format::counted;
+
+use crate::manifest::REFERENCE_NAME;
+use crate::noise;
 use crate::record::Record;
 use crate::section::Section;
+use crate::standing::Control;
 use crate::suite::Suite;
 
 /// Everything, for people: what was run where, a table for each scenario, and which targets were left out.
@@ -18,6 +24,9 @@ pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
             let _ = writeln!(text, "{line}");
         }
         text.push_str(&section.table.text());
+        if let Some(line) = control(section) {
+            let _ = writeln!(text, "{line}");
+        }
         for (target, table) in &section.msacc {
             let _ = write!(text, "\nmsacc of {target}\n{}", table.text());
         }
@@ -47,6 +56,9 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
             let _ = writeln!(text, "{line}\n");
         }
         text.push_str(&section.table.markdown());
+        if let Some(line) = control(section) {
+            let _ = writeln!(text, "\n{line}");
+        }
         for (target, table) in &section.msacc {
             let _ = write!(
                 text,
@@ -99,14 +111,52 @@ pub(crate) fn facts(record: &Record) -> Vec<String> {
         Some(agent) => format!("Servers run under the target agent {agent}, {pinned}"),
         None => format!("Generator and server share this machine, {pinned}"),
     });
-    facts.push(match head.repeats {
-        1 => "One round: nothing is known of what varies from run to run, so who is ahead cannot be told".to_owned(),
-        repeats => format!(
-            "{repeats} rounds in random order: means, ± 95% intervals; of servers whose intervals overlap it cannot be told \
-             who is ahead, and a place such as 1–3 says so"
-        ),
+    facts.push(match rounds(record) {
+        (_, 0 | 1) => {
+            "One round: nothing is known of what varies from run to run, so who is ahead cannot be told".to_owned()
+        }
+        (least, most) => {
+            let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            format!(
+                "{rounds} rounds in random order: means, ± 95% intervals; of servers whose intervals overlap it cannot be told \
+                 who is ahead, and a place such as 1–3 says so"
+            )
+        }
     });
+    let again: usize = record.entries.iter().map(|entry| entry.noise_percent.len().saturating_sub(1)).sum();
+    if again > 0 {
+        facts.push(format!(
+            "Measured again because other programs had more than {}% of the CPU: {}",
+            noise::PERCENT_MAX,
+            counted(again as u64, "measurement")
+        ));
+    }
     facts
+}
+
+/// How many rounds those targets have that were measured least often, and most often.
+fn rounds(record: &Record) -> (usize, usize) {
+    let mut rounds: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for entry in &record.entries {
+        *rounds.entry((&entry.scenario, &entry.target)).or_default() += 1;
+    }
+    let (least, most) = (rounds.values().min(), rounds.values().max());
+    (least.copied().unwrap_or_default(), most.copied().unwrap_or_default())
+}
+
+/// Whether the reference server can be told from itself, in a line for each scenario.
+pub(crate) fn control(section: &Section) -> Option<String> {
+    let Control { mean, interval, is_apart } = section.control.as_ref()?;
+    let half = (interval.high - interval.low) / 2.0;
+    let again = format!("{} ±{}", section.figure.show(*mean), section.figure.show(half));
+    Some(if *is_apart {
+        format!(
+            "Control: {REFERENCE_NAME} a second time has {again} and is told from itself: differences as small as that mean \
+             nothing here."
+        )
+    } else {
+        format!("Control: {REFERENCE_NAME} a second time has {again}, and ties with itself.")
+    })
 }
 
 fn left_out(record: &Record) -> Vec<(String, String)> {

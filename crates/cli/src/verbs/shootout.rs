@@ -12,12 +12,14 @@ mod round;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use net::affinity;
 use net::machine::Machine;
+use results::units;
 use suite::record::{Head, SCHEMA};
 use suite::section::{self, Section};
 use suite::suite::QUICK;
@@ -54,9 +56,12 @@ pub(crate) struct Shootout {
     /// Only these targets; a folder's name stands for all its variants
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     targets: Option<Vec<String>>,
-    /// Rounds [default: as the suite says]
+    /// So many rounds of each target [default: as the suite says, and more while an interval is wider than ±10%]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
+    /// Begin no round of measurements that would end after this time, e.g. 2h
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
+    budget: Option<u64>,
     /// Pin the generator to these CPUs, e.g. 0
     #[arg(long, value_name = "CPUS")]
     pin: Option<String>,
@@ -73,10 +78,10 @@ pub(crate) struct Shootout {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue an interrupted shootout, with its original options
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out"])]
     resume: Option<PathBuf>,
     /// Measure nothing; print a summary of the newest shootout of each suite in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
     recap: Option<PathBuf>,
     /// The folder with the targets [default: targets, here or further up]
     #[arg(long, value_name = "DIR")]
@@ -179,9 +184,12 @@ impl Shootout {
         if self.targets.is_some() {
             chosen::refuse_in_vain(&suite, &named, &left_out)?;
         }
-        let wanted = chosen::wanted(&suite, &shelf, &named);
+        let control = suite.control.then(Target::control);
+        let wanted = chosen::wanted(&suite, &shelf, &named, control.as_ref());
         let repeats = self.repeats.unwrap_or(suite.repeats);
-        forecast::tell(&suite, &wanted, &left_out, repeats)?;
+        let repeats_max = self.repeats.unwrap_or(suite.repeats_max);
+        let budget = self.budget.map(Duration::from_nanos);
+        forecast::tell(&suite, &wanted, &left_out, repeats..=repeats_max, budget)?;
         let started = Timestamp::now();
         let folder = self.out.clone().unwrap_or_else(|| {
             let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
@@ -198,6 +206,9 @@ impl Shootout {
             suites_folder: path.parent().unwrap_or(Path::new("")).to_owned(),
             scale,
             repeats,
+            repeats_max,
+            budget_s: budget.map(|budget| budget.as_secs_f64()),
+            has_control: suite.control,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
             pin: self.pin.clone(),
             server_pin: self.server_pin.clone(),
@@ -235,9 +246,14 @@ impl Shootout {
         let suite = kept_suite(head)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
+        let control = Target::control();
         let mut wanted = Vec::new();
         for receipt in known.clone() {
-            wanted.extend(targets::find(&shelf, &receipt.target)?);
+            if receipt.target == control.name {
+                wanted.push(&control);
+            } else {
+                wanted.extend(targets::find(&shelf, &receipt.target)?);
+            }
         }
         let (passed, receipts) = gate::pass(&wanted, false, host, tools);
         for receipt in known {

@@ -18,6 +18,8 @@ pub const FILE_NAME: &str = "target.toml";
 const REFERENCE: &str = include_str!("../../carried/throng.toml");
 /// The name of the reference server.
 pub const REFERENCE_NAME: &str = "throng";
+/// Its name where it runs a second time, as a control.
+pub const CONTROL_NAME: &str = "throng-control";
 
 /// Reads flags, as names without dashes and values, as the command line would; what is wrong with them otherwise.
 pub type ReadFlags<'a> = &'a dyn Fn(&[(String, String)]) -> Result<DialectOptions, String>;
@@ -40,6 +42,16 @@ impl Target {
         });
         let target = targets.expect("the manifest is part of throng").remove(0);
         Target { folder: PathBuf::from("."), ..target }
+    }
+
+    /// The same under its second name.
+    pub fn control() -> Target {
+        Target { name: CONTROL_NAME.to_owned(), ..Target::reference() }
+    }
+
+    /// The name under which any throng knows it.
+    pub fn common_name(&self) -> &str {
+        if self.name == CONTROL_NAME { REFERENCE_NAME } else { &self.name }
     }
 }
 

@@ -39,6 +39,10 @@ struct FileSuite {
     title: String,
     #[serde(default = "three")]
     repeats: Spanned<u32>,
+    #[serde(rename = "repeats-max")]
+    repeats_max: Option<Spanned<u32>>,
+    #[serde(default)]
+    control: bool,
     cooldown: Spanned<String>,
     targets: Option<Vec<String>>,
     scenario: Vec<FileScenario>,
@@ -106,6 +110,11 @@ pub(super) fn read(
     if *file.repeats.get_ref() == 0 {
         return Err(source.mistake(file.repeats.span(), "each target runs at least once".to_owned(), None));
     }
+    if let Some(most) = file.repeats_max.as_ref().filter(|most| most.get_ref() < file.repeats.get_ref()) {
+        let message =
+            format!("there are fewer than the {} rounds that every target has", file.repeats.get_ref());
+        return Err(source.mistake(most.span(), message, None));
+    }
     if file.scenario.is_empty() {
         let help = Some("add [[scenario]] with name, verb, supports, flags and figures".to_owned());
         return Err(source.mistake(0..0, "there is no scenario".to_owned(), help));
@@ -123,6 +132,8 @@ pub(super) fn read(
         name: path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         title: file.title,
         repeats: *file.repeats.get_ref(),
+        repeats_max: *file.repeats_max.as_ref().unwrap_or(&file.repeats).get_ref(),
+        control: file.control,
         cooldown: time(&source, &file.cooldown)?.mul_f64(scale),
         targets: file.targets,
         scenarios,

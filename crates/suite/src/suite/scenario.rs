@@ -18,6 +18,11 @@ pub struct Suite {
     pub title: String,
     /// How often each target runs each scenario.
     pub repeats: u32,
+    /// How often those do at the most whose figures are not known well by then.
+    pub repeats_max: u32,
+    /// Whether the reference server takes part under a second name, too: whoever tells the two apart sees differences
+    /// where there are none.
+    pub control: bool,
     /// The pause after each measurement, for the machine to settle.
     pub cooldown: Duration,
     /// The only targets, where the suite is not for all that can do it.
@@ -49,6 +54,13 @@ pub struct Scenario {
     pub figures: Vec<Figure>,
     /// What was published before.
     pub published: Option<Published>,
+}
+
+impl Suite {
+    /// The scenario of that name.
+    pub fn scenario(&self, name: &str) -> Option<&Scenario> {
+        self.scenarios.iter().find(|scenario| scenario.name == name)
+    }
 }
 
 /// A table of figures that somebody has published.

@@ -129,18 +129,17 @@ fn rounds_are_interleaved_and_drawn_from_the_seed() {
         target.name = format!("t{number}");
     }
     let targets: Vec<&Target> = targets.iter().collect();
-    let cells = schedule::cells(&suite, &targets, 3, 7);
-    assert_eq!(cells.len(), 8 * 2 * 3);
-    assert_eq!(cells, schedule::cells(&suite, &targets, 3, 7));
-    let round = |number: usize| -> Vec<String> {
-        cells[16 * number..16 * number + 8].iter().map(|cell| cell.target.clone()).collect()
-    };
-    let [mut first, mut second] = [round(0), round(1)];
+    let cells = |repeat| schedule::round(&suite, &targets, repeat, 7);
+    assert_eq!(cells(1).len(), 8 * 2);
+    assert_eq!(cells(2), cells(2));
+    let round =
+        |repeat| -> Vec<String> { cells(repeat)[..8].iter().map(|cell| cell.target.clone()).collect() };
+    let [mut first, mut second] = [round(1), round(2)];
+    assert_ne!(first, second, "in an order of its own");
     first.sort_unstable();
     second.sort_unstable();
     assert_eq!(first, second, "everybody once in each round");
-    assert_ne!(round(0), round(1), "in an order of its own");
-    assert!(cells[16..32].iter().all(|cell| cell.repeat == 2));
+    assert!(cells(2).iter().all(|cell| cell.repeat == 2));
 }
 
 #[test]

@@ -54,13 +54,19 @@ pub(super) fn refuse_in_vain(suite: &Suite, named: &[&Target], left_out: &[LeftO
 }
 
 /// The targets to be measured: those that are named, or else all, as far as they can do any of the scenarios; and the
-/// reference server.
-pub(super) fn wanted<'a>(suite: &Suite, shelf: &'a Shelf, named: &[&'a Target]) -> Vec<&'a Target> {
+/// reference server, with its control where there is one.
+pub(super) fn wanted<'a>(
+    suite: &Suite,
+    shelf: &'a Shelf,
+    named: &[&'a Target],
+    control: Option<&'a Target>,
+) -> Vec<&'a Target> {
     let is_reference = |target: &&Target| target.name == REFERENCE_NAME;
     let mut wanted: Vec<&Target> = match named {
         [] => shelf.targets.iter().collect(),
         named => named.iter().copied().chain(shelf.targets.iter().filter(is_reference)).collect(),
     };
+    wanted.extend(control);
     wanted.retain(|target| suite.scenarios.iter().any(|scenario| scenario.dialect_for(target).is_some()));
     each_once(wanted)
 }

@@ -1,10 +1,12 @@
 //! What a shootout is about to do, and how long that will take.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use suite::record::LeftOut;
+use suite::rounds::PRECISION;
 use suite::suite::Shortened;
-use suite::{Suite, Target};
+use suite::{Scenario, Suite, Target};
 
 use super::flags;
 use crate::exit::Failure;
@@ -13,32 +15,63 @@ use crate::stderr;
 /// What a measurement takes besides its load: starting and stopping the server and the generator.
 const BESIDES: Duration = Duration::from_secs(2);
 
-/// Says it, before anything is installed or started.
+/// Says it, before anything is installed or started. Every target has the first of these numbers of rounds, and at the most
+/// the last.
 pub(super) fn tell(
     suite: &Suite,
     targets: &[&Target],
     left_out: &[LeftOut],
-    repeats: u32,
+    repeats: RangeInclusive<u32>,
+    budget: Option<Duration>,
 ) -> Result<(), Failure> {
     for LeftOut { target, scenario, why } in left_out {
         stderr::line(format_args!("{target} is left out of {scenario}: it {why}"));
     }
-    let mut measurements = 0;
-    let mut all = Duration::ZERO;
+    let (least, most) = (*repeats.start(), *repeats.end());
+    let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let mut in_round = 0;
+    let mut round = Duration::ZERO;
     for scenario in &suite.scenarios {
-        let able = targets.iter().filter(|target| scenario.dialect_for(target).is_some()).count();
-        let each = flags::outlook(scenario)?.forecast() + BESIDES + suite.cooldown;
-        let times = able as u32 * repeats;
-        measurements += times;
-        all += each * times;
+        let able = targets.iter().filter(|target| scenario.dialect_for(target).is_some()).count() as u32;
+        let each = of_scenario(suite, scenario)?;
+        in_round += able;
+        round += each * able;
         let (name, shortened) = (&scenario.name, shortened(&scenario.shortened));
+        stderr::line(format_args!("{name}: {able} × {rounds} measurements, {} each{shortened}", about(each)));
+    }
+    let at_most = |rounds: u32| format!("{} measurements: {}", in_round * rounds, about(round * rounds));
+    stderr::line(format_args!("{}, after installing and checking", at_most(least)));
+    if most > least {
         stderr::line(format_args!(
-            "{name}: {able} × {repeats} measurements, {} each{shortened}",
-            about(each)
+            "at most {}, if no figure is known to ±{:.0}% before",
+            at_most(most),
+            100.0 * PRECISION
         ));
     }
-    stderr::line(format_args!("{measurements} measurements: {}, after installing and checking", about(all)));
-    Ok(())
+    match budget {
+        Some(budget) if round > budget => {
+            let problem = format!(
+                "one round takes {}: give it more time, shorten it with --scale, or name fewer --targets",
+                about(round)
+            );
+            Err(Failure::usage("--budget", problem))
+        }
+        Some(budget) => {
+            let fitting = (budget.as_secs_f64() / round.as_secs_f64().max(1.0)).floor() as u32;
+            stderr::line(format_args!(
+                "--budget: no round begins that would end after {}; about {} fit",
+                about(budget),
+                fitting.min(most)
+            ));
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// How long one measurement of a scenario takes, with everything around it.
+pub(super) fn of_scenario(suite: &Suite, scenario: &Scenario) -> Result<Duration, Failure> {
+    Ok(flags::outlook(scenario)?.forecast() + BESIDES + suite.cooldown)
 }
 
 fn shortened(flags: &[Shortened]) -> String {

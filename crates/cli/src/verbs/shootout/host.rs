@@ -68,7 +68,7 @@ impl Host {
         tools: &Tools<'_>,
     ) -> Result<String, Trouble> {
         let agent = self.agent.as_ref().expect("servers run on another machine");
-        agent.remote.prepare(&target.name, may_install, tools.is_interrupted).map_err(trouble)
+        agent.remote.prepare(target.common_name(), may_install, tools.is_interrupted).map_err(trouble)
     }
 
     /// Starts a server and waits until it is ready. An agent that was lost is looked for anew.
@@ -88,7 +88,8 @@ impl Host {
             let again = Remote::claim(&agent.nats, &agent.remote.name, Duration::ZERO, agent.key.as_ref());
             agent.remote = again.map_err(|why| Trouble::new(Stage::Start, format!("{lost}; {why}")))?;
         }
-        let running = agent.remote.start(&target.name, cpus, tools.is_interrupted).map_err(trouble)?;
+        let running =
+            agent.remote.start(target.common_name(), cpus, tools.is_interrupted).map_err(trouble)?;
         let place = Place::elsewhere(running.address, running.port, running.admin_port);
         Ok(Running { process: Process::There(&agent.remote, place), words })
     }

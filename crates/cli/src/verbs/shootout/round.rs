@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use net::affinity;
 use results::Run;
+use suite::record::Outcome;
 use suite::schedule::{self, Cell};
-use suite::{Figure, Record, Scenario, Suite, Target, Tools, Trouble, measure};
+use suite::{Figure, Record, Scenario, Suite, Target, Tools, Trouble, measure, noise, rounds};
 
 use super::host::{Host, Running};
-use super::kept::could_not_keep;
+use super::kept::{could_not_keep, could_not_read};
 use super::{flags, forecast};
 use crate::exit::Failure;
 use crate::{secrets, stderr};
@@ -20,7 +21,8 @@ use crate::{secrets, stderr};
 /// How often the spinner turns, and a pause looks for an interruption.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Makes every measurement that has not been made, until the user has had enough.
+/// Makes every measurement that has not been made, round by round, until all figures are known well, the time is up, or the
+/// user has had enough.
 pub(super) fn run_all(
     suite: &Suite,
     record: &mut Record,
@@ -29,31 +31,51 @@ pub(super) fn run_all(
     tools: &Tools<'_>,
 ) -> Result<(), Failure> {
     let targets: Vec<&Target> = targets.iter().collect();
-    let cells = schedule::cells(suite, &targets, record.head.repeats, record.head.seed);
-    let left: Vec<&Cell> = cells.iter().filter(|cell| !record.has(cell)).collect();
-    let (start, bar) = (Instant::now(), progress_bar());
-    for (done, cell) in left.iter().enumerate() {
-        let scenario =
-            suite.scenarios.iter().find(|scenario| scenario.name == cell.scenario).expect("of this suite");
-        let target = targets.iter().find(|target| target.name == cell.target).expect("of these targets");
-        let number = cells.len() - left.len() + done + 1;
-        let what =
-            format!("[{number}/{}] {}, {}, round {}", cells.len(), cell.scenario, cell.target, cell.repeat);
-        bar.set_message(format!("{what}{}", time_left(start.elapsed(), done, left.len())));
-        let log = record.log(cell).map_err(could_not_keep)?;
-        let mut command = Vec::new();
-        let subject = Subject { cell, scenario, target, record };
-        let outcome = subject.measure(&log, host, tools, &mut command);
-        if (tools.is_interrupted)() {
-            break; // half a measurement is none
+    let bar = progress_bar();
+    let in_round = schedule::round(suite, &targets, 1, record.head.seed).len();
+    for repeat in 1..=record.repeats_max() {
+        let cells = rounds::due(suite, &targets, record, repeat).map_err(could_not_read)?;
+        if repeat > 1 && is_too_late(suite, record, &cells)? {
+            bar.suspend(|| stderr::line(format_args!("round {repeat} would end after --budget")));
+            break;
         }
-        let line = format!("{what}: {}", told(&scenario.figures[0], &outcome));
-        bar.suspend(|| stderr::line(line));
-        record.add(cell, command, outcome).map_err(could_not_keep)?;
-        pause(suite.cooldown, tools);
+        for cell in &cells {
+            let all = (in_round * record.head.repeats as usize).max(record.entries.len() + 1);
+            let number = record.entries.len() + 1;
+            let what = format!("[{number}/{all}] {}, {}, round {repeat}", cell.scenario, cell.target);
+            bar.set_message(what.clone());
+            let scenario = suite.scenario(&cell.scenario).expect("of this suite");
+            let target = targets.iter().find(|target| target.name == cell.target).expect("of these targets");
+            let log = record.log(cell).map_err(could_not_keep)?;
+            let subject = Subject { cell, scenario, target, record };
+            let outcome = subject.measure_in_quiet(&log, host, tools, suite.cooldown, &bar);
+            if (tools.is_interrupted)() {
+                bar.finish_and_clear();
+                return Ok(()); // half a measurement is none
+            }
+            let line = format!("{what}: {}", told(&scenario.figures[0], &outcome.result));
+            bar.suspend(|| stderr::line(line));
+            record.add(cell, outcome).map_err(could_not_keep)?;
+        }
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Whether these measurements would end after the time that there is, going by how long they took in earlier rounds.
+fn is_too_late(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<bool, Failure> {
+    let Some(budget_s) = record.head.budget_s else { return Ok(false) };
+    let spent_s: f64 = record.entries.iter().map(|entry| entry.took_s).sum();
+    let mut ahead_s = 0.0;
+    for cell in cells {
+        let before = record.of(&cell.scenario, &cell.target).map(|entry| entry.took_s).reduce(f64::max);
+        let scenario = suite.scenario(&cell.scenario).expect("of this suite");
+        ahead_s += match before {
+            Some(took_s) => took_s,
+            None => forecast::of_scenario(suite, scenario)?.as_secs_f64(),
+        };
+    }
+    Ok(!cells.is_empty() && spent_s + ahead_s > budget_s)
 }
 
 /// What is measured.
@@ -65,6 +87,39 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// Measures, and again where other programs had too much of the machine; what was least disturbed counts. Each time the
+    /// machine may settle for `pause_for`.
+    fn measure_in_quiet(
+        &self,
+        log: &Path,
+        host: &mut Host,
+        tools: &Tools<'_>,
+        pause_for: Duration,
+        bar: &ProgressBar,
+    ) -> Outcome {
+        let start = Instant::now();
+        let mut tries: Vec<(f64, Vec<String>, Result<Run, Trouble>)> = Vec::new();
+        loop {
+            let mut command = Vec::new();
+            let result = self.measure(log, host, tools, &mut command);
+            pause(pause_for, tools);
+            let percent = result.as_ref().ok().and_then(noise::percent).unwrap_or_default();
+            tries.push((percent, command, result));
+            let is_last = tries.len() > noise::AGAIN_MAX || (tools.is_interrupted)();
+            if percent <= noise::PERCENT_MAX || is_last {
+                break;
+            }
+            let name = &self.target.name;
+            bar.suspend(|| {
+                stderr::line(format_args!("{name} again: other programs had {percent:.0}% of the CPU"));
+            });
+        }
+        tries.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+        let noise_percent = tries.iter().map(|(percent, ..)| *percent).collect();
+        let (_, command, result) = tries.pop().expect("it was measured at least once");
+        Outcome { command, result, took_s: start.elapsed().as_secs_f64(), noise_percent }
+    }
+
     /// A fresh server, a fresh generator, and both gone afterwards. `command` is what was run.
     fn measure(
         &self,
@@ -153,12 +208,4 @@ fn progress_bar() -> ProgressBar {
     bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
     bar.enable_steady_tick(TICK);
     bar
-}
-
-/// What is left, going by what was.
-fn time_left(elapsed: Duration, done: usize, all: usize) -> String {
-    if done == 0 {
-        return String::new();
-    }
-    format!(" · {} left", forecast::about(elapsed.mul_f64((all - done) as f64 / done as f64)))
 }

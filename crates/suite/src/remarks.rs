@@ -1,0 +1,169 @@
+//! What is said of a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
+
+use results::format::counted;
+use results::{Bottleneck, Run, Scenario as Verb, Step};
+
+use crate::noise;
+use crate::record::{Entry, Record};
+use crate::suite::Scenario;
+
+/// Of its open files, so much is used by a server that can open no more: it leaves some for itself.
+const FILES_SHARE_MIN: f64 = 0.97;
+
+/// What is said of one target in one scenario.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Remarks {
+    /// Why it has no rank: it lost messages, crashed, or answered with errors.
+    pub(crate) flaw: Option<String>,
+    /// Whether its figure is that of a limit of the system, and so none of the server's.
+    pub(crate) is_at_file_limit: bool,
+    /// What speaks against its figure.
+    doubts: Vec<String>,
+}
+
+impl Remarks {
+    /// Of all its rounds.
+    pub(crate) fn of(scenario: &Scenario, target: &str, runs: &[Run], record: &Record) -> Remarks {
+        let entries: Vec<&Entry> = record.of(&scenario.name, target).collect();
+        Remarks {
+            flaw: failed(&entries).or_else(|| wrong(scenario.verb, runs)),
+            is_at_file_limit: scenario.figures[0].is_capacity() && runs.iter().any(is_at_file_limit),
+            doubts: doubts(scenario, &entries, runs),
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn text(&self) -> String {
+        let limit = self.is_at_file_limit.then(|| "limit of open files".to_owned());
+        let all: Vec<String> =
+            self.flaw.iter().cloned().chain(limit).chain(self.doubts.iter().cloned()).collect();
+        all.join("; ")
+    }
+}
+
+/// Measurements that failed: the server died, or nothing could be measured.
+fn failed(entries: &[&Entry]) -> Option<String> {
+    let mut troubles = entries.iter().filter_map(|entry| entry.trouble.as_ref());
+    let first = troubles.next()?;
+    Some(format!("{} of {} failed: {first}", 1 + troubles.count(), entries.len()))
+}
+
+/// Messages that were lost or wrong, and errors. Those of a storm are what it measures, except who never came back.
+fn wrong(verb: Verb, runs: &[Run]) -> Option<String> {
+    let steps: Vec<&Step> = runs.iter().flat_map(answered_for).collect();
+    let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|step| of(step)).sum::<u64>();
+    let errors = |step: &Step| {
+        let of_server = step.errors.iter().filter(|(kind, error)| !error.local && !kind.starts_with("http_"));
+        if verb == Verb::Storm { 0 } else { of_server.map(|(_, error)| error.count).sum() }
+    };
+    let found = [
+        (sum(&|step| step.counts.missing), "lost message"),
+        (sum(&Step::wrong), "wrong answer"),
+        (sum(&errors), "error"),
+        (sum(&|step| step.counts.not_back), "lost client"),
+    ];
+    let said: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// The steps that a server answers for: a search for its limit oversteps it, and what is lost there is what ends it.
+fn answered_for(run: &Run) -> impl Iterator<Item = &Step> {
+    let any_passed = run.steps.iter().any(Step::has_passed);
+    run.steps.iter().filter(move |step| !any_passed || step.has_passed())
+}
+
+/// Whether what ended the run is that a process may open no more files: the generator's, which says so, or the server's,
+/// of which one may be there to start the others.
+fn is_at_file_limit(run: &Run) -> bool {
+    let Some(step) = first_full(run) else { return false };
+    let of_generator = step.errors.iter().any(|(kind, error)| error.local && kind == "too_many_files");
+    let of_server = || {
+        let server = step.server.as_ref()?;
+        let workers = server.processes?.saturating_sub(1).max(1);
+        Some(server.fds? as f64 >= FILES_SHARE_MIN * (run.environment.fd_limit? * workers) as f64)
+    };
+    of_generator || of_server().unwrap_or_default()
+}
+
+/// The step that ended the run because clients were not let in.
+fn first_full(run: &Run) -> Option<&Step> {
+    run.steps.iter().find(|step| !step.has_passed()).filter(|step| step.unusable() > 0)
+}
+
+fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if !runs.is_empty() && runs.iter().all(|run| scenario.figures[0].read(run).is_none()) {
+        doubts.push(format!("{} could not be told", scenario.figures[0].name));
+    }
+    let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
+    let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
+    let noisy =
+        |entry: &&&Entry| entry.noise_percent.last().is_some_and(|percent| *percent > noise::PERCENT_MAX);
+    for (times, words) in [
+        (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),
+        (rounds(&|run| bound(run, Bottleneck::Generator)), "limited by the generator"),
+        (rounds(&|run| bound(run, Bottleneck::Machine)), "the machine was full"),
+        (entries.iter().filter(noisy).count(), "other programs had more than 10% of the CPU"),
+    ] {
+        match times {
+            0 => {}
+            times if times == runs.len() => doubts.push(words.to_owned()),
+            times => doubts.push(format!("{words} in {times} of {} rounds", runs.len())),
+        }
+    }
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use results::{Environment, Limit, ServerUse};
+
+    use super::*;
+
+    fn run(steps: Vec<Step>) -> Run {
+        let environment = Environment { fd_limit: Some(20_000), ..Environment::default() };
+        Run { steps, environment, ..Run::default() }
+    }
+
+    #[test]
+    fn what_was_lost_beyond_the_limit_is_not_held_against_a_server() {
+        let limit = Limit::parse("missing<10", Verb::Broadcast).unwrap();
+        let step = |missing| {
+            let mut step = Step::default();
+            step.counts.missing = missing;
+            step.stop = Some(limit.check(&step));
+            step
+        };
+        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(0), step(900)])]), None);
+        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(1)])]).as_deref(), Some("1 lost message"));
+        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(900)])]).as_deref(), Some("900 lost messages"));
+    }
+
+    #[test]
+    fn errors_of_connecting_are_what_a_storm_measures() {
+        let mut step = Step::default();
+        step.errors.add("refused", 0, "refused");
+        step.errors.add("too_many_files", 0, "too many open files");
+        step.errors.set_local("too_many_files");
+        assert_eq!(wrong(Verb::Echo, &[run(vec![step.clone()])]).as_deref(), Some("1 error"));
+        assert_eq!(wrong(Verb::Storm, &[run(vec![step.clone()])]), None);
+        step.counts.not_back = 2;
+        assert_eq!(wrong(Verb::Storm, &[run(vec![step])]).as_deref(), Some("2 lost clients"));
+    }
+
+    #[test]
+    fn who_may_open_no_more_files_has_not_reached_a_limit_of_its_own() {
+        let full = |fds, processes| {
+            let limit = Limit::parse("connect_timeouts==0", Verb::Broadcast).unwrap();
+            let mut step = Step { clients: 20_000, usable: Some(19_000), ..Step::default() };
+            step.counts.connect_timeouts = 1_000;
+            step.stop = Some(limit.check(&step));
+            step.server =
+                Some(ServerUse { fds: Some(fds), processes: Some(processes), ..ServerUse::default() });
+            is_at_file_limit(&run(vec![step]))
+        };
+        assert!(full(19_990, 1) && full(39_990, 3));
+        assert!(!full(19_000, 1), "it stopped by itself");
+        assert!(!full(25_000, 3), "its processes had some left");
+    }
+}

@@ -1,0 +1,67 @@
+//! How many rounds are enough (METHODOLOGY "Ranking").
+
+use stats::interval;
+
+use crate::manifest::Target;
+use crate::record::{Record, RecordError};
+use crate::schedule::{Cell, round};
+use crate::section;
+use crate::suite::{Scenario, Suite};
+
+/// A figure is known well enough if its 95% interval reaches no further than this share of it to either side.
+pub const PRECISION: f64 = 0.10;
+
+/// What of a round is still to be measured. Every target has the rounds that were asked for; those beyond them are for
+/// targets whose figure is not yet known well, and that have no failed measurement: these are not ranked.
+///
+/// # Errors
+/// A results file cannot be read.
+pub fn due(
+    suite: &Suite,
+    targets: &[&Target],
+    record: &Record,
+    repeat: u32,
+) -> Result<Vec<Cell>, RecordError> {
+    let mut cells = round(suite, targets, repeat, record.head.seed);
+    cells.retain(|cell| !record.has(cell));
+    if repeat <= record.head.repeats {
+        return Ok(cells);
+    }
+    let mut due = Vec::new();
+    for cell in cells {
+        let scenario = suite.scenario(&cell.scenario).expect("of this suite");
+        if is_vague(scenario, &cell.target, record)? {
+            due.push(cell);
+        }
+    }
+    Ok(due)
+}
+
+/// Whether a target's figure needs another round.
+fn is_vague(scenario: &Scenario, target: &str, record: &Record) -> Result<bool, RecordError> {
+    if record.of(&scenario.name, target).any(|entry| entry.trouble.is_some()) {
+        return Ok(false);
+    }
+    let values = section::each_round(&scenario.figures[0], &record.runs(&scenario.name, target)?);
+    Ok(!is_known(&values))
+}
+
+/// Whether the mean of these rounds is known to within [`PRECISION`].
+fn is_known(values: &[f64]) -> bool {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    interval::of_repeats(values)
+        .is_some_and(|interval| (interval.high - interval.low) / 2.0 <= PRECISION * mean.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_known_when_its_interval_is_a_tenth_of_it() {
+        assert!(!is_known(&[]) && !is_known(&[100.0]), "one round says nothing of others");
+        assert!(is_known(&[100.0, 101.0]), "± 6.35");
+        assert!(!is_known(&[100.0, 102.0]), "± 12.7");
+        assert!(is_known(&[100.0, 103.0, 98.0, 101.0]) && !is_known(&[100.0, 120.0, 90.0, 110.0]));
+    }
+}

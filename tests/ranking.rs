@@ -1,0 +1,144 @@
+//! Whether a shootout ranks what is so: servers whose speed, losses and end are known by arithmetic.
+
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::arena::{Arena, SERVE, tiny_suite};
+use support::throng::{Outcome, run, throng};
+
+const RUN_MAX: Duration = Duration::from_secs(120);
+
+/// Sixteen clients that echo as fast as they can, measured beside a control.
+fn suite(repeats: &str) -> String {
+    let flags = r#"clients = 16, concurrent = 16, duration = "500ms", drain-timeout = "1s""#;
+    let suite = tiny_suite(2, flags, &["rate", "rtt.p50"]).replace("interval = \"20ms\", ", "");
+    suite.replace("repeats = 2", &format!("control = true\n{repeats}"))
+}
+
+fn shootout(arena: &Arena, arguments: &[&str]) -> Outcome {
+    let mut command = throng(["shootout", "tiny", "--out", "kept"]);
+    run(command.args(arguments).current_dir(arena.folder()), RUN_MAX)
+}
+
+fn standing(outcome: &Outcome, target: &str) -> Value {
+    let json = outcome.json();
+    let standings = json["scenarios"][0]["standings"].as_array().unwrap().clone();
+    standings.into_iter().find(|one| one["target"] == target).unwrap_or_else(|| panic!("{outcome}"))
+}
+
+/// A server that takes 5 ms for each message, one at a time, answers 200 a second, whoever asks.
+#[test]
+fn a_slow_server_ranks_where_arithmetic_puts_it() {
+    let arena =
+        Arena::new(&suite("repeats = 3"), "exec \"$THRONG\" serve --listen \"$AT\" --fault service=5ms");
+    let outcome = shootout(&arena, &["--format", "json"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let (slow, reference) = (standing(&outcome, "sh-copy"), standing(&outcome, "throng"));
+    let rate = slow["mean"].as_f64().unwrap();
+    assert!((180.0..=201.0).contains(&rate), "{slow}");
+    assert_eq!((reference["place"].as_u64(), slow["place"].as_u64()), (Some(1), Some(2)), "{outcome}");
+    let share = rate / reference["mean"].as_f64().unwrap();
+    assert!((slow["share"].as_f64().unwrap() - share).abs() < 1e-9);
+    let standings = outcome.json()["scenarios"][0]["standings"].as_array().unwrap().len();
+    assert_eq!(standings, 2, "the control takes nobody's place: {outcome}");
+}
+
+/// The same program under two names is told from itself only by chance: with 95% intervals hardly ever.
+#[test]
+fn the_reference_ties_with_itself() {
+    let arena = Arena::new(&suite("repeats = 3"), SERVE);
+    let outcome = shootout(&arena, &["--targets", "throng"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let said = outcome.stdout.lines().find(|line| line.starts_with("Control: throng a second time has "));
+    assert!(said.is_some_and(|line| line.ends_with(", and ties with itself.")), "{outcome}");
+    let cells = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
+    assert_eq!(cells.matches("\"target\":\"throng-control\"").count(), 3, "{cells}");
+}
+
+#[test]
+fn who_loses_messages_has_no_rank_however_fast() {
+    let arena = Arena::new(
+        &suite("repeats = 2"),
+        // Beyond what the check sends.
+        "exec \"$THRONG\" serve --listen \"$AT\" --fault drop=499%500",
+    );
+    let flags = "clients = 16, rate = 2000, ";
+    let text = fs::read_to_string(arena.path("suites/tiny.toml")).unwrap();
+    fs::write(arena.path("suites/tiny.toml"), text.replace("clients = 16, concurrent = 16, ", flags))
+        .unwrap();
+    let outcome = shootout(&arena, &["--format", "md"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let row = outcome.stdout.lines().find(|line| line.contains("| sh-copy |")).expect("its row");
+    assert!(row.starts_with("|  | sh-copy |") && row.contains("lost message"), "{row}");
+    let first = outcome.stdout.lines().find(|line| line.contains("| throng |")).expect("its row");
+    assert!(first.starts_with("| 1 | throng |"), "{first}");
+}
+
+#[test]
+fn who_answers_with_errors_or_dies_in_the_middle_has_no_rank() {
+    for (script, said) in [
+        ("exec \"$THRONG\" serve --listen \"$AT\" --fault kill=12@3", "error"),
+        (
+            "\"$THRONG\" serve --listen \"$AT\" & server=$!\n\
+             trap 'kill $server; exit' TERM\n\
+             n=$(cat starts 2>/dev/null || echo 0); echo $((n + 1)) > starts\n\
+             if [ $n = 2 ]; then sleep 0.7; kill -9 $server; echo out of memory; exit 7; fi\n\
+             wait $server\n",
+            "1 of 2 failed: measure: the server exited with 7; it said: out of memory",
+        ),
+    ] {
+        let arena = Arena::new(&suite("repeats = 2\nrepeats-max = 4"), script);
+        let longer = suite("repeats = 2\nrepeats-max = 4").replace("500ms", "1500ms");
+        fs::write(arena.path("suites/tiny.toml"), longer).unwrap();
+        let outcome = shootout(&arena, &["--format", "md"]);
+        let row = outcome.stdout.lines().find(|line| line.contains("| sh-copy |")).expect("its row");
+        assert!(row.starts_with("|  | sh-copy |") && row.contains(said), "{row}\n{outcome}");
+    }
+}
+
+/// A server that is slower each time it is started is not known after two rounds, and never will be.
+#[test]
+fn rounds_are_added_where_a_figure_is_not_known_and_only_there() {
+    let arena = Arena::new(
+        &suite("repeats = 2\nrepeats-max = 4").replace("control = true\n", ""),
+        "n=$(cat starts 2>/dev/null || echo 0); echo $((n + 1)) > starts\n\
+         exec \"$THRONG\" serve --listen \"$AT\" --fault service=$((1 + n))ms\n",
+    );
+    let steady = arena.path("targets/sh-steady");
+    fs::create_dir(&steady).unwrap();
+    for file in ["target.toml", "version"] {
+        fs::copy(arena.path("targets/sh-copy").join(file), steady.join(file)).unwrap();
+    }
+    fs::write(steady.join("serve.sh"), "exec \"$THRONG\" serve --listen \"$AT\" --fault service=5ms")
+        .unwrap();
+    let outcome = shootout(&arena, &["--targets", "sh-copy,sh-steady"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stderr.contains("at most 12 measurements: "), "said beforehand\n{outcome}");
+    let cells = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
+    let of = |target: &str| cells.matches(&format!("\"target\":\"{target}\"")).count();
+    assert_eq!(of("sh-copy"), 4, "{outcome}");
+    assert!(of("sh-steady") < 4, "200 a second are known\n{outcome}");
+    assert!(outcome.stdout.contains("2 to 4 rounds in random order"), "{outcome}");
+}
+
+#[test]
+fn a_budget_ends_the_rounds_also_when_it_is_resumed() {
+    let arena = Arena::new(&suite("repeats = 3"), SERVE);
+    let small = shootout(&arena, &["--budget", "1s"]);
+    assert_eq!(small.code, Some(2), "{small}");
+    assert!(small.stderr.contains("--budget: one round takes about "), "{small}");
+    let outcome = shootout(&arena, &["--budget", "11s", "--targets", "throng"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!(outcome.stderr.contains("would end after --budget"), "{outcome}");
+    let before = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap().lines().count();
+    assert!((2..6).contains(&before), "{outcome}");
+    let mut resumed = throng(["shootout", "--resume", "kept"]);
+    let resumed = run(resumed.current_dir(arena.folder()), RUN_MAX);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap().lines().count();
+    assert_eq!(after, before, "the time is up still\n{resumed}");
+}
