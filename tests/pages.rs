@@ -13,6 +13,7 @@ use std::time::Duration;
 use report::Published;
 use results::Unit;
 use rustix::process::Signal;
+use support::arena::{Arena, SERVE, tiny_suite};
 use support::node::Scripts;
 use support::process::Process;
 use support::target::{Unavailable, complete};
@@ -131,6 +132,30 @@ fn the_other_charts_work_in_a_browser() {
         .unwrap();
     let charts = ["presence", "ages", "absences"];
     scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], &charts].concat());
+}
+
+/// Three servers of two languages, of which one has a name that means harm.
+#[test]
+fn a_shootouts_page_works_in_a_browser() {
+    let Some((scripts, chromium)) = browser() else { return };
+    let flags = r#"clients = 8, rate = 200, duration = "1s", drain-timeout = "1s""#;
+    let suite = tiny_suite(2, flags, &["rtt.p95", "rate", "server.cpu"]).replace("interval = \"20ms\", ", "");
+    let arena = Arena::new(&suite.replace("repeats = 2", "repeats = 2\ncontrol = true"), SERVE);
+    let evil = "<img src=x onerror='window.pwned=1'><script>window.pwned=1</script>";
+    std::fs::write(arena.path("targets/sh-copy/version"), format!("1.0{evil}")).unwrap();
+    let manifest = std::fs::read_to_string(arena.path("targets/sh-copy/target.toml")).unwrap();
+    std::fs::write(arena.path("targets/sh-copy/target.toml"), manifest.replace(r"(\d\S+)", "(.+)")).unwrap();
+    let mut command = throng(["shootout", "tiny", "--out", "kept"]);
+    let outcome = run(command.current_dir(arena.folder()), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let written = arena.path("kept/report.html");
+    scripts.run("shootout.js", &[&chromium, written.to_str().unwrap(), "sh"]);
+    let again = arena.path("ranking.html");
+    let outcome = run(throng(["report"]).arg(arena.path("kept")).arg("--html").arg(&again), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(written).unwrap(), "whoever writes it");
+    let runs = std::fs::read_to_string(arena.path("kept/echo/report.html")).unwrap();
+    assert!(runs.contains("2 runs compared") && runs.contains("..&#x2f;report.html"), "a way back");
 }
 
 #[test]

@@ -100,6 +100,19 @@ fn everything_is_measured_ranked_and_kept() {
         "{nothing}"
     );
 
+    let packed = shootout(&arena, &["--pack", "kept"]);
+    assert!(packed.code == Some(0) && packed.stderr.contains("packed: 6 results files"), "{packed}");
+    assert!(!arena.path("kept/echo/sh-copy-2.json").exists());
+    let from_pack = shootout(&arena, &["--recap", ".", "--format", "md"]);
+    assert_eq!(from_pack.stdout, recap.stdout, "the same is read of it");
+    let kept = run(throng(["report", "kept", "--md"]).current_dir(arena.folder()), RUN_MAX);
+    assert_eq!((kept.code, &kept.stdout), (Some(0), &report), "{kept}");
+    let itself = run(throng(["compare", "kept", "kept", "-f", "csv"]).current_dir(arena.folder()), RUN_MAX);
+    let rows: Vec<&str> = itself.stdout.lines().collect();
+    assert_eq!(rows[0], "question,servers,tau,apart,reversed", "{itself}");
+    assert!(rows[1].starts_with("echo,2,1,") && rows[1].ends_with(','), "{itself}");
+    assert!(rows[2].starts_with("unix,1,,0,"), "one server has no order: {itself}");
+
     let again = shootout(&arena, &options);
     assert!(again.code == Some(1) && again.stderr.contains("already holds a shootout"), "{again}");
 }

@@ -16,11 +16,11 @@ pub enum Readers {
     AsUsual,
 }
 
-/// Puts a file of this text in the place of what is there. It is written beside that and renamed when it is on the disk,
+/// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it is on the disk,
 /// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)).
-pub fn replace(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
+pub fn replace(path: &Path, contents: impl AsRef<[u8]>, readers: Readers) -> io::Result<()> {
     let beside = beside(path);
-    let written = write_through(&beside, text, readers).and_then(|()| fs::rename(&beside, path));
+    let written = write_through(&beside, contents.as_ref(), readers).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // Half a file is of no use to anybody; why it could not be written is what matters.
         let _ = fs::remove_file(&beside);
@@ -35,12 +35,12 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_through(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
+fn write_through(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
     let mut file = match readers {
         Readers::Owner => private::create(path)?,
         Readers::AsUsual => File::create(path)?,
     };
-    file.write_all(text.as_bytes())?;
+    file.write_all(contents)?;
     file.sync_all()
 }
 

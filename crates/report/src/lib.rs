@@ -19,7 +19,10 @@ mod text;
 pub use comparison::comparison;
 pub use csv::csv;
 pub use github::annotations;
-pub use html::{Page, Published, SCRIPT, STYLE, html, middle_repeat, policy};
+pub use html::{
+    Curve, Page, Published, Question, Row, SCRIPT, STYLE, Server, Shootout, Source, html, middle_repeat,
+    policy, shootout,
+};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use results::format::{bytes, count, duration, rate};

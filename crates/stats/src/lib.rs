@@ -12,6 +12,7 @@ mod figures;
 pub mod fit;
 pub mod histogram;
 pub mod interval;
+pub mod kendall;
 pub mod knee;
 pub mod ladder;
 pub mod share;

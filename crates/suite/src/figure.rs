@@ -1,8 +1,9 @@
 //! The figures that a shootout compares: those that limits know, of one step, and those of a whole run.
 
 use results::format::count;
+use results::levels::best;
 use results::limit::StepFigure;
-use results::{Run, Scenario, Unit};
+use results::{Run, Scenario, Step, Unit};
 
 /// A figure, by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +21,23 @@ enum Of {
     Capacity,
     /// Bytes of the server's memory for each connection.
     Memory,
+    /// Connections for each GiB of it.
+    ClientsPerGib,
     /// Deliveries per second at the highest safe rate of any number of clients.
     SafeRate,
+    /// The same for each core that the server used for it.
+    SafeRatePerCore,
 }
 
-const OF_RUNS: [(&str, Of); 3] =
-    [("capacity", Of::Capacity), ("memory_per_client", Of::Memory), ("safe_rate", Of::SafeRate)];
+const OF_RUNS: [(&str, Of); 5] = [
+    ("capacity", Of::Capacity),
+    ("memory_per_client", Of::Memory),
+    ("clients_per_gib", Of::ClientsPerGib),
+    ("safe_rate", Of::SafeRate),
+    ("safe_rate_per_core", Of::SafeRatePerCore),
+];
+
+const GIB: f64 = (1u64 << 30) as f64;
 
 impl Figure {
     /// The figure of that name, in a verb's results; what there is otherwise.
@@ -34,7 +46,8 @@ impl Figure {
         let of = match of_run {
             Some(of) => of,
             None => Of::Step(StepFigure::parse(name, verb).map_err(|error| {
-                format!("{error}; and, of whole runs, capacity, memory_per_client and safe_rate")
+                let of_runs: Vec<&str> = OF_RUNS.iter().map(|(name, _)| *name).collect();
+                format!("{error}; and, of whole runs, {}", of_runs.join(", "))
             })?),
         };
         Ok(Figure { name: name.to_owned(), of })
@@ -50,15 +63,17 @@ impl Figure {
                 Some(capacity) => capacity.is_decided().then_some(capacity.clients as f64),
                 None => Some(kept.map_or(0.0, |step| step.clients as f64)),
             },
-            // Too few clients to tell a slope from none are no reason to say that they cost nothing.
-            Of::Memory => run
-                .verdict
-                .memory_per_client
-                .filter(|line| line.slope_interval().low > 0.0)
-                .map(|line| line.slope),
-            Of::SafeRate => {
-                let rates = run.verdict.levels.iter().filter_map(|level| level.received_per_s);
-                rates.max_by(f64::total_cmp)
+            Of::Memory => memory_per_client(run),
+            Of::ClientsPerGib => memory_per_client(run).map(|bytes| GIB / bytes),
+            Of::SafeRate => best(&run.verdict.levels)?.received_per_s,
+            Of::SafeRatePerCore => {
+                let level = best(&run.verdict.levels)?;
+                let is_it = |step: &&Step| {
+                    step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s
+                };
+                let server = run.steps.iter().find(is_it)?.server.as_ref()?;
+                let cores = server.cpu_percent_mean.filter(|percent| *percent > 0.0)? / 100.0;
+                Some(level.received_per_s? / cores)
             }
         }
     }
@@ -72,9 +87,9 @@ impl Figure {
     pub fn unit(&self) -> Unit {
         match &self.of {
             Of::Step(figure) => figure.unit(),
-            Of::Capacity => Unit::Count,
+            Of::Capacity | Of::ClientsPerGib => Unit::Count,
             Of::Memory => Unit::Bytes,
-            Of::SafeRate => Unit::PerSecond,
+            Of::SafeRate | Of::SafeRatePerCore => Unit::PerSecond,
         }
     }
 
@@ -82,7 +97,7 @@ impl Figure {
     pub fn more_is_better(&self) -> bool {
         match &self.of {
             Of::Step(figure) => figure.more_is_better(),
-            Of::Capacity | Of::SafeRate => true,
+            Of::Capacity | Of::ClientsPerGib | Of::SafeRate | Of::SafeRatePerCore => true,
             Of::Memory => false,
         }
     }
@@ -97,9 +112,37 @@ impl Figure {
     }
 }
 
+/// Too few clients to tell a slope from none are no reason to say that they cost nothing.
+fn memory_per_client(run: &Run) -> Option<f64> {
+    let line = run.verdict.memory_per_client.filter(|line| line.slope_interval().low > 0.0)?;
+    Some(line.slope)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_safe_rate_is_shared_among_the_cores_that_it_took() {
+        let step = |asked_per_s, cpu| Step {
+            clients: 100,
+            rates: results::Rates { asked_per_s: Some(asked_per_s), ..Default::default() },
+            server: Some(results::ServerUse { cpu_percent_mean: cpu, ..Default::default() }),
+            ..Step::default()
+        };
+        let per_core = |cpu| {
+            let mut run = Run { steps: vec![step(500.0, None), step(1_000.0, cpu)], ..Run::default() };
+            run.verdict.levels = vec![results::Level {
+                clients: 100,
+                safe_per_s: Some(1_000.0),
+                received_per_s: Some(990.0),
+                ..Default::default()
+            }];
+            Figure::parse("safe_rate_per_core", Scenario::Saturate).unwrap().read(&run)
+        };
+        assert_eq!((per_core(Some(50.0)), per_core(Some(180.0))), (Some(1_980.0), Some(550.0)));
+        assert_eq!(per_core(None), None, "the server could not be seen");
+    }
 
     #[test]
     fn figures_are_shown_as_precisely_as_they_are_known() {
@@ -119,6 +162,11 @@ mod tests {
             Figure::parse("memory_per_client", Scenario::Idle).unwrap().read(&run)
         };
         assert_eq!((of(0.0), of(150.0), of(3_000.0)), (None, None, Some(3_000.0)));
+        let mut run = Run::default();
+        run.verdict.memory_per_client =
+            Some(stats::fit::Line { slope: 4_096.0, intercept: 25e6, slope_se: 1.0, points: 80 });
+        let held = Figure::parse("clients_per_gib", Scenario::Idle).unwrap();
+        assert!(held.more_is_better() && held.read(&run) == Some(262_144.0));
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! process of throng against one fresh server ([`measure`](mod@measure)), kept in a folder ([`record`]), ranked
 //! ([`standing`], [`section`]) and printed ([`summary`]; several in short: [`recap`]).
 
+pub mod agreement;
+mod archive;
 pub mod check;
 mod enclosure;
 mod figure;

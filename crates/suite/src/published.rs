@@ -57,6 +57,7 @@ mod tests {
             rows: vec![("test".into(), "a".into())],
             column: "clients".into(),
             names: vec![("go-gorilla".into(), "go".into())],
+            differs: String::new(),
         };
         let then = read(&published, &["go-gorilla", "node", "other"]).unwrap();
         assert_eq!(then, BTreeMap::from([("go-gorilla".into(), 2000.0), ("node".into(), 7.0)]));

@@ -39,7 +39,7 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
                 let _ = writeln!(text, "{line}\n");
             }
             text.push_str(&table(section).markdown());
-            if let Some(line) = summary::control(section) {
+            for line in summary::control(section).into_iter().chain(differs(suite, section)) {
                 let _ = writeln!(text, "\n{line}");
             }
         }
@@ -60,7 +60,7 @@ pub fn text(finished: &[Finished]) -> String {
         }
         for section in sections {
             let _ = write!(text, "\n{}\n{}", section.name, table(section).text());
-            if let Some(line) = summary::control(section) {
+            for line in summary::control(section).into_iter().chain(differs(suite, section)) {
                 let _ = writeln!(text, "{line}");
             }
         }
@@ -70,6 +70,13 @@ pub fn text(finished: &[Finished]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Why what was published is not what was measured.
+fn differs(suite: &Suite, section: &Section) -> Option<String> {
+    let published = suite.scenario(&section.name)?.published.as_ref()?;
+    let is_told = !section.then.is_empty() && !published.differs.is_empty();
+    is_told.then(|| format!("Why \"then\" differs: {}", published.differs))
 }
 
 fn table(section: &Section) -> Table {

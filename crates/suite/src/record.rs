@@ -5,6 +5,7 @@
 //! cells.jsonl                a line for each measurement, in the order they were made
 //! SCENARIO/TARGET-N.json     the results file of round N
 //! SCENARIO/TARGET-N.log      what the server said
+//! results.jsonl.gz           results files that were packed, in place of the files
 //! report.md                  the tables
 //! ```
 
@@ -14,110 +15,22 @@ use std::path::{Path, PathBuf};
 
 use net::files::Readers;
 use results::Run;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::archive::Archive;
 use crate::schedule::Cell;
 use crate::setup::Trouble;
+
+mod head;
+
+pub use head::{About, Entry, Head, LeftOut, Receipt};
 
 /// The version of the folder's form.
 pub const SCHEMA: u32 = 1;
 
 const HEAD: &str = "shootout.json";
 const CELLS: &str = "cells.jsonl";
-
-/// What was run, and where.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Head {
-    /// The version of the folder's form, [`SCHEMA`].
-    pub schema: u32,
-    /// The suite's name.
-    pub suite: String,
-    /// The text of the suite's file.
-    pub text: String,
-    /// The folder of the suite's file, in which published figures are.
-    pub suites_folder: PathBuf,
-    /// By how much everything was shortened.
-    pub scale: f64,
-    /// Rounds that every target has.
-    pub repeats: u32,
-    /// Rounds that those have at the most whose figures are not known well; of older shootouts nothing.
-    #[serde(default)]
-    pub repeats_max: u32,
-    /// The time in which the measurements should be over, in seconds.
-    #[serde(default)]
-    pub budget_s: Option<f64>,
-    /// Whether the reference server also runs under a second name, as a control.
-    #[serde(default)]
-    pub has_control: bool,
-    /// The seed of all random choices.
-    pub seed: u64,
-    /// The CPUs of the generator, if it was pinned.
-    pub pin: Option<String>,
-    /// The CPUs of the servers, if they were pinned.
-    pub server_pin: Option<String>,
-    /// The target agent that ran the servers, if they did not run on this machine.
-    #[serde(default)]
-    pub target_agent: Option<String>,
-    /// The version of throng.
-    pub throng: String,
-    /// When it started.
-    pub started: String,
-    /// Facts about the machine, by name.
-    pub machine: Vec<(String, String)>,
-    /// What is known of each target, in the order of their names.
-    pub receipts: Vec<Receipt>,
-    /// The targets that the command line named.
-    #[serde(default)]
-    pub named: Vec<String>,
-    /// Which named targets have no part in which scenarios.
-    #[serde(default)]
-    pub left_out: Vec<LeftOut>,
-}
-
-/// A target that was named, by the command line or by the suite, and cannot do a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// Its name.
-    pub target: String,
-    /// The scenario's name.
-    pub scenario: String,
-    /// What it lacks, as a clause whose subject is the target.
-    pub why: String,
-}
-
-/// A target before it was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// Its name.
-    pub target: String,
-    /// Its version, if it told one.
-    pub version: Option<String>,
-    /// Why it was not measured.
-    pub trouble: Option<Trouble>,
-}
-
-/// One measurement, as it went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The target's name.
-    pub target: String,
-    /// The round, from 1.
-    pub repeat: u32,
-    /// The command line that measured.
-    pub command: Vec<String>,
-    /// Why there is no results file.
-    pub trouble: Option<Trouble>,
-    /// How long it took with everything around it, in seconds.
-    #[serde(default)]
-    pub took_s: f64,
-    /// What other programs used of the machine's CPU, in percent: in this measurement last, and before it in those that it
-    /// took the place of.
-    #[serde(default)]
-    pub noise_percent: Vec<f64>,
-}
+const PACKED: &str = "results.jsonl.gz";
 
 /// One measurement as it went, before it is kept.
 #[derive(Debug)]
@@ -136,6 +49,7 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Record {
     folder: PathBuf,
+    packed: Archive,
     /// What was run.
     pub head: Head,
     /// The measurements so far.
@@ -190,13 +104,18 @@ impl Record {
     pub fn create(folder: &Path, head: Head) -> Result<Record, RecordError> {
         let at = |error| io_error(folder, error);
         net::private::make_dir(folder).map_err(at)?;
-        if folder.join(HEAD).exists() {
+        if Record::is_at(folder) {
             return Err(RecordError::Taken(folder.display().to_string()));
         }
         let text = serde_json::to_string_pretty(&head).expect("the head is plain data");
         replace(&folder.join(HEAD), &(text + "\n"))?;
         net::private::create(&folder.join(CELLS)).map_err(at)?;
-        Ok(Record { folder: folder.to_owned(), head, entries: Vec::new() })
+        Ok(Record { folder: folder.to_owned(), packed: Archive::default(), head, entries: Vec::new() })
+    }
+
+    /// Whether a folder is one of a shootout.
+    pub fn is_at(folder: &Path) -> bool {
+        folder.join(HEAD).is_file()
     }
 
     /// Opens the folder of a shootout, finished or not. A line that was cut off by a crash is left out.
@@ -214,7 +133,9 @@ impl Record {
         let path = folder.join(CELLS);
         let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
         let entries: Vec<Entry> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Ok(Record { folder: folder.to_owned(), head, entries })
+        let path = folder.join(PACKED);
+        let packed = Archive::read(&path).map_err(|error| io_error(&path, error))?;
+        Ok(Record { folder: folder.to_owned(), packed, head, entries })
     }
 
     /// Opens it to go on. A measurement whose line or results file is damaged counts as not made; what is damaged comes
@@ -247,7 +168,7 @@ impl Record {
     /// # Errors
     /// It cannot be listed.
     pub fn find(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
-        if folder.join(HEAD).is_file() {
+        if Record::is_at(folder) {
             return Ok(vec![folder.to_owned()]);
         }
         let entries = fs::read_dir(folder).map_err(|error| io_error(folder, error))?;
@@ -289,10 +210,8 @@ impl Record {
         let Outcome { command, result, took_s, noise_percent } = outcome;
         let trouble = match result {
             Ok(run) => {
-                replace(
-                    &self.results_file(&cell.scenario, &cell.target, cell.repeat),
-                    &results::file::write(&run),
-                )?;
+                let name = results_file(&cell.scenario, &cell.target, cell.repeat);
+                replace(&self.folder.join(name), results::file::write(&run))?;
                 None
             }
             Err(trouble) => Some(trouble),
@@ -330,10 +249,13 @@ impl Record {
 
     /// What a measurement left.
     fn read(&self, entry: &Entry) -> Result<Run, RecordError> {
-        let path = self.results_file(&entry.scenario, &entry.target, entry.repeat);
-        let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
-        results::file::read(&text)
-            .map_err(|error| RecordError::Results { path: path.display().to_string(), error })
+        let name = results_file(&entry.scenario, &entry.target, entry.repeat);
+        let path = self.folder.join(&name);
+        let read = match self.packed.get(&name) {
+            Some(packed) if !path.exists() => results::file::read(packed),
+            _ => results::file::read(&fs::read_to_string(&path).map_err(|error| io_error(&path, error))?),
+        };
+        read.map_err(|error| RecordError::Results { path: path.display().to_string(), error })
     }
 
     /// Writes the tables beside the figures.
@@ -346,9 +268,37 @@ impl Record {
         Ok(path)
     }
 
-    fn results_file(&self, scenario: &str, target: &str, repeat: u32) -> PathBuf {
-        self.folder.join(scenario).join(format!("{target}-{repeat}.json"))
+    /// Puts all results files into one compressed file, from which they are read from then on; their own are removed once that
+    /// has been read again. How many there were.
+    ///
+    /// # Errors
+    /// One cannot be read, or it cannot be written.
+    pub fn pack(mut self) -> Result<usize, RecordError> {
+        let measured = self.entries.iter().filter(|entry| entry.trouble.is_none());
+        let names: Vec<String> = measured
+            .map(|entry| results_file(&entry.scenario, &entry.target, entry.repeat))
+            .filter(|name| self.folder.join(name).exists())
+            .collect();
+        for name in &names {
+            let path = self.folder.join(name);
+            let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
+            self.packed.add(name.clone(), &text).map_err(|error| io_error(&path, error))?;
+        }
+        let path = self.folder.join(PACKED);
+        let bytes = self.packed.bytes().map_err(|error| io_error(&path, error))?;
+        replace(&path, bytes)?;
+        let again = Archive::read(&path).map_err(|error| io_error(&path, error))?;
+        for name in names.iter().filter(|name| again.get(name).is_some()) {
+            let path = self.folder.join(name);
+            fs::remove_file(&path).map_err(|error| io_error(&path, error))?;
+        }
+        Ok(names.len())
     }
+}
+
+/// The name of a results file, below the folder.
+fn results_file(scenario: &str, target: &str, repeat: u32) -> String {
+    format!("{scenario}/{target}-{repeat}.json")
 }
 
 fn line(entry: &Entry) -> String {
@@ -356,8 +306,8 @@ fn line(entry: &Entry) -> String {
 }
 
 /// Writes a file, or leaves what is there.
-fn replace(path: &Path, text: &str) -> Result<(), RecordError> {
-    net::files::replace(path, text, Readers::Owner).map_err(|error| io_error(path, error))
+fn replace(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), RecordError> {
+    net::files::replace(path, contents, Readers::Owner).map_err(|error| io_error(path, error))
 }
 
 fn io_error(path: &Path, error: io::Error) -> RecordError {

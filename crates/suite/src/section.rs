@@ -162,7 +162,7 @@ pub(crate) fn with_unit(figure: &Figure) -> String {
 }
 
 /// The mean, and what the interval adds on both sides.
-pub(crate) fn main_figure(figure: &Figure, standing: &Standing) -> String {
+pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     let Some(mean) = standing.mean else { return String::new() };
     match standing.interval {
         Some(interval) => {
@@ -173,7 +173,7 @@ pub(crate) fn main_figure(figure: &Figure, standing: &Standing) -> String {
 }
 
 /// The multiple of the reference's figure, as precisely as it can matter.
-pub(crate) fn share(standing: &Standing) -> String {
+pub fn share(standing: &Standing) -> String {
     match standing.share {
         None => String::new(),
         Some(share) if share < 0.1 => format!("{share:.4}"),
@@ -190,7 +190,7 @@ fn mean_of(figure: &Figure, values: &[f64]) -> String {
 }
 
 /// The command line without what differs from target to target.
-fn general(command: &[String]) -> String {
+pub fn general(command: &[String]) -> String {
     let mut words = vec!["throng".to_owned()];
     let mut rest = command.iter();
     while let Some(word) = rest.next() {

@@ -114,7 +114,7 @@ impl Control {
 }
 
 /// Whether two figures can be told apart.
-fn are_apart(a: &Standing, b: &Standing) -> bool {
+pub(crate) fn are_apart(a: &Standing, b: &Standing) -> bool {
     a.interval.zip(b.interval).is_some_and(|(a, b)| overlap(a, b).is_none())
 }
 

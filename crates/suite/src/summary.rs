@@ -81,13 +81,13 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
 }
 
 /// What is not as the suite asks for it, in a line.
-pub(crate) fn shortened(section: &Section) -> Option<String> {
+pub fn shortened(section: &Section) -> Option<String> {
     let flags: Vec<String> = section.shortened.iter().map(ToString::to_string).collect();
     (!flags.is_empty()).then(|| format!("Shortened: {}.", flags.join("; ")))
 }
 
 /// What has to be known to judge the figures.
-pub(crate) fn facts(record: &Record) -> Vec<String> {
+pub fn facts(record: &Record) -> Vec<String> {
     let head = &record.head;
     let machine: Vec<String> = head.machine.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let mut facts = vec![
@@ -145,7 +145,7 @@ fn rounds(record: &Record) -> (usize, usize) {
 }
 
 /// Whether the reference server can be told from itself, in a line for each scenario.
-pub(crate) fn control(section: &Section) -> Option<String> {
+pub fn control(section: &Section) -> Option<String> {
     let Control { mean, interval, is_apart } = section.control.as_ref()?;
     let half = (interval.high - interval.low) / 2.0;
     let again = format!("{} ±{}", section.figure.show(*mean), section.figure.show(half));
@@ -159,7 +159,8 @@ pub(crate) fn control(section: &Section) -> Option<String> {
     })
 }
 
-fn left_out(record: &Record) -> Vec<(String, String)> {
+/// Who was not measured, and why: `TARGET`, or `TARGET in SCENARIO`.
+pub fn left_out(record: &Record) -> Vec<(String, String)> {
     let of = |receipt: &crate::record::Receipt| {
         Some((receipt.target.clone(), receipt.trouble.as_ref()?.to_string()))
     };

@@ -28,6 +28,16 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The names of the columns.
+    pub fn head(&self) -> &[String] {
+        &self.rows[0]
+    }
+
+    /// What is below it.
+    pub fn body(&self) -> &[Vec<String>] {
+        &self.rows[1..]
+    }
+
     /// Aligned columns, two spaces apart.
     pub fn text(&self) -> String {
         columns::aligned(&self.rows, |column| self.figures.contains(&column))

@@ -1,7 +1,10 @@
 //! `throng compare`: is B really slower than A?
 
 mod rules;
+mod shootouts;
 mod turns;
+
+use std::path::Path;
 
 use clap::Args;
 use results::Run;
@@ -11,6 +14,7 @@ use crate::archive::StoreArg;
 use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::verbs::shootout::Kept;
 use turns::{Taken, TurnArgs};
 
 /// Is B really slower than A? Every figure of both, the difference, its interval, and what that means
@@ -19,7 +23,7 @@ use turns::{Taken, TurnArgs};
 /// the beginning of the id, @N or last. Several runs of a side, separated by commas, are repeats: take three or more, in
 /// turns. One run of each, with 20 seconds or more per step, can only tell differences of about a factor of two.
 /// "Cannot tell" is a valid answer: the interval then includes both no difference and one that matters. METHODOLOGY.md,
-/// "Comparison", has the details.
+/// "Comparison", has the details. Of the directories of two shootouts, it says how far their orders agree (Kendall's τ).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
@@ -53,6 +57,7 @@ Examples:
   throng compare main.json branch.json --fail-if 'p99 slower by 5%'
   throng compare main/ branch/                      repeats, in directories
   throng compare --a before*.json --b after*.json   repeats
+  throng compare monday/ tuesday/                   two shootouts: the same order?
   throng compare --fail-if 'p99 slower by 10%' \\
       --run-a 'echo ws://127.0.0.1:3000/ws --clients 500' \\
       --run-b 'echo ws://127.0.0.1:4000/ws --clients 500'
@@ -63,6 +68,11 @@ Exit codes: 0 no rule is broken, 3 one is, 5 it cannot be told.";
 impl Compare {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if let (Some(first), Some(second)) = (&self.first, &self.second)
+            && let (Some(a), Some(b)) = (Kept::open(Path::new(first))?, Kept::open(Path::new(second))?)
+        {
+            return output::print(&shootouts::table(&a, &b, self.format.into())?);
+        }
         let read = |joined: &Option<String>, given: &[String]| -> Result<Vec<Run>, Failure> {
             let references = joined.iter().flat_map(|joined| joined.split(','));
             let references = references.chain(given.iter().map(String::as_str));

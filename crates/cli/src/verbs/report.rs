@@ -1,6 +1,6 @@
 //! `throng report`: finished runs as a page, a table or data.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use net::files::Readers;
@@ -12,17 +12,21 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
 use crate::stderr;
+use crate::verbs::shootout::Kept;
+use crate::verbs::targets;
 
 /// Show finished runs as a page with charts, as a table or as data
 ///
 /// A RUN is a results file, a directory of results files (as --out DIR writes them), or a run in the store: its id, the
-/// beginning of its id, @N for the N-th newest, or `last`. Without a format, prints what the run printed at its end.
+/// beginning of its id, @N for the N-th newest, or `last`. Without a format, prints what the run printed at its end. Of the
+/// directory of a shootout, all of this shows its rankings.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   throng report last --html report.html   the newest run, for a browser
   throng report @2 @1 --html both.html    the two newest, side by side
-  throng report out/ --md                 all runs in a directory")]
+  throng report out/ --md                 all runs in a directory
+  throng report shootouts/quick-20261124-1500 --html ranking.html")]
 pub(crate) struct Report {
     /// The runs
     #[arg(required = true, value_name = "RUN")]
@@ -56,6 +60,11 @@ struct ReportFormat {
 impl Report {
     /// Writes it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if let [one] = &self.runs[..]
+            && let Some(kept) = Kept::open(Path::new(one))?
+        {
+            return self.format.of_shootout(&kept);
+        }
         let mut runs = Vec::new();
         for reference in &self.runs {
             runs.extend(self.store.runs(reference)?);
@@ -76,6 +85,27 @@ impl Report {
 }
 
 impl ReportFormat {
+    /// The same of a shootout: its rankings.
+    fn of_shootout(&self, kept: &Kept) -> Result<Exit, Failure> {
+        if let Some(path) = &self.html {
+            kept.write_page(path)?;
+            stderr::line(format_args!("throng: report {}", path.display()));
+            return Ok(Exit::Fine);
+        }
+        let format = match self {
+            Self { csv: true, .. } => {
+                return Err(Failure::usage("--csv", "is of runs: name results files of the shootout"));
+            }
+            Self { junit: true, .. } => {
+                return Err(Failure::usage("--junit", "is of one run, and this is a shootout"));
+            }
+            Self { md: true, .. } => targets::rows::Format::Md,
+            Self { json: true, .. } => targets::rows::Format::Json,
+            _ => targets::rows::Format::Text,
+        };
+        output::print(&kept.tables(format))
+    }
+
     fn text(&self, runs: &[Run]) -> String {
         let render = |format| -> Vec<String> {
             runs.iter().map(|run| report::render(run, format, &Style::PLAIN)).collect()

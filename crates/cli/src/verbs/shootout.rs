@@ -18,8 +18,11 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use net::affinity;
+use net::files::Readers;
 use net::machine::Machine;
+use results::format::counted;
 use results::units;
+use suite::recap::Finished;
 use suite::record::{Head, SCHEMA};
 use suite::section::{self, Section};
 use suite::suite::QUICK;
@@ -83,6 +86,9 @@ pub(crate) struct Shootout {
     /// Measure nothing; print a summary of the newest shootout of each suite in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
     recap: Option<PathBuf>,
+    /// Measure nothing; put the results files of the shootout in this directory into one compressed file
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "recap"])]
+    pack: Option<PathBuf>,
     /// The folder with the targets [default: targets, here or further up]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
@@ -115,6 +121,12 @@ impl Shootout {
             output::print(&recap::tables(folder, self.format)?)?;
             return Ok(Exit::Fine);
         }
+        if let Some(folder) = &self.pack {
+            let record = Record::open(folder).map_err(|error| Failure::usage("--pack", error))?;
+            let packed = record.pack().map_err(could_not_keep)?;
+            stderr::line(format_args!("packed: {}", counted(packed as u64, "results file")));
+            return Ok(Exit::Fine);
+        }
         let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = targets::tools(&is_interrupted)?;
@@ -128,21 +140,16 @@ impl Shootout {
         }
         drop(host); // and with it the claim
         let sections = section::sections(&suite, &record).map_err(could_not_read)?;
-        let report =
-            record.write_report(&summary::markdown(&suite, &record, &sections)).map_err(could_not_keep)?;
-        output::print(&match self.format {
-            Format::Text => summary::text(&suite, &record, &sections),
-            Format::Md => summary::markdown(&suite, &record, &sections),
-            Format::Json => {
-                serde_json::to_string_pretty(&as_json(&record, &sections)).expect("plain data") + "\n"
-            }
-        })?;
+        let kept = Kept(Finished { suite, record, sections });
+        let Finished { suite, record, sections } = &kept.0;
+        let report = record.write_report(&kept.tables(Format::Md)).map_err(could_not_keep)?;
+        output::print(&kept.tables(self.format))?;
         stderr::line(format_args!(
             "\nKept in {}, with {} of the tables.",
             record.folder().display(),
             report.display()
         ));
-        let page = page::write(&record, &sections);
+        let page = page::write(suite, record, sections);
         if let Some(page) = page.map_err(|error| Failure::could_not("write the report", error))? {
             stderr::line(format_args!("throng: report {}", page.display()));
         }
@@ -153,7 +160,7 @@ impl Shootout {
             ));
             return Ok(Exit::Interrupted);
         }
-        Ok(outcome(&record, &sections))
+        Ok(outcome(record, sections))
     }
 
     /// A new shootout: its suite, its folder, and the targets that have passed the gate.
@@ -295,6 +302,44 @@ impl Shootout {
             Failure::usage("SUITE", format!("could not read {}: {error}", path.display()))
         })?;
         Ok((path, text))
+    }
+}
+
+/// A shootout that was kept in a folder, for `throng report`. `None`: the folder is of something else.
+pub(crate) struct Kept(Finished);
+
+impl Kept {
+    /// Opens it, if it is one.
+    pub(crate) fn open(folder: &Path) -> Result<Option<Kept>, Failure> {
+        if !Record::is_at(folder) {
+            return Ok(None);
+        }
+        let record = Record::open(folder).map_err(|error| Failure::usage("RUN", error))?;
+        Ok(Some(Kept(recap::finished(record)?)))
+    }
+
+    /// The outcome of each of its scenarios.
+    pub(crate) fn sections(&self) -> &[Section] {
+        &self.0.sections
+    }
+
+    /// Writes its page.
+    pub(crate) fn write_page(&self, path: &Path) -> Result<(), Failure> {
+        let Finished { suite, record, sections } = &self.0;
+        let written = page::write_ranking(path, suite, record, sections, Readers::AsUsual);
+        written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))
+    }
+
+    /// Its tables.
+    pub(crate) fn tables(&self, format: Format) -> String {
+        let Finished { suite, record, sections } = &self.0;
+        match format {
+            Format::Text => summary::text(suite, record, sections),
+            Format::Md => summary::markdown(suite, record, sections),
+            Format::Json => {
+                serde_json::to_string_pretty(&as_json(record, sections)).expect("plain data") + "\n"
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
-// One script for all pages: the report, and those of `throng ui`. It draws what it finds.
+// One script for all pages: the report, a shootout's, and those of `throng ui`. It draws what it finds.
 
 import type { Page } from "./data";
+import { filters } from "./filters";
 import { live } from "./live";
 import { preview } from "./new";
 import { navigation, report } from "./report";
@@ -12,10 +13,15 @@ const data = find("#data");
 const place = find("#charts");
 const liveRun = find("#live");
 const newRun = find<HTMLFormElement>("#new");
+const shootout = find<HTMLFormElement>("#filters");
 let redraw = () => {};
 
 if (data && place) {
   redraw = report(JSON.parse(data.textContent!) as Page, place);
+  navigation(find("header nav")!);
+}
+if (shootout) {
+  filters(shootout);
   navigation(find("header nav")!);
 }
 if (liveRun) redraw = live(liveRun);

@@ -49,6 +49,13 @@ impl FigureData {
     }
 }
 
+impl FigureData {
+    /// Its curve alone.
+    pub(super) fn into_curve(self) -> Vec<(f64, f64)> {
+        self.curve
+    }
+}
+
 /// Evenly spread on a logarithmic axis of 1/(1 − q), as HdrHistogram's own plots are. Where fewer than one sample is
 /// left above a quantile, the maximum has been reached.
 fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {

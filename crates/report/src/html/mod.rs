@@ -5,8 +5,8 @@
 //! TypeScript and carried along whole. Nothing from the wire or the user is markup: the template escapes, the data is
 //! escaped JSON, and the page's own policy lets no script run but this one.
 
+use minijinja::context;
 use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, context};
 
 mod absences;
 mod answers;
@@ -15,19 +15,14 @@ mod data;
 mod page;
 mod repeats;
 mod series;
+mod shootout;
+mod template;
 mod view;
-
-/// The script, bundled with the chart library and its licences: `make page`. It draws whatever it finds in a page: a
-/// report's data, a live run, a form.
-pub const SCRIPT: &str = include_str!("../../page/dist/report.js");
-/// The SHA-256 of the script, base64, as a content security policy names it.
-const SCRIPT_SHA256: &str = include_str!("../../page/dist/report.sha256");
-/// The style sheet of the report and of the pages of `throng ui`.
-pub const STYLE: &str = include_str!("../../page/style.css");
-const TEMPLATE: &str = include_str!("page.html");
 
 pub use page::{Page, Published};
 pub use repeats::middle_repeat;
+pub use shootout::{Curve, Question, Row, Server, Shootout, Source, shootout};
+pub use template::{SCRIPT, STYLE, policy};
 
 /// One page about some runs.
 ///
@@ -36,24 +31,8 @@ pub use repeats::middle_repeat;
 pub fn html(page: &Page<'_>) -> String {
     let &Page { runs, home, .. } = page;
     assert!(!runs.is_empty(), "a report is about at least one run");
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    let template = environment.template_from_str(TEMPLATE).expect("the template is a constant");
     let data = in_script(&data::json(page));
-    let page = context! {
-        view => Value::from(Serde(view::view(page))),
-        data,
-        home,
-        style => STYLE,
-        script => SCRIPT,
-        policy => policy(),
-    };
-    template.render(page).expect("the view has what the template asks for")
-}
-
-/// The page's content security policy: its own script, and nothing from anywhere.
-pub fn policy() -> String {
-    include_str!("policy.txt").replace("{script}", SCRIPT_SHA256.trim())
+    template::render("page.html", context! { view => Value::from(Serde(view::view(page))), data, home })
 }
 
 /// JSON that cannot end the element it stands in, nor open a comment in it.

@@ -56,6 +56,8 @@ fn three() -> Spanned<u32> {
 #[serde(deny_unknown_fields)]
 struct FileScenario {
     name: Spanned<String>,
+    #[serde(default)]
+    asks: String,
     verb: Spanned<String>,
     #[serde(default)]
     dialects: Vec<Spanned<String>>,
@@ -77,6 +79,8 @@ struct FilePublished {
     column: Spanned<String>,
     #[serde(default)]
     names: BTreeMap<String, String>,
+    #[serde(default)]
+    differs: String,
 }
 
 /// Flags that are the shootout's own business.
@@ -194,6 +198,7 @@ fn scenario(
     }
     Ok(Scenario {
         name: file.name.get_ref().clone(),
+        asks: file.asks.clone(),
         verb,
         dialects,
         supports: file.supports.clone(),
@@ -206,6 +211,7 @@ fn scenario(
             rows: published.rows.clone().into_iter().collect(),
             column: published.column.get_ref().clone(),
             names: published.names.clone().into_iter().collect(),
+            differs: published.differs.clone(),
         }),
     })
 }

@@ -38,6 +38,8 @@ pub struct Suite {
 pub struct Scenario {
     /// Its name in tables and files.
     pub name: String,
+    /// The question that it answers, as a sentence; may be empty.
+    pub asks: String,
     /// What a run of it does.
     pub verb: results::Scenario,
     /// The dialects it is for, the one to prefer first; none for `http`.
@@ -74,6 +76,8 @@ pub struct Published {
     pub column: String,
     /// Targets that have another name there.
     pub names: Vec<(String, String)>,
+    /// Why what is measured here differs from it; may be empty.
+    pub differs: String,
 }
 
 /// Checks a verb and its flags as the command line would: what is wrong, and with which flag.

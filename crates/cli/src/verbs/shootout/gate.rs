@@ -1,6 +1,6 @@
 //! Before any timing: every target is installed, built, asked for its version, and checked.
 
-use suite::record::Receipt;
+use suite::record::{About, Receipt};
 use suite::{Target, Tools, Trouble, check, setup};
 
 use super::host::Host;
@@ -44,7 +44,8 @@ pub(super) fn pass(
         } else {
             passed.push(target.clone());
         }
-        receipts.push(Receipt { target: target.name.clone(), version: checked.ok(), trouble });
+        let about = About::of(target);
+        receipts.push(Receipt { target: target.name.clone(), version: checked.ok(), trouble, about });
     }
     (passed, receipts)
 }

@@ -1,13 +1,16 @@
-//! A shootout as one page: each target with all its repeats, and what was published of them.
+//! A shootout as pages: one with all rankings, and one for each scenario with every chart of its runs.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use net::files::{self, Readers};
-use report::{Page, Published};
+use report::{Curve, Page, Published, Question, Row, Server, Shootout, Source};
 use results::Run;
-use suite::record::{Record, RecordError};
-use suite::section::Section;
+use suite::manifest::CONTROL_NAME;
+use suite::record::{Entry, Head, Receipt, Record, RecordError};
+use suite::section::{self, Section};
+use suite::standing::Standing;
+use suite::{Scenario, Suite, summary};
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -20,29 +23,148 @@ pub(crate) enum PageError {
     Write(#[from] io::Error),
 }
 
-/// Writes it into the shootout's folder. `None`: nothing was measured.
-pub(crate) fn write(record: &Record, sections: &[Section]) -> Result<Option<PathBuf>, PageError> {
-    let (mut runs, mut repeats): (Vec<Run>, Vec<Vec<Run>>) = Default::default();
+/// Writes them into the shootout's folder. `None`: nothing was measured.
+pub(crate) fn write(
+    suite: &Suite,
+    record: &Record,
+    sections: &[Section],
+) -> Result<Option<PathBuf>, PageError> {
+    if record.entries.is_empty() {
+        return Ok(None);
+    }
     for section in sections {
-        for standing in &section.standings {
-            if let Some((run, others)) = report::middle_repeat(record.runs(&section.name, &standing.target)?)
-            {
-                runs.push(run);
-                repeats.push(others);
-            }
+        write_runs(record, section)?;
+    }
+    let path = record.folder().join("report.html");
+    write_ranking(&path, suite, record, sections, Readers::Owner)?;
+    Ok(Some(path))
+}
+
+/// Writes the page with all rankings.
+pub(crate) fn write_ranking(
+    path: &Path,
+    suite: &Suite,
+    record: &Record,
+    sections: &[Section],
+    readers: Readers,
+) -> Result<(), PageError> {
+    let head = &record.head;
+    let questions = suite.scenarios.iter().zip(sections);
+    let measured = head.receipts.iter().filter(|receipt| {
+        receipt.trouble.is_none() && receipt.target != CONTROL_NAME && has_entry(record, &receipt.target)
+    });
+    let shootout = Shootout {
+        title: suite.title.clone(),
+        facts: summary::facts(record),
+        questions: questions
+            .map(|(scenario, section)| question(scenario, section, record))
+            .collect::<Result<_, RecordError>>()?,
+        servers: measured.map(|receipt| server(receipt, head)).collect(),
+        left_out: summary::left_out(record),
+        command: command(head, &head.named),
+    };
+    files::replace(path, &report::shootout(&shootout), readers)?;
+    Ok(())
+}
+
+fn has_entry(record: &Record, target: &str) -> bool {
+    record.entries.iter().any(|entry| entry.target == target)
+}
+
+fn question(scenario: &Scenario, section: &Section, record: &Record) -> Result<Question, RecordError> {
+    let rows = section.standings.iter().zip(&section.remarks);
+    let notes = [summary::shortened(section), summary::control(section)];
+    let published = scenario.published.as_ref().zip(section.then_column.as_ref());
+    Ok(Question {
+        name: section.name.clone(),
+        asks: scenario.asks.clone(),
+        figure: section.figure.name.clone(),
+        unit: section.figure.unit(),
+        more_is_better: section.figure.more_is_better(),
+        command: section.command.clone(),
+        notes: notes.into_iter().flatten().chain(section.remark.clone()).collect(),
+        published: published
+            .map(|(published, column)| Source { column: column.clone(), differs: published.differs.clone() }),
+        rows: rows
+            .map(|(standing, remarks)| row(section, standing, remarks, record))
+            .collect::<Result<_, RecordError>>()?,
+        columns: section.table.head().to_vec(),
+        table: section.table.body().to_vec(),
+    })
+}
+
+fn row(section: &Section, standing: &Standing, remarks: &str, record: &Record) -> Result<Row, RecordError> {
+    let target = &standing.target;
+    let runs = record.runs(&section.name, target)?;
+    let command = |entry: &Entry| section::general(&entry.command);
+    Ok(Row {
+        server: target.clone(),
+        place: standing.place.map(|place| (place.best, place.worst)),
+        mean: standing.mean,
+        interval: standing.interval.map(|interval| (interval.low, interval.high)),
+        shown: shown(section, standing),
+        share: section::share(standing),
+        then: section.then.get(target).copied(),
+        remarks: remarks.to_owned(),
+        command: record.of(&section.name, target).last().map(command).unwrap_or_default(),
+        curve: report::middle_repeat(runs).and_then(|(run, _)| Curve::of(&run)),
+    })
+}
+
+/// The figure, its interval and its unit.
+fn shown(section: &Section, standing: &Standing) -> String {
+    let figure = section::main_figure(&section.figure, standing);
+    match section.figure.unit().name() {
+        _ if figure.is_empty() => figure,
+        "" => figure,
+        unit => format!("{figure} {unit}"),
+    }
+}
+
+fn server(receipt: &Receipt, head: &Head) -> Server {
+    let about = receipt.about.clone();
+    Server {
+        name: receipt.target.clone(),
+        language: about.language,
+        library: about.library,
+        protocols: about.dialects,
+        version: receipt.version.clone().unwrap_or_default(),
+        start: about.start,
+        command: command(head, std::slice::from_ref(&receipt.target)),
+    }
+}
+
+/// The command line that measures these targets again.
+fn command(head: &Head, targets: &[String]) -> String {
+    let mut words = vec!["throng".to_owned(), "shootout".to_owned(), head.suite.clone()];
+    let mut flag = |name: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    };
+    flag("--targets", (!targets.is_empty()).then(|| targets.join(",")));
+    flag("--scale", (head.scale != 1.0).then(|| head.scale.to_string()));
+    flag("--pin", head.pin.clone());
+    flag("--server-pin", head.server_pin.clone());
+    flag("--seed", Some(head.seed.to_string()));
+    results::command_line(&words)
+}
+
+/// Writes the page of a scenario's runs, each target's beside the others'.
+fn write_runs(record: &Record, section: &Section) -> Result<(), PageError> {
+    let (mut runs, mut repeats): (Vec<Run>, Vec<Vec<Run>>) = Default::default();
+    for standing in &section.standings {
+        if let Some((run, others)) = report::middle_repeat(record.runs(&section.name, &standing.target)?) {
+            runs.push(run);
+            repeats.push(others);
         }
     }
     if runs.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
-    let published: Vec<Published> = sections.iter().flat_map(published).collect();
-    let path = record.folder().join("report.html");
-    files::replace(
-        &path,
-        &report::html(&Page { runs: &runs, repeats: &repeats, published: &published, home: None }),
-        Readers::Owner,
-    )?;
-    Ok(Some(path))
+    let published: Vec<Published> = published(section).collect();
+    let page = Page { runs: &runs, repeats: &repeats, published: &published, home: Some("../report.html") };
+    let path = record.folder().join(&section.name).join("report.html");
+    files::replace(&path, &report::html(&page), Readers::Owner)?;
+    Ok(())
 }
 
 fn published(section: &Section) -> impl Iterator<Item = Published> + '_ {

@@ -38,7 +38,8 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
     })
 }
 
-fn finished(record: Record) -> Result<Finished, Failure> {
+/// What is to be seen of a shootout.
+pub(super) fn finished(record: Record) -> Result<Finished, Failure> {
     let head = &record.head;
     let suite = kept_suite(head)?;
     let sections = section::sections(&suite, &record).map_err(could_not_read)?;

@@ -1,0 +1,168 @@
+//! How a server behaved under load, as a small drawing: latency against the rate of a sweep, or else by percentile.
+
+use results::{Run, Step, Unit};
+use serde::Serialize;
+use stats::Timed;
+
+use super::axis::{Axis, tick};
+use crate::html::curve::{FigureData, ms};
+use crate::html::page::{main_figure, shown};
+
+/// The drawing's size, and the part of it that its points may have.
+const WIDTH: f64 = 340.0;
+const HEIGHT: f64 = 170.0;
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = WIDTH - 12.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = HEIGHT - 38.0;
+/// Labels below it have this much room, of a hundred.
+const LABEL_ROOM: f64 = 12.0;
+
+/// A curve of latencies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    of: Of,
+    /// What it is drawn against, milliseconds, and whether the limits were kept there.
+    points: Vec<(f64, f64, bool)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// The 99th percentile, by messages per second asked.
+    Rates,
+    /// Quantiles, by 1/(1 − q).
+    Percentiles,
+}
+
+impl Curve {
+    /// Of one run; `None` if nothing was timed in it.
+    pub fn of(run: &Run) -> Option<Curve> {
+        if !run.verdict.levels.is_empty() {
+            let mut points: Vec<_> = run.steps.iter().filter_map(of_rate).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            return (points.len() > 1).then_some(Curve { of: Of::Rates, points });
+        }
+        let latency = latency(run.steps.get(shown(run))?);
+        let points = FigureData::of(latency, true)?.into_curve();
+        let points = points.into_iter().map(|(rest, ms)| (rest, ms, true)).collect();
+        Some(Curve { of: Of::Percentiles, points })
+    }
+
+    pub(super) fn drawing(&self) -> Drawing {
+        let x_axis = Axis::decades(&self.points.iter().map(|point| point.0).collect::<Vec<_>>());
+        let y_axis = Axis::decades(&self.points.iter().map(|point| point.1).collect::<Vec<_>>());
+        let x = |value| place(LEFT, RIGHT, x_axis.at(value));
+        let y = |value| place(BOTTOM, TOP, y_axis.at(value));
+        let points: Vec<Point> =
+            self.points.iter().map(|&(load, ms, kept)| Point { x: x(load), y: y(ms), kept }).collect();
+        let line =
+            points.iter().map(|point| format!("{},{}", point.x, point.y)).collect::<Vec<_>>().join(" ");
+        let x_label = |value: f64| match self.of {
+            Of::Rates => tick(value, Unit::Count),
+            Of::Percentiles => percentile(value),
+        };
+        let label = |at: f64, text: String| Label { at, text };
+        let mut x_labels: Vec<Label> = Vec::new();
+        for value in x_axis.ticks() {
+            let at = x(value);
+            if x_labels.last().is_none_or(|last| at - last.at >= WIDTH * LABEL_ROOM / 100.0) {
+                x_labels.push(label(at, x_label(value)));
+            }
+        }
+        let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
+        let says = match self.of {
+            Of::Rates => "99th percentile of the latency by the rate asked",
+            Of::Percentiles => "Latency by percentile",
+        };
+        let at = |(load, ms, _): (f64, f64, bool)| format!("{} at {}", tick(ms, Unit::Ms), x_label(load));
+        Drawing {
+            says: format!("{says}: {}, {}", at(first), at(last)),
+            title: says,
+            x_name: if self.of == Of::Rates { "messages asked per second" } else { "percentile" },
+            marks: if points.len() <= MARKED_MAX { points } else { Vec::new() },
+            line,
+            x_labels,
+            y_labels: y_axis.ticks().iter().map(|value| label(y(*value), tick(*value, Unit::Ms))).collect(),
+        }
+    }
+}
+
+/// With more points than that a line has no room for marks.
+const MARKED_MAX: usize = 24;
+
+/// A step of a sweep.
+fn of_rate(step: &Step) -> Option<(f64, f64, bool)> {
+    let latency = latency(step);
+    let asked = step.rates.asked_per_s.filter(|_| !latency.is_empty())?;
+    Some((asked, ms(latency.quantile_ns(0.99) as f64), step.has_passed()))
+}
+
+/// What a reader of a broadcast means by latency is when the others have it.
+fn latency(step: &Step) -> &stats::Histogram {
+    let delivery = step.figures.get(Timed::Delivery);
+    if delivery.is_empty() { main_figure(step).1 } else { delivery }
+}
+
+/// 1/(1 − q) as a percentile.
+fn percentile(rest: f64) -> String {
+    let nines = rest.log10().round() as i32;
+    match nines {
+        ..=0 => "0%".to_owned(),
+        1 => "90%".to_owned(),
+        _ => format!("99{}{}%", if nines > 2 { "." } else { "" }, "9".repeat((nines - 2) as usize)),
+    }
+}
+
+/// So many percent of the way, to a tenth of a pixel.
+fn place(from: f64, to: f64, percent: f64) -> f64 {
+    ((from + (to - from) * percent / 100.0) * 10.0).round() / 10.0
+}
+
+/// What the template draws.
+#[derive(Serialize)]
+pub(super) struct Drawing {
+    title: &'static str,
+    says: String,
+    x_name: &'static str,
+    line: String,
+    marks: Vec<Point>,
+    x_labels: Vec<Label>,
+    y_labels: Vec<Label>,
+}
+
+#[derive(Serialize)]
+struct Point {
+    x: f64,
+    y: f64,
+    kept: bool,
+}
+
+#[derive(Serialize)]
+struct Label {
+    at: f64,
+    text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_sweep_is_drawn_by_its_rates_and_another_run_by_percentile() {
+        let sweep = Curve::of(&sample::sweep_run()).expect("a sweep has rates");
+        assert_eq!(sweep.of, Of::Rates);
+        assert!(sweep.points.is_sorted_by(|a, b| a.0 <= b.0) && sweep.points.iter().any(|point| !point.2));
+        let drawing = sweep.drawing();
+        assert_eq!(drawing.marks.len(), sweep.points.len());
+        assert!(drawing.marks.iter().all(|mark| (LEFT..=RIGHT).contains(&mark.x) && mark.y <= BOTTOM));
+        let echo = Curve::of(&sample::echo_run()).expect("it has round trips");
+        assert_eq!(echo.of, Of::Percentiles);
+        assert_eq!(Curve::of(&Run::default()), None);
+    }
+
+    #[test]
+    fn quantiles_are_named_as_people_say_them() {
+        assert_eq!([1.0, 10.0, 100.0, 1e3, 1e4].map(percentile), ["0%", "90%", "99%", "99.9%", "99.99%"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! What the page is about.
+
+use results::Unit;
+use serde::Serialize;
+
+use super::curve::Curve;
+
+/// A finished shootout, as its page shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Shootout {
+    /// What it is about, in a line.
+    pub title: String,
+    /// What has to be known to judge it: where and how it was measured.
+    pub facts: Vec<String>,
+    /// What was asked, in the order of the page.
+    pub questions: Vec<Question>,
+    /// Who was asked, by name.
+    pub servers: Vec<Server>,
+    /// Who was not measured, and why.
+    pub left_out: Vec<(String, String)>,
+    /// The command line that repeats it.
+    pub command: String,
+}
+
+/// One question, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Its name, which is part of links.
+    pub name: String,
+    /// The question as a sentence; empty: only the name is known.
+    pub asks: String,
+    /// The figure that servers are ranked by.
+    pub figure: String,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// The command line that measured it.
+    pub command: String,
+    /// What has to be known of it alone.
+    pub notes: Vec<String>,
+    /// Its published figures, if there are any.
+    pub published: Option<Source>,
+    /// The best first; those without a place come last.
+    pub rows: Vec<Row>,
+    /// All figures of all servers: the names of the columns, and the rows in the same order.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub table: Vec<Vec<String>>,
+}
+
+/// Where published figures come from.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// What the figure is called there.
+    pub column: String,
+    /// Why ours differs; empty if that is not known.
+    pub differs: String,
+}
+
+/// What came of one server.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its name.
+    pub server: String,
+    /// Its best and its worst place; `None`: it has no rank.
+    pub place: Option<(usize, usize)>,
+    /// The mean of the figure.
+    pub mean: Option<f64>,
+    /// Its 95% interval.
+    pub interval: Option<(f64, f64)>,
+    /// Both in words.
+    pub shown: String,
+    /// The multiple of the yardstick's figure.
+    pub share: String,
+    /// What was published of it.
+    pub then: Option<f64>,
+    /// What speaks against the figure, or why there is none.
+    pub remarks: String,
+    /// The command line that measured it last.
+    pub command: String,
+    /// How it behaved under load.
+    pub curve: Option<Curve>,
+}
+
+/// A server.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// What it is written in.
+    pub language: String,
+    /// What it is built on.
+    pub library: String,
+    /// What it speaks.
+    pub protocols: Vec<String>,
+    /// Its version, as it says itself.
+    pub version: String,
+    /// How it was started.
+    pub start: String,
+    /// The command line that repeats its rows.
+    pub command: String,
+}

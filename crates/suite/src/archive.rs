@@ -1,0 +1,81 @@
+//! The results files of a shootout in one compressed file: gzip, a line of JSON for each, with its name and what it holds.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Results files by their names below the shootout's folder.
+#[derive(Debug, Default)]
+pub(crate) struct Archive(BTreeMap<String, String>);
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    file: String,
+    results: Value,
+}
+
+impl Archive {
+    /// Reads it; without a file there is nothing in it.
+    pub(crate) fn read(path: &Path) -> io::Result<Archive> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Archive::default()),
+            file => file?,
+        };
+        let mut files = BTreeMap::new();
+        for line in BufReader::new(GzDecoder::new(file)).lines() {
+            let Line { file, results } = serde_json::from_str(&line?)?;
+            files.insert(file, results.to_string());
+        }
+        Ok(Archive(files))
+    }
+
+    /// The text of a results file.
+    pub(crate) fn get(&self, file: &str) -> Option<&str> {
+        self.0.get(file).map(String::as_str)
+    }
+
+    /// Takes in a results file's text, which is JSON over many lines.
+    pub(crate) fn add(&mut self, file: String, text: &str) -> io::Result<()> {
+        self.0.insert(file, serde_json::from_str::<Value>(text)?.to_string());
+        Ok(())
+    }
+
+    /// The bytes of the file. The same results give the same bytes.
+    pub(crate) fn bytes(self) -> io::Result<Vec<u8>> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        for (file, text) in self.0 {
+            let results = serde_json::from_str(&text)?;
+            serde_json::to_writer(&mut packed, &Line { file, results })?;
+            packed.write_all(b"\n")?;
+        }
+        packed.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.jsonl.gz");
+        assert!(Archive::read(&path).unwrap().get("a/b-1.json").is_none(), "there is none yet");
+        let mut archive = Archive::default();
+        archive
+            .add("a/b-1.json".into(), "{\n  \"rate\": 0.1,\n  \"sent\": 18446744073709551615\n}\n")
+            .unwrap();
+        std::fs::write(&path, archive.bytes().unwrap()).unwrap();
+        let found = Archive::read(&path).unwrap();
+        assert_eq!(found.get("a/b-1.json"), Some("{\"rate\":0.1,\"sent\":18446744073709551615}"));
+        std::fs::write(&path, b"no gzip").unwrap();
+        assert!(Archive::read(&path).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! What the files of a shootout's folder hold, beside results.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::manifest::Target;
+use crate::setup::Trouble;
+
+/// What was run, and where.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Head {
+    /// The version of the folder's form, [`SCHEMA`](super::SCHEMA).
+    pub schema: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// The text of the suite's file.
+    pub text: String,
+    /// The folder of the suite's file, in which published figures are.
+    pub suites_folder: PathBuf,
+    /// By how much everything was shortened.
+    pub scale: f64,
+    /// Rounds that every target has.
+    pub repeats: u32,
+    /// Rounds that those have at the most whose figures are not known well; of older shootouts nothing.
+    #[serde(default)]
+    pub repeats_max: u32,
+    /// The time in which the measurements should be over, in seconds.
+    #[serde(default)]
+    pub budget_s: Option<f64>,
+    /// Whether the reference server also runs under a second name, as a control.
+    #[serde(default)]
+    pub has_control: bool,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The CPUs of the generator, if it was pinned.
+    pub pin: Option<String>,
+    /// The CPUs of the servers, if they were pinned.
+    pub server_pin: Option<String>,
+    /// The target agent that ran the servers, if they did not run on this machine.
+    #[serde(default)]
+    pub target_agent: Option<String>,
+    /// The version of throng.
+    pub throng: String,
+    /// When it started.
+    pub started: String,
+    /// Facts about the machine, by name.
+    pub machine: Vec<(String, String)>,
+    /// What is known of each target, in the order of their names.
+    pub receipts: Vec<Receipt>,
+    /// The targets that the command line named.
+    #[serde(default)]
+    pub named: Vec<String>,
+    /// Which named targets have no part in which scenarios.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A target that was named, by the command line or by the suite, and cannot do a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub target: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// What it lacks, as a clause whose subject is the target.
+    pub why: String,
+}
+
+/// A target before it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Its name.
+    pub target: String,
+    /// Its version, if it told one.
+    pub version: Option<String>,
+    /// Why it was not measured.
+    pub trouble: Option<Trouble>,
+    /// What it is; not known of older shootouts.
+    #[serde(default)]
+    pub about: About,
+}
+
+/// What a target is, as its manifest says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// What it is written in.
+    pub language: String,
+    /// What it is built on.
+    pub library: String,
+    /// What it speaks.
+    pub dialects: Vec<String>,
+    /// How it is started, with placeholders.
+    pub start: String,
+}
+
+impl About {
+    /// Of a target.
+    pub fn of(target: &Target) -> About {
+        let env = target.start.env.iter().map(|(name, value)| format!("{name}={value}"));
+        About {
+            language: target.language.clone(),
+            library: target.library.clone(),
+            dialects: target.dialects.iter().map(|dialect| dialect.name().to_owned()).collect(),
+            start: env.chain(target.start.command.iter().cloned()).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// One measurement, as it went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The target's name.
+    pub target: String,
+    /// The round, from 1.
+    pub repeat: u32,
+    /// The command line that measured.
+    pub command: Vec<String>,
+    /// Why there is no results file.
+    pub trouble: Option<Trouble>,
+    /// How long it took with everything around it, in seconds.
+    #[serde(default)]
+    pub took_s: f64,
+    /// What other programs used of the machine's CPU, in percent: in this measurement last, and before it in those that it
+    /// took the place of.
+    #[serde(default)]
+    pub noise_percent: Vec<f64>,
+}

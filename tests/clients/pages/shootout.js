@@ -1,0 +1,64 @@
+// A shootout's page in a browser: node shootout.js CHROMIUM REPORT.html LANGUAGE: one language among several.
+
+import { pathToFileURL } from "node:url";
+import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
+
+const [chromium, path, language] = process.argv.slice(2);
+const url = pathToFileURL(path).href;
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (page, requests) => {
+  await page.goto(url);
+  await checkRankings(page);
+  await checkFilters(page);
+  await checkLinks(page);
+  await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+  await checkAccessible(page, "light");
+  await page.click("#theme");
+  const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  check(ground === "rgb(16, 21, 26)", `not dark: ${ground}`);
+  await checkAccessible(page, "dark");
+  await page.setViewportSize(PHONE);
+  await checkFits(page, "phone");
+  await checkAccessible(page, "phone");
+  check((await page.evaluate(() => window.pwned)) === undefined, "text from outside was run");
+  check(requests.every((request) => request.split("#")[0] === url), `requests: ${requests.join(" ")}`);
+});
+console.log("ok");
+
+/** Bars are as long as their figures say, and the best is the longest or the shortest. */
+async function checkRankings(page) {
+  const widths = await page.locator("section[id^='q-']").evaluateAll((questions) =>
+    questions.map((question) =>
+      [...question.querySelectorAll(".leads .track b, li:not(.leads) .track b")].map((bar) => bar.getBoundingClientRect().width)
+    )
+  );
+  check(widths.length > 0 && widths.every((bars) => bars.length > 0 && bars.every((width) => width > 0)), `bars: ${JSON.stringify(widths)}`);
+}
+
+async function checkFilters(page) {
+  const servers = () => page.locator("details.server:visible").count();
+  const all = await servers();
+  await page.selectOption("[name=language]", language);
+  const some = await servers();
+  check(some > 0 && some < all, `${some} of ${all} servers in ${language}`);
+  check((await page.textContent("output")) === `${some} of ${all} servers`, "the filter does not say how many");
+  const rows = await page.locator(".ranking li:visible").evaluateAll((rows) => rows.map((row) => row.dataset.language));
+  check(rows.length > 0 && rows.every((of) => of === language), `rows of ${rows}`);
+  await page.selectOption("[name=language]", "");
+  await page.fill("[name=library]", "no such library");
+  check((await servers()) === 0, "a library that nobody uses");
+  await page.fill("[name=library]", "");
+  check((await servers()) === all, "all are back");
+}
+
+/** A name in a ranking leads to the server's own section, and opens it. */
+async function checkLinks(page) {
+  const link = page.locator(".ranking .name").first();
+  const name = await link.textContent();
+  await link.click();
+  await wait(page, `${name} is opened`, (id) => document.getElementById(id).open, `s-${name}`);
+  const sections = await page.locator("header nav a").allTextContents();
+  check(["Questions", "Servers", "How"].every((name) => sections.includes(name)), `navigation: ${sections}`);
+}
