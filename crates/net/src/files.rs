@@ -18,7 +18,7 @@ pub enum Readers {
 
 /// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it is on the disk,
 /// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)).
-pub fn replace(path: &Path, contents: impl AsRef<[u8]>, readers: Readers) -> io::Result<()> {
+pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Readers) -> io::Result<()> {
     let beside = beside(path);
     let written = write_through(&beside, contents.as_ref(), readers).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {

@@ -211,7 +211,7 @@ impl Record {
         let trouble = match result {
             Ok(run) => {
                 let name = results_file(&cell.scenario, &cell.target, cell.repeat);
-                replace(&self.folder.join(name), results::file::write(&run))?;
+                replace(&self.folder.join(name), &results::file::write(&run))?;
                 None
             }
             Err(trouble) => Some(trouble),
@@ -286,7 +286,7 @@ impl Record {
         }
         let path = self.folder.join(PACKED);
         let bytes = self.packed.bytes().map_err(|error| io_error(&path, error))?;
-        replace(&path, bytes)?;
+        replace(&path, &bytes)?;
         let again = Archive::read(&path).map_err(|error| io_error(&path, error))?;
         for name in names.iter().filter(|name| again.get(name).is_some()) {
             let path = self.folder.join(name);
@@ -306,7 +306,7 @@ fn line(entry: &Entry) -> String {
 }
 
 /// Writes a file, or leaves what is there.
-fn replace(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), RecordError> {
+fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), RecordError> {
     net::files::replace(path, contents, Readers::Owner).map_err(|error| io_error(path, error))
 }
 
