@@ -2,57 +2,17 @@
 
 mod support;
 
-use std::process::Command;
-use std::time::Duration;
-
 use rustix::process::Signal;
-use serde_json::Value;
 
 use support::cases::check_all;
 use support::hostile::{HostileServer, Peer};
-use support::process::Process;
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
-
-/// A run of one second or a few thousand requests, on a busy machine.
-const RUN_MAX: Duration = Duration::from_secs(30);
+use support::requests::{Nginx, RUN_MAX, complete, fine, http, root_of};
+use support::throng::{Server, errors_of, run, sum_of, throng};
 
 const CLIENTS: u64 = 2;
 
 /// What the server does, by name or by the kind of error that follows, and how it does it.
 type Case = (&'static str, fn(&mut Peer));
-
-/// Runs `throng http` with these flags, in JSON, against a server that sees no other requests.
-fn http(url: &str, flags: &str) -> Outcome {
-    run(throng(["http", url, "--format", "json", "--no-preflight"]).args(flags.split_whitespace()), RUN_MAX)
-}
-
-/// The same, of which all must have gone well: the results.
-fn fine(url: &str, flags: &str) -> Value {
-    let results = complete(url, flags);
-    assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{results:#}");
-    results
-}
-
-/// The same, of which every answer must have come: the results.
-fn complete(url: &str, flags: &str) -> Value {
-    let outcome = http(url, flags);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
-    let results = outcome.json();
-    let of = |name| sum_of(&results, name);
-    assert!(of("sent") > 0 && of("sent") == of("received"), "{outcome}");
-    assert_eq!(
-        (of("missing"), of("reordered"), of("unexpected"), of("disconnects")),
-        (0, 0, 0, 0),
-        "{outcome}"
-    );
-    assert_eq!(results["steps"][0]["rtt"]["count"].as_u64(), Some(of("received")), "every latency is there");
-    results
-}
-
-fn root_of(server: &Server) -> String {
-    format!("http://{}/", server.address)
-}
 
 #[test]
 fn loops_and_rates_come_out_as_asked() {
@@ -101,27 +61,10 @@ fn autocannons_own_command_line_prints_a_table() {
 
 #[test]
 fn nginx_is_asked_like_any_other() {
-    if Command::new("nginx").arg("-v").output().is_err() {
-        return skip("nginx", "there is none");
-    }
-    let (folder, address) = (tempfile::tempdir().unwrap(), free_address());
-    let place = folder.path().to_str().unwrap();
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|name| format!("{name}_temp_path {place}/{name};"))
-        .concat();
-    let config = format!(
-        "daemon off; master_process off; pid {place}/pid; error_log stderr; events {{}}
-         http {{ access_log off; keepalive_requests 50; {temporary}
-             server {{ listen {address};
-                 location / {{ return 200 hello; }} location /gone {{ return 410; }} }} }}"
-    );
-    let file = folder.path().join("nginx.conf");
-    std::fs::write(&file, config).unwrap();
-    let mut nginx = Command::new("nginx");
-    let _nginx = Process::start(nginx.args(["-p", place, "-e", "stderr", "-c"]).arg(&file));
-    assert!(wait_until(RUN_MAX, || is_listening(address)), "nginx does not listen");
+    let locations = "location / { return 200 hello; } location /gone { return 410; }";
+    let Some(nginx) = Nginx::start("", locations) else { return };
     // It ends each connection after 50 answers, pipelined or not: nothing may be lost by that.
-    let url = format!("http://{address}/");
+    let url = nginx.root();
     fine(&url, "-c 4 --amount 2000 --expect-body hello");
     // Requests that it had not read when it closed turn its end into a reset (RFC 9112 §9.6), which is counted.
     let pipelined = complete(&url, "-c 4 --amount 2000 -p 8");

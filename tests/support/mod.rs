@@ -17,6 +17,7 @@ pub mod operator;
 pub mod peer;
 pub mod process;
 pub mod quota;
+pub mod requests;
 pub mod spy;
 pub mod target;
 pub mod throng;

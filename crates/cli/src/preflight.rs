@@ -126,6 +126,10 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
 /// What may be behind an end without a word.
 fn hint(plan: &Plan, kind: &str, heard: &str) -> &'static str {
     match kind {
+        "not_http2" => "; leave out --http2, or enable HTTP/2 on this port (without TLS: by prior knowledge)",
+        "eof" | "reset" if plan.speech.dialect.facts().alpn.is_some() => {
+            "; a server that does not speak HTTP/2 here may do so: leave out --http2, or try https://"
+        }
         "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {
             "; a server that expects TLS does so: try wss:// or https://"
         }

@@ -168,7 +168,7 @@ impl Publishers {
                     }
                 }
                 Relayed::Fate(stamp, fate) => {
-                    if fate == Fate::Dropped {
+                    if matches!(fate, Fate::Dropped | Fate::Failed(_)) {
                         self.forget(index, stamp);
                     }
                     users.book_fate(stamp, fate, now_ns);

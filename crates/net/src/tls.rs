@@ -136,6 +136,17 @@ impl Tls {
         self.state.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
+    /// Whether a client and its server have agreed on what the client asked for (RFC 7301): to be asked once application data can flow.
+    ///
+    /// # Errors
+    /// [`TlsError::NoProtocol`]: the server takes no notice.
+    pub fn check_agreed(&self, tls: &ClientTls) -> Result<(), TlsError> {
+        match tls.expects(self.state.common().alpn_protocol()) {
+            true => Ok(()),
+            false => Err(TlsError::NoProtocol),
+        }
+    }
+
     /// Says that nothing more will be written (close_notify), appending it to `out`.
     pub fn close_notify(&mut self, out: &mut Vec<u8>) {
         self.state.say(Saying::Goodbye, out);

@@ -17,7 +17,7 @@ struct TlsStream {
 
 impl TlsStream {
     fn new(tcp: TcpStream) -> TlsStream {
-        let client = ClientTls::new(&TlsOptions { authorities: None, insecure: true }).unwrap();
+        let client = ClientTls::new(&TlsOptions { authorities: None, insecure: true, alpn: None }).unwrap();
         TlsStream { tcp, tls: Tls::new_client(&client, "localhost").unwrap(), plain: Vec::new() }
     }
 }

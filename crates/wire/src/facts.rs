@@ -43,6 +43,8 @@ pub struct Facts {
     pub takes_anything: bool,
     /// Whether there is no WebSocket at all: a message is a request, and the answer to it is its echo.
     pub is_plain_http: bool,
+    /// What TLS has to agree on for it (RFC 7301); `None`: nothing.
+    pub alpn: Option<&'static str>,
     /// What a user's own app may say over it; `None`: an app has no use for this dialect.
     pub app: Option<AppRules>,
     /// Whether it is nothing without a user's own app.
@@ -70,6 +72,7 @@ impl Facts {
         is_bare: false,
         takes_anything: false,
         is_plain_http: false,
+        alpn: None,
         app: None,
         needs_app: false,
     };

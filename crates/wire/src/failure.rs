@@ -1,6 +1,10 @@
 //! Why a connection failed: small, `Copy`, countable by kind.
 
+mod http2;
+
 use std::fmt;
+
+pub use http2::{ErrorCode, Http2Reason};
 
 /// Why a session gave up on its peer. The connection is of no further use; anything the peer should still be
 /// told (a close frame, an HTTP error) is already in the output.
@@ -12,6 +16,14 @@ pub enum Failure {
     NotHttp,
     /// The peer speaks HTTP/1.1 but breaks its rules.
     BadHttp(HttpReason),
+    /// The peer was to speak HTTP/2, and does not.
+    NotHttp2,
+    /// The peer speaks HTTP/2 but breaks its rules.
+    BadHttp2(Http2Reason),
+    /// The peer has ended the stream of a request instead of answering it (RFC 9113 §6.4).
+    Reset(ErrorCode),
+    /// The peer ends the connection, and not because it has served it (RFC 9113 §6.8).
+    GoAway(ErrorCode),
     /// A head above [`Limits::head_bytes_max`](crate::Limits::head_bytes_max) or `headers_max`.
     HeadTooLarge,
     /// A body above [`Limits::body_bytes_max`](crate::Limits::body_bytes_max).
@@ -140,6 +152,11 @@ impl Failure {
             Failure::HttpStatus(_) => "http_status",
             Failure::NotHttp => "not_http",
             Failure::BadHttp(_) => "bad_http",
+            Failure::NotHttp2 => "not_http2",
+            Failure::BadHttp2(_) => "bad_http2",
+            Failure::Reset(ErrorCode::RefusedStream) => "http2_refused",
+            Failure::Reset(_) => "http2_reset",
+            Failure::GoAway(_) => "http2_goaway",
             Failure::HeadTooLarge => "head_too_large",
             Failure::BodyTooLarge => "body_too_large",
             Failure::LoginRefused { .. } => "login_refused",
@@ -169,6 +186,10 @@ impl fmt::Display for Failure {
             Failure::HttpStatus(status) => write!(f, "the server answered with HTTP {status}"),
             Failure::NotHttp => f.write_str("the peer does not speak HTTP/1.1"),
             Failure::BadHttp(reason) => write!(f, "bad HTTP: {}", reason.text()),
+            Failure::NotHttp2 => f.write_str("the peer does not speak HTTP/2"),
+            Failure::BadHttp2(reason) => write!(f, "bad HTTP/2: {}", reason.text()),
+            Failure::Reset(code) => write!(f, "the peer ended a request's stream with {code}"),
+            Failure::GoAway(code) => write!(f, "the peer ended the connection with {code}"),
             Failure::HeadTooLarge => f.write_str("an HTTP head above the limit"),
             Failure::BodyTooLarge => f.write_str("an HTTP body above the limit"),
             Failure::LoginRefused { status, .. } => write!(f, "the login was answered with HTTP {status}"),

@@ -1,5 +1,6 @@
 //! What a session may do to the world.
 
+use crate::failure::Failure;
 use crate::stamp::Stamp;
 
 /// One byte stream of a client; 0 is the main one. Fallback transports have several.
@@ -47,6 +48,8 @@ pub enum Fate {
     },
     /// Its connection ended before it was answered, and it may not be sent again: it is not idempotent (RFC 9110 §9.2.2).
     Dropped,
+    /// It will have no answer, and the connection serves others: its stream has failed (RFC 9113 §5.4.2).
+    Failed(Failure),
 }
 
 /// Appends what is made of parts.

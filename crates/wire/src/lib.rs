@@ -1,4 +1,4 @@
-//! Bytes in, events out: HTTP/1.1, WebSocket and what is carried over them, in both roles.
+//! Bytes in, events out: HTTP/1.1, HTTP/2, WebSocket and what is carried over them, in both roles.
 //!
 //! Nothing here does I/O or reads a clock. A driver hands received bytes to a session ([`Client`] or
 //! [`Server`]) through `handle_*`, together with the time, and implements [`Io`] for what the session wants
@@ -14,6 +14,7 @@ mod absent;
 mod acks;
 pub mod app_file;
 mod apps;
+mod asking;
 pub mod backoff;
 mod carried;
 pub mod client;
@@ -27,6 +28,7 @@ pub mod flag;
 mod gate;
 mod history;
 pub mod http;
+mod http2;
 pub mod io;
 mod json;
 pub mod limits;
@@ -53,13 +55,14 @@ pub mod ws;
 
 pub use acks::Acks;
 pub use apps::file::{BadCondition, POINTER_DEPTH_MAX, check as check_condition};
+pub use asking::HttpOptions;
 pub use backoff::Backoff;
 pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{Event, Kind, Rejection, Role, ServerEvent, Wrong};
 pub use facts::{AppRules, Body, Facts, Joins, TokenHome};
-pub use failure::{Failure, HttpReason, Reason};
+pub use failure::{ErrorCode, Failure, Http2Reason, HttpReason, Reason};
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;
 pub use history::{History, Keep, Mischief};
@@ -68,7 +71,6 @@ pub use limits::{DeflateOptions, Limits};
 pub use login::{BadFind, check as check_find};
 pub use options::{BadOption, Options, Payload};
 pub use people::People;
-pub use registry::HttpOptions;
 pub use registry::relayed::can_carry;
 pub use registry::sessions::{Answer, Session, SessionRequest, Word};
 pub use resumption::Resumption;

@@ -121,9 +121,7 @@ impl Options {
 
     /// The field lines that all requests of the clients share, besides `Host`.
     pub(crate) fn encode_fields(&self) -> Result<Template, BadOption> {
-        let template = |text: &Secret| self.template(text.reveal(), Quoting::Plain);
-        let headers = self.headers.iter().map(|(name, value)| Ok((name.clone(), template(value)?)));
-        let headers: Vec<_> = headers.collect::<Result<_, BadOption>>()?;
+        let headers = self.own_fields()?;
         let logs_in = self.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());
         let own =
             if logs_in { Template::of_fields_with_cookies(&headers) } else { Template::of_fields(&headers) };
@@ -132,12 +130,26 @@ impl Options {
 
     /// Those that requests share which come before the clients' own.
     pub(crate) fn encode_shared(&self) -> Template {
+        Template::of_fields(&self.shared_fields())
+    }
+
+    /// All of these, name by name.
+    pub(crate) fn fields(&self) -> Result<Vec<(String, Template)>, BadOption> {
+        Ok([self.shared_fields(), self.own_fields()?].concat())
+    }
+
+    fn own_fields(&self) -> Result<Vec<(String, Template)>, BadOption> {
+        let template = |text: &Secret| self.template(text.reveal(), Quoting::Plain);
+        self.headers.iter().map(|(name, value)| Ok((name.clone(), template(value)?))).collect()
+    }
+
+    fn shared_fields(&self) -> Vec<(String, Template)> {
         let origin = self.origin.as_ref().map(|origin| ("Origin".to_owned(), Template::literal(origin)));
         let authorization = self.basic_auth.as_ref().map(|(user, password)| {
             let basic = format!("Basic {}", credentials(user, password));
             ("Authorization".to_owned(), Template::literal(basic))
         });
-        Template::of_fields(&origin.into_iter().chain(authorization).collect::<Vec<_>>())
+        origin.into_iter().chain(authorization).collect()
     }
 
     /// All that lets the client in, in every form in which it goes over the wire: a server may quote it.

@@ -19,8 +19,6 @@ use crate::protocols;
 use crate::resumption::Resumption;
 use crate::settings::Settings;
 
-pub use crate::protocols::http::HttpOptions;
-
 macro_rules! parts {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
         /// What a protocol encodes once for all clients of a run.

@@ -4,6 +4,7 @@
 //! head --plain request--> body --its end--> head         (answered at the end of the body)
 //! head --request of a session--> body --its end--> asked --handle_answered--> head
 //! body --not all of it is in, and its session has to know--> asked --handle_answered with a word--> body
+//! head --the preface of HTTP/2--> multiplexed --connection: close, or any failure--> done
 //! head --upgrade granted--> open --close frames both ways--> done
 //! head --upgrade that a session has a say in--> asked --handle_answered with a word--> open
 //! head, body --connection: close, or any failure--> done
@@ -12,9 +13,11 @@
 //! ```
 
 mod http;
+mod http2;
 mod socket;
 
 use self::http::{Http, Next};
+use self::http2::Http2;
 use self::socket::{Session, Upgrade};
 use crate::event::ServerEvent;
 use crate::failure::Failure;
@@ -38,6 +41,7 @@ pub struct Server {
 #[derive(Debug)]
 enum State {
     Http(Box<Http>),
+    Multiplexed(Box<Http2>),
     Open(Session),
     Done,
 }
@@ -74,6 +78,7 @@ impl Server {
                     Ok(Some(next)) => {
                         self.state = match next {
                             Next::Open(session) => State::Open(session),
+                            Next::Multiplexed(http2) => State::Multiplexed(http2),
                             Next::Done => State::Done,
                         };
                         return self.handle_input(cfg, now_ns, stream, input, io, on);
@@ -82,11 +87,12 @@ impl Server {
                     Err(failure) => Err(failure),
                 }
             }
+            State::Multiplexed(http2) => http2.handle_input(cfg, now_ns, bytes, io, on),
             State::Done => Ok(()),
         };
         let over = match &self.state {
             State::Open(session) => session.receiver.is_closed(),
-            State::Http(_) => false,
+            State::Http(_) | State::Multiplexed(_) => false,
             State::Done => true,
         };
         if over || result.is_err() {
@@ -106,6 +112,7 @@ impl Server {
     ) -> Result<(), Failure> {
         match &self.state {
             State::Http(http) if http.may_end() => Ok(()),
+            State::Multiplexed(http2) if http2.may_end() => Ok(()),
             State::Done => Ok(()),
             _ => Err(Failure::Eof),
         }
@@ -163,7 +170,7 @@ impl Server {
         match &mut self.state {
             State::Http(http) => http.take_request(),
             State::Open(session) => session.dialect.take_request(),
-            State::Done => None,
+            State::Multiplexed(_) | State::Done => None,
         }
     }
 
@@ -183,7 +190,7 @@ impl Server {
                 let result = dialect.handle_answered(&mut ServerLink { cfg, now_ns, sender, io }, word, on);
                 return self.settle(result, io);
             }
-            State::Done => return Ok(()),
+            State::Multiplexed(_) | State::Done => return Ok(()),
         };
         if let Some((upgrade, waiting)) = http.take_upgrade() {
             self.handle_entered(cfg, now_ns, *upgrade, word, io, on)?;

@@ -39,6 +39,19 @@ fn what_happened_and_what_to_do() {
 }
 
 #[test]
+fn a_server_without_http_2_is_told_from_one_that_is_away() {
+    let plan = plan_for("http://127.0.0.1:1/", "http2");
+    let told = |kind, said: &[u8]| obstacle(&plan, true, &met(Some((kind, "why")), None, said)).unwrap();
+    let line = told("not_http2", b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert!(
+        line.starts_with("not_http2: why (it said: HTTP/1.1 400 Bad Request") && line.contains("--http2"),
+        "{line}"
+    );
+    assert!(told("eof", b"").contains("leave out --http2"));
+    assert_eq!(told("refused", b""), "refused: why");
+}
+
+#[test]
 fn the_usual_path_is_named_where_another_is_asked() {
     let plan = plan_for("ws://127.0.0.1:1/ws", "actioncable");
     let line = obstacle(&plan, false, &met(Some(("http_status", "")), Some(404), b"")).unwrap();

@@ -23,8 +23,8 @@ use crate::secrets;
 use crate::target::{self, Target};
 use crate::verbs::steps;
 
-/// What its clients speak.
-const DIALECT: DialectId = DialectId::Http;
+/// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
+const STREAMS_MAX: i64 = 1024;
 
 /// autocannon's.
 const CONNECTIONS: u64 = 10;
@@ -51,6 +51,12 @@ pub(crate) struct Http {
     /// Requests under way on each connection
     #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Load")]
     pipelining: u32,
+    /// Use HTTP/2: agreed on with TLS (ALPN) for https://, by prior knowledge for http://
+    #[arg(long, conflicts_with_all = ["pipelining", "no_keep_alive"], help_heading = "Load")]
+    http2: bool,
+    /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows fewer gets fewer
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
+    streams: u32,
     /// Each connection ends after this many answers, and another takes its place at once
     #[arg(
         long,
@@ -142,20 +148,32 @@ impl Http {
     }
 
     fn plan(&self, target: &Target, host: Option<String>) -> Result<Plan, Failure> {
-        let mut plan = plan::plan(&self.run, target, Workload::Echo, DIALECT.name(), Some(self.connections))?;
+        let dialect = self.dialect().name();
+        let mut plan = plan::plan(&self.run, target, Workload::Echo, dialect, Some(self.connections))?;
         plan.messages_per_connection = self.requests_per_connection;
         plan.speech.host = host.unwrap_or(plan.speech.host);
         let http = HttpOptions {
             method: self.method.clone(),
             body: self.body()?,
             keep_alive: !self.no_keep_alive,
-            pipelining: self.pipelining,
+            pipelining: self.per_connection(),
+            is_secure: plan.tls.is_some(),
             expect_status: self.expect_status.clone(),
             expect_body: self.expect_body.as_ref().map(|body| body.clone().into_bytes()),
         };
         plan.speech.of_dialect.settings = http.into();
         plan::check(&plan.speech)?;
         Ok(plan)
+    }
+
+    /// What its clients speak.
+    fn dialect(&self) -> DialectId {
+        if self.http2 { DialectId::Http2 } else { DialectId::Http }
+    }
+
+    /// Requests under way on each connection.
+    fn per_connection(&self) -> u32 {
+        if self.http2 { self.streams } else { self.pipelining }
     }
 
     fn body(&self) -> Result<Option<Vec<u8>>, Failure> {
@@ -190,8 +208,9 @@ impl Http {
             Some(requests) => Until::Samples(requests),
             None => Until::Elapsed { duration_ns },
         };
-        let concurrency = connections.saturating_mul(self.pipelining);
-        Ok(LoadRule::Same(Load::Closed { concurrency, per_client: self.pipelining, until }))
+        let per_client = self.per_connection();
+        let concurrency = connections.saturating_mul(per_client);
+        Ok(LoadRule::Same(Load::Closed { concurrency, per_client, until }))
     }
 
     /// The same load, before it counts.
@@ -226,7 +245,7 @@ impl Http {
                 host = Some(value.reveal().to_owned());
                 false
             }
-            "connection" => {
+            "connection" if !self.http2 => {
                 self.no_keep_alive |= value.reveal().eq_ignore_ascii_case("close");
                 false
             }
@@ -238,7 +257,7 @@ impl Http {
     fn refuse_what_http_lacks(&self) -> Result<(), Failure> {
         let RunArgs { dialect, app, payload_padding, data, text, compression, subprotocols, .. } = &self.run;
         let foreign = [
-            (dialect.as_ref().is_some_and(|name| name != DIALECT.name()), "--dialect"),
+            (dialect.as_ref().is_some_and(|name| name != self.dialect().name()), "--dialect"),
             (app.is_some(), "--app"),
             (payload_padding.is_some(), "--payload-padding"),
             (data.is_some(), "--data"),

@@ -406,6 +406,11 @@ impl Ledger {
                 self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
             }
             Fate::Dropped => self.handle_dropped(client, record, stamp, now_ns),
+            Fate::Failed(failure) => {
+                self.meter.error(failure.name(), client, now_ns, || failure.to_string());
+                record.dropped += 1;
+                self.handle_unanswerable(client, record, stamp, now_ns);
+            }
         }
     }
 

@@ -258,8 +258,12 @@ impl LoadClient {
             let outcome =
                 tls.handle_input(&mut shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
             let is_handshaking = tls.is_handshaking();
+            let agreed = match &shared.tls {
+                Some((asked, _)) if was_handshaking && !is_handshaking => tls.check_agreed(asked),
+                _ => Ok(()),
+            };
             link.write_tls(&mut shared.scratch)?;
-            outcome?;
+            outcome.and(agreed.map_err(Cause::Tls))?;
             if is_handshaking {
                 return Ok(());
             }

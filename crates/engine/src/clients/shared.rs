@@ -93,8 +93,9 @@ impl Shared {
             load::Endpoint::Inet(addr) => Addr::Inet(*addr),
             load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
         });
+        let alpn = plan.speech.dialect.facts().alpn;
         let client_tls = |tls: &load::TlsPlan| {
-            let options = TlsOptions { authorities: tls.authorities.clone(), insecure: tls.insecure };
+            let options = TlsOptions { authorities: tls.authorities.clone(), insecure: tls.insecure, alpn };
             ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
         };
         let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;

@@ -22,6 +22,8 @@ pub struct TlsOptions {
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// What the connection is to carry, for both to agree on (RFC 7301); `None`: nothing is asked.
+    pub alpn: Option<&'static str>,
 }
 
 /// The client's part that all connections share. Cheap to clone.
@@ -39,12 +41,13 @@ impl ClientTls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
-        let config = if options.insecure {
+        let mut config = if options.insecure {
             let verifier = Arc::new(TrustAnyone { provider });
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         } else {
             builder.with_root_certificates(roots(options.authorities.as_deref())?).with_no_client_auth()
         };
+        config.alpn_protocols = options.alpn.into_iter().map(Into::into).collect();
         let sessions = Arc::new(Sessions::default());
         let with = |is_back| {
             let wallet = Wallet { sessions: Arc::clone(&sessions), is_back };
@@ -68,6 +71,11 @@ impl ClientTls {
     pub(super) fn of_the_returned(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.returned)
     }
+
+    /// Whether this is what was asked for: where nothing was, anything is.
+    pub(super) fn expects(&self, agreed: Option<&[u8]>) -> bool {
+        self.newcomers.alpn_protocols.first().is_none_or(|asked| Some(asked.as_slice()) == agreed)
+    }
 }
 
 /// The server's part that all connections share. Cheap to clone.
@@ -75,6 +83,10 @@ impl ClientTls {
 pub struct ServerTls {
     config: Arc<ServerConfig>,
 }
+
+/// What a server carries. A client that would take either gets HTTP/1.1, over which there is more: WebSockets, and sessions
+/// over requests.
+const SERVED: [&str; 2] = ["http/1.1", "h2"];
 
 impl ServerTls {
     /// Reads the certificate chain (leaf first) and its private key from PEM files. Errors name the file.
@@ -90,6 +102,7 @@ impl ServerTls {
             .map_err(|error| in_file(cert, error))?;
         // The session is in the ticket, under a key of ours: however many clients come back, nothing is kept of them.
         config.ticketer = Ticketer::new().map_err(io::Error::other)?;
+        config.alpn_protocols = SERVED.map(Into::into).to_vec();
         Ok(ServerTls { config: Arc::new(config) })
     }
 

@@ -24,6 +24,8 @@ pub enum TlsError {
     Alert(u8),
     /// The peer does not speak TLS at all.
     NotTls,
+    /// The server does not carry what was asked for (RFC 7301).
+    NoProtocol,
     /// Nothing in common: version, cipher suite, key exchange.
     Incompatible,
     /// The peer broke the protocol.
@@ -46,6 +48,7 @@ impl TlsError {
             TlsError::BadCertificate => "tls_bad_certificate",
             TlsError::Alert(_) => "tls_alert",
             TlsError::NotTls => "tls_not_tls",
+            TlsError::NoProtocol => "tls_no_protocol",
             TlsError::Incompatible => "tls_incompatible",
             TlsError::Misbehaved => "tls_misbehaved",
             TlsError::BadServerName => "tls_bad_server_name",
@@ -65,6 +68,9 @@ impl TlsError {
                 "make the certificate with basicConstraints=CA:FALSE and pass it with --ca, or pass --insecure",
             ),
             TlsError::NotTls => Some("the server does not speak TLS on this port: use ws:// or http://"),
+            TlsError::NoProtocol => Some(
+                "the server does not offer HTTP/2 over TLS (ALPN h2): leave out --http2, or enable it there",
+            ),
             _ => None,
         }
     }
@@ -74,6 +80,7 @@ impl From<Error> for TlsError {
     fn from(error: Error) -> TlsError {
         match error {
             Error::InvalidCertificate(certificate) => TlsError::from(certificate),
+            Error::AlertReceived(AlertDescription::NoApplicationProtocol) => TlsError::NoProtocol,
             Error::AlertReceived(alert) => TlsError::Alert(u8::from(alert)),
             Error::InvalidMessage(
                 InvalidMessage::InvalidContentType

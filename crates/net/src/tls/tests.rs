@@ -41,7 +41,7 @@ impl Authority {
 
     fn client(&self) -> ClientTls {
         let authorities = fs::read_to_string(self.path("ca.pem")).unwrap();
-        ClientTls::new(&TlsOptions { authorities: Some(authorities), insecure: false }).unwrap()
+        ClientTls::new(&TlsOptions { authorities: Some(authorities), insecure: false, alpn: None }).unwrap()
     }
 }
 
@@ -150,7 +150,7 @@ fn self_signed_certificates_serve_only_if_they_are_no_authority() {
 #[test]
 fn insecure_accepts_a_stranger() {
     let server_tls = Authority::new("ours").server("localhost", (2000, 2001));
-    let client_tls = ClientTls::new(&TlsOptions { authorities: None, insecure: true }).unwrap();
+    let client_tls = ClientTls::new(&TlsOptions { authorities: None, insecure: true, alpn: None }).unwrap();
     let mut client = Tls::new_client(&client_tls, "example.com").unwrap();
     let mut server = Tls::new_server(&server_tls);
     let (at_client, at_server) = exchange(&mut client, &mut server, usize::MAX);
@@ -193,9 +193,27 @@ fn peers_without_tls_are_named() {
 fn bad_names_and_files_are_refused_with_the_file_named() {
     let authority = Authority::new("ours");
     assert_eq!(Tls::new_client(&authority.client(), "a b").err(), Some(TlsError::BadServerName));
-    let nothing = ClientTls::new(&TlsOptions { authorities: Some("none".into()), insecure: false });
+    let nothing =
+        ClientTls::new(&TlsOptions { authorities: Some("none".into()), insecure: false, alpn: None });
     assert!(nothing.err().unwrap().to_string().contains("--ca: no certificate"));
     fs::write(authority.path("empty.pem"), "").unwrap();
     let empty = ServerTls::new(&authority.path("empty.pem"), &authority.path("ca.pem"));
     assert!(empty.err().unwrap().to_string().contains("empty.pem: no certificate"));
+}
+
+#[test]
+fn both_agree_on_what_the_connection_carries_or_the_client_knows_that_they_do_not() {
+    let authority = Authority::new("ours");
+    let server_tls = authority.server("localhost", VALID);
+    let join = |alpn| {
+        let client_tls = ClientTls::new(&TlsOptions { authorities: None, insecure: true, alpn }).unwrap();
+        let mut client = Tls::new_client(&client_tls, "localhost").unwrap();
+        let mut server = Tls::new_server(&server_tls);
+        let (at_client, _) = exchange(&mut client, &mut server, usize::MAX);
+        at_client.and_then(|_| client.check_agreed(&client_tls))
+    };
+    assert_eq!(join(None), Ok(()));
+    assert_eq!(join(Some("h2")), Ok(()));
+    assert_eq!(join(Some("http/1.1")), Ok(()));
+    assert_eq!(join(Some("spdy/3")), Err(TlsError::NoProtocol), "the server says so itself");
 }

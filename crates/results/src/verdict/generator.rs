@@ -44,7 +44,8 @@ pub(super) fn short_of_connections(step: &Step) -> Option<String> {
     let (waited, due) = (step.counts.waited, step.counts.expected);
     (waited as f64 > WAITED_SHARE_MAX * due as f64).then(|| {
         format!(
-            "{} of {} messages waited because all of its {} connections were busy: use more, or --pipelining",
+            "{} of {} messages waited because all of its {} connections were busy: use more, or --pipelining \
+             (--streams over HTTP/2)",
             count(waited),
             count(due),
             count(step.clients)

@@ -43,10 +43,15 @@ fn date_of(unix_s: u64) -> [u8; DATE_BYTES] {
 }
 
 impl DateField {
+    /// What the field says.
+    pub(crate) fn value(self) -> Option<[u8; DATE_BYTES]> {
+        self.unix_s.map(date_of)
+    }
+
     /// Appends the field line.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
-        let Some(unix_s) = self.unix_s else { return };
-        for part in [&b"Date: "[..], &date_of(unix_s), b"\r\n"] {
+        let Some(date) = self.value() else { return };
+        for part in [&b"Date: "[..], &date, b"\r\n"] {
             out.extend_from_slice(part);
         }
     }

@@ -11,6 +11,7 @@ macro_rules! protocols {
             Actioncable: actioncable, by Actioncable;
             Phoenix: phoenix, by Phoenix;
             Http: http, by Http;
+            Http2: http2, by Http2;
             Socketio: socketio, by Socketio;
             Graphql: graphql, by Graphql;
         }
@@ -20,6 +21,7 @@ macro_rules! protocols {
 pub(crate) mod actioncable;
 pub(crate) mod graphql;
 pub(crate) mod http;
+pub(crate) mod http2;
 pub(crate) mod phoenix;
 pub(crate) mod plain;
 pub(crate) mod socketio;

@@ -1,5 +1,6 @@
 //! A connection before its upgrade, if it ever has one: plain requests, and the one that asks.
 
+use super::http2::{Http2, PREFACE_HEAD};
 use super::socket::{Session, Upgrade};
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
@@ -16,6 +17,7 @@ use crate::ws::upgrade;
 /// What comes after it.
 pub(super) enum Next {
     Open(Session),
+    Multiplexed(Box<Http2>),
     Done,
 }
 
@@ -146,6 +148,10 @@ impl Http {
             let Some((head, lines)) = self.head.read(Expect::Request, &cfg.limits, input)? else {
                 return Ok(None);
             };
+            // By prior knowledge, or because TLS has agreed on it (RFC 9113 §3.2, §3.3).
+            if head == PREFACE_HEAD {
+                return Ok(Some(Next::Multiplexed(Box::new(Http2::open(cfg, io)))));
+            }
             let request = Request::parse(head, lines)?;
             let is_admitted = cfg.gate.admits(&request, cfg.unix_s(now_ns));
             if request.wants_websocket() {

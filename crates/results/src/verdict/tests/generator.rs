@@ -20,7 +20,8 @@ fn a_load_without_a_free_connection_is_short_of_them() {
         (step.rates.achieved_per_s, step.counts.late) = (Some(250.0), 5_000);
     });
     assert_eq!(who, Bottleneck::Generator);
-    let said = "5,000 of 10,000 messages waited because all of its 5 connections were busy: use more, or --pipelining";
+    let said = "5,000 of 10,000 messages waited because all of its 5 connections were busy: use more, or --pipelining \
+                (--streams over HTTP/2)";
     assert_eq!(why, said);
 }
 

@@ -4,11 +4,8 @@
 //! of a message need be on the wire. A broadcast is different: the request has the server tell others what its body says.
 
 mod facts;
-mod options;
 mod parts;
 mod requests;
-
-pub use options::HttpOptions;
 
 use facts::FACTS;
 use parts::Parts;

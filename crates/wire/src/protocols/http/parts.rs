@@ -1,15 +1,8 @@
 //! The request, encoded.
 
-use super::options::{EXPECT_STATUS, HttpOptions, METHOD, NO_KEEP_ALIVE, PIPELINING};
-use crate::http::fields;
+use crate::asking::HttpOptions;
 use crate::options::{BadOption, Options};
 use crate::template::{Filling, Stencil, Template};
-
-/// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
-const BODY_BYTES_MAX: usize = 16 << 20;
-
-/// The most requests under way on one connection.
-const PIPELINING_MAX: u32 = 1024;
 
 /// What is encoded once.
 #[derive(Debug)]
@@ -26,7 +19,7 @@ pub(crate) struct Parts {
 impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let http = HttpOptions::from(&options.of_dialect.settings);
-        check(&http)?;
+        http.check()?;
         let (head, rest) = (encode(options, &http)?, rest(http.body.as_deref()));
         Ok(Parts { head, rest, http, message: None })
     }
@@ -58,24 +51,4 @@ fn encode(options: &Options, http: &HttpOptions) -> Result<Template, BadOption> 
         .text(format!(" HTTP/1.1\r\nHost: {}\r\n", options.host))
         .then(&options.encode_fields()?)
         .text(if http.keep_alive { "" } else { "Connection: close\r\n" }))
-}
-
-fn check(http: &HttpOptions) -> Result<(), BadOption> {
-    let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
-    if !fields::is_token(http.method.as_bytes()) || http.method == "CONNECT" {
-        return bad(METHOD, "a method such as GET or POST");
-    }
-    if http.body.as_ref().is_some_and(|body| body.len() > BODY_BYTES_MAX) {
-        return bad("body or --input", "at most 16 MiB");
-    }
-    if http.pipelining == 0 || http.pipelining > PIPELINING_MAX {
-        return bad(PIPELINING, "from 1 to 1024 requests");
-    }
-    if http.pipelining > 1 && !http.keep_alive {
-        return bad(NO_KEEP_ALIVE, "a kept connection: requests are to be pipelined");
-    }
-    if http.expect_status.iter().any(|&(first, last)| first < 200 || first > last || last > 599) {
-        return bad(EXPECT_STATUS, "final status codes: 200 to 599");
-    }
-    Ok(())
 }

@@ -15,12 +15,12 @@
 
 use std::collections::VecDeque;
 
-use super::options::HttpOptions;
 use super::parts::Parts;
 use crate::absent::NoClient;
+use crate::asking::{Answer, HttpOptions, REQUESTS_MAX};
 use crate::carried::{Carried, Hears, Letter};
 use crate::contract::HttpClientProtocol;
-use crate::event::{Event, Role, Wrong};
+use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::response::{Got, Responses};
 use crate::io::{Fate, Io, Sending, StreamId};
@@ -29,9 +29,6 @@ use crate::stamp::Stamp;
 use crate::template::{Filling, Folk, Mark};
 
 const STREAM: StreamId = 0;
-
-/// Most requests that wait in one client. What comes up beyond is not sent, and so never answered.
-const REQUESTS_MAX: usize = 1 << 20;
 
 /// One client's side.
 #[derive(Debug, Default)]
@@ -57,17 +54,6 @@ enum Connection {
     Open,
     /// The answer that is coming in is its last.
     Last,
-}
-
-/// The answer that is coming in.
-#[derive(Clone, Copy, Debug, Default)]
-struct Answer {
-    status: u16,
-    wrong: Option<Wrong>,
-    /// Bytes on the wire, head and body.
-    wire_bytes: u32,
-    /// Bytes of the body that were as expected.
-    matched: usize,
 }
 
 /// A request without its answer.
@@ -153,22 +139,12 @@ impl Requests {
         let http = &link.parts.http;
         match got {
             Got::Head { status, keep_alive } => {
-                self.answer.status = status;
-                if !http.is_expected(status) {
-                    self.answer.wrong = Some(Wrong::Status(status));
-                }
+                self.answer.handle_status(http, status);
                 if !(keep_alive && http.keep_alive) {
                     self.connection = Connection::Last;
                 }
             }
-            Got::Data(data) => {
-                let rest = http.expect_body.as_ref().map(|body| &body[self.answer.matched..]);
-                match rest {
-                    Some(rest) if rest.starts_with(data) => self.answer.matched += data.len(),
-                    Some(_) => self.answer.wrong = self.answer.wrong.or(Some(Wrong::Body)),
-                    None => {}
-                }
-            }
+            Got::Data(data) => self.answer.handle_data(http, data),
             Got::End => {
                 self.handle_end(http, on);
                 if self.connection == Connection::Last {
@@ -181,19 +157,11 @@ impl Requests {
 
     /// An answer is whole: it is that of the oldest request.
     fn handle_end(&mut self, http: &HttpOptions, on: &mut impl Hears) {
-        let Answer { status, mut wrong, wire_bytes, matched } = std::mem::take(&mut self.answer);
-        if http.expect_body.as_ref().is_some_and(|body| matched < body.len()) {
-            wrong = wrong.or(Some(Wrong::Body));
-        }
-        if let Some(wrong) = wrong {
-            on.hear(Carried::Event(Event::Wrong(wrong)));
-        }
         self.has_answered = true;
         self.under_way -= 1;
         self.sent -= 1;
         let Asking { stamp, .. } = self.waiting.pop_front().expect("under way");
-        let role = Role::Answer { status };
-        on.hear(Carried::Event(Event::Message { role, stamp, bytes: wire_bytes }));
+        std::mem::take(&mut self.answer).finish(http, stamp, on);
     }
 
     /// The connection is of no further use: a failure, unless it did well before.
@@ -223,8 +191,7 @@ impl Requests {
             _ => {
                 let (before, is_head) = (input.len(), link.parts.http.method == "HEAD");
                 let got = self.responses.next(&link.common.options().limits, is_head, input);
-                let used = u32::try_from(before - input.len()).unwrap_or(u32::MAX);
-                self.answer.wire_bytes = self.answer.wire_bytes.saturating_add(used);
+                self.answer.add_wire_bytes(before - input.len());
                 got
             }
         }

@@ -1,5 +1,7 @@
 //! What can be chosen about requests and their answers. That has a verb of its own, `throng http`, and so a type.
 
+use crate::http::fields;
+use crate::options::BadOption;
 use crate::settings::{Settings, Value};
 
 /// A client's choices for plain requests.
@@ -11,23 +13,32 @@ pub struct HttpOptions {
     pub body: Option<Vec<u8>>,
     /// Whether a connection carries one request after the other, or each has its own.
     pub keep_alive: bool,
-    /// Most requests under way on one connection.
+    /// Most requests under way on one connection: one behind the other, or on streams of their own.
     pub pipelining: u32,
+    /// They go over TLS.
+    pub is_secure: bool,
     /// The good status codes, as ranges with both ends included.
     pub expect_status: Vec<(u16, u16)>,
     /// The one good body; `None`: any.
     pub expect_body: Option<Vec<u8>>,
 }
 
+/// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
+const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// The most requests under way on one connection.
+const PIPELINING_MAX: u32 = 1024;
+
 /// What may be asked for twice (RFC 9110 §9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
 
-pub(super) const METHOD: &str = "method";
-pub(super) const BODY: &str = "body";
-pub(super) const NO_KEEP_ALIVE: &str = "no-keep-alive";
-pub(super) const PIPELINING: &str = "pipelining";
-pub(super) const EXPECT_STATUS: &str = "expect-status";
-pub(super) const EXPECT_BODY: &str = "expect-body";
+const METHOD: &str = "method";
+const BODY: &str = "body";
+pub(crate) const NO_KEEP_ALIVE: &str = "no-keep-alive";
+const PIPELINING: &str = "pipelining";
+const EXPECT_STATUS: &str = "expect-status";
+const EXPECT_BODY: &str = "expect-body";
+const IS_SECURE: &str = "https";
 
 impl Default for HttpOptions {
     fn default() -> HttpOptions {
@@ -36,6 +47,7 @@ impl Default for HttpOptions {
             body: None,
             keep_alive: true,
             pipelining: 1,
+            is_secure: false,
             expect_status: vec![(200, 299)],
             expect_body: None,
         }
@@ -44,7 +56,8 @@ impl Default for HttpOptions {
 
 impl From<HttpOptions> for Settings {
     fn from(options: HttpOptions) -> Settings {
-        let HttpOptions { method, body, keep_alive, pipelining, expect_status, expect_body } = options;
+        let HttpOptions { method, body, keep_alive, pipelining, is_secure, expect_status, expect_body } =
+            options;
         let ranges: Vec<String> =
             expect_status.iter().map(|(first, last)| format!("{first}-{last}")).collect();
         let mut settings = Settings::default()
@@ -56,7 +69,12 @@ impl From<HttpOptions> for Settings {
                 settings = settings.with(name, bytes);
             }
         }
-        if keep_alive { settings } else { settings.with(NO_KEEP_ALIVE, Value::On) }
+        for (name, is_on) in [(NO_KEEP_ALIVE, !keep_alive), (IS_SECURE, is_secure)] {
+            if is_on {
+                settings = settings.with(name, Value::On);
+            }
+        }
+        settings
     }
 }
 
@@ -74,6 +92,7 @@ impl From<&Settings> for HttpOptions {
             body: settings.bytes(BODY).map(<[u8]>::to_vec),
             keep_alive: !settings.is_on(NO_KEEP_ALIVE),
             pipelining: pipelining.unwrap_or(usual.pipelining),
+            is_secure: settings.is_on(IS_SECURE),
             expect_status: settings.text(EXPECT_STATUS).map_or(usual.expect_status, ranges),
             expect_body: settings.bytes(EXPECT_BODY).map(<[u8]>::to_vec),
         }
@@ -81,8 +100,29 @@ impl From<&Settings> for HttpOptions {
 }
 
 impl HttpOptions {
+    /// Whether that can be carried out, whichever version of HTTP it is for.
+    pub(crate) fn check(&self) -> Result<(), BadOption> {
+        let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
+        if !fields::is_token(self.method.as_bytes()) || self.method == "CONNECT" {
+            return bad(METHOD, "a method such as GET or POST");
+        }
+        if self.body.as_ref().is_some_and(|body| body.len() > BODY_BYTES_MAX) {
+            return bad("body or --input", "at most 16 MiB");
+        }
+        if self.pipelining == 0 || self.pipelining > PIPELINING_MAX {
+            return bad(PIPELINING, "from 1 to 1024 requests");
+        }
+        if self.pipelining > 1 && !self.keep_alive {
+            return bad(NO_KEEP_ALIVE, "a kept connection: requests are to be pipelined");
+        }
+        if self.expect_status.iter().any(|&(first, last)| first < 200 || first > last || last > 599) {
+            return bad(EXPECT_STATUS, "final status codes: 200 to 599");
+        }
+        Ok(())
+    }
+
     /// Whether a request may be sent again when nobody knows what became of it.
-    pub(super) fn is_idempotent(&self) -> bool {
+    pub(crate) fn is_idempotent(&self) -> bool {
         IDEMPOTENT.contains(&self.method.as_str())
     }
 
@@ -103,6 +143,7 @@ mod tests {
             body: Some(vec![0, 255]),
             keep_alive: false,
             pipelining: 7,
+            is_secure: true,
             expect_status: vec![(200, 299), (404, 404)],
             expect_body: Some(Vec::new()),
         };

@@ -1,0 +1,11 @@
+//! What a client asks by plain requests, and what it holds the answers against: whichever version of HTTP carries them.
+
+mod answer;
+mod options;
+
+pub(crate) use answer::Answer;
+pub use options::HttpOptions;
+pub(crate) use options::NO_KEEP_ALIVE;
+
+/// Most requests that wait in one client. What comes up beyond is not sent, and so never answered.
+pub(crate) const REQUESTS_MAX: usize = 1 << 20;

@@ -1,0 +1,338 @@
+//! What concerns all streams of a connection, in either role (RFC 9113 §6).
+//!
+//! ```text
+//! greeting --the peer's first SETTINGS--> open
+//! open --HEADERS without END_HEADERS--> continuing --CONTINUATION with it--> open
+//! continuing --any other frame--> failed
+//! open --a frame that breaks a rule--> failed: GOAWAY says why
+//! ```
+//!
+//! Settings and pings are answered here. Whatever else a frame says is passed on.
+
+use std::borrow::Cow;
+
+use super::credit::{Receiving, Sending, WINDOW_FIRST, WINDOW_MAX};
+use super::frame::{self, Frame, PAYLOAD_BYTES_MAX, STREAM_MAX, flag, kind};
+use super::hpack::Decoder;
+use crate::failure::{ErrorCode, Failure, Http2Reason};
+use crate::limits::Limits;
+
+/// What a client says before all else (§3.4).
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What a server may send ahead to us, on a stream and in all: as much as to h2load. What comes in is not kept.
+pub(crate) const CLIENT_WINDOW: u32 = (1 << 30) - 1;
+/// What a client may send ahead to us: as much as to Go's server. More would wait in the client, which has its bounds, too.
+pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
+
+/// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518), resets (CVE-2023-44487).
+const IDLE_FRAMES_MAX: u32 = 1000;
+/// Most frames that continue one block (CVE-2024-27316). Its bytes are bounded besides, as those of any head.
+const CONTINUATIONS_MAX: u32 = 32;
+
+/// The settings that matter here (§6.5.2).
+mod setting {
+    pub(super) const HEADER_TABLE_SIZE: u16 = 0x1;
+    pub(super) const ENABLE_PUSH: u16 = 0x2;
+    pub(super) const MAX_CONCURRENT_STREAMS: u16 = 0x3;
+    pub(super) const INITIAL_WINDOW_SIZE: u16 = 0x4;
+    pub(super) const MAX_FRAME_SIZE: u16 = 0x5;
+    pub(super) const MAX_HEADER_LIST_SIZE: u16 = 0x6;
+}
+
+/// What came in.
+#[derive(Debug)]
+pub(crate) enum Got<'a> {
+    /// The peer's settings: how much more may go out on each stream than before.
+    Settings { more: i64 },
+    /// A whole block of fields.
+    Head { stream: u32, block: Cow<'a, [u8]>, ends: bool },
+    /// A part of a body, and how much of the windows it took.
+    Data { stream: u32, data: &'a [u8], taken: usize, ends: bool },
+    /// The peer has ended a stream.
+    Reset { stream: u32, code: ErrorCode },
+    /// The peer will do nothing with streams after this one.
+    GoAway { last: u32, code: ErrorCode },
+    /// More may go out on a stream; on all, where it is 0.
+    Room { stream: u32, more: i64 },
+    /// Nothing of concern.
+    Nothing,
+}
+
+/// What the peer's settings say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) table_bytes: u32,
+    pub(crate) streams_max: u32,
+    pub(crate) window: u32,
+    pub(crate) payload_bytes_max: usize,
+}
+
+/// The state of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// What the peer's settings say, or what holds before they do.
+    pub(crate) settings: Settings,
+    /// The peer's settings are in.
+    pub(crate) is_greeted: bool,
+    /// How much may go out on all streams.
+    pub(crate) sending: Sending,
+    receiving: Receiving,
+    pub(crate) decoder: Decoder,
+    continued: Option<Continued>,
+    idle_frames: u32,
+}
+
+/// A block of fields whose rest is to come.
+#[derive(Debug)]
+struct Continued {
+    stream: u32,
+    ends: bool,
+    block: Vec<u8>,
+    parts: u32,
+}
+
+impl Connection {
+    /// One on whose every stream, and in all, so much may come in ahead.
+    pub(crate) fn new(window: u32) -> Connection {
+        Connection {
+            settings: Settings {
+                table_bytes: 4096,
+                streams_max: u32::MAX,
+                window: WINDOW_FIRST,
+                payload_bytes_max: PAYLOAD_BYTES_MAX,
+            },
+            is_greeted: false,
+            sending: Sending::new(WINDOW_FIRST),
+            receiving: Receiving::new(window),
+            decoder: Decoder::default(),
+            continued: None,
+            idle_frames: 0,
+        }
+    }
+}
+
+/// Appends our settings and the window of the connection: what a client says behind the preface, and a server first.
+pub(crate) fn greet(limits: &Limits, window: u32, streams_max: Option<u32>, out: &mut Vec<u8>) {
+    let head_bytes_max = u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX);
+    let own = match streams_max {
+        Some(most) => (setting::MAX_CONCURRENT_STREAMS, most),
+        None => (setting::ENABLE_PUSH, 0),
+    };
+    let all = [own, (setting::INITIAL_WINDOW_SIZE, window), (setting::MAX_HEADER_LIST_SIZE, head_bytes_max)];
+    frame::put_with(out, kind::SETTINGS, 0, 0, |out| {
+        for (name, value) in all {
+            out.extend_from_slice(&name.to_be_bytes());
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+    });
+    put_room(0, window - WINDOW_FIRST, out);
+}
+
+/// Appends that the peer may send so much more.
+pub(crate) fn put_room(stream: u32, more: u32, out: &mut Vec<u8>) {
+    frame::put(out, kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+}
+
+/// Appends that a stream is over.
+pub(crate) fn put_reset(stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
+    frame::put(out, kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
+}
+
+/// Appends that this is the end, and which of the peer's streams was the last that was looked at.
+pub(crate) fn put_goodbye(last: u32, code: ErrorCode, out: &mut Vec<u8>) {
+    frame::put_with(out, kind::GOAWAY, 0, 0, |out| {
+        out.extend_from_slice(&last.to_be_bytes());
+        out.extend_from_slice(&(code as u32).to_be_bytes());
+    });
+}
+
+/// Appends a head in as many frames as it takes (§4.3).
+pub(crate) fn put_head(stream: u32, ends: bool, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+    let flags = if ends { flag::END_STREAM } else { 0 };
+    let start = out.len();
+    frame::put_with(out, kind::HEADERS, flags | flag::END_HEADERS, stream, write);
+    if out.len() - start - frame::HEADER_BYTES <= PAYLOAD_BYTES_MAX {
+        return;
+    }
+    let block = out.split_off(start + frame::HEADER_BYTES);
+    out.truncate(start);
+    let mut parts = block.chunks(PAYLOAD_BYTES_MAX).peekable();
+    let mut kind_and_flags = (kind::HEADERS, flags);
+    while let Some(part) = parts.next() {
+        let (kind, flags) = kind_and_flags;
+        let end = if parts.peek().is_none() { flag::END_HEADERS } else { 0 };
+        frame::put(out, kind, flags | end, stream, part);
+        kind_and_flags = (kind::CONTINUATION, 0);
+    }
+}
+
+impl Connection {
+    /// Judges a frame, and answers it where it is for nobody else to know. After an error the connection is of no further use.
+    pub(crate) fn handle_frame<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<Got<'a>, Failure> {
+        let Frame { kind, stream, payload, .. } = frame;
+        if self.continued.is_some() != (kind == kind::CONTINUATION) {
+            return Err(bad(Http2Reason::Frame));
+        }
+        match kind {
+            kind::DATA | kind::HEADERS | kind::PRIORITY | kind::RST_STREAM if stream == 0 => {
+                Err(bad(Http2Reason::Frame))
+            }
+            kind::SETTINGS | kind::PING | kind::GOAWAY if stream != 0 => Err(bad(Http2Reason::Frame)),
+            kind::DATA => self.handle_data(frame, out),
+            kind::HEADERS => self.handle_head(frame, limits),
+            kind::CONTINUATION => self.handle_continuation(frame, limits),
+            kind::PRIORITY => {
+                exactly::<5>(payload)?;
+                self.tolerate(Got::Nothing)
+            }
+            kind::RST_STREAM => {
+                let code = u32::from_be_bytes(exactly(payload)?);
+                self.tolerate(Got::Reset { stream, code: ErrorCode::of(code) })
+            }
+            kind::SETTINGS => self.handle_settings(frame, out),
+            // It is switched off (§8.4).
+            kind::PUSH_PROMISE => Err(bad(Http2Reason::Frame)),
+            kind::PING => {
+                let opaque: [u8; 8] = exactly(payload)?;
+                if !frame.has(flag::ACK) {
+                    frame::put(out, kind::PING, flag::ACK, 0, &opaque);
+                }
+                self.tolerate(Got::Nothing)
+            }
+            kind::GOAWAY => {
+                let (&[l0, l1, l2, l3, c0, c1, c2, c3], _) =
+                    payload.split_first_chunk().ok_or(bad(Http2Reason::FrameSize))?;
+                let last = u32::from_be_bytes([l0, l1, l2, l3]) & STREAM_MAX;
+                Ok(Got::GoAway { last, code: ErrorCode::of(u32::from_be_bytes([c0, c1, c2, c3])) })
+            }
+            kind::WINDOW_UPDATE => self.handle_room(frame),
+            // Extensions that were not asked for are ignored (§5.5).
+            _ => self.tolerate(Got::Nothing),
+        }
+    }
+
+    /// A frame that only makes work, if there are many of them in a row.
+    fn tolerate<'a>(&mut self, got: Got<'a>) -> Result<Got<'a>, Failure> {
+        self.idle_frames += 1;
+        if self.idle_frames > IDLE_FRAMES_MAX { Err(bad(Http2Reason::Flood)) } else { Ok(got) }
+    }
+
+    fn handle_data<'a>(&mut self, frame: Frame<'a>, out: &mut Vec<u8>) -> Result<Got<'a>, Failure> {
+        let (taken, ends) = (frame.payload.len(), frame.has(flag::END_STREAM));
+        if let Some(more) = self.receiving.take(taken).map_err(bad)? {
+            put_room(0, more, out);
+        }
+        let data = unpadded(frame, frame.payload)?;
+        let got = Got::Data { stream: frame.stream, data, taken, ends };
+        if data.is_empty() && !ends {
+            return self.tolerate(got);
+        }
+        self.idle_frames = 0;
+        Ok(got)
+    }
+
+    fn handle_head<'a>(&mut self, frame: Frame<'a>, limits: &Limits) -> Result<Got<'a>, Failure> {
+        let (stream, ends) = (frame.stream, frame.has(flag::END_STREAM));
+        let mut block = unpadded(frame, frame.payload)?;
+        if frame.has(flag::PRIORITY) {
+            block = block.split_first_chunk::<5>().ok_or(bad(Http2Reason::FrameSize))?.1;
+        }
+        if block.len() > limits.head_bytes_max {
+            return Err(Failure::HeadTooLarge);
+        }
+        if !frame.has(flag::END_HEADERS) {
+            self.continued = Some(Continued { stream, ends, block: block.to_vec(), parts: 0 });
+            return Ok(Got::Nothing);
+        }
+        self.idle_frames = 0;
+        Ok(Got::Head { stream, block: Cow::Borrowed(block), ends })
+    }
+
+    fn handle_continuation<'a>(&mut self, frame: Frame<'a>, limits: &Limits) -> Result<Got<'a>, Failure> {
+        let Some(mut whole) = self.continued.take().filter(|of| of.stream == frame.stream) else {
+            return Err(bad(Http2Reason::Frame));
+        };
+        whole.parts += 1;
+        if whole.parts > CONTINUATIONS_MAX {
+            return Err(bad(Http2Reason::Flood));
+        }
+        if whole.block.len() + frame.payload.len() > limits.head_bytes_max {
+            return Err(Failure::HeadTooLarge);
+        }
+        whole.block.extend_from_slice(frame.payload);
+        if !frame.has(flag::END_HEADERS) {
+            self.continued = Some(whole);
+            return Ok(Got::Nothing);
+        }
+        self.idle_frames = 0;
+        Ok(Got::Head { stream: whole.stream, block: Cow::Owned(whole.block), ends: whole.ends })
+    }
+
+    fn handle_settings<'a>(&mut self, frame: Frame<'a>, out: &mut Vec<u8>) -> Result<Got<'a>, Failure> {
+        let (settings, rest) = frame.payload.as_chunks::<6>();
+        if !rest.is_empty() || (frame.has(flag::ACK) && !settings.is_empty()) {
+            return Err(bad(Http2Reason::FrameSize));
+        }
+        if frame.has(flag::ACK) {
+            return self.tolerate(Got::Nothing);
+        }
+        let before = self.settings.window;
+        for &[n0, n1, v0, v1, v2, v3] in settings {
+            let value = u32::from_be_bytes([v0, v1, v2, v3]);
+            match u16::from_be_bytes([n0, n1]) {
+                setting::HEADER_TABLE_SIZE => self.settings.table_bytes = value,
+                setting::MAX_CONCURRENT_STREAMS => self.settings.streams_max = value,
+                setting::ENABLE_PUSH if value > 1 => return Err(bad(Http2Reason::Setting)),
+                setting::INITIAL_WINDOW_SIZE if value > WINDOW_MAX => {
+                    return Err(bad(Http2Reason::FlowControl));
+                }
+                setting::INITIAL_WINDOW_SIZE => self.settings.window = value,
+                setting::MAX_FRAME_SIZE if !(1 << 14..1 << 24).contains(&value) => {
+                    return Err(bad(Http2Reason::Setting));
+                }
+                setting::MAX_FRAME_SIZE => self.settings.payload_bytes_max = value as usize,
+                _ => {}
+            }
+        }
+        self.is_greeted = true;
+        frame::put(out, kind::SETTINGS, flag::ACK, 0, b"");
+        self.tolerate(Got::Settings { more: i64::from(self.settings.window) - i64::from(before) })
+    }
+
+    fn handle_room<'a>(&mut self, frame: Frame<'a>) -> Result<Got<'a>, Failure> {
+        let more = i64::from(u32::from_be_bytes(exactly(frame.payload)?) & STREAM_MAX);
+        if more == 0 {
+            return Err(bad(Http2Reason::FlowControl));
+        }
+        if frame.stream == 0 {
+            self.sending.grow(more).map_err(bad)?;
+        }
+        Ok(Got::Room { stream: frame.stream, more })
+    }
+}
+
+/// The payload without its padding (§6.1).
+fn unpadded<'a>(frame: Frame<'a>, payload: &'a [u8]) -> Result<&'a [u8], Failure> {
+    if !frame.has(flag::PADDED) {
+        return Ok(payload);
+    }
+    let (&padding, rest) = payload.split_first().ok_or(bad(Http2Reason::FrameSize))?;
+    let bytes = rest.len().checked_sub(usize::from(padding)).ok_or(bad(Http2Reason::Padding))?;
+    Ok(&rest[..bytes])
+}
+
+/// The payload of a kind that always has so many bytes.
+fn exactly<const BYTES: usize>(payload: &[u8]) -> Result<[u8; BYTES], Failure> {
+    payload.try_into().map_err(|_| bad(Http2Reason::FrameSize))
+}
+
+/// The failure of a connection whose peer broke this rule.
+pub(crate) fn bad(reason: Http2Reason) -> Failure {
+    Failure::BadHttp2(reason)
+}

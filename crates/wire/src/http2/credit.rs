@@ -1,0 +1,87 @@
+//! Flow control (RFC 9113 §5.2, §6.9): how much of bodies may be under way, on a stream and on its connection.
+
+use crate::failure::Http2Reason;
+
+/// The most that a window may be.
+pub(crate) const WINDOW_MAX: u32 = (1 << 31) - 1;
+/// What a window is before anybody says otherwise (§6.9.2).
+pub(crate) const WINDOW_FIRST: u32 = (1 << 16) - 1;
+
+/// How much we may send. A new setting can leave it in debt (§6.9.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    left: i64,
+}
+
+impl Sending {
+    pub(crate) fn new(window: u32) -> Sending {
+        Sending { left: i64::from(window) }
+    }
+
+    /// What may go out now.
+    pub(crate) fn left(self) -> usize {
+        usize::try_from(self.left).unwrap_or_default()
+    }
+
+    /// So much goes out.
+    pub(crate) fn spend(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.left());
+        self.left -= bytes as i64;
+    }
+
+    /// The peer has room for so much more, or less.
+    pub(crate) fn grow(&mut self, by: i64) -> Result<(), Http2Reason> {
+        self.left += by;
+        if self.left > i64::from(WINDOW_MAX) { Err(Http2Reason::FlowControl) } else { Ok(()) }
+    }
+}
+
+/// How much may still come in. What comes in is looked at at once and never kept, so windows are there for the peer's sake alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiving {
+    window: u32,
+    left: u32,
+}
+
+impl Receiving {
+    pub(crate) fn new(window: u32) -> Receiving {
+        Receiving { window, left: window }
+    }
+
+    /// So much has come in: by how much the peer's window is to grow again, once that is worth a frame.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<Option<u32>, Http2Reason> {
+        let bytes = u32::try_from(bytes).map_err(|_| Http2Reason::FlowControl)?;
+        self.left = self.left.checked_sub(bytes).ok_or(Http2Reason::FlowControl)?;
+        if self.left >= self.window / 2 {
+            return Ok(None);
+        }
+        let spent = self.window - self.left;
+        self.left = self.window;
+        Ok(Some(spent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_may_be_in_debt_but_not_grow_beyond_its_most() {
+        let mut sending = Sending::new(10);
+        sending.spend(10);
+        sending.grow(-5).unwrap();
+        assert_eq!(sending.left(), 0);
+        sending.grow(6).unwrap();
+        assert_eq!(sending.left(), 1);
+        assert_eq!(sending.grow(i64::from(WINDOW_MAX)), Err(Http2Reason::FlowControl));
+    }
+
+    #[test]
+    fn half_a_window_is_given_back_at_once() {
+        let mut receiving = Receiving::new(100);
+        assert_eq!(receiving.take(50), Ok(None));
+        assert_eq!(receiving.take(1), Ok(Some(51)));
+        assert_eq!(receiving.take(100), Ok(Some(100)));
+        assert_eq!(receiving.take(101), Err(Http2Reason::FlowControl));
+    }
+}

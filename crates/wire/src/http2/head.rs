@@ -1,0 +1,283 @@
+//! What a block of fields says, judged as a head (RFC 9113 §8.2, §8.3).
+
+use super::hpack::Decoder;
+use crate::failure::Failure;
+use crate::http::fields;
+use crate::limits::Limits;
+
+/// Fields that are about one connection of HTTP/1.1, and have no place here (§8.2.2).
+const OF_CONNECTIONS: [&str; 5] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+
+/// Whether a field may not be sent over HTTP/2, whoever asks for it.
+pub(crate) fn is_foreign(name: &str, value: &[u8]) -> bool {
+    OF_CONNECTIONS.contains(&name) || (name == "te" && value != b"trailers")
+}
+
+/// What can be said of a field by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sort {
+    /// Its name begins with a colon.
+    Pseudo,
+    Regular,
+    Malformed,
+}
+
+fn sort_of(name: &[u8], value: &[u8]) -> Sort {
+    let is_pseudo = name.first() == Some(&b':');
+    let letters = &name[usize::from(is_pseudo)..];
+    let is_name = fields::is_token(letters) && !letters.iter().any(u8::is_ascii_uppercase);
+    let is_foreign = std::str::from_utf8(name).is_ok_and(|name| is_foreign(name, value));
+    match (is_name && fields::is_value(value) && !is_foreign, is_pseudo) {
+        (false, _) => Sort::Malformed,
+        (true, true) => Sort::Pseudo,
+        (true, false) => Sort::Regular,
+    }
+}
+
+/// What the head of an answer says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AnswerHead {
+    /// 100 to 599.
+    pub(crate) status: u16,
+    /// How long the body says that it is.
+    pub(crate) length: Option<u64>,
+}
+
+/// A longer block is not kept to be known again.
+const KNOWN_BYTES_MAX: usize = 1024;
+
+/// Judges the heads of a connection's answers.
+#[derive(Debug, Default)]
+pub(crate) struct AnswerHeads {
+    known: Option<Known>,
+}
+
+/// The head that came last. As long as the table does not change, the same block means the same; and where a server has put
+/// into the table what it says, the next block is the same.
+#[derive(Debug)]
+struct Known {
+    block: Vec<u8>,
+    changes: u64,
+    head: AnswerHead,
+}
+
+impl AnswerHeads {
+    /// Judges a block. `None`: its fields break the rules, which is the end of its stream and not of the connection.
+    pub(crate) fn judge(
+        &mut self,
+        decoder: &mut Decoder,
+        block: &[u8],
+        limits: &Limits,
+    ) -> Result<Option<AnswerHead>, Failure> {
+        let changes = decoder.changes();
+        if let Some(known) =
+            self.known.as_ref().filter(|known| known.changes == changes && known.block == block)
+        {
+            return Ok(Some(known.head));
+        }
+        let Some(head) = judge_answer(decoder, block, limits)? else { return Ok(None) };
+        if decoder.changes() == changes && block.len() <= KNOWN_BYTES_MAX {
+            let mut kept = self.known.take().map_or_else(Vec::new, |known| known.block);
+            kept.clear();
+            kept.extend_from_slice(block);
+            self.known = Some(Known { block: kept, changes, head });
+        }
+        Ok(Some(head))
+    }
+}
+
+fn judge_answer(decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<Option<AnswerHead>, Failure> {
+    let (mut status, mut length, mut is_bad, mut has_regular) = (None, None, false, false);
+    decoder.decode(block, limits, &mut |name, value| match sort_of(name, value) {
+        Sort::Pseudo if name == b":status" && status.is_none() && !has_regular => {
+            status = fields::number(value).ok().filter(|n| value.len() == 3 && (100..600).contains(n));
+            is_bad |= status.is_none();
+        }
+        Sort::Regular => {
+            has_regular = true;
+            if name == b"content-length" {
+                let number = fields::number(value).ok();
+                is_bad |= number.is_none() || length.is_some_and(|other| Some(other) != number);
+                length = number;
+            }
+        }
+        Sort::Pseudo | Sort::Malformed => is_bad = true,
+    })?;
+    let head = status.map(|status| AnswerHead { status: status as u16, length });
+    Ok(head.filter(|_| !is_bad))
+}
+
+/// Reads the fields behind a body: whether they keep the rules.
+pub(crate) fn judge_trailer(decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<bool, Failure> {
+    let mut is_good = true;
+    decoder.decode(block, limits, &mut |name, value| is_good &= sort_of(name, value) == Sort::Regular)?;
+    Ok(is_good)
+}
+
+/// What the head of a request says: texts end to end, and where each is among them.
+#[derive(Debug, Default)]
+pub(crate) struct RequestHead {
+    text: Vec<u8>,
+    fields: Vec<(usize, usize)>,
+    method: Option<usize>,
+    path: Option<usize>,
+    scheme: Option<usize>,
+    is_bad: bool,
+}
+
+impl RequestHead {
+    /// Reads a block in place of the one before: whether it keeps the rules.
+    pub(crate) fn read(
+        &mut self,
+        decoder: &mut Decoder,
+        block: &[u8],
+        limits: &Limits,
+    ) -> Result<bool, Failure> {
+        let (text, fields) = (std::mem::take(&mut self.text), std::mem::take(&mut self.fields));
+        *self = RequestHead { text, fields, ..RequestHead::default() };
+        self.text.clear();
+        self.fields.clear();
+        decoder.decode(block, limits, &mut |name, value| self.add(name, value))?;
+        // What else a request may be is a tunnel, and none is offered (§8.5).
+        let is_whole = self.method.is_some() && self.path.is_some() && self.scheme.is_some();
+        Ok(is_whole && !self.is_bad && self.target().starts_with('/'))
+    }
+
+    fn add(&mut self, name: &[u8], value: &[u8]) {
+        let at = self.fields.len();
+        let had_regular = self.fields.last().is_some_and(|_| !self.field(at - 1).0.starts_with(':'));
+        let place = match (sort_of(name, value), name) {
+            (Sort::Regular, _) => None,
+            (Sort::Pseudo, b":method") => Some(&mut self.method),
+            (Sort::Pseudo, b":path") => Some(&mut self.path),
+            (Sort::Pseudo, b":scheme") => Some(&mut self.scheme),
+            (Sort::Pseudo, b":authority") => None,
+            _ => return self.is_bad = true,
+        };
+        if let Some(place) = place {
+            self.is_bad |= place.replace(at).is_some();
+        }
+        self.is_bad |= name.starts_with(b":") && (had_regular || std::str::from_utf8(value).is_err());
+        self.text.extend_from_slice(name);
+        self.text.extend_from_slice(value);
+        self.fields.push((name.len(), self.text.len()));
+    }
+
+    fn field(&self, at: usize) -> (&str, &[u8]) {
+        let start = if at == 0 { 0 } else { self.fields[at - 1].1 };
+        let (name_bytes, end) = self.fields[at];
+        let (name, value) = self.text[start..end].split_at(name_bytes);
+        (std::str::from_utf8(name).unwrap_or_default(), value)
+    }
+
+    fn value(&self, place: Option<usize>) -> &str {
+        place.map_or("", |at| std::str::from_utf8(self.field(at).1).unwrap_or_default())
+    }
+
+    pub(crate) fn method(&self) -> &str {
+        self.value(self.method)
+    }
+
+    pub(crate) fn target(&self) -> &str {
+        self.value(self.path)
+    }
+
+    /// All fields that are no pseudo-fields.
+    pub(crate) fn regular(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        (0..self.fields.len()).map(|at| self.field(at)).filter(|(name, _)| !name.starts_with(':'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block of literals that leave no trace.
+    fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+        let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+        fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
+    }
+
+    #[test]
+    fn heads_of_answers() {
+        let judge = |fields: &[(&str, &str)]| {
+            let mut heads = AnswerHeads::default();
+            let decoder = &mut Decoder::default();
+            // The second time it is known.
+            let all: Vec<_> =
+                (0..2).map(|_| heads.judge(decoder, &block(fields), &Limits::default()).unwrap()).collect();
+            assert_eq!(all[0], all[1]);
+            all[0]
+        };
+        let of = |status, length| Some(AnswerHead { status, length });
+        assert_eq!(judge(&[(":status", "200")]), of(200, None));
+        assert_eq!(judge(&[(":status", "404"), ("content-length", "12"), ("x", "")]), of(404, Some(12)));
+        assert_eq!(
+            judge(&[
+                (":status", "200"),
+                ("content-length", "1"),
+                ("content-length", "1"),
+                ("te", "trailers")
+            ]),
+            of(200, Some(1))
+        );
+        for bad in [
+            &[("x", "y")][..],
+            &[("x", "y"), (":status", "200")],
+            &[(":status", "200"), (":status", "200")],
+            &[(":status", "2000")],
+            &[(":status", "099")],
+            &[(":status", "20x")],
+            &[(":status", "200"), (":path", "/")],
+            &[(":status", "200"), ("X", "y")],
+            &[(":status", "200"), ("", "y")],
+            &[(":status", "200"), ("x y", "z")],
+            &[(":status", "200"), ("x", "a\nb")],
+            &[(":status", "200"), ("x", " a")],
+            &[(":status", "200"), ("connection", "close")],
+            &[(":status", "200"), ("te", "gzip")],
+            &[(":status", "200"), ("content-length", "-1")],
+            &[(":status", "200"), ("content-length", "1"), ("content-length", "2")],
+        ] {
+            assert_eq!(judge(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_known_block_means_something_else_once_the_table_has_changed() {
+        let (mut heads, mut decoder) = (AnswerHeads::default(), Decoder::default());
+        let mut judge =
+            |block: &[u8]| heads.judge(&mut decoder, block, &Limits::default()).unwrap().unwrap().status;
+        // An entry for a status, twice referred to; then another takes its index.
+        assert_eq!(judge(b"\x48\x03201"), 201);
+        assert_eq!((judge(b"\xbe"), judge(b"\xbe")), (201, 201));
+        assert_eq!(judge(b"\x48\x03503"), 503);
+        assert_eq!((judge(b"\xbe"), judge(b"\xbe")), (503, 503));
+    }
+
+    #[test]
+    fn heads_of_requests() {
+        let whole =
+            [(":method", "GET"), (":scheme", "http"), (":path", "/a?b"), (":authority", "h"), ("x", "y")];
+        let (mut head, decoder) = (RequestHead::default(), &mut Decoder::default());
+        let mut read = |fields: &[(&str, &str)]| {
+            let is_good = head.read(decoder, &block(fields), &Limits::default()).unwrap();
+            (is_good, head.method().to_owned(), head.target().to_owned(), head.regular().count())
+        };
+        assert_eq!(read(&whole), (true, "GET".into(), "/a?b".into(), 1));
+        for without in 0..3 {
+            let fields: Vec<_> =
+                whole.iter().enumerate().filter(|&(at, _)| at != without).map(|(_, f)| *f).collect();
+            assert!(!read(&fields).0, "without {:?}", whole[without].0);
+        }
+        for more in
+            [("X", "y"), (":method", "GET"), (":authority", "h"), (":x", "y"), ("upgrade", "websocket")]
+        {
+            assert!(!read(&[&whole[..], &[more]].concat()).0, "{more:?}");
+        }
+        let star = [(":method", "OPTIONS"), (":scheme", "http"), (":path", "*")];
+        assert!(!read(&star).0, "nothing here asks for that");
+        assert!(read(&whole[..4]).0, "none of that is left");
+    }
+}

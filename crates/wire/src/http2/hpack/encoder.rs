@@ -1,0 +1,278 @@
+//! Writing blocks (RFC 7541 §6) that are known before the run, but for what is each client's own.
+//!
+//! A client asks for the same over and over, so all blocks of a connection but the first are indices of what the first has
+//! added to the server's table. Strings are not put into Huffman's code: it would shorten the first block and the few values
+//! that are no entries.
+
+use super::integer;
+use super::table::{self, ENTRY_BYTES};
+use crate::template::{Filling, Template};
+
+/// The peer's table, unless its settings say otherwise (RFC 9113 §6.5.2). We never use more.
+pub(crate) const TABLE_BYTES: u32 = 4096;
+
+/// The static entries of what an answer has.
+const STATUS: u32 = 8;
+const CONTENT_LENGTH: u32 = 28;
+const DATE: u32 = 33;
+
+/// A field of a list.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) value: Template,
+    pub(crate) worth: Worth,
+}
+
+/// What a field may leave in tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Worth {
+    /// An entry, where it is the same for all.
+    Entry,
+    /// Nothing. Others do so, too, where values are of many kinds: nghttp2 with `:path` and `content-length`.
+    Nothing,
+    /// Nothing, and nothing in those of whoever hands it on: it is a secret (§7.1.3).
+    Secret,
+}
+
+/// What a block does with the peer's table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tabling {
+    /// Adds to it: the first block of a connection.
+    Adds,
+    /// Refers to what the first has added.
+    Refers,
+    /// Leaves it alone, and has the peer empty it (§4.2): the peer wants none, or a smaller one than it takes.
+    Avoids,
+}
+
+/// The blocks of one list of fields.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    adds: Block,
+    refers: Block,
+    avoids: Block,
+    /// What the entries take in the peer's table.
+    entries_bytes: usize,
+}
+
+/// A block: literals, each with the value behind it that is a client's own.
+#[derive(Debug, Default)]
+struct Block {
+    literals: Vec<(Vec<u8>, Template)>,
+    last: Vec<u8>,
+}
+
+impl Blocks {
+    /// Those of these fields.
+    pub(crate) fn new(fields: &[Field]) -> Blocks {
+        let entries = || fields.iter().filter_map(Field::entry);
+        Blocks {
+            adds: Block::new(fields, Tabling::Adds),
+            refers: Block::new(fields, Tabling::Refers),
+            avoids: Block::new(fields, Tabling::Avoids),
+            entries_bytes: entries().map(|(name, value)| name.len() + value.len() + ENTRY_BYTES).sum(),
+        }
+    }
+
+    /// What the first block of a connection does whose peer has a table of this size.
+    pub(crate) fn first(&self, table_bytes: u32) -> Tabling {
+        let has_room = table_bytes >= TABLE_BYTES && self.entries_bytes <= TABLE_BYTES as usize;
+        if has_room { Tabling::Adds } else { Tabling::Avoids }
+    }
+
+    /// Appends a block.
+    pub(crate) fn write(&self, tabling: Tabling, filling: &Filling<'_>, out: &mut Vec<u8>) {
+        let Block { literals, last } = match tabling {
+            Tabling::Adds => &self.adds,
+            Tabling::Refers => &self.refers,
+            Tabling::Avoids => &self.avoids,
+        };
+        for (literal, value) in literals {
+            out.extend_from_slice(literal);
+            write_filled(value, filling, out);
+        }
+        out.extend_from_slice(last);
+    }
+}
+
+impl Tabling {
+    /// What the block behind one does that did this.
+    pub(crate) fn next(self) -> Tabling {
+        match self {
+            Tabling::Adds | Tabling::Refers => Tabling::Refers,
+            Tabling::Avoids => Tabling::Avoids,
+        }
+    }
+}
+
+impl Field {
+    /// Name and value of the entry that it is worth; none where the standard has it already.
+    fn entry(&self) -> Option<(&str, &[u8])> {
+        let value = self.value.as_literal().filter(|_| self.worth == Worth::Entry)?;
+        table::find(&self.name, Some(value)).0.is_none().then_some((&self.name, value))
+    }
+}
+
+impl Block {
+    fn new(fields: &[Field], tabling: Tabling) -> Block {
+        let mut block = Block::default();
+        if tabling == Tabling::Avoids {
+            integer::write(0x20, 5, 0, &mut block.last);
+        }
+        let mut entries_left = fields.iter().filter_map(Field::entry).count() as u32;
+        for field in fields {
+            let (whole, name) = table::find(&field.name, field.value.as_literal());
+            let is_entry = field.entry().is_some();
+            entries_left -= u32::from(is_entry);
+            match (whole, tabling) {
+                (Some(index), _) => integer::write(0x80, 7, index, &mut block.last),
+                (None, Tabling::Adds) if is_entry => block.push(field, 0x40, 6, name),
+                (None, Tabling::Refers) if is_entry => {
+                    integer::write(0x80, 7, table::NEWEST + entries_left, &mut block.last);
+                }
+                _ if field.worth == Worth::Secret => block.push(field, 0x10, 4, name),
+                _ => block.push(field, 0x00, 4, name),
+            }
+        }
+        block
+    }
+
+    /// A literal field, in the representation of this pattern (§6.2).
+    fn push(&mut self, field: &Field, pattern: u8, bits: u32, name: Option<u32>) {
+        let out = &mut self.last;
+        integer::write(pattern, bits, name.unwrap_or_default(), out);
+        if name.is_none() {
+            write_text(field.name.as_bytes(), out);
+        }
+        match field.value.as_literal() {
+            Some(value) => write_text(value, out),
+            None => self.literals.push((std::mem::take(out), field.value.clone())),
+        }
+    }
+}
+
+/// Appends a string (§5.2).
+fn write_text(text: &[u8], out: &mut Vec<u8>) {
+    integer::write(0, 7, text.len() as u32, out);
+    out.extend_from_slice(text);
+}
+
+/// Appends a string whose length is known once it is there; as a rule one byte says it.
+fn write_filled(text: &Template, filling: &Filling<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.push(0);
+    text.write(out, filling, 0);
+    let bytes = (out.len() - start - 1) as u32;
+    if bytes < 0x7f {
+        out[start] = bytes as u8;
+        return;
+    }
+    let mut length = Vec::new();
+    integer::write(0, 7, bytes, &mut length);
+    out.splice(start..=start, length);
+}
+
+/// Appends the block of an answer without a body.
+pub(crate) fn write_answer(status: u16, date: Option<&[u8]>, out: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(status).as_bytes();
+    match status {
+        200 => integer::write(0x80, 7, STATUS, out),
+        _ => write_known(STATUS, digits, out),
+    }
+    // Neither may say how long it is (RFC 9110 §8.6).
+    if !matches!(status, 204 | 304) {
+        write_known(CONTENT_LENGTH, b"0", out);
+    }
+    if let Some(date) = date {
+        write_known(DATE, date, out);
+    }
+}
+
+/// Appends a field whose name is an entry, and which leaves none.
+fn write_known(name: u32, value: &[u8], out: &mut Vec<u8>) {
+    integer::write(0, 4, name, out);
+    write_text(value, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Decoder;
+    use super::*;
+    use crate::limits::Limits;
+    use crate::template::{Kept, Table, Who};
+
+    fn nobody(rows: &Table) -> Who<'_> {
+        Who { client: 0, now_ns: 0, people: rows, kept: Kept::NOTHING }
+    }
+
+    fn field(name: &str, value: &str, worth: Worth) -> Field {
+        Field { name: name.into(), value: Template::literal(value), worth }
+    }
+
+    fn usual() -> Vec<Field> {
+        vec![
+            field(":method", "GET", Worth::Entry),
+            field(":authority", "h:80", Worth::Entry),
+            field(":path", "/a", Worth::Nothing),
+            field("x-own", "one", Worth::Entry),
+            field("authorization", "it", Worth::Secret),
+        ]
+    }
+
+    fn decoded(decoder: &mut Decoder, block: &[u8]) -> String {
+        let mut all = String::new();
+        let on = &mut |name: &[u8], value: &[u8]| {
+            all += &format!("{}={} ", String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+        };
+        decoder.decode(block, &Limits::default(), on).unwrap();
+        all
+    }
+
+    #[test]
+    fn later_blocks_refer_to_what_the_first_has_added() {
+        let blocks = Blocks::new(&usual());
+        let (mut decoder, mut tabling, mut bytes) =
+            (Decoder::default(), blocks.first(TABLE_BYTES), Vec::new());
+        for _ in 0..3 {
+            let mut out = Vec::new();
+            blocks.write(tabling, &Filling::of(nobody(&Table::new(0))), &mut out);
+            let expected = ":method=GET :authority=h:80 :path=/a x-own=one authorization=it ";
+            assert_eq!(decoded(&mut decoder, &out), expected);
+            tabling = tabling.next();
+            bytes.push(out.len());
+        }
+        assert_eq!(decoder.changes(), 2, "two entries, once");
+        assert_eq!(bytes[1..], [12, 12], "three indices, a path and a secret");
+        assert_eq!(blocks.entries_bytes, 2 * ENTRY_BYTES + ":authorityh:80x-ownone".len());
+    }
+
+    #[test]
+    fn a_peer_without_a_table_gets_literals() {
+        let blocks = Blocks::new(&usual());
+        for table_bytes in [0, TABLE_BYTES - 1] {
+            assert_eq!(blocks.first(table_bytes), Tabling::Avoids);
+        }
+        let mut out = Vec::new();
+        blocks.write(Tabling::Avoids, &Filling::of(nobody(&Table::new(0))), &mut out);
+        assert_eq!(out[..2], [0x20, 0x82], "the table is emptied first");
+        let mut decoder = Decoder::default();
+        assert!(decoded(&mut decoder, &out).ends_with(":path=/a x-own=one authorization=it "));
+        let long = "x".repeat(TABLE_BYTES as usize);
+        assert_eq!(Blocks::new(&[field("a", &long, Worth::Entry)]).first(TABLE_BYTES), Tabling::Avoids);
+    }
+
+    #[test]
+    fn an_answer_says_its_status_and_when() {
+        for (status, date, fields) in [
+            (200, None, ":status=200 content-length=0 "),
+            (404, Some(&b"now"[..]), ":status=404 content-length=0 date=now "),
+            (204, None, ":status=204 "),
+        ] {
+            let mut out = Vec::new();
+            write_answer(status, date, &mut out);
+            assert_eq!(decoded(&mut Decoder::default(), &out), fields);
+        }
+    }
+}

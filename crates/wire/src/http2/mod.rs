@@ -1,0 +1,18 @@
+//! HTTP/2 (RFC 9113) as far as requests and their answers need it, in both roles.
+//!
+//! ```text
+//! frame        nine bytes and what follows: found in any portions, judged by what its header says
+//! connection   what concerns all streams: settings, pings, the window, blocks in parts
+//! credit       how much may be sent, and how much may still come in
+//! head         what a block of fields says, judged as the head of a request or an answer
+//! hpack        such blocks themselves (RFC 7541)
+//! ```
+//!
+//! What a stream is, whoever uses a connection knows: the client's side has its requests, the server's side its answers.
+//! Priorities (§5.3) and pushed answers (§8.4) are not there: the former are deprecated, the latter are switched off.
+
+pub(crate) mod connection;
+pub(crate) mod credit;
+pub(crate) mod frame;
+pub(crate) mod head;
+pub(crate) mod hpack;

@@ -1,0 +1,13 @@
+//! What is known of HTTP/2.
+
+use crate::facts::{Facts, Form};
+
+pub(super) static FACTS: Facts = Facts {
+    name: "http2",
+    protocol: "http2",
+    form: Form::Raw,
+    can_broadcast: false,
+    is_plain_http: true,
+    alpn: Some("h2"),
+    ..Facts::USUAL
+};

@@ -1,0 +1,56 @@
+//! The request, encoded: the blocks of its head, and its body.
+
+use crate::asking::{HttpOptions, NO_KEEP_ALIVE};
+use crate::http2::head;
+use crate::http2::hpack::{Blocks, Field, Worth};
+use crate::options::{BadOption, Options};
+use crate::template::Template;
+
+/// What is encoded once.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(super) blocks: Blocks,
+    pub(super) body: Vec<u8>,
+    pub(super) http: HttpOptions,
+}
+
+impl Parts {
+    pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
+        let http = HttpOptions::from(&options.of_dialect.settings);
+        http.check()?;
+        if !http.keep_alive {
+            let expected = "a kept connection: HTTP/2 has one for all requests";
+            return Err(BadOption::OfDialect { option: NO_KEEP_ALIVE, expected });
+        }
+        let blocks = Blocks::new(&fields(options, &http)?);
+        Ok(Parts { blocks, body: http.body.clone().unwrap_or_default(), http })
+    }
+}
+
+/// The fields of all requests, pseudo-fields first (RFC 9113 §8.3).
+fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption> {
+    let [path, query] = options.target()?;
+    let literal = |name: &str, value: &str, worth| Field {
+        name: name.to_owned(),
+        value: Template::literal(value),
+        worth,
+    };
+    let mut all = vec![
+        literal(":method", &http.method, Worth::Entry),
+        literal(":scheme", if http.is_secure { "https" } else { "http" }, Worth::Entry),
+        literal(":authority", &options.host, Worth::Entry),
+        Field { name: ":path".to_owned(), value: path.then(&query), worth: Worth::Nothing },
+    ];
+    for (name, value) in options.fields()? {
+        let name = name.to_ascii_lowercase();
+        if head::is_foreign(&name, &value.sample()) {
+            return Err(BadOption::Header);
+        }
+        let worth = if secret::is_secret(&name) { Worth::Secret } else { Worth::Entry };
+        all.push(Field { name, value, worth });
+    }
+    if let Some(body) = &http.body {
+        all.push(literal("content-length", &body.len().to_string(), Worth::Nothing));
+    }
+    Ok(all)
+}

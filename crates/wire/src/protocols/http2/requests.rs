@@ -1,0 +1,472 @@
+//! The client's side: requests on one connection after the other, many at once.
+//!
+//! ```text
+//! closed --send--> connecting --handle_open--> greeting: preface and settings go out
+//! greeting --the server's settings--> open: what waits goes out, on as many streams as may be
+//! greeting --anything else--> failed: the server does not speak HTTP/2
+//! open --GOAWAY--> last: what the server has not looked at waits for the next connection (RFC 9113 §6.8)
+//! last --its last answer--> closed
+//! open, last --eof, a reset, a broken rule--> closed if the connection has given an answer before, else a failure
+//! closed, with requests left--> connecting: they are sent again, if they may be
+//! ```
+//!
+//! As with HTTP/1.1, a server may end a connection whenever it likes, and a client is lost when one gives no answer at all. A
+//! request whose stream the server resets has no answer, and is not sent again: that a server refuses is what is to be seen.
+
+use std::collections::VecDeque;
+
+use super::parts::Parts;
+use super::streams::{Asking, Part, Streams};
+use crate::absent::NoClient;
+use crate::asking::REQUESTS_MAX;
+use crate::carried::{Carried, Hears, Letter};
+use crate::contract::HttpClientProtocol;
+use crate::event::Event;
+use crate::failure::{ErrorCode, Failure, Http2Reason};
+use crate::http2::connection::{self, CLIENT_WINDOW, Connection, Got, PREFACE, bad};
+use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
+use crate::http2::head::{self, AnswerHeads};
+use crate::http2::hpack::Tabling;
+use crate::io::{Fate, Io, Sending, StreamId};
+use crate::link::HttpLink;
+use crate::stamp::Stamp;
+use crate::template::Filling;
+
+/// The byte stream of the connection.
+const STREAM: StreamId = 0;
+
+/// One client's side.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    state: State,
+    /// A connection has been greeted: the client may speak.
+    is_ready: bool,
+    /// This connection has given a whole answer.
+    has_answered: bool,
+    frames: FrameReader,
+    connection: Connection,
+    heads: AnswerHeads,
+    tabling: Tabling,
+    streams: Streams,
+    /// Requests that are not under way, oldest first.
+    waiting: VecDeque<Asking>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    Connecting,
+    Greeting,
+    Open,
+    /// It serves the requests that are under way, and no others.
+    Last,
+}
+
+impl State {
+    fn has_connection(self) -> bool {
+        matches!(self, State::Greeting | State::Open | State::Last)
+    }
+}
+
+/// A request that has just been written.
+struct Written {
+    stamp: Stamp,
+    is_first: bool,
+    bytes: u32,
+}
+
+type Link<'a, I> = HttpLink<'a, Parts, I>;
+
+impl Default for Requests {
+    fn default() -> Requests {
+        Requests {
+            state: State::Closed,
+            is_ready: false,
+            has_answered: false,
+            frames: FrameReader::default(),
+            connection: Connection::new(CLIENT_WINDOW),
+            heads: AnswerHeads::default(),
+            tabling: Tabling::Adds,
+            streams: Streams::default(),
+            waiting: VecDeque::new(),
+        }
+    }
+}
+
+impl Requests {
+    /// A client whose first connection the driver makes of its own accord.
+    pub(crate) fn new() -> Requests {
+        Requests { state: State::Connecting, ..Requests::default() }
+    }
+
+    /// Sends what may be sent, over a new connection if need be; what had to wait for that is told.
+    fn flush<I: Io>(&mut self, link: &mut Link<'_, I>) {
+        if self.state == State::Closed && !self.waiting.is_empty() {
+            self.state = State::Connecting;
+            link.io.open_stream(STREAM);
+        }
+        while let Some(Written { stamp, is_first, bytes }) = self.write_next(link) {
+            if is_first {
+                link.io.handle_fate(stamp, Fate::Sent { bytes });
+            }
+        }
+    }
+
+    /// Writes the next request, if another may be under way.
+    fn write_next<I: Io>(&mut self, link: &mut Link<'_, I>) -> Option<Written> {
+        let most = link.parts.http.pipelining.min(self.connection.settings.streams_max) as usize;
+        if self.state != State::Open || self.streams.len() >= most {
+            return None;
+        }
+        let Asking { stamp, was_sent } = self.waiting.pop_front()?;
+        let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
+        let asking = Asking { stamp, was_sent: true };
+        let stream = self.streams.open(asking, self.connection.settings.window).id;
+        let (parts, filling) = (link.parts, Filling::of(link.who()));
+        let out = link.io.out(STREAM);
+        let before = out.len();
+        let tabling = self.tabling;
+        self.tabling = tabling.next();
+        let write = |out: &mut Vec<u8>| parts.blocks.write(tabling, &filling, out);
+        connection::put_head(stream, parts.body.is_empty(), write, out);
+        if !parts.body.is_empty() {
+            self.write_body(self.streams.len() - 1, &parts.body, out);
+        }
+        if self.streams.is_spent() {
+            self.state = State::Last;
+        }
+        Some(Written { stamp, is_first: !was_sent, bytes: (out.len() - before) as u32 })
+    }
+
+    /// Writes as much of a request's body as the server has room for.
+    fn write_body(&mut self, at: usize, body: &[u8], out: &mut Vec<u8>) {
+        let Connection { sending, settings, .. } = &mut self.connection;
+        let stream = self.streams.get_mut(at);
+        while stream.sent < body.len() {
+            let left = &body[stream.sent..];
+            let room = sending.left().min(stream.sending.left()).min(settings.payload_bytes_max);
+            let (part, rest) = left.split_at(room.min(left.len()));
+            if part.is_empty() {
+                return;
+            }
+            let flags = if rest.is_empty() { flag::END_STREAM } else { 0 };
+            frame::put(out, kind::DATA, flags, stream.id, part);
+            sending.spend(part.len());
+            stream.sending.spend(part.len());
+            stream.sent += part.len();
+        }
+    }
+
+    /// The server has room for more.
+    fn write_bodies<I: Io>(&mut self, link: &mut Link<'_, I>) {
+        let (body, out) = (&link.parts.body, link.io.out(STREAM));
+        for at in 0..if body.is_empty() { 0 } else { self.streams.len() } {
+            self.write_body(at, body, out);
+        }
+    }
+
+    fn handle_frame<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        frame: Frame<'_>,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let limits = &link.common.options().limits;
+        match self.connection.handle_frame(frame, limits, link.io.out(STREAM))? {
+            Got::Settings { more } => self.handle_settings(link, more, on),
+            Got::Head { stream, block, ends } => self.handle_head(link, stream, &block, ends, on),
+            Got::Data { stream, data, taken, ends } => {
+                self.handle_data(link, (stream, ends), data, taken, on)
+            }
+            Got::Reset { stream, code } => {
+                if let Some(at) = self.find(stream)? {
+                    let asking = self.streams.close(at).asking;
+                    link.io.handle_fate(asking.stamp, Fate::Failed(Failure::Reset(code)));
+                    self.leave_if_done(link);
+                }
+                Ok(())
+            }
+            Got::GoAway { last, code } => self.handle_goaway(link, last, code),
+            Got::Room { stream: 0, .. } => {
+                self.write_bodies(link);
+                Ok(())
+            }
+            Got::Room { stream, more } => {
+                if let Some(at) = self.find(stream)? {
+                    self.streams.get_mut(at).sending.grow(more).map_err(bad)?;
+                    self.write_body(at, &link.parts.body, link.io.out(STREAM));
+                }
+                Ok(())
+            }
+            Got::Nothing => Ok(()),
+        }
+    }
+
+    /// Where a stream is that the server speaks of; `None`: it is over. One that never was is none to speak of.
+    fn find(&self, stream: u32) -> Result<Option<usize>, Failure> {
+        let at = self.streams.find(stream);
+        if at.is_none() && !self.streams.has_opened(stream) {
+            return Err(bad(Http2Reason::Frame));
+        }
+        Ok(at)
+    }
+
+    fn handle_settings<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        more: i64,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        for stream in self.streams.iter_mut() {
+            stream.sending.grow(more).map_err(bad)?;
+        }
+        let first = link.parts.blocks.first(self.connection.settings.table_bytes);
+        if self.state == State::Greeting {
+            self.state = State::Open;
+            self.tabling = first;
+            if !std::mem::replace(&mut self.is_ready, true) {
+                on.hear(Carried::Ready);
+            }
+        } else if first == Tabling::Avoids {
+            self.tabling = first;
+        }
+        self.write_bodies(link);
+        Ok(())
+    }
+
+    fn handle_head<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        id: u32,
+        block: &[u8],
+        ends: bool,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let (http, limits) = (&link.parts.http, &link.common.options().limits);
+        let decoder = &mut self.connection.decoder;
+        let Some(at) = self.streams.find(id) else {
+            // What has been given up may still be answered, and its block is part of what follows.
+            head::judge_trailer(decoder, block, limits)?;
+            return self.find(id).map(|_| ());
+        };
+        let stream = self.streams.get_mut(at);
+        stream.answer.add_wire_bytes(block.len() + frame::HEADER_BYTES);
+        let part = if stream.has_head() {
+            stream.handle_trailer(http, head::judge_trailer(decoder, block, limits)?, ends)
+        } else {
+            match self.heads.judge(decoder, block, limits)? {
+                Some(head) => stream.handle_head(http, head, ends),
+                None => Err(Http2Reason::Field),
+            }
+        };
+        self.handle_part(link, at, part, on);
+        Ok(())
+    }
+
+    fn handle_data<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        (id, ends): (u32, bool),
+        data: &[u8],
+        taken: usize,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let Some(at) = self.find(id)? else { return Ok(()) };
+        let stream = self.streams.get_mut(at);
+        stream.answer.add_wire_bytes(taken + frame::HEADER_BYTES);
+        let more = stream.receiving.take(taken).map_err(bad)?;
+        let part = stream.handle_data(&link.parts.http, data, ends);
+        if let (Some(more), false) = (more, ends) {
+            connection::put_room(id, more, link.io.out(STREAM));
+        }
+        self.handle_part(link, at, part, on);
+        Ok(())
+    }
+
+    /// A part of an answer is in. One that breaks the rules is the end of its stream, and of no other (§5.4.2, §8.1.1).
+    fn handle_part<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        at: usize,
+        part: Result<Part, Http2Reason>,
+        on: &mut impl Hears,
+    ) {
+        let code = match part {
+            Ok(Part::More) => return,
+            Ok(Part::Whole) => ErrorCode::Cancel,
+            Err(reason) => reason.code(),
+        };
+        let stream = self.streams.close(at);
+        // An answer may come before all of the request is out, of which nobody needs the rest (§8.1).
+        if part.is_err() || stream.sent < link.parts.body.len() {
+            connection::put_reset(stream.id, code, link.io.out(STREAM));
+        }
+        match part {
+            Err(reason) => link.io.handle_fate(stream.asking.stamp, Fate::Failed(bad(reason))),
+            Ok(_) => {
+                self.has_answered = true;
+                stream.answer.finish(&link.parts.http, stream.asking.stamp, on);
+            }
+        }
+        self.leave_if_done(link);
+    }
+
+    /// The server leaves: what it has not looked at, it has not done (§6.8), and is sent again whatever it is.
+    fn handle_goaway<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        last: u32,
+        code: ErrorCode,
+    ) -> Result<(), Failure> {
+        while let Some(stream) = self.streams.close_after(last) {
+            self.waiting.push_front(stream.asking);
+        }
+        let serves_none = self.streams.is_empty() && !self.has_answered;
+        if code != ErrorCode::NoError || serves_none {
+            return Err(Failure::GoAway(code));
+        }
+        self.state = State::Last;
+        self.leave_if_done(link);
+        Ok(())
+    }
+
+    /// A connection that serves no other requests has served its last.
+    fn leave_if_done<I: Io>(&mut self, link: &mut Link<'_, I>) {
+        if self.state == State::Last && self.streams.is_empty() {
+            link.io.close_stream(STREAM);
+            self.handle_gone(link);
+        }
+    }
+
+    /// The connection broke with requests under way: those that may not be sent again have no answer.
+    fn handle_cut_off<I: Io>(&mut self, link: &mut Link<'_, I>) {
+        while let Some(stream) = self.streams.close_after(0) {
+            match link.parts.http.is_idempotent() {
+                true => self.waiting.push_front(stream.asking),
+                false => link.io.handle_fate(stream.asking.stamp, Fate::Dropped),
+            }
+        }
+        self.handle_gone(link);
+    }
+
+    /// The connection is gone. What it left unanswered waits for the next.
+    fn handle_gone<I: Io>(&mut self, link: &mut Link<'_, I>) {
+        let (waiting, is_ready) = (std::mem::take(&mut self.waiting), self.is_ready);
+        *self = Requests { waiting, is_ready, ..Requests::default() };
+        self.flush(link);
+    }
+
+    /// The connection is of no further use, and the server is told why: a failure, unless it did well before.
+    fn handle_broken<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        failure: Failure,
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        if let Failure::BadHttp2(reason) = failure {
+            connection::put_goodbye(0, reason.code(), link.io.out(STREAM));
+        }
+        link.io.close_stream(STREAM);
+        if !self.has_answered {
+            return Err(failure);
+        }
+        on.hear(Carried::Event(Event::Broken(failure)));
+        self.handle_cut_off(link);
+        Ok(())
+    }
+}
+
+impl HttpClientProtocol for Requests {
+    type Parts = Parts;
+    type Socket = NoClient<Parts>;
+
+    fn handle_open<I: Io>(&mut self, link: &mut Link<'_, I>, _stream: StreamId) {
+        self.state = State::Greeting;
+        let out = link.io.out(STREAM);
+        out.extend_from_slice(PREFACE);
+        connection::greet(&link.common.options().limits, CLIENT_WINDOW, None, out);
+    }
+
+    fn handle_input<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        _stream: StreamId,
+        bytes: &[u8],
+        on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let mut input = bytes;
+        // Apart, because a frame that came in pieces lies in there while it is handled.
+        let mut frames = std::mem::take(&mut self.frames);
+        while self.state.has_connection() {
+            let frame = match frames.next(&mut input) {
+                Ok(None) => {
+                    self.frames = frames;
+                    break;
+                }
+                Ok(Some(frame)) => self.handle_frame(link, frame, on),
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = frame {
+                return self.handle_broken(link, failure, on);
+            }
+        }
+        self.flush(link);
+        Ok(())
+    }
+
+    fn handle_eof<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        _stream: StreamId,
+        _on: &mut impl Hears,
+    ) -> Result<(), Failure> {
+        let owes = self.state == State::Greeting || !self.streams.is_empty();
+        if owes && !self.has_answered {
+            return Err(Failure::Eof);
+        }
+        self.handle_cut_off(link);
+        Ok(())
+    }
+
+    fn handle_lost<I: Io>(&mut self, link: &mut Link<'_, I>, _stream: StreamId) -> bool {
+        let goes_on = self.has_answered;
+        if goes_on {
+            link.io.close_stream(STREAM);
+            self.handle_cut_off(link);
+        }
+        goes_on
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready
+    }
+
+    fn send<I: Io>(&mut self, link: &mut Link<'_, I>, _letter: &Letter, filling: &Filling<'_>) -> Sending {
+        let is_first = self.waiting.is_empty();
+        let is_busy = self.streams.len() + self.waiting.len() >= link.parts.http.pipelining as usize;
+        if self.waiting.len() < REQUESTS_MAX {
+            self.waiting.push_back(Asking { stamp: *filling.mark.stamp, was_sent: false });
+            // Where none is before it, it goes out as it is, and there is nothing to tell.
+            if is_first && self.write_next(link).is_some() {
+                return Sending::Out;
+            }
+            self.flush(link);
+        }
+        Sending::Waits { is_busy }
+    }
+
+    /// Says goodbye, for which there is no answer.
+    fn close<I: Io>(&mut self, link: &mut Link<'_, I>) {
+        if self.state.has_connection() {
+            connection::put_goodbye(0, ErrorCode::NoError, link.io.out(STREAM));
+        }
+        if self.state != State::Closed {
+            link.io.close_stream(STREAM);
+        }
+        *self = Requests::default();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+}

@@ -1,0 +1,194 @@
+//! The requests under way on a connection, each on its stream (RFC 9113 §5.1).
+//!
+//! ```text
+//! asked --an interim head--> asked --a final head--> answering --data--> answering --its end, or a trailer's--> over
+//! asked, answering --RST_STREAM, or something that breaks the rules--> over, without an answer
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::asking::{Answer, HttpOptions};
+use crate::failure::Http2Reason;
+use crate::http2::connection::CLIENT_WINDOW;
+use crate::http2::credit::{Receiving, Sending};
+use crate::http2::head::AnswerHead;
+use crate::stamp::Stamp;
+
+/// The first stream of a client, and how far apart they are (§5.1.1).
+const FIRST: u32 = 1;
+const APART: u32 = 2;
+
+/// A request without its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    pub(super) stamp: Stamp,
+    /// It has been sent before, on a connection that did not answer it.
+    pub(super) was_sent: bool,
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: u32,
+    pub(super) asking: Asking,
+    pub(super) answer: Answer,
+    /// The head of the final answer.
+    head: Option<AnswerHead>,
+    /// Bytes of its body that are in.
+    data_bytes: u64,
+    pub(super) receiving: Receiving,
+    /// Bytes of the request's body that are out, and how many more may go.
+    pub(super) sent: usize,
+    pub(super) sending: Sending,
+}
+
+/// What a part of an answer makes of its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    /// More of it is to come.
+    More,
+    /// The answer is whole.
+    Whole,
+}
+
+impl Stream {
+    /// A head is in, or a trailer where it is not the first.
+    pub(super) fn handle_head(
+        &mut self,
+        http: &HttpOptions,
+        head: AnswerHead,
+        ends: bool,
+    ) -> Result<Part, Http2Reason> {
+        match head.status {
+            // There is no other protocol to switch to (§8.6), and an interim answer is not the last.
+            101 => Err(Http2Reason::Field),
+            100..200 if ends => Err(Http2Reason::Field),
+            100..200 => Ok(Part::More),
+            status => {
+                self.answer.handle_status(http, status);
+                self.head = Some(head);
+                self.handle_part(http, ends)
+            }
+        }
+    }
+
+    /// Whether the final head is in: what follows is data or a trailer.
+    pub(super) fn has_head(&self) -> bool {
+        self.head.is_some()
+    }
+
+    /// The fields behind the body are in.
+    pub(super) fn handle_trailer(
+        &self,
+        http: &HttpOptions,
+        is_good: bool,
+        ends: bool,
+    ) -> Result<Part, Http2Reason> {
+        if is_good && ends { self.handle_part(http, ends) } else { Err(Http2Reason::Field) }
+    }
+
+    /// A part of the body is in.
+    pub(super) fn handle_data(
+        &mut self,
+        http: &HttpOptions,
+        data: &[u8],
+        ends: bool,
+    ) -> Result<Part, Http2Reason> {
+        if !self.has_head() {
+            return Err(Http2Reason::Frame);
+        }
+        self.data_bytes += data.len() as u64;
+        self.answer.handle_data(http, data);
+        self.handle_part(http, ends)
+    }
+
+    /// Whether the answer is whole; a body is then as long as its head says (§8.1.1), where it has to have one at all.
+    fn handle_part(&self, http: &HttpOptions, ends: bool) -> Result<Part, Http2Reason> {
+        if !ends {
+            return Ok(Part::More);
+        }
+        let Some(AnswerHead { status, length }) = self.head else { return Err(Http2Reason::Frame) };
+        let has_none = http.method == "HEAD" || matches!(status, 204 | 304);
+        let expected = if has_none { Some(0) } else { length };
+        match expected.is_none_or(|bytes| bytes == self.data_bytes) {
+            true => Ok(Part::Whole),
+            false => Err(Http2Reason::ContentLength),
+        }
+    }
+}
+
+/// All of a connection, oldest first: their numbers grow, so that each is found without a table.
+#[derive(Debug)]
+pub(super) struct Streams {
+    all: VecDeque<Stream>,
+    next: u32,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams { all: VecDeque::new(), next: FIRST }
+    }
+}
+
+impl Streams {
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// How many more a connection can have before its numbers are spent.
+    pub(super) fn is_spent(&self) -> bool {
+        self.next > crate::http2::frame::STREAM_MAX
+    }
+
+    /// Whether a stream of this number has been opened, be it over or not.
+    pub(super) fn has_opened(&self, id: u32) -> bool {
+        id < self.next && id % APART == FIRST % APART
+    }
+
+    /// A request begins: the stream that it has.
+    pub(super) fn open(&mut self, asking: Asking, window: u32) -> &mut Stream {
+        self.all.push_back(Stream {
+            id: self.next,
+            asking,
+            answer: Answer::default(),
+            head: None,
+            data_bytes: 0,
+            receiving: Receiving::new(CLIENT_WINDOW),
+            sent: 0,
+            sending: Sending::new(window),
+        });
+        self.next += APART;
+        self.all.back_mut().expect("just put there")
+    }
+
+    /// Where a stream is. Most answers are those of the oldest requests.
+    pub(super) fn find(&self, id: u32) -> Option<usize> {
+        match self.all.front() {
+            Some(first) if first.id == id => Some(0),
+            _ => self.all.binary_search_by_key(&id, |stream| stream.id).ok(),
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, at: usize) -> &mut Stream {
+        &mut self.all[at]
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.all.iter_mut()
+    }
+
+    /// A stream is over.
+    pub(super) fn close(&mut self, at: usize) -> Stream {
+        self.all.remove(at).expect("it was found there")
+    }
+
+    /// The newest stream, if it is after this one, is over.
+    pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
+        self.all.back().filter(|stream| stream.id > last)?;
+        self.all.pop_back()
+    }
+}

@@ -1,0 +1,254 @@
+//! A connection over which many requests are made at once (RFC 9113), and answered once their bodies are in.
+//!
+//! ```text
+//! preface --its end--> open: our settings are out
+//! open --a head--> asked --data--> asked --its end--> answered
+//! open --a head whose answer is no bare status--> reset: HTTP_1_1_REQUIRED, with which clients ask again over HTTP/1.1
+//! ```
+//!
+//! Sessions over requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and have no use for a
+//! share of one.
+
+use std::collections::VecDeque;
+
+use crate::event::{ServerEvent, Tells};
+use crate::failure::{ErrorCode, Failure, Http2Reason};
+use crate::http::body::Framing;
+use crate::http::fields::{self, Fields};
+use crate::http::request::Request;
+use crate::http2::connection::{self, Connection, Got, PREFACE, SERVER_WINDOW, bad};
+use crate::http2::credit::Receiving;
+use crate::http2::frame::{Frame, FrameReader};
+use crate::http2::head::{self, RequestHead};
+use crate::http2::hpack;
+use crate::io::Io;
+use crate::registry::servers;
+use crate::server_config::ServerConfig;
+use crate::session::PlainAnswer;
+
+/// As much of the preface as looks like the head of a request.
+pub(super) const PREFACE_HEAD: &[u8] = PREFACE.split_at(18).0;
+
+/// Most requests whose bodies are coming in; others are refused. Go's default is 250, nginx' 128.
+const STREAMS_MAX: u32 = 1000;
+
+/// After the head of the preface.
+#[derive(Debug)]
+pub(super) struct Http2 {
+    /// Bytes of the rest of the preface that are in.
+    prefaced: usize,
+    frames: FrameReader,
+    connection: Connection,
+    head: RequestHead,
+    /// Oldest first.
+    asked: VecDeque<Asked>,
+    /// The last stream that the client has opened.
+    last: u32,
+}
+
+/// A request whose body is coming in.
+#[derive(Debug)]
+struct Asked {
+    stream: u32,
+    /// What it will be answered.
+    status: u16,
+    /// Bytes of the body that are in, and that there are to be.
+    bytes: u64,
+    length: Option<u64>,
+    receiving: Receiving,
+}
+
+impl Http2 {
+    /// Says what a server says first.
+    pub(super) fn open(cfg: &ServerConfig, io: &mut impl Io) -> Http2 {
+        connection::greet(&cfg.limits, SERVER_WINDOW, Some(STREAMS_MAX), io.out(0));
+        Http2 {
+            prefaced: 0,
+            frames: FrameReader::default(),
+            connection: Connection::new(SERVER_WINDOW),
+            head: RequestHead::default(),
+            asked: VecDeque::new(),
+            last: 0,
+        }
+    }
+
+    /// Whether the client may leave now: no request is half in.
+    pub(super) fn may_end(&self) -> bool {
+        self.asked.is_empty() && !self.frames.is_partial()
+    }
+
+    /// Answers requests. After an error, which the client is told, the connection is to be closed.
+    pub(super) fn handle_input(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        mut input: &[u8],
+        io: &mut impl Io,
+        on: &mut impl Tells,
+    ) -> Result<(), Failure> {
+        // Apart, because a frame that came in pieces lies in there while it is handled.
+        let mut frames = std::mem::take(&mut self.frames);
+        let result = self.handle_preface(&mut input).and_then(|()| {
+            while let Some(frame) = frames.next(&mut input)? {
+                self.handle_frame(cfg, now_ns, frame, io, on)?;
+            }
+            Ok(())
+        });
+        self.frames = frames;
+        result.inspect_err(|&failure| {
+            if let Failure::BadHttp2(reason) = failure {
+                connection::put_goodbye(self.last, reason.code(), io.out(0));
+            }
+        })
+    }
+
+    fn handle_preface(&mut self, input: &mut &[u8]) -> Result<(), Failure> {
+        let missing = &PREFACE[PREFACE_HEAD.len() + self.prefaced..];
+        let (mine, rest) = input.split_at(missing.len().min(input.len()));
+        if !missing.starts_with(mine) {
+            return Err(Failure::NotHttp2);
+        }
+        self.prefaced += mine.len();
+        *input = rest;
+        Ok(())
+    }
+
+    fn handle_frame(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        frame: Frame<'_>,
+        io: &mut impl Io,
+        on: &mut impl Tells,
+    ) -> Result<(), Failure> {
+        match self.connection.handle_frame(frame, &cfg.limits, io.out(0))? {
+            Got::Head { stream, block, ends } => {
+                self.handle_head(cfg, now_ns, (stream, ends), &block, io, on)
+            }
+            Got::Data { stream, data, taken, ends } => {
+                let Some(at) = self.find(stream)? else { return Ok(()) };
+                let asked = &mut self.asked[at];
+                asked.bytes += data.len() as u64;
+                if let (Some(more), false) = (asked.receiving.take(taken).map_err(bad)?, ends) {
+                    connection::put_room(stream, more, io.out(0));
+                }
+                if asked.bytes > cfg.limits.body_bytes_max {
+                    asked.status = 413;
+                    self.answer(cfg, now_ns, at, io, on);
+                    // Nobody needs the rest (§8.1).
+                    connection::put_reset(stream, ErrorCode::NoError, io.out(0));
+                } else if ends {
+                    self.handle_end(cfg, now_ns, at, io, on);
+                }
+                Ok(())
+            }
+            Got::Reset { stream, .. } => {
+                let at = self.find(stream)?;
+                at.map(|at| self.asked.remove(at));
+                Ok(())
+            }
+            Got::Room { stream, .. } if stream > 0 => self.find(stream).map(|_| ()),
+            Got::Settings { .. } | Got::GoAway { .. } | Got::Room { .. } | Got::Nothing => Ok(()),
+        }
+    }
+
+    /// Where a request is whose stream the client speaks of; `None`: it is over. One that never was is none to speak of.
+    fn find(&self, stream: u32) -> Result<Option<usize>, Failure> {
+        let at = self.asked.binary_search_by_key(&stream, |asked| asked.stream).ok();
+        if at.is_none() && (stream > self.last || stream.is_multiple_of(2)) {
+            return Err(bad(Http2Reason::Frame));
+        }
+        Ok(at)
+    }
+
+    fn handle_head(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        (stream, ends): (u32, bool),
+        block: &[u8],
+        io: &mut impl Io,
+        on: &mut impl Tells,
+    ) -> Result<(), Failure> {
+        let (decoder, limits) = (&mut self.connection.decoder, &cfg.limits);
+        if stream <= self.last {
+            // A trailer ends its request (§8.1); what else comes for a stream that is over is nothing to answer.
+            let is_good = head::judge_trailer(decoder, block, limits)?;
+            match self.find(stream)? {
+                Some(at) if ends && is_good => self.handle_end(cfg, now_ns, at, io, on),
+                Some(at) => self.refuse(at, ErrorCode::ProtocolError, io),
+                None => {}
+            }
+            return Ok(());
+        }
+        if stream.is_multiple_of(2) {
+            return Err(bad(Http2Reason::Frame));
+        }
+        self.last = stream;
+        if !self.head.read(decoder, block, limits)? {
+            connection::put_reset(stream, ErrorCode::ProtocolError, io.out(0));
+            return Ok(());
+        }
+        if self.asked.len() >= STREAMS_MAX as usize {
+            connection::put_reset(stream, ErrorCode::RefusedStream, io.out(0));
+            return Ok(());
+        }
+        let list = self.head.regular().map(|(name, value)| httparse::Header { name, value }).collect();
+        let request = Request {
+            method: self.head.method(),
+            target: self.head.target(),
+            minor: 1,
+            fields: Fields { list },
+            body: Framing::Length(0),
+        };
+        let status = match cfg.gate.admits(&request, cfg.unix_s(now_ns)) {
+            true => servers::plain_answer(cfg, now_ns, &request, io),
+            false => PlainAnswer::Status(401),
+        };
+        let PlainAnswer::Status(status) = status else {
+            connection::put_reset(stream, ErrorCode::Http11Required, io.out(0));
+            return Ok(());
+        };
+        let length = request.fields.all("content-length").next().map(fields::number);
+        let Ok(length) = length.transpose() else {
+            connection::put_reset(stream, ErrorCode::ProtocolError, io.out(0));
+            return Ok(());
+        };
+        let receiving = Receiving::new(SERVER_WINDOW);
+        self.asked.push_back(Asked { stream, status, bytes: 0, length, receiving });
+        if ends {
+            self.handle_end(cfg, now_ns, self.asked.len() - 1, io, on);
+        }
+        Ok(())
+    }
+
+    /// A request is whole, if its body is as long as its head says (§8.1.1).
+    fn handle_end(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        at: usize,
+        io: &mut impl Io,
+        on: &mut impl Tells,
+    ) {
+        let Asked { bytes, length, .. } = self.asked[at];
+        match length.is_none_or(|length| length == bytes) {
+            true => self.answer(cfg, now_ns, at, io, on),
+            false => self.refuse(at, ErrorCode::ProtocolError, io),
+        }
+    }
+
+    fn answer(&mut self, cfg: &ServerConfig, now_ns: u64, at: usize, io: &mut impl Io, on: &mut impl Tells) {
+        let Some(Asked { stream, status, .. }) = self.asked.remove(at) else { return };
+        let date = cfg.date(now_ns).value();
+        let write = |out: &mut Vec<u8>| hpack::write_answer(status, date.as_ref().map(|date| &date[..]), out);
+        connection::put_head(stream, true, write, io.out(0));
+        on(ServerEvent::Requested { keep_alive: true });
+    }
+
+    fn refuse(&mut self, at: usize, code: ErrorCode, io: &mut impl Io) {
+        if let Some(Asked { stream, .. }) = self.asked.remove(at) {
+            connection::put_reset(stream, code, io.out(0));
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams and connections that fail.
+
+mod common;
+
+use common::http2::*;
+use common::{options, stamp};
+use wire::{
+    BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, Fate, Http2Reason, HttpOptions, Io,
+    Kind, Role, Sending, Stamp, StreamId, Wrong,
+};
+
+/// What a session did to its only connection.
+#[derive(Default)]
+struct Streams {
+    out: Vec<u8>,
+    opened: u32,
+    closed: u32,
+    fates: Vec<(u32, Fate)>,
+}
+
+impl Io for Streams {
+    fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        0
+    }
+
+    fn open_stream(&mut self, _: StreamId) {
+        self.opened += 1;
+    }
+
+    fn close_stream(&mut self, _: StreamId) {
+        self.closed += 1;
+    }
+
+    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
+        self.fates.push((stamp.seq, fate));
+    }
+}
+
+/// One client, and the world it acts on.
+struct World {
+    cfg: Config,
+    client: Client,
+    io: Streams,
+    events: Vec<Event>,
+}
+
+impl World {
+    /// A client whose connection stands, and is not greeted yet.
+    fn connected(http: HttpOptions) -> World {
+        let mut all = options(DialectId::Http2);
+        all.path = "/a?b=c".into();
+        all.of_dialect.settings = http.into();
+        let mut world = World {
+            cfg: Config::new(all).unwrap(),
+            client: Client::new(),
+            io: Streams::default(),
+            events: Vec::new(),
+        };
+        world.open();
+        world
+    }
+
+    /// The same, greeted with these settings.
+    fn new(http: HttpOptions, all: &[(u16, u32)]) -> World {
+        let mut world = World::connected(http);
+        assert!(!world.client.is_usable());
+        world.receive(&settings(all)).unwrap();
+        assert_eq!(std::mem::take(&mut world.events), [Event::Usable]);
+        world
+    }
+
+    /// The same, with so many requests under way.
+    fn asking(requests: u32) -> World {
+        let mut world = World::new(streams(requests), &[]);
+        world.send(0..requests);
+        world
+    }
+
+    fn open(&mut self) {
+        self.client.handle_open(&self.cfg, 0, 0, &mut self.io);
+    }
+
+    /// Sends the requests of these numbers: how many went out at once.
+    fn send(&mut self, numbers: impl IntoIterator<Item = u32>) -> usize {
+        self.io.out.clear();
+        let mut send = |number| self.client.send(&self.cfg, 0, 0, Kind::Echo, stamp(number), &mut self.io);
+        numbers.into_iter().filter(|&number| send(number) == Sending::Out).count()
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.io.out.clear();
+        let on = &mut |event| self.events.push(event);
+        self.client.handle_input(&self.cfg, 0, 0, bytes, &mut self.io, on)
+    }
+
+    fn eof(&mut self) -> Result<(), Failure> {
+        let on = &mut |event| self.events.push(event);
+        self.client.handle_eof(&self.cfg, 0, 0, &mut self.io, on)
+    }
+
+    /// The numbers answered, in order, and all other events.
+    fn answered(&mut self) -> (Vec<u32>, Vec<Event>) {
+        let (mut numbers, mut others) = (Vec::new(), Vec::new());
+        for event in self.events.drain(..) {
+            match event {
+                Event::Message { role: Role::Answer { .. }, stamp, .. } => numbers.push(stamp.seq),
+                other => others.push(other),
+            }
+        }
+        (numbers, others)
+    }
+
+    /// The streams of the heads that went out since the output was last emptied.
+    fn asked(&self) -> Vec<u32> {
+        frames(&self.io.out).iter().filter(|frame| frame.0 == HEADERS).map(|frame| frame.2).collect()
+    }
+
+    /// Greets the connection that takes the place of one.
+    fn greet_again(&mut self) {
+        assert_eq!(std::mem::take(&mut self.io.opened), 1, "another connection");
+        self.open();
+        self.receive(&settings(&[])).unwrap();
+    }
+}
+
+fn streams(most: u32) -> HttpOptions {
+    HttpOptions { pipelining: most, ..HttpOptions::default() }
+}
+
+fn post(body: usize) -> HttpOptions {
+    HttpOptions { method: "POST".into(), body: Some(vec![7; body]), ..streams(4) }
+}
+
+#[test]
+fn a_connection_begins_with_the_preface_and_settings() {
+    let world = World::connected(streams(1));
+    let rest = world.io.out.strip_prefix(PREFACE).unwrap();
+    let kinds: Vec<_> = frames(rest).iter().map(|frame| (frame.0, frame.2)).collect();
+    assert_eq!(kinds, [(SETTINGS, 0), (WINDOW_UPDATE, 0)]);
+}
+
+#[test]
+fn a_request_is_what_was_asked_for() {
+    let mut http = post(3);
+    http.is_secure = true;
+    let mut world = World::new(http, &[]);
+    assert_eq!(world.send([0, 1]), 2);
+    // Static indices, the host once in full and once as an entry; path and length in full each time.
+    let first = b"\x83\x87\x41\x0e127.0.0.1:9000\x04\x06/a?b=c\x0f\x0d\x013";
+    let second = b"\x83\x87\xbe\x04\x06/a?b=c\x0f\x0d\x013";
+    let body = vec![7; 3];
+    let expected = [
+        (HEADERS, END_HEADERS, 1, first.to_vec()),
+        (DATA, END_STREAM, 1, body.clone()),
+        (HEADERS, END_HEADERS, 3, second.to_vec()),
+        (DATA, END_STREAM, 3, body),
+    ];
+    assert_eq!(frames(&world.io.out), expected);
+}
+
+#[test]
+fn answers_come_in_any_order() {
+    let mut world = World::asking(4);
+    for stream in [5, 1, 7, 3] {
+        world.receive(&frame(HEADERS, WHOLE, stream, OK)).unwrap();
+    }
+    assert_eq!(world.answered(), (vec![2, 0, 3, 1], vec![]));
+}
+
+#[test]
+fn no_more_are_under_way_than_the_server_or_the_user_allows() {
+    for (asked, allowed, most) in [(3, 100, 3), (100, 2, 2), (1, 1, 1)] {
+        let mut world = World::new(streams(asked), &[(3, allowed)]);
+        assert_eq!(world.send(0..10), most, "{asked} asked for, {allowed} allowed");
+        world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+        assert_eq!(world.asked(), [2 * most as u32 + 1], "one for one");
+        let sent: Vec<u32> = world.io.fates.iter().map(|(number, _)| *number).collect();
+        assert_eq!(sent, [most as u32]);
+    }
+}
+
+#[test]
+fn who_does_not_greet_does_not_speak_it() {
+    for kind in [PING, HEADERS, DATA] {
+        let mut world = World::connected(streams(2));
+        assert_eq!(world.receive(&frame(kind, 0, 0, &[0; 8])), Err(Failure::NotHttp2));
+    }
+    let mut world = World::connected(streams(2));
+    assert_eq!(world.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::NotHttp2));
+    let mut world = World::connected(streams(2));
+    assert_eq!(world.eof(), Err(Failure::Eof));
+}
+
+#[test]
+fn wrong_answers_are_answers() {
+    let http = HttpOptions { expect_body: Some(b"all".to_vec()), ..streams(8) };
+    let mut world = World::new(http, &[]);
+    world.send(0..4);
+    let mut answer = |stream, head: &[u8], body: &[u8]| {
+        let bytes =
+            [frame(HEADERS, END_HEADERS, stream, head), frame(DATA, END_STREAM, stream, body)].concat();
+        world.receive(&bytes).unwrap();
+        world.answered().1
+    };
+    assert_eq!(answer(1, OK, b"all"), []);
+    assert_eq!(answer(3, OK, b"alt"), [Event::Wrong(Wrong::Body)]);
+    assert_eq!(answer(5, b"\x8d", b"all"), [Event::Wrong(Wrong::Status(404))]);
+    assert_eq!(answer(7, OK, b""), [Event::Wrong(Wrong::Body)]);
+}
+
+#[test]
+fn interim_answers_padding_and_trailers_are_no_answers_themselves() {
+    let mut world = World::asking(1);
+    let bytes = [
+        frame(HEADERS, END_HEADERS, 1, b"\x08\x03103"),
+        frame(HEADERS, PADDED, 1, b"\x02\x88\0\0"),
+        frame(CONTINUATION, END_HEADERS, 1, b"\x0f\x0d\x013"),
+        frame(DATA, PADDED, 1, b"\x04ab\0\0\0\0"),
+        frame(DATA, 0, 1, b"c"),
+        frame(HEADERS, WHOLE, 1, b"\x00\x01t\x01x"),
+    ];
+    for (number, bytes) in bytes.iter().enumerate() {
+        assert_eq!(world.answered(), (vec![], vec![]), "before frame {number}");
+        world.receive(bytes).unwrap();
+    }
+    assert_eq!(world.answered(), (vec![0], vec![]));
+}
+
+#[test]
+fn answers_that_break_the_rules_end_their_streams_and_no_others() {
+    let answers: [(&[Vec<u8>], Http2Reason); 8] = [
+        (&[frame(HEADERS, WHOLE, 1, b"\x00\x01x\x01y")], Http2Reason::Field),
+        (&[frame(HEADERS, WHOLE, 1, b"\x88\x00\x01X\x01y")], Http2Reason::Field),
+        (&[frame(HEADERS, WHOLE, 1, b"\x08\x03101")], Http2Reason::Field),
+        (&[frame(HEADERS, WHOLE, 1, b"\x08\x03100")], Http2Reason::Field),
+        (&[frame(HEADERS, END_HEADERS, 1, OK), frame(HEADERS, END_HEADERS, 1, b"")], Http2Reason::Field),
+        (&[frame(DATA, 0, 1, b"x")], Http2Reason::Frame),
+        (&[frame(HEADERS, WHOLE, 1, b"\x88\x0f\x0d\x013")], Http2Reason::ContentLength),
+        (
+            &[frame(HEADERS, END_HEADERS, 1, b"\x88\x0f\x0d\x011"), frame(DATA, END_STREAM, 1, b"xx")],
+            Http2Reason::ContentLength,
+        ),
+    ];
+    for (bytes, reason) in answers {
+        let mut world = World::asking(2);
+        world.receive(&bytes.concat()).unwrap();
+        assert_eq!(world.io.fates, [(0, Fate::Failed(bad(reason)))], "{reason:?}");
+        assert_eq!(frames(&world.io.out), [(RST_STREAM, 0, 1, code(1).to_vec())], "{reason:?}");
+        // What was on its way is of no concern, and the other is answered.
+        world.receive(&frame(DATA, END_STREAM, 1, b"late")).unwrap();
+        world.receive(&frame(HEADERS, WHOLE, 3, OK)).unwrap();
+        assert_eq!(world.answered(), (vec![1], vec![]));
+    }
+}
+
+#[test]
+fn head_is_answered_without_the_body_that_is_announced() {
+    let mut world = World::new(HttpOptions { method: "HEAD".into(), ..streams(1) }, &[]);
+    world.send([0]);
+    world.receive(&frame(HEADERS, WHOLE, 1, b"\x88\x0f\x0d\x019")).unwrap();
+    assert_eq!(world.answered(), (vec![0], vec![]));
+}
+
+#[test]
+fn a_stream_that_the_server_resets_has_no_answer_and_its_code_is_told() {
+    let mut world = World::asking(3);
+    for (stream, number) in [(1, 7), (5, 13)] {
+        world.receive(&frame(RST_STREAM, 0, stream, &code(number))).unwrap();
+    }
+    let of = |number, code| (number, Fate::Failed(Failure::Reset(code)));
+    assert_eq!(world.io.fates, [of(0, ErrorCode::RefusedStream), of(2, ErrorCode::Http11Required)]);
+    assert_eq!(Failure::Reset(ErrorCode::RefusedStream).name(), "http2_refused");
+    world.receive(&frame(HEADERS, WHOLE, 3, OK)).unwrap();
+    assert_eq!((world.answered(), world.io.opened), ((vec![1], vec![]), 0));
+}
+
+#[test]
+fn what_a_leaving_server_has_not_looked_at_is_sent_again_whatever_it_is() {
+    let mut world = World::new(post(1), &[]);
+    world.send(0..4);
+    world.receive(&goaway(3, 0)).unwrap();
+    assert_eq!(world.send([4]), 0, "no other request on this connection");
+    assert_eq!(world.io.closed, 0, "two answers are owed");
+    world.receive(&frame(HEADERS, WHOLE, 3, OK)).unwrap();
+    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+    assert_eq!((world.answered().0, world.io.closed), (vec![1, 0], 1));
+    world.greet_again();
+    assert_eq!(world.asked(), [1, 3, 5]);
+    assert!(matches!(world.io.fates[..], [(4, Fate::Sent { .. })]), "the others were sent before");
+    for stream in [1, 3, 5] {
+        world.receive(&frame(HEADERS, WHOLE, stream, OK)).unwrap();
+    }
+    assert_eq!(world.answered(), (vec![2, 3, 4], vec![]));
+}
+
+#[test]
+fn a_connection_that_breaks_is_replaced_if_it_has_answered_before() {
+    let mut world = World::asking(2);
+    assert_eq!(world.receive(&goaway(0, 11)), Err(Failure::GoAway(ErrorCode::EnhanceYourCalm)));
+    let mut world = World::asking(2);
+    assert_eq!(world.receive(&goaway(0, 0)), Err(Failure::GoAway(ErrorCode::NoError)), "it serves nobody");
+    let mut world = World::asking(2);
+    assert_eq!(world.eof(), Err(Failure::Eof));
+    for (method, resent) in [("GET", 2), ("POST", 0)] {
+        let mut world = World::new(HttpOptions { method: method.into(), ..streams(3) }, &[]);
+        world.send(0..3);
+        world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+        world.receive(&goaway(5, 2)).unwrap();
+        let broken = Event::Broken(Failure::GoAway(ErrorCode::InternalError));
+        assert_eq!(world.answered(), (vec![0], vec![broken]));
+        world.send([3]);
+        world.greet_again();
+        assert_eq!(world.asked().len(), resent + 1, "{method}");
+        let dropped = world.io.fates.iter().filter(|(_, fate)| *fate == Fate::Dropped).count();
+        assert_eq!(dropped, 2 - resent, "{method}");
+    }
+    // Between requests, an end costs nothing.
+    let mut world = World::asking(1);
+    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+    world.eof().unwrap();
+    world.send([1]);
+    world.greet_again();
+    assert_eq!(world.asked(), [1]);
+}
+
+#[test]
+fn bodies_go_out_as_far_as_there_is_room() {
+    const BODY: usize = 100_000;
+    let mut world = World::new(HttpOptions { pipelining: 2, ..post(BODY) }, &[(4, 30_000), (5, 20_000)]);
+    world.send([0, 1]);
+    let sizes = |world: &World| -> Vec<(u32, usize, u8)> {
+        let frames = frames(&world.io.out).into_iter().filter(|frame| frame.0 == DATA);
+        frames.map(|(_, flags, stream, payload)| (stream, payload.len(), flags)).collect()
+    };
+    assert_eq!(sizes(&world), [(1, 20_000, 0), (1, 10_000, 0), (3, 20_000, 0), (3, 10_000, 0)]);
+    // More on the stream, as far as the connection has: 5,535 of 65,535.
+    world.receive(&frame(WINDOW_UPDATE, 0, 3, &code(50_000))).unwrap();
+    assert_eq!(sizes(&world), [(3, 5_535, 0)]);
+    world.receive(&frame(WINDOW_UPDATE, 0, 0, &code(1_000_000))).unwrap();
+    assert_eq!(sizes(&world), [(3, 20_000, 0), (3, 20_000, 0), (3, 4_465, 0)]);
+    // A new setting counts for streams that are open.
+    world.receive(&settings(&[(4, 1_000_000)])).unwrap();
+    let ends: Vec<u32> =
+        sizes(&world).iter().filter(|size| size.2 == END_STREAM).map(|size| size.0).collect();
+    assert_eq!(ends, [1, 3]);
+    let sent: usize = sizes(&world).iter().map(|size| size.1).sum();
+    assert_eq!(sent, 70_000 + 20_000, "all of both");
+}
+
+#[test]
+fn an_answer_before_the_end_of_the_request_cancels_the_rest() {
+    let mut world = World::new(HttpOptions { pipelining: 1, ..post(100_000) }, &[]);
+    world.send([0]);
+    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+    assert_eq!(frames(&world.io.out), [(RST_STREAM, 0, 1, code(8).to_vec())]);
+    assert_eq!(world.answered().0, [0]);
+}
+
+#[test]
+fn pings_and_settings_are_answered() {
+    let mut world = World::asking(1);
+    world
+        .receive(
+            &[frame(PING, 0, 0, b"opaque 8"), frame(PING, ACK, 0, b"opaque 8"), settings(&[(99, 1)])]
+                .concat(),
+        )
+        .unwrap();
+    assert_eq!(frames(&world.io.out), [(PING, ACK, 0, b"opaque 8".to_vec()), (SETTINGS, ACK, 0, vec![])]);
+}
+
+#[test]
+fn a_server_that_wants_no_table_gets_literals_from_then_on() {
+    let mut world = World::new(streams(9), &[(1, 0)]);
+    world.send([0, 1]);
+    let all = frames(&world.io.out);
+    assert_eq!(all[0].3, b"\x20\x82\x86\x01\x0e127.0.0.1:9000\x04\x06/a?b=c");
+    assert_eq!(all[0].3, all[1].3);
+    let mut world = World::asking(9);
+    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+    world.receive(&settings(&[(1, 100)])).unwrap();
+    world.send([9]);
+    assert!(frames(&world.io.out)[0].3.starts_with(b"\x20\x82"));
+}
+
+#[test]
+fn rules_that_are_broken_end_the_connection_with_their_code() {
+    use Http2Reason::*;
+    let cases: &[(&str, Vec<u8>, Failure)] = &[
+        ("a ping on a stream", frame(PING, 0, 1, &[0; 8]), bad(Frame)),
+        ("a short ping", frame(PING, 0, 0, &[0; 7]), bad(FrameSize)),
+        ("half a setting", frame(SETTINGS, 0, 0, &[0; 5]), bad(FrameSize)),
+        ("an acknowledgement with settings", frame(SETTINGS, ACK, 0, &[0; 6]), bad(FrameSize)),
+        ("a window that is no window", settings(&[(4, 1 << 31)]), bad(FlowControl)),
+        ("frames too small", settings(&[(5, 100)]), bad(Setting)),
+        ("push that is neither on nor off", settings(&[(2, 2)]), bad(Setting)),
+        ("a promise", frame(PUSH_PROMISE, END_HEADERS, 1, b"\0\0\0\x02\x88"), bad(Frame)),
+        ("data on no stream", frame(DATA, 0, 0, b"x"), bad(Frame)),
+        ("data on a stream that never was", frame(DATA, 0, 9, b"x"), bad(Frame)),
+        ("data on a stream of the server's", frame(DATA, 0, 2, b"x"), bad(Frame)),
+        ("a reset of a stream that never was", frame(RST_STREAM, 0, 9, &code(0)), bad(Frame)),
+        ("a short reset", frame(RST_STREAM, 0, 1, &[0; 3]), bad(FrameSize)),
+        ("a short priority", frame(PRIORITY, 0, 1, &[0; 4]), bad(FrameSize)),
+        ("a short goodbye", frame(GOAWAY, 0, 0, &[0; 7]), bad(FrameSize)),
+        ("more padding than data", frame(DATA, PADDED, 1, b"\x05abc"), bad(Padding)),
+        ("no room for the padding's length", frame(DATA, PADDED, 1, b""), bad(FrameSize)),
+        ("a continuation of nothing", frame(CONTINUATION, END_HEADERS, 1, OK), bad(Frame)),
+        ("no more room", frame(WINDOW_UPDATE, 0, 0, &code(0)), bad(FlowControl)),
+        ("too much room", frame(WINDOW_UPDATE, 0, 0, &code(u32::MAX >> 1)), bad(FlowControl)),
+        ("too much room on a stream", frame(WINDOW_UPDATE, 0, 1, &code(u32::MAX >> 1)), bad(FlowControl)),
+        ("an index of nothing", frame(HEADERS, WHOLE, 1, b"\xc0"), bad(Compression)),
+        ("a frame above the limit", vec![0, 0x40, 1, DATA, 0, 0, 0, 0, 1], bad(FrameSize)),
+        (
+            "a ping within a block",
+            [frame(HEADERS, 0, 1, OK), frame(PING, 0, 0, &[0; 8])].concat(),
+            bad(Frame),
+        ),
+        (
+            "a continuation of another block",
+            [frame(HEADERS, 0, 1, OK), frame(CONTINUATION, 0, 3, b"")].concat(),
+            bad(Frame),
+        ),
+    ];
+    for (what, bytes, failure) in cases {
+        for step in [1, bytes.len()] {
+            let mut world = World::asking(2);
+            let result = bytes.chunks(step).try_for_each(|portion| world.receive(portion));
+            assert_eq!(result, Err(*failure), "{what}");
+            let told = frames(&world.io.out).pop().map(|frame| (frame.0, frame.3.last().copied()));
+            let code = match failure {
+                Failure::BadHttp2(FrameSize) => 6,
+                Failure::BadHttp2(FlowControl) => 3,
+                Failure::BadHttp2(Compression) => 9,
+                _ => 1,
+            };
+            assert_eq!(told, Some((GOAWAY, Some(code))), "{what}");
+        }
+    }
+}
+
+#[test]
+fn floods_come_to_an_end() {
+    let flood = |one: &[u8], many: usize| {
+        let mut world = World::asking(2);
+        (world.receive(&one.repeat(many)), world.io.out.len())
+    };
+    let calm = Err(bad(Http2Reason::Flood));
+    for one in [
+        frame(PING, 0, 0, &[0; 8]),
+        frame(PING, ACK, 0, &[0; 8]),
+        settings(&[]),
+        settings(&[(4, 1), (4, 2)]),
+        frame(PRIORITY, 0, 1, &[0; 5]),
+        frame(0xfe, 0, 0, b""),
+    ] {
+        assert_eq!(flood(&one, 900).0, Ok(()));
+        let (result, bytes) = flood(&one, 100_000);
+        assert_eq!(result, calm);
+        assert!(bytes < 30_000, "{bytes} bytes in answer");
+    }
+    let head = frame(HEADERS, END_HEADERS, 1, OK);
+    let mut world = World::asking(1);
+    let empty = frame(DATA, 0, 1, b"").repeat(2000);
+    assert_eq!(world.receive(&[head, empty].concat()), calm);
+    // Blocks without an end: many small parts, a few large ones, and few bytes that stand for many.
+    let begun = frame(HEADERS, 0, 1, OK);
+    let mut world = World::asking(1);
+    assert_eq!(world.receive(&[begun.clone(), frame(CONTINUATION, 0, 1, b"").repeat(100)].concat()), calm);
+    let mut world = World::asking(1);
+    let large = frame(CONTINUATION, 0, 1, &[0x88; 9000]).repeat(2);
+    assert_eq!(world.receive(&[begun, large].concat()), Err(Failure::HeadTooLarge));
+    let entry = [&b"\x40\x01a\x7f\xa1\x1e"[..], &[b'x'; 4000], &[0xbe; 100]].concat();
+    let mut world = World::asking(1);
+    assert_eq!(world.receive(&frame(HEADERS, WHOLE, 1, &entry)), Err(Failure::HeadTooLarge));
+}
+
+#[test]
+fn what_cannot_be_sent_over_it_is_refused() {
+    let refused = |change: &dyn Fn(&mut wire::Options)| {
+        let mut all = options(DialectId::Http2);
+        change(&mut all);
+        Config::new(all).err()
+    };
+    let no_keep_alive = HttpOptions { keep_alive: false, ..HttpOptions::default() };
+    assert!(matches!(
+        refused(&|all| all.of_dialect.settings = no_keep_alive.clone().into()),
+        Some(BadOption::OfDialect { option: "no-keep-alive", .. })
+    ));
+    for (name, value) in [("Keep-Alive", "1"), ("Proxy-Connection", "close"), ("TE", "gzip")] {
+        let refusal = refused(&|all| all.headers.push((name.into(), value.into())));
+        assert_eq!(refusal, Some(BadOption::Header), "{name}");
+    }
+    assert_eq!(refused(&|all| all.headers.push(("TE".into(), "trailers".into()))), None);
+}

@@ -1,0 +1,88 @@
+//! The server role over HTTP/2: answers, refusals, and frames that break the rules.
+
+mod common;
+
+use common::http2::*;
+use common::{Happened, serve};
+use wire::{Failure, Http2Reason, ServerConfig};
+
+/// What a server makes of these frames behind the preface and settings: the frames that it answers with, behind its own.
+fn served(bytes: &[u8]) -> (Vec<Seen>, usize, Result<(), Failure>) {
+    let outcome = serve(&ServerConfig::default(), &[PREFACE, &settings(&[]), bytes].concat());
+    let requested = outcome.events.iter().filter(|event| **event == Happened::Requested(true)).count();
+    assert_eq!(requested, outcome.events.len());
+    let mut all = frames(&outcome.out);
+    let greeting: Vec<_> = all.drain(..3).map(|frame| (frame.0, frame.1)).collect();
+    assert_eq!(greeting, [(SETTINGS, 0), (WINDOW_UPDATE, 0), (SETTINGS, ACK)]);
+    (all, requested, outcome.result)
+}
+
+/// The head of a request with this method and path.
+fn request(method: u8, path: &str) -> Vec<u8> {
+    [&[method, 0x86, 0x04, path.len() as u8], path.as_bytes()].concat()
+}
+
+#[test]
+fn a_server_answers_each_request_once_its_body_is_in() {
+    const GET: u8 = 0x82;
+    const POST: u8 = 0x83;
+    let answer = |status: &[u8], stream| (HEADERS, WHOLE, stream, [status, b"\x0f\x0d\x010"].concat());
+    let bytes = [
+        frame(HEADERS, END_HEADERS, 1, &request(POST, "/upload")),
+        frame(HEADERS, WHOLE, 3, &request(GET, "/")),
+        frame(DATA, 0, 1, b"abc"),
+        frame(HEADERS, WHOLE, 5, &request(GET, "/nothing")),
+        frame(DATA, END_STREAM, 1, b"def"),
+        frame(HEADERS, WHOLE, 7, &request(POST, "/")),
+    ];
+    let expected =
+        [answer(b"\x88", 3), answer(b"\x08\x03404", 5), answer(b"\x88", 1), answer(b"\x08\x03405", 7)];
+    assert_eq!(served(&bytes.concat()), (expected.to_vec(), 4, Ok(())));
+    // What takes a connection of its own is there over HTTP/1.1.
+    for path in ["/metrics", "/sockjs/info"] {
+        let (all, requested, _) = served(&frame(HEADERS, WHOLE, 1, &request(GET, path)));
+        assert_eq!((&all[0], requested), (&(RST_STREAM, 0, 1, code(13).to_vec()), 0), "{path}");
+    }
+}
+
+#[test]
+fn a_server_refuses_what_breaks_the_rules() {
+    let get = request(0x82, "/");
+    let reset = |number: u32| (RST_STREAM, 0, 1, code(number).to_vec());
+    for (bytes, number) in [
+        (frame(HEADERS, WHOLE, 1, b"\x82\x86"), 1),
+        (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x0f\x0d\x013"].concat()), 1),
+        (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x0f\x0d\x01x"].concat()), 1),
+        (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x00\x07upgrade\x01x"].concat()), 1),
+        ([frame(HEADERS, END_HEADERS, 1, &get), frame(HEADERS, END_HEADERS, 1, b"")].concat(), 1),
+    ] {
+        assert_eq!(served(&bytes), (vec![reset(number)], 0, Ok(())), "{}", bytes.escape_ascii());
+    }
+    for (bytes, failure) in [
+        (frame(HEADERS, WHOLE, 2, &get), bad(Http2Reason::Frame)),
+        (frame(DATA, 0, 1, b"x"), bad(Http2Reason::Frame)),
+        ([frame(HEADERS, WHOLE, 5, &get), frame(HEADERS, WHOLE, 4, &get)].concat(), bad(Http2Reason::Frame)),
+        (frame(RST_STREAM, 0, 1, &code(8)).repeat(2), bad(Http2Reason::Frame)),
+        (frame(PING, 0, 0, &[0; 8]).repeat(2000), bad(Http2Reason::Flood)),
+    ] {
+        let (all, _, result) = served(&bytes);
+        assert_eq!(result, Err(failure));
+        assert_eq!(all.last().map(|frame| frame.0), Some(GOAWAY), "it is told why");
+    }
+    let too_much = [frame(HEADERS, END_HEADERS, 1, &request(0x83, "/upload"))]
+        .into_iter()
+        .chain(std::iter::repeat_n(frame(DATA, 0, 1, &[0; 16_000]), 66))
+        .collect::<Vec<_>>();
+    let (all, requested, _) = served(&too_much.concat());
+    assert_eq!((all.iter().filter(|frame| frame.0 == RST_STREAM).count(), requested), (1, 1), "413");
+    let outcome = serve(&ServerConfig::default(), b"PRI * HTTP/2.0\r\n\r\nSN\r\n\r\n");
+    assert_eq!(outcome.result, Err(Failure::NotHttp2));
+}
+
+#[test]
+fn a_server_takes_no_more_at_once_than_it_says() {
+    let head = request(0x83, "/upload");
+    let bytes: Vec<u8> = (0..1001).flat_map(|n| frame(HEADERS, END_HEADERS, 2 * n + 1, &head)).collect();
+    let (all, _, result) = served(&bytes);
+    assert_eq!((all, result), (vec![(RST_STREAM, 0, 2001, code(7).to_vec())], Ok(())));
+}

@@ -1,0 +1,209 @@
+//! `throng http --http2` from end to end: against the reference server and servers that are not ours, peers against the reference
+//! server, and servers that misbehave.
+
+mod support;
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use rcgen::{CertificateParams, KeyPair};
+use rustix::process::Signal;
+
+use support::cases::check_all;
+use support::hostile::{HostileServer, Peer};
+use support::process::Process;
+use support::requests::{Nginx, RUN_MAX, fine, http, root_of};
+use support::throng::{Server, errors_of, finish, run, sum_of, throng};
+use support::{free_address, is_listening, skip, wait_until};
+
+const CLIENTS: u64 = 2;
+
+/// SETTINGS without any, and their acknowledgement.
+const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
+
+const NODE: &str = "
+    const answer = (request, response) => {
+        let bytes = 0;
+        request.on('data', (data) => bytes += data.length);
+        request.on('end', () => response.end('got-' + bytes));
+    };
+    require('http2').createServer(answer).listen(Number(process.argv[1]), '127.0.0.1');
+";
+
+/// A certificate for 127.0.0.1 and its key, as files in a folder.
+fn certificate() -> (tempfile::TempDir, [String; 2]) {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["cert.pem", "key.pem"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    std::fs::write(&files[0], params.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(&files[1], key.serialize_pem()).unwrap();
+    (folder, files)
+}
+
+#[test]
+fn loops_and_rates_come_out_as_asked() {
+    let server = Server::start(&[]);
+    let url = root_of(&server);
+    let counted = fine(&url, "--http2 -c 3 --streams 100 --amount 5k");
+    assert_eq!((sum_of(&counted, "sent"), &counted["dialect"]), (5_000, &"http2".into()));
+    let paced = fine(&url, "--http2 -c 5 --streams 10 -d 1s -R 400");
+    assert_eq!(sum_of(&paced, "sent"), 400);
+    fine(&url, "--http2 -c 2 --amount 100 -m POST -b x=1 -H Content-Type:text/plain --expect-status 405");
+    fine(&url, "--http2 -c 2 --amount 100 -m HEAD -t 1");
+    let renewed = fine(&url, "--http2 -c 2 --amount 200 --streams 4 --requests-per-connection 20");
+    assert_eq!(sum_of(&renewed, "sent"), 200);
+}
+
+#[test]
+fn tls_agrees_on_it_or_says_that_it_cannot() {
+    let (_folder, [cert, key]) = certificate();
+    let server = Server::start(&["--cert", &cert, "--key", &key]);
+    let url = format!("https://127.0.0.1:{}/", server.address.port());
+    let flags = format!("--ca {cert} -c 2 --amount 200");
+    assert_eq!(fine(&url, &flags)["dialect"], "http");
+    assert_eq!(fine(&url, &format!("{flags} --http2 --streams 10"))["dialect"], "http2");
+    // One that offers HTTP/1.1 alone.
+    let listens = format!("ssl; ssl_certificate {cert}; ssl_certificate_key {key}");
+    let Some(nginx) = Nginx::start(&listens, "location / { return 200; }") else { return };
+    let url = format!("https://127.0.0.1:{}/", nginx.address.port());
+    let outcome = run(&mut throng(["http", &url, "--ca", &cert, "--http2"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    for words in ["tls_no_protocol", "leave out --http2"] {
+        assert!(outcome.stderr.contains(words), "no {words:?}\n{outcome}");
+    }
+}
+
+#[test]
+fn nginx_says_goodbye_every_fifty_answers_and_nothing_is_lost() {
+    let locations = "location / { return 200 hello; } location /gone { return 410; }";
+    let Some(nginx) = Nginx::start("http2", locations) else { return };
+    let url = nginx.root();
+    fine(&url, "--http2 -c 4 --streams 8 --amount 2000 --expect-body hello");
+    fine(&url, "--http2 -c 4 --streams 8 --amount 400 -m POST -b x --expect-body hello");
+    let gone = http(&format!("{url}gone"), "--http2 -c 4 --amount 100").json();
+    assert_eq!((errors_of(&gone, "http_4xx"), sum_of(&gone, "received")), (100, 100));
+    let (_folder, [cert, key]) = certificate();
+    let listens = format!("ssl http2; ssl_certificate {cert}; ssl_certificate_key {key}");
+    let Some(nginx) = Nginx::start(&listens, locations) else { return };
+    let url = format!("https://127.0.0.1:{}/", nginx.address.port());
+    fine(&url, &format!("--http2 --ca {cert} -c 4 --streams 8 --amount 1000 --expect-body hello"));
+}
+
+#[test]
+fn bodies_go_to_node_as_fast_as_it_takes_them() {
+    let address = free_address();
+    let mut node = Command::new("node");
+    if Command::new("node").arg("--version").output().is_err() {
+        return skip("node", "there is none");
+    }
+    let _node = Process::start(node.args(["-e", NODE, &address.port().to_string()]));
+    assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![b'x'; 200_000]).unwrap();
+    let flags = format!("--http2 -c 2 --streams 5 --amount 50 -m POST -i {}", file.path().display());
+    fine(&format!("http://{address}/"), &format!("{flags} --expect-body got-200000"));
+}
+
+#[test]
+fn peers_get_every_answer_of_the_reference_server() {
+    let server = Server::start(&[]);
+    let url = root_of(&server);
+    let mut h2load = Command::new("h2load");
+    if Command::new("h2load").arg("--version").output().is_err() {
+        return skip("h2load", "there is none");
+    }
+    let outcome = run(h2load.args(["-n", "2000", "-c", "4", "-m", "50", &url]), RUN_MAX);
+    assert!(outcome.stdout.contains("2000 succeeded, 0 failed, 0 errored"), "{outcome}");
+}
+
+#[test]
+fn a_stopped_server_makes_each_request_late_by_its_own_time() {
+    let server = Server::start(&[]);
+    let url = root_of(&server);
+    let flags = "--http2 -c 2 --streams 500 -R 500 -d 3 --format json --no-preflight --no-store";
+    let running = Process::start(throng(["http", &url]).args(flags.split_whitespace()));
+    thread::sleep(Duration::from_millis(1200));
+    assert!(server.process.signal(Signal::STOP));
+    thread::sleep(Duration::from_millis(800));
+    assert!(server.process.signal(Signal::CONT));
+    let outcome = finish(running, RUN_MAX);
+    let results = outcome.json();
+    let (sent, received) = (sum_of(&results, "sent"), sum_of(&results, "received"));
+    assert_eq!((sent, received), (1500, 1500), "{outcome}");
+    // 400 of 1,500 were due in the stop, each 2 ms after the one before: so a tenth of all waited for at least half of it.
+    let rtt = &results["steps"][0]["rtt"];
+    let (p90_ms, max_ms) = (rtt["p90_ms"].as_f64().unwrap(), rtt["max_ms"].as_f64().unwrap());
+    assert!((390.0..1200.0).contains(&p90_ms) && max_ms > 750.0, "{rtt:#}");
+}
+
+#[test]
+fn misdeeds_are_counted_by_kind() {
+    /// What the server does behind its greeting, if it has one, by the kind of error that follows.
+    type Case = (&'static str, fn(&mut Peer));
+    let cases: &[Case] = &[
+        ("not_http2", |p| p.send(b"HTTP/1.1 400 Bad Request\r\n\r\n").hold()),
+        ("not_http2", |p| p.send(b"SSH-2.0-OpenSSH_9.2\r\n").hold()),
+        ("eof", |p| p.fin()),
+        ("bad_http2", |p| p.send(GREETING).send(b"\0\0\x01\0\x01\0\0\0\x09x").hold()),
+        ("bad_http2", |p| p.send(GREETING).send(b"\xff\xff\xff\0\x01\0\0\0\x01").hold()),
+        ("bad_http2", |p| p.send(GREETING).flood(b"\0\0\x08\x06\0\0\0\0\x00opaque 8")),
+        ("http2_goaway", |p| p.send(GREETING).send(b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0b").hold()),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(kind, treat)| {
+            let server = HostileServer::start(*treat);
+            let url = format!("http://{}/", server.address);
+            let outcome = http(&url, "--http2 -c 2 -d 1 --connect-timeout 2s --drain-timeout 1s");
+            assert_eq!(errors_of(&outcome.json(), kind), CLIENTS, "{outcome}");
+        },
+    );
+}
+
+#[test]
+fn what_is_reset_has_no_answer_and_leaves_the_connection_alone() {
+    let server = Server::start(&[]);
+    let url = format!("{}metrics", root_of(&server));
+    let outcome = http(&url, "--http2 -c 2 --streams 4 --amount 20 --drain-timeout 1s");
+    let results = outcome.json();
+    assert_eq!((errors_of(&results, "http2_reset"), sum_of(&results, "missing")), (20, 20), "{outcome}");
+    assert_eq!(sum_of(&results, "disconnects"), 0, "{outcome}");
+    assert!(
+        outcome.stderr.contains("HTTP_1_1_REQUIRED") || outcome.stdout.contains("HTTP_1_1_REQUIRED"),
+        "{outcome}"
+    );
+}
+
+#[test]
+fn wrong_usage_is_named() {
+    let cases: &[(&str, &str)] = &[
+        ("--streams 5", "--http2"),
+        ("--http2 --streams 0", "--streams"),
+        ("--http2 --streams 1025", "--streams"),
+        ("--http2 -p 4", "--pipelining"),
+        ("--http2 --no-keep-alive", "--no-keep-alive"),
+        ("--http2 -H Keep-Alive:1", "--header"),
+        ("--http2 -H Connection:close", "--header"),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(flags, named)| {
+            let outcome =
+                run(throng(["http", "http://127.0.0.1:1/"]).args(flags.split_whitespace()), RUN_MAX);
+            assert_eq!(outcome.code, Some(2), "{outcome}");
+            assert!(outcome.stderr.contains(named), "stderr does not name {named:?}\n{outcome}");
+        },
+    );
+    let server = HostileServer::start(|p| p.send(b"HTTP/1.1 400 Bad Request\r\n\r\n").hold());
+    let url = format!("http://{}/", server.address);
+    let outcome = run(&mut throng(["http", &url, "--http2"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(
+        outcome.stderr.contains("not_http2") && outcome.stderr.contains("leave out --http2"),
+        "{outcome}"
+    );
+}
