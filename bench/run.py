@@ -101,6 +101,8 @@ def rows(yardstick: Server) -> list[Row]:
             [Pair(tools.NGINX, tool) for tool in tools.HTTP_TOOLS]),
         Row("client: CPU per HTTP request, unix socket", "µs", CLIENT_CPU,
             [Pair(tools.NGINX, tool) for tool in tools.UNIX_TOOLS]),
+        Row(f"client: CPU per HTTP/2 request, {tools.HTTP2_STREAMS} streams on each connection", "µs", CLIENT_CPU,
+            [Pair(tools.NGINX_HTTP2, tool) for tool in tools.HTTP2_TOOLS]),
         Row("client: CPU per connection made", "µs", CLIENT_CPU,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
         Row("client: CPU per TLS handshake, with a request", "µs", CLIENT_CPU,

@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 ECHO_CLIENTS = 50
 HTTP_CONNECTIONS = 50
+HTTP2_CONNECTIONS, HTTP2_STREAMS = 10, 100
 UNIX_CONNECTIONS = 10  # `autocannon -c 10 -S star.sock`, the benchmark of docs/SEEDS.md
 PACED_CLIENTS = 10_000
 IDLE_HOLD_S = 3
@@ -282,17 +283,17 @@ def over_http(tool: Tool) -> Tool:
     return replace(tool, argv=lambda program, url, size: tool.argv(program, url.replace("ws:", "http:", 1), size))
 
 
-def throng_http(connections: int) -> Tool:
+def throng_http(connections: int, *flags: str) -> Tool:
     return over_http(
-        throng((100_000, 500_000), received, "http", f"--connections={connections}", "--amount={}")
+        throng((100_000, 500_000), received, "http", f"--connections={connections}", "--amount={}", *flags)
     )
 
 
-def oha(connections: int) -> Tool:
+def oha(connections: int, *flags: str) -> Tool:
     return over_http(Tool(
         "oha", "OHA", "oha", (50_000, 250_000),
         argv=lambda program, url, size: [
-            program, "--no-tui", "--output-format=json", f"-c{connections}", f"-n{size}", url
+            program, "--no-tui", "--output-format=json", f"-c{connections}", f"-n{size}", *flags, url
         ],
         count=lambda output, size: json.loads(output)["statusCodeDistribution"]["200"],
     ))
@@ -320,6 +321,18 @@ WRK = over_http(Tool(
     count=lambda output, size: int(re.search(r"(\d+) requests in", output)[1]),
 ))
 HTTP_TOOLS = (throng_http(HTTP_CONNECTIONS), WRK, oha(HTTP_CONNECTIONS), autocannon(HTTP_CONNECTIONS))
+H2LOAD = over_http(Tool(
+    "h2load", "H2LOAD", "h2load", (100_000, 500_000),
+    argv=lambda program, url, size: [
+        program, "-t1", f"-c{HTTP2_CONNECTIONS}", f"-m{HTTP2_STREAMS}", f"-n{size}", url
+    ],
+    count=lambda output, size: int(re.search(r"(\d+) succeeded", output)[1]),
+))
+HTTP2_TOOLS = (
+    throng_http(HTTP2_CONNECTIONS, "--http2", f"--streams={HTTP2_STREAMS}"),
+    H2LOAD,
+    oha(HTTP2_CONNECTIONS, "--http2", f"-p{HTTP2_STREAMS}"),
+)
 # wrk knows no unix sockets.
 UNIX_TOOLS = (
     over_unix_socket(throng_http(UNIX_CONNECTIONS), "--socketPath"),
@@ -361,7 +374,7 @@ http {{
     access_log off; keepalive_requests 1000000000;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port}{secured}; listen unix:{socket}; location / {{ return 200 ""; }} }}
+    server {{ listen 127.0.0.1:{port}{listens}; listen unix:{socket}; location / {{ return 200 ""; }} }}
 }}
 """
 NGINX_TLS = " ssl; ssl_protocols TLSv1.3; ssl_certificate {cert}; ssl_certificate_key {key}"
@@ -384,17 +397,19 @@ def unix_socket(port: int) -> Path:
     return Path(tempfile.gettempdir()) / f"throng-bench-{os.getpid()}-{port}.sock"
 
 
-def nginx(program: str, port: int, secured: str = "") -> list[str]:
+def nginx(program: str, port: int, listens: str = "") -> list[str]:
     """Starts it with a configuration of its own, whose folder lasts as long as this program."""
     folder, socket = Path(tempfile.mkdtemp(prefix="throng-bench-")), unix_socket(port)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(socket.unlink, missing_ok=True)
     socket.unlink(missing_ok=True)  # nginx was killed, if this port was another's before
-    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port, socket=socket, secured=secured))
+    (folder / "nginx.conf").write_text(NGINX_CONFIG.format(folder=folder, port=port, socket=socket, listens=listens))
     return [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
 NGINX = Server("nginx", "NGINX", "nginx", nginx)
+# By prior knowledge, and nothing else.
+NGINX_HTTP2 = Server("nginx", "NGINX", "nginx", lambda program, port: nginx(program, port, " http2"))
 NGINX_SECURED = replace(NGINX, name="nginx over TLS", argv=lambda program, port: nginx(
     program, port, NGINX_TLS.format(cert=identity()[0], key=identity()[1])
 ))
