@@ -61,9 +61,9 @@ pub fn limits() -> wire::Limits {
     }
 }
 
-/// Checks a client over plain requests that gets these bytes for an answer to its first.
-pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions, bytes: &[u8], step: usize) {
-    let options = Options {
+/// A client's options, with small limits.
+pub fn options(dialect: DialectId, path: &str) -> Options {
+    Options {
         dialect,
         host: "h".into(),
         path: path.into(),
@@ -74,10 +74,14 @@ pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions
         deflate: None,
         limits: limits(),
         payload: Payload { padding: Some(10), text: false },
-        of_dialect,
+        of_dialect: DialectOptions::default(),
         people: Arc::default(),
-    };
-    let cfg = Config::new(options).expect("good options");
+    }
+}
+
+/// Checks a client over plain requests that gets these bytes for an answer to its first.
+pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions, bytes: &[u8], step: usize) {
+    let cfg = Config::new(Options { of_dialect, ..options(dialect, path) }).expect("good options");
     check_portions(bytes, step, |portions| {
         let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
         client.handle_open(&cfg, 0, 0, &mut io);
