@@ -287,6 +287,31 @@ fn only_pages_of_its_own_reach_the_ui() {
 }
 
 #[test]
+fn a_form_with_a_mistake_is_kept() {
+    let ui = Ui::start();
+    let own = format!(
+        "{}content-type: application/x-www-form-urlencoded\r\norigin: http://{}\r\n",
+        ui.visitor(),
+        ui.address
+    );
+    let form = "verb=storm&url=ws://h/%22&dialect=json&clients=7&header=X-A:+1%0D%0AX-B:+%3C2&duration=soon";
+    let (status, page) = ui.ask("POST /new", &own, form);
+    assert_eq!(status, 400);
+    for kept in [
+        r#"value="storm" checked"#,
+        r#"name="url" value="ws:&#x2f;&#x2f;h&#x2f;&quot;""#,
+        "<option selected>json</option>",
+        r#"name="clients" value="7""#,
+        "X-A: 1\r\nX-B: &lt;2</textarea>",
+        r#"name="duration" value="soon""#,
+        r#"role="status">Duration: "#,
+    ] {
+        assert!(page.contains(kept), "{kept}\n{page}");
+    }
+    assert!(!page.contains(r#"value="echo" checked"#), "{page}");
+}
+
+#[test]
 fn a_token_is_needed_on_this_machine_and_beyond() {
     for ip in [[127, 0, 0, 1], [0, 0, 0, 0]] {
         let ui = Ui::start_on(ip);

@@ -31,6 +31,32 @@ fn cargo_run_means_throng() {
     assert_eq!(programs.map(|program| program["name"].clone()).collect::<Vec<_>>(), ["throng"]);
 }
 
+/// What a terminal or a browser shows first.
+const FIRST_LINES: usize = 20;
+
+#[test]
+fn the_first_screen_has_the_installation_the_first_command_and_the_report() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let first: Vec<&str> = readme.lines().take(FIRST_LINES).collect();
+    let at = |wanted: &str| {
+        let found = first.iter().position(|line| line.starts_with(wanted));
+        found.unwrap_or_else(|| panic!("no {wanted:?} in the first {FIRST_LINES} lines"))
+    };
+    let order = [at("$ sudo dpkg -i "), at("$ cargo install "), at("$ throng broadcast"), at("![")];
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn every_example_is_a_recipe() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let examples = fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    for example in examples.filter(|path| path.join("README.md").exists()) {
+        let link = format!("(examples/{})", example.file_name().unwrap().to_str().unwrap());
+        assert!(readme.contains(&link), "README does not lead to {link}");
+    }
+}
+
 #[test]
 fn one_command_per_dialect_runs_as_printed() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();

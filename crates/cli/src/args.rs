@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, ValueEnum};
 use crew::fleet::Gathering;
 use crew::http::Source;
+use report::Words;
 use results::units;
 use secret::Secret;
 
@@ -232,6 +233,10 @@ impl RunArgs {
 pub(crate) enum Format {
     /// Lines for people, each step as it ends
     Text,
+    /// The same, each step beginning with websocket-bench's line [default with --limit-percentile and --sample-size]
+    WebsocketBench,
+    /// The same, an echo run ending with wsdemo's table
+    Wsdemo,
     /// The results file
     Json,
     /// One row per step
@@ -242,10 +247,26 @@ pub(crate) enum Format {
     Junit,
 }
 
+impl Format {
+    /// Whose words it asks for, if it does; websocket-bench's line has this percentile.
+    pub(crate) fn words(self, percentile: f64) -> Option<Words> {
+        match self {
+            Format::WebsocketBench => Some(Words::WebsocketBench(percentile)),
+            Format::Wsdemo => Some(Words::Wsdemo),
+            Format::Text | Format::Json | Format::Csv | Format::Md | Format::Junit => None,
+        }
+    }
+
+    /// Whether steps are printed as they end.
+    pub(crate) fn is_text(self) -> bool {
+        report::Format::from(self) == report::Format::Text
+    }
+}
+
 impl From<Format> for report::Format {
     fn from(format: Format) -> Self {
         match format {
-            Format::Text => report::Format::Text,
+            Format::Text | Format::WebsocketBench | Format::Wsdemo => report::Format::Text,
             Format::Json => report::Format::Json,
             Format::Csv => report::Format::Csv,
             Format::Md => report::Format::Markdown,

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use ratatui::crossterm::terminal;
 use report::Style;
 use results::{Run, Step, TrustNote, verdict};
 
@@ -32,12 +33,12 @@ impl<'a> Desk<'a> {
     pub(crate) fn new(request: &Request<'a>, earlier: Option<Run>) -> Result<Self, Failure> {
         let args = request.args;
         let run = request.blank_run();
-        let style =
-            Style { percentile: request.percentile, ansi: io::stdout().is_terminal() && allows_colour() };
-        let screen = args.tui.then(|| Screen::new(&run, allows_colour())).transpose()?;
+        let steps_before = earlier.as_ref().map_or(0, |earlier| earlier.steps.len() as u32);
+        let steps = request.course.left().map(|left| steps_before + left);
+        let screen = args.tui.then(|| Screen::new(&run, steps, allows_colour())).transpose()?;
         let mut desk = Self {
             args,
-            sink: Sink::new(args, style)?,
+            sink: Sink::new(args, style(request))?,
             events: args.events.as_ref().map(|path| EventLog::create(path, &run)).transpose()?,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
@@ -103,6 +104,14 @@ impl<'a> Desk<'a> {
         self.live.rest(Duration::from_nanos(self.args.cooldown.unwrap_or(0)));
         Ok(was_interrupted)
     }
+}
+
+/// How text looks on what standard output is.
+fn style(request: &Request<'_>) -> Style {
+    let is_terminal = io::stdout().is_terminal();
+    let columns = is_terminal.then(terminal::size).and_then(Result::ok).map(|(columns, _)| columns.into());
+    let words = request.args.format.words(request.percentile).unwrap_or(request.words);
+    Style { ansi: is_terminal && allows_colour(), columns, words }
 }
 
 /// Not one client could connect: there is nothing to report but why.

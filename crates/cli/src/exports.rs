@@ -82,6 +82,7 @@ impl Exports {
             let phase = if began_ns < step.start_ns + step.duration_ns { "loading" } else { "draining" };
             self.handle_progress(&Progress {
                 phase,
+                done: 1.0,
                 clients: step.clients as u32,
                 usable: second.clients,
                 sent: step.counts.sent,

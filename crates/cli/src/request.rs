@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use load::Plan;
 use net::machine::Machine;
 use net::proc::Service;
+use report::Words;
 use results::limit::Limit;
 use results::{Environment, Run, Scenario};
 
@@ -30,8 +31,10 @@ pub(crate) struct Request<'a> {
     pub(crate) course: Course,
     /// Limits that end the course, or the level, but are no failure.
     pub(crate) stop: Vec<String>,
-    /// The percentile that limits and the first line of a step look at.
+    /// The percentile that websocket-bench's line has.
     pub(crate) percentile: f64,
+    /// Whose words are printed, if --format does not say.
+    pub(crate) words: Words,
     /// The server's processes, if it runs here.
     pub(crate) server_pid: Option<Service>,
 }

@@ -31,6 +31,7 @@ pub(crate) struct Screen {
     view: View,
     /// While the screen is ours.
     terminal: Option<Terminal<CrosstermBackend<Stderr>>>,
+    began: Instant,
     drawn: Option<Instant>,
 }
 
@@ -45,9 +46,10 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 impl Screen {
     /// A screen for this run; it is taken when there is something to show.
-    pub(crate) fn new(run: &Run, has_colour: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool) -> Result<Self, Failure> {
         check()?;
-        Ok(Self { view: View::new(run, has_colour), terminal: None, drawn: None })
+        let view = View::new(run, steps, has_colour);
+        Ok(Self { view, terminal: None, began: Instant::now(), drawn: None })
     }
 
     /// Shows how it goes, if it is time. A terminal that is gone is no reason to stop.
@@ -79,7 +81,8 @@ impl Screen {
             self.terminal = Some(Terminal::new(CrosstermBackend::new(io::stderr()))?);
         }
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
-        terminal.draw(|frame| self.view.render(frame)).map(drop)
+        let elapsed = self.began.elapsed();
+        terminal.draw(|frame| self.view.render(frame, elapsed)).map(drop)
     }
 }
 

@@ -81,7 +81,7 @@ impl Sink {
 
     /// Prints steps where that is done as they end.
     pub(crate) fn print_steps<'a>(&mut self, scenario: Scenario, steps: impl IntoIterator<Item = &'a Step>) {
-        if self.format == Format::Text {
+        if self.format.is_text() {
             for step in steps {
                 self.print(&report::step_lines(scenario, step, &self.style));
             }
@@ -91,10 +91,10 @@ impl Sink {
     /// The run has ended. It goes to the store last: whatever that says, the rest is done. Fails if a file could not be
     /// written, after everything else has been done.
     pub(crate) fn finish(mut self, run: &Run) -> Result<(), Failure> {
-        let text = match self.format {
+        let text = match self.format.is_text() {
             // The steps have been printed.
-            Format::Text => format!("\n{}", report::summary(run)),
-            other => report::render(run, other.into(), &self.style),
+            true => format!("\n{}", report::summary(run, &self.style)),
+            false => report::render(run, self.format.into(), &self.style),
         };
         self.print(&text);
         self.keep(run);

@@ -119,6 +119,14 @@ impl Course {
         outcome
     }
 
+    /// How many steps are still to come at the most, where that is known beforehand.
+    pub fn left(&self) -> Option<u32> {
+        match self.path {
+            Path::Walk { left, .. } => left,
+            Path::Search(_) | Path::Sweep { .. } | Path::Over => None,
+        }
+    }
+
     /// What a search has found.
     pub fn capacity(&self) -> Option<Capacity> {
         match &self.path {

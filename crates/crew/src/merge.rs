@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{Delta, Gone, Held, Settled};
-use load::{Rooms, StepOrder, Workload};
+use load::{Load, Rooms, StepOrder, Until, Workload};
 use results::{Rates, SayFigures, Second, Step};
 use stats::{Counts, Figures, Histogram};
 
@@ -223,6 +223,19 @@ impl Merge {
         let delta = std::mem::take(&mut settled.delta);
         self.add(&delta);
         self.settled.push(settled);
+    }
+
+    /// How far the phase has come at this moment, from 0 to 1: of the clients, then of the load.
+    pub(crate) fn done(&self, now_ns: u64) -> f64 {
+        let (done, all) = match (self.is_loading(), self.window().schedule_ns(), self.order.load) {
+            (false, ..) => (self.usable(), self.order.clients.into()),
+            (true, Some(schedule_ns), _) => (now_ns.saturating_sub(self.go_ns), schedule_ns),
+            (true, None, Load::Closed { until: Until::Samples(samples), .. }) => {
+                (self.window().completed(), samples)
+            }
+            (true, None, _) => (0, 0),
+        };
+        if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) }
     }
 
     /// Everything so far.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use net::clock;
 use stats::Figures;
 use stats::ladder::Ladder;
 
@@ -12,6 +13,8 @@ use crate::merge::Merge;
 pub struct Progress {
     /// What is being done: `connecting`, `loading`, `draining`.
     pub phase: &'static str,
+    /// How far the phase has come, from 0 to 1.
+    pub done: f64,
     /// Clients asked for.
     pub clients: u32,
     /// Clients usable.
@@ -34,6 +37,7 @@ impl Progress {
         let totals = merge.totals();
         Self {
             phase,
+            done: merge.done(clock::monotonic_ns()),
             clients: merge.clients(),
             usable: merge.usable(),
             sent: totals.counts.sent,

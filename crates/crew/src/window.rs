@@ -83,6 +83,14 @@ impl Window<'_> {
         }
     }
 
+    /// Messages that have been answered so far.
+    pub(crate) fn completed(&self) -> u64 {
+        match self.workload {
+            Workload::Echo => self.totals.counts.received,
+            Workload::Broadcast => self.totals.acks,
+        }
+    }
+
     /// The rates over `length_ns`, except those that `rates` has already.
     pub(crate) fn rates(&self, length_ns: u64, rates: Rates) -> Rates {
         let sends = match *self.load {

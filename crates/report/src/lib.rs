@@ -27,7 +27,7 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use results::format::{bytes, count, duration, rate};
 pub use ruling::ruling;
-pub use style::{Colour, Style};
+pub use style::{Colour, Style, Words};
 pub use table::{Cell, Column, Table, TableFormat};
 pub use text::{step_lines, summary, text};
 
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn text_is_the_steps_and_the_summary() {
         assert_snapshot!(render(&sample::idle_run(), Format::Text, &Style::PLAIN), @"
-        clients: 20000
-          handshake   p50 2.15ms     p95 3.81ms     p99 3.96ms     p99.9 4.00ms   max 4.00ms
+        20,000 clients
+          handshake   p50 2.15ms    p95 3.81ms    p99 3.96ms    p99.9 4.00ms  max 4.00ms
           clients     20,000 of 20,000 usable at 200/s
           bottleneck  unknown: the server cannot be seen from here, and nothing here reached its limit
 

@@ -5,8 +5,21 @@
 pub struct Style {
     /// Whether ANSI colours may be used.
     pub ansi: bool,
-    /// The percentile of the seed's line, `--limit-percentile`: 95.
-    pub percentile: f64,
+    /// To how many columns rows are folded; `None`: each is a line, however long.
+    pub columns: Option<usize>,
+    /// What another program's lines are printed for.
+    pub words: Words,
+}
+
+/// Whose words are printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Words {
+    /// Our own alone.
+    Own,
+    /// Each step begins with websocket-bench's line, to the byte; this is its percentile, `--limit-percentile`.
+    WebsocketBench(f64),
+    /// An echo run ends with wsdemo's table.
+    Wsdemo,
 }
 
 /// The colours of text reports.
@@ -21,8 +34,8 @@ pub enum Colour {
 }
 
 impl Style {
-    /// No colour, 95th percentile.
-    pub const PLAIN: Style = Style { ansi: false, percentile: 95.0 };
+    /// No colour, nothing folded, no other program's words.
+    pub const PLAIN: Style = Style { ansi: false, columns: None, words: Words::Own };
 
     /// `text` in a colour, or as it is when plain. Pad before painting: escapes have no width.
     pub fn paint(&self, colour: Colour, text: &str) -> String {

@@ -6,6 +6,7 @@ use crate::Style;
 
 mod absences;
 mod http;
+mod row;
 mod says;
 mod step;
 mod summary;
@@ -17,5 +18,5 @@ pub(crate) use summary::{LEVEL_NAMES, ceiling, level_cells};
 /// The whole run: every step, and the summary.
 pub fn text(run: &Run, style: &Style) -> String {
     let steps: String = run.steps.iter().map(|step| step_lines(run.scenario, step, style)).collect();
-    format!("{steps}\n{}", summary(run))
+    format!("{steps}\n{}", summary(run, style))
 }

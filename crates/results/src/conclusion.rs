@@ -7,6 +7,7 @@
 use crate::format::{clients, rate};
 use crate::judgement::{Bottleneck, Finding};
 use crate::run::Run;
+use crate::scenario::Scenario;
 use crate::step::Step;
 use crate::verdict;
 
@@ -96,7 +97,8 @@ fn nothing(run: &Run) -> Option<Claim> {
 /// Every step broke a limit: how much was asked, and what became of it.
 fn lost(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict.levels).or(run.steps.last())?;
-    let claim = Claim::new(Tone::Bad, format!("not {}", asked(run, step)), failings(run.scenario, step));
+    let claim =
+        Claim::new(Tone::Bad, format!("not {}", asked(run.scenario, step)), failings(run.scenario, step));
     Some(claim.joined_by(": "))
 }
 
@@ -105,12 +107,15 @@ fn broke(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict.levels)?;
     let why = step.bottleneck.as_ref().map(because);
     if heaviest_kept(run).is_none() {
-        let least = format!("below {}, the least that was tried", asked(run, step));
+        let least = format!("below {}, the least that was tried", asked(run.scenario, step));
         return Some(Claim::new(Tone::Bad, least, why.unwrap_or_default()).joined_by("; "));
     }
     let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-    let claim =
-        Claim::new(Tone::Bad, format!("at {}", asked(run, step)), failings(run.scenario, step) + &why);
+    let claim = Claim::new(
+        Tone::Bad,
+        format!("at {}", asked(run.scenario, step)),
+        failings(run.scenario, step) + &why,
+    );
     Some(claim.joined_by(": "))
 }
 
@@ -152,12 +157,12 @@ fn most_tried(run: &Run) -> String {
         let weight = |step: &Step| step.rates.asked_per_s.unwrap_or_default();
         a.clients.cmp(&b.clients).then(weight(a).total_cmp(&weight(b)))
     });
-    heaviest.map(|step| asked(run, step)).unwrap_or_default()
+    heaviest.map(|step| asked(run.scenario, step)).unwrap_or_default()
 }
 
 /// A step by what was asked of it: `300 clients`, `400 messages/s to 50 clients`.
-pub fn asked(run: &Run, step: &Step) -> String {
-    match step.rates.asked_per_s.filter(|_| run.scenario.facts().sweeps) {
+pub fn asked(scenario: Scenario, step: &Step) -> String {
+    match step.rates.asked_per_s.filter(|_| scenario.facts().sweeps) {
         Some(per_s) => format!("{} to {}", rate(per_s, "messages"), clients(step.clients)),
         None => clients(step.clients),
     }

@@ -1,7 +1,9 @@
 //! What may be started from a page: a load verb, a URL, and flags with a checked value each.
 //!
 //! A form becomes the words of a command line. Every word is either written here or has the shape of its field (a
-//! count, a time, a URL of a known scheme), and a value never stands alone, so that none can be taken for a flag.
+//! count, a time, a URL of a known scheme, a header), and a value never stands alone, so that none can be taken for a flag.
+
+use std::path::Path;
 
 use results::Scenario::{self, Broadcast, Echo, Http, Idle, Saturate, Storm};
 use results::{Limit, units};
@@ -20,6 +22,8 @@ pub(crate) struct Field {
     /// The verbs that know the flag.
     #[serde(serialize_with = "names")]
     verbs: &'static [Scenario],
+    /// It may have several lines, each a value of its own.
+    has_lines: bool,
     #[serde(skip)]
     kind: Kind,
 }
@@ -31,6 +35,9 @@ enum Kind {
     Duration,
     Rate,
     Limit,
+    Headers,
+    Token,
+    AppFile,
 }
 
 const fn field(
@@ -40,7 +47,8 @@ const fn field(
     kind: Kind,
     verbs: &'static [Scenario],
 ) -> Field {
-    Field { name, label, example, verbs, kind }
+    let has_lines = matches!(kind, Kind::Headers);
+    Field { name, label, example, verbs, has_lines, kind }
 }
 
 fn names<S: Serializer>(verbs: &[Scenario], serializer: S) -> Result<S::Ok, S::Error> {
@@ -48,7 +56,7 @@ fn names<S: Serializer>(verbs: &[Scenario], serializer: S) -> Result<S::Ok, S::E
 }
 
 /// All fields beside verb, URL and dialect.
-pub(crate) const FIELDS: [Field; 9] = [
+pub(crate) const FIELDS: [Field; 12] = [
     field("clients", "Clients", "1000", Kind::Count, &[Echo, Idle, Storm, Http]),
     field("step-size", "Clients added at each step", "1000", Kind::Count, &[Echo, Broadcast]),
     field("total-steps", "Steps", "5", Kind::Count, &[Echo, Broadcast]),
@@ -58,6 +66,9 @@ pub(crate) const FIELDS: [Field; 9] = [
     field("duration", "Duration", "10s", Kind::Duration, &Scenario::ALL),
     field("limit-rtt", "End the steps above this round trip", "500ms", Kind::Duration, &[Echo, Broadcast]),
     field("limit", "Limit", "p99<250ms", Kind::Limit, &Scenario::ALL),
+    field("app", "App file", "chat/app.toml", Kind::AppFile, &[Echo, Broadcast, Saturate, Idle, Storm]),
+    field("token", "Token", "a JWT, or env:JWT", Kind::Token, &[Echo, Broadcast, Saturate, Idle, Storm]),
+    field("header", "Headers, one a line", "Authorization: Bearer env:JWT", Kind::Headers, &Scenario::ALL),
 ];
 
 /// The words after `throng`, or what is wrong with which field. Empty fields, and fields of other verbs, are left out.
@@ -77,8 +88,11 @@ pub(crate) fn command(pairs: &[(String, String)], dialects: &[&str]) -> Result<V
     }
     for field in FIELDS.iter().filter(|field| field.verbs.contains(&verb)) {
         if let Some(value) = given(field.name) {
-            check(field, value, verb).map_err(|problem| format!("{}: {problem}", field.label))?;
-            words.push(format!("--{}={value}", field.name));
+            let values = if field.has_lines { value.lines().collect() } else { vec![value] };
+            for value in values.into_iter().map(str::trim).filter(|value| !value.is_empty()) {
+                check(field, value, verb).map_err(|problem| format!("{}: {problem}", field.label))?;
+                words.push(format!("--{}={value}", field.name));
+            }
         }
     }
     Ok(words)
@@ -100,8 +114,33 @@ fn check(field: &Field, value: &str, verb: Scenario) -> Result<(), String> {
         Kind::Duration => units::duration_ns(value).map(drop),
         Kind::Rate => units::rate_per_s(value).map(drop),
         Kind::Limit => return Limit::parse(value, verb).map(drop).map_err(|error| error.to_string()),
+        Kind::Headers => return checked_header(value),
+        Kind::Token => return checked_token(value),
+        Kind::AppFile => return checked_file(value),
     };
     checked.map_err(|error| error.to_string())
+}
+
+/// A field's name is a token of RFC 9110 §5.6.2; that its value is one is throng's to say.
+fn checked_header(line: &str) -> Result<(), String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    let named = line.split_once(':').filter(|(name, _)| !name.is_empty() && name.chars().all(is_name));
+    named.map(drop).ok_or_else(|| "expected a line such as Authorization: Bearer env:JWT".to_owned())
+}
+
+fn checked_token(token: &str) -> Result<(), String> {
+    if token.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err("expected a token without spaces, env:NAME or file:PATH".into());
+    }
+    Ok(())
+}
+
+fn checked_file(path: &str) -> Result<(), String> {
+    let path = Path::new(path);
+    if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
+        return Err("expected the path of an app's file on this machine, which ends in .toml".into());
+    }
+    Ok(())
 }
 
 /// The command as it would be typed, except for its secrets.
@@ -149,6 +188,26 @@ mod tests {
     }
 
     #[test]
+    fn each_line_is_a_header_and_secrets_are_not_shown() {
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+        let form = [
+            ("verb", "echo"),
+            ("app", file.path().to_str().unwrap()),
+            ("token", "abc.def"),
+            ("header", "Authorization: Bearer sesame\r\n\r\n X-Room: 7 "),
+        ];
+        let words = words(&form).unwrap();
+        assert_eq!(words[1], format!("--app={}", file.path().display()));
+        assert_eq!(
+            words[2..],
+            ["--token=abc.def", "--header=Authorization: Bearer sesame", "--header=X-Room: 7"]
+        );
+        let flags = secret::Flags::default();
+        let shown = shown(&words, &Mask::new([0; secret::KEY_BYTES], flags));
+        assert!(!shown.contains("sesame"), "{shown}");
+    }
+
+    #[test]
     fn nothing_else_can_be_started() {
         for form in [
             [("verb", "serve"), ("url", "")],
@@ -161,6 +220,11 @@ mod tests {
             [("verb", "echo"), ("clients", "1 --out=/tmp")],
             [("verb", "echo"), ("duration", "$(reboot)")],
             [("verb", "echo"), ("limit", "--strict")],
+            [("verb", "echo"), ("app", "/etc/passwd")],
+            [("verb", "echo"), ("app", "/no/such/app.toml")],
+            [("verb", "echo"), ("token", "a --out=/tmp")],
+            [("verb", "echo"), ("header", "Cookie")],
+            [("verb", "echo"), ("header", "A: b\n--out=/tmp")],
             [("verb", "saturate"), ("levels", "5,--out")],
         ] {
             assert!(words(&form).is_err(), "{form:?}");

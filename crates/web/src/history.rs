@@ -11,6 +11,7 @@ use store::Entry;
 use url::form_urlencoded;
 
 use crate::app::Shared;
+use crate::trend::Trend;
 
 /// Runs on the page; more are found by searching.
 const LISTED_MAX: u64 = 200;
@@ -37,6 +38,8 @@ struct HistoryView {
     title: &'static str,
     search: Search,
     scenarios: [&'static str; Scenario::ALL.len()],
+    /// Of the runs with the tag that is searched for.
+    trend: Option<Trend>,
     runs: Vec<RunRow>,
     /// The number of the run under way.
     running: Option<usize>,
@@ -81,11 +84,13 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
         Ok(entries) => entries,
         Err(page) => return *page,
     };
+    let trend = query.tag.as_ref().and_then(|_| Trend::of(&entries));
     app.pages.render(
         "history.html",
         HistoryView {
             title: "Runs",
             search,
+            trend,
             scenarios: Scenario::ALL.map(Scenario::name),
             runs: entries.into_iter().map(row).collect(),
             running: app.jobs.running().map(|job| job.number),

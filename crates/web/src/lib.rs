@@ -26,6 +26,7 @@ mod live;
 mod options;
 mod serving;
 mod start;
+mod trend;
 
 pub use options::Options;
 

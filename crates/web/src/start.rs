@@ -1,5 +1,7 @@
 //! Starting a run: the form, the command line it stands for, and the start itself.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::{Form, Query, State};
 use axum::http::StatusCode;
@@ -7,7 +9,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use results::Scenario;
 use serde::Serialize;
 
-use crate::app::Shared;
+use crate::app::{App, Shared};
 use crate::form::{self, FIELDS, Field};
 
 type Pairs = Vec<(String, String)>;
@@ -21,10 +23,18 @@ struct NewView {
     verbs_with_dialects: Vec<&'static str>,
     fields: &'static [Field],
     running: Option<usize>,
+    /// What was filled in.
+    given: BTreeMap<String, String>,
+    problem: Option<String>,
 }
 
 /// `GET /new`
 pub(crate) async fn page(State(app): Shared) -> Response {
+    blank(&app, Vec::new(), None)
+}
+
+/// The form, with what was filled in and what is wrong with it.
+fn blank(app: &App, given: Pairs, problem: Option<String>) -> Response {
     let with_dialects = Scenario::ALL.into_iter().filter(|verb| verb.facts().has_dialects);
     app.pages.render(
         "new.html",
@@ -35,6 +45,8 @@ pub(crate) async fn page(State(app): Shared) -> Response {
             verbs_with_dialects: with_dialects.map(Scenario::name).collect(),
             fields: &FIELDS,
             running: app.jobs.running().map(|job| job.number),
+            given: given.into_iter().collect(),
+            problem,
         },
     )
 }
@@ -60,15 +72,13 @@ pub(crate) async fn command(State(app): Shared, Query(pairs): Query<Pairs>) -> J
 pub(crate) async fn start(State(app): Shared, Form(pairs): Form<Pairs>) -> Response {
     let words = match form::command(&pairs, &app.options.dialects) {
         Ok(words) => words,
-        Err(problem) => {
-            return app.pages.message(StatusCode::BAD_REQUEST, "This cannot be started", &problem);
-        }
+        Err(problem) => return (StatusCode::BAD_REQUEST, blank(&app, pairs, Some(problem))).into_response(),
     };
     match app.jobs.start(&app.options, &words) {
         Ok(job) => Redirect::to(&format!("/live/{}", job.number)).into_response(),
         Err(None) => {
-            let why = "Two runs at once would measure each other: wait for it, or stop it.";
-            app.pages.message(StatusCode::CONFLICT, "A run is under way", why)
+            let why = "Two runs at once would measure each other: wait for the one under way, or stop it.";
+            (StatusCode::CONFLICT, blank(&app, pairs, Some(why.to_owned()))).into_response()
         }
         Err(Some(error)) => {
             let status = StatusCode::INTERNAL_SERVER_ERROR;

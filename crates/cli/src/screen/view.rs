@@ -1,6 +1,7 @@
 //! What is on the screen: state, and how it is laid out on a terminal of any size.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crew::Progress;
 use ratatui::Frame;
@@ -15,8 +16,11 @@ use results::{Run, Second};
 const SECONDS_MAX: usize = 600;
 /// Below this, curves say nothing.
 const CURVE_ROWS_MIN: u16 = 2;
-/// Lines without the curves: title, clients, rates, percentiles, CPU, errors.
+/// Lines without the curves: title, how far the step has come, clients and rates, percentiles, CPU, errors.
 const LINES: u16 = 6;
+/// What the axes of the curves take: their values, and the time.
+const VALUES_WIDTH: u16 = 9;
+const TIME_LINES: u16 = 1;
 
 /// A figure over time.
 struct Curve {
@@ -35,17 +39,19 @@ pub(crate) struct View {
     title: String,
     has_colour: bool,
     step: usize,
+    /// How many there are, if that is known.
+    steps: Option<u32>,
     now: Progress,
     /// The newest first, as curves are drawn from the right.
     seconds: VecDeque<Second>,
 }
 
 impl View {
-    pub(crate) fn new(run: &Run, has_colour: bool) -> Self {
+    pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool) -> Self {
         let target = run.target.name.as_ref().unwrap_or(&run.target.url);
         let title = format!("throng {} · {} · {target}", run.scenario, run.dialect);
         let title = title.replace(char::is_control, "·");
-        Self { title, has_colour, step: 1, now: Progress::default(), seconds: VecDeque::new() }
+        Self { title, has_colour, step: 1, steps, now: Progress::default(), seconds: VecDeque::new() }
     }
 
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
@@ -62,16 +68,16 @@ impl View {
     }
 
     /// Draws everything that there is room for: lines first, then the curves.
-    pub(crate) fn render(&self, frame: &mut Frame<'_>) {
+    pub(crate) fn render(&self, frame: &mut Frame<'_>, elapsed: Duration) {
         let area = frame.area();
-        let curves = area.height.saturating_sub(LINES + 2) / 2;
+        let curves = area.height.saturating_sub(LINES + TIME_LINES + 2) / 2;
         let curves = if curves < CURVE_ROWS_MIN { 0 } else { curves };
         let caption = u16::from(curves > 0);
-        let heights = [1, 1, 1, 1, 1, 1, caption, curves, caption, curves].map(Constraint::Length);
-        let [title, clients, rates, latency, cpu, errors, of_rate, rate, of_latency, latency_curve] =
+        let heights = [1, 1, 1, 1, 1, 1, caption, curves, caption, curves, caption].map(Constraint::Length);
+        let [title, step, rates, latency, cpu, errors, of_rate, rate, of_latency, latency_curve, time] =
             Layout::vertical(heights).areas(area);
         self.line(frame, title, vec![self.title.clone()], Modifier::BOLD);
-        self.clients(frame, clients);
+        self.step(frame, step, elapsed);
         self.line(frame, rates, self.rates(), Modifier::empty());
         self.line(frame, latency, self.latency(), Modifier::empty());
         self.line(frame, cpu, self.cpu(), Modifier::empty());
@@ -79,6 +85,7 @@ impl View {
         if curves > 0 {
             self.curve(frame, of_rate, rate, &RECEIVED);
             self.curve(frame, of_latency, latency_curve, &P99);
+            self.time(frame, time);
         }
     }
 
@@ -104,18 +111,29 @@ impl View {
         );
     }
 
-    fn clients(&self, frame: &mut Frame<'_>, area: Rect) {
-        let Progress { phase, clients, usable, .. } = self.now;
-        let share = if clients == 0 { 0.0 } else { usable as f64 / f64::from(clients) };
-        let label =
-            format!("step {}: {phase}, {} of {} clients", self.step, count(usable), count(clients.into()));
-        let gauge = Gauge::default().ratio(share.clamp(0.0, 1.0)).label(label);
+    /// A bar of how far the phase has come.
+    fn step(&self, frame: &mut Frame<'_>, area: Rect, elapsed: Duration) {
+        let of = self.steps.filter(|steps| *steps > 1).map(|steps| format!(" of {steps}"));
+        let label = format!(
+            "step {}{}: {} {:.0}%, {} elapsed",
+            self.step,
+            of.unwrap_or_default(),
+            self.now.phase,
+            100.0 * self.now.done,
+            whole_seconds(elapsed)
+        );
+        let gauge = Gauge::default().ratio(self.now.done.clamp(0.0, 1.0)).label(label);
         frame.render_widget(gauge.gauge_style(self.style(Color::Blue)), area);
     }
 
     fn rates(&self) -> Vec<String> {
-        let Some(second) = &self.now.second else { return vec!["waiting for the first second".into()] };
+        let Progress { clients, usable, .. } = self.now;
+        let clients = format!("{} of {} clients", count(usable), count(clients.into()));
+        let Some(second) = &self.now.second else {
+            return vec![clients, "waiting for the first second".into()];
+        };
         vec![
+            clients,
             format!("{} sent/s", count(second.sent)),
             format!("{} received/s", count(second.received)),
             format!("{} received in all", count(self.now.received)),
@@ -149,14 +167,39 @@ impl View {
     }
 
     fn curve(&self, frame: &mut Frame<'_>, caption: Rect, area: Rect, curve: &Curve) {
-        let newest = self.seconds.iter().take(usize::from(area.width));
+        let [axis, plot] = with_axis(area);
+        let newest = self.seconds.iter().take(usize::from(plot.width));
         let values: Vec<Option<u64>> = newest.map(curve.value).collect();
         let highest = values.iter().flatten().max().copied().unwrap_or(0);
-        let text = format!("{}, up to {}", curve.name, (curve.show)(highest));
-        frame.render_widget(Paragraph::new(text), caption);
+        frame.render_widget(Paragraph::new(curve.name), caption);
+        let gap = vec![String::new(); usize::from(axis.height.saturating_sub(2))];
+        let labels = [vec![(curve.show)(highest)], gap, vec!["0".to_owned()]].concat();
+        let width = usize::from(axis.width.saturating_sub(1));
+        let labels: Vec<Line<'_>> =
+            labels.into_iter().map(|label| Line::from(format!("{label:>width$}"))).collect();
+        frame.render_widget(Paragraph::new(labels), axis);
         let bars = Sparkline::default().data(values).direction(RenderDirection::RightToLeft);
-        frame.render_widget(bars.style(self.style(curve.colour)), area);
+        frame.render_widget(bars.max(highest.max(1)).style(self.style(curve.colour)), plot);
     }
+
+    /// What the curves' ends stand for: a column is a second.
+    fn time(&self, frame: &mut Frame<'_>, area: Rect) {
+        let [_, plot] = with_axis(area);
+        let width = usize::from(plot.width.saturating_sub(3));
+        let ago = format!("{}s ago", plot.width.saturating_sub(1));
+        frame.render_widget(Paragraph::new(format!("{ago:width$}now")), plot);
+    }
+}
+
+/// Where a curve's values are written, and where it is drawn.
+fn with_axis(area: Rect) -> [Rect; 2] {
+    Layout::horizontal([Constraint::Length(VALUES_WIDTH), Constraint::Min(0)]).areas(area)
+}
+
+/// `5s`, `2m 05s`: it changes every second, and nothing below that.
+fn whole_seconds(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    if seconds < 60 { format!("{seconds}s") } else { format!("{}m {:02}s", seconds / 60, seconds % 60) }
 }
 
 #[cfg(test)]
@@ -168,10 +211,12 @@ mod tests {
 
     use super::*;
 
+    const ELAPSED: Duration = Duration::from_secs(72);
+
     fn view(has_colour: bool) -> View {
         let target = Target { url: "ws://127.0.0.1:9000/ws".into(), ..Target::default() };
         let run = Run { scenario: Scenario::Echo, dialect: "json".into(), target, ..Run::default() };
-        let mut view = View::new(&run, has_colour);
+        let mut view = View::new(&run, Some(3), has_colour);
         for k in 1..=12 {
             let second = Second {
                 t_ns: k * 1_000_000_000,
@@ -188,6 +233,7 @@ mod tests {
             };
             let progress = Progress {
                 phase: "loading",
+                done: 0.6,
                 clients: 1_000,
                 usable: 900,
                 sent: 78_000,
@@ -203,27 +249,28 @@ mod tests {
 
     fn drawn(width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| view(true).render(frame)).unwrap();
+        terminal.draw(|frame| view(true).render(frame, ELAPSED)).unwrap();
         terminal.backend().to_string()
     }
 
     #[test]
     fn a_wide_terminal_has_curves() {
-        assert_snapshot!(drawn(72, 14), @r#"
+        assert_snapshot!(drawn(72, 15), @r#"
         "throng echo · json · ws://127.0.0.1:9000/ws                             "
-        "█████████████████step 1: loading, 900 of 1,000 clients ██████████       "
-        "12,000 sent/s   11,880 received/s   77,220 received in all              "
+        "████████████████step 1 of 3: loading 60%, 1m 12s elapsed                "
+        "900 of 1,000 clients   12,000 sent/s   11,880 received/s                "
         "p50 1.50ms   p95 4.00ms   p99 12.0ms   max 20.0ms                       "
         "server CPU 61%   generator CPU 20%   server RSS 4.44 MiB                "
         "100 errors                                                              "
-        "received/s, up to 11,880                                                "
-        "                                                                    ▂▄▆█"
+        "received/s                                                              "
+        "  11,880                                                            ▂▄▆█"
         "                                                                ▂▄▆█████"
-        "                                                            ▂▄▆█████████"
-        "p99, up to 12.0ms                                                       "
-        "                                                                    ▂▄▆█"
+        "       0                                                    ▂▄▆█████████"
+        "p99                                                                     "
+        "  12.0ms                                                            ▂▄▆█"
         "                                                                ▂▄▆█████"
-        "                                                            ▂▄▆█████████"
+        "       0                                                    ▂▄▆█████████"
+        "         62s ago                                                     now"
         "#);
     }
 
@@ -231,8 +278,8 @@ mod tests {
     fn a_narrow_one_has_what_matters_most() {
         assert_snapshot!(drawn(30, 6), @r#"
         "throng echo · json · ws://127."
-        "step 1: loading, 900 of 1,000 "
-        "12,000 sent/s                 "
+        "step 1 of 3: loading 60%, 1m 1"
+        "900 of 1,000 clients          "
         "p50 1.50ms   p95 4.00ms       "
         "server CPU 61%                "
         "100 errors                    "
@@ -249,7 +296,7 @@ mod tests {
     #[test]
     fn colour_is_left_out_where_it_is_not_wanted() {
         let mut terminal = Terminal::new(TestBackend::new(72, 14)).unwrap();
-        terminal.draw(|frame| view(false).render(frame)).unwrap();
+        terminal.draw(|frame| view(false).render(frame, ELAPSED)).unwrap();
         let cells = terminal.backend().buffer().content();
         assert!(cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     }

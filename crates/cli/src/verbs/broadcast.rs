@@ -82,6 +82,7 @@ impl Broadcast {
                 vec![steps::stop(steps)]
             },
             percentile: steps.limit_percentile(),
+            words: steps.words(),
             server_pid,
             target,
         })

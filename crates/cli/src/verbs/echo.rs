@@ -85,6 +85,7 @@ impl Echo {
             course: self.course()?,
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile(),
+            words: steps.words(),
             server_pid,
             target,
         })

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use crew::{Course, Warmup};
 use load::{Load, LoadRule, Plan, Until, Workload};
+use report::Words;
 use results::{Scenario, units};
 use wire::{DialectId, HttpOptions};
 
@@ -142,6 +143,7 @@ impl Http {
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,
+            words: Words::Own,
             server_pid,
             target,
         })

@@ -3,6 +3,7 @@
 use clap::Args;
 use crew::Course;
 use load::{Load, LoadRule, Workload};
+use report::Words;
 use results::{Scenario, units};
 
 use crate::args::RunArgs;
@@ -65,6 +66,7 @@ impl Idle {
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,
+            words: Words::Own,
             server_pid,
             target,
         })

@@ -14,6 +14,7 @@ use crate::args::{Format, TableFormat};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use crate::verbs::steps::LIMIT_PERCENTILE;
 
 /// The runs in the store: list, show, tag, delete, export, import
 ///
@@ -136,7 +137,8 @@ impl List {
 impl Show {
     fn run(self, store: &StoreArg) -> Result<Exit, Failure> {
         let run = store.run(&self.run)?;
-        output::print(&report::render(&run, self.format.into(), &Style::PLAIN))
+        let words = self.format.words(LIMIT_PERCENTILE).unwrap_or(Style::PLAIN.words);
+        output::print(&report::render(&run, self.format.into(), &Style { words, ..Style::PLAIN }))
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 use crew::{Course, Sweep};
 use load::Workload;
+use report::Words;
 use results::{Scenario, units};
 
 use crate::app_file::TellArgs;
@@ -80,6 +81,7 @@ impl Saturate {
             course,
             stop: OVERLOAD.map(str::to_owned).to_vec(),
             percentile: PERCENTILE,
+            words: Words::Own,
             server_pid,
             target,
         })

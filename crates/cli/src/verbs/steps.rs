@@ -3,6 +3,7 @@
 use clap::Args;
 use crew::{Course, Warmup};
 use load::{Churn, Load, LoadRule, Until};
+use report::Words;
 use results::units;
 use stats::capacity::SearchConfig;
 
@@ -20,7 +21,7 @@ const WARMUP_SHARE: u64 = 10;
 const SEARCH_TOLERANCE: f64 = 0.05;
 const SEARCH_REPEATS: u32 = 3;
 /// websocket-bench's limit.
-const LIMIT_PERCENTILE: f64 = 95.0;
+pub(crate) const LIMIT_PERCENTILE: f64 = 95.0;
 const LIMIT_RTT_NS: u64 = 500_000_000;
 
 /// How much, and how it goes on.
@@ -79,6 +80,12 @@ impl StepArgs {
     /// The percentile that ends the steps.
     pub(crate) fn limit_percentile(&self) -> f64 {
         self.limit_percentile.unwrap_or(LIMIT_PERCENTILE)
+    }
+
+    /// Whose words are printed: these flags are those of who has a script for websocket-bench's lines.
+    pub(crate) fn words(&self) -> Words {
+        let is_asked = self.limit_percentile.is_some() || self.sample_size.is_some();
+        if is_asked { Words::WebsocketBench(self.limit_percentile()) } else { Words::Own }
     }
 
     /// The round-trip time that ends them.

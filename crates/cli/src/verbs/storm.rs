@@ -3,6 +3,7 @@
 use clap::Args;
 use crew::Course;
 use load::{Load, LoadRule, Workload};
+use report::Words;
 use results::{Scenario, units};
 use wire::{Backoff, DialectId};
 
@@ -76,6 +77,7 @@ impl Storm {
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,
+            words: Words::Own,
             server_pid,
             target,
         };

@@ -214,7 +214,10 @@ function ended(place: HTMLElement, state: HTMLElement, end: End): void {
     "0": "ended", "3": "ended: a limit was broken", "4": "ended: not to be trusted", "130": "stopped",
   };
   state.textContent = words[String(end.code)] ?? "failed";
+  // What is left is what came out: nothing here goes on.
+  document.querySelector("h1")!.textContent = "Run that has ended";
   place.querySelector("#stop")?.remove();
+  place.querySelector("#now")?.remove();
   const failed = words[String(end.code)] === undefined;
   if (failed && end.said) state.parentElement!.after(make("pre", { textContent: end.said }));
   if (end.run !== null) {

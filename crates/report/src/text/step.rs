@@ -1,5 +1,5 @@
-//! One step. The first line is websocket-bench's own, to the byte and in whole milliseconds, so that scripts that
-//! read it keep working; what throng adds stands below it, indented.
+//! One step: what was asked of it, and what came of that below, indented. Where websocket-bench's words are asked for, the first line is
+//! its own, to the byte and in whole milliseconds, so that scripts that read it keep working.
 
 use results::conclusion;
 use results::format::{bytes, count, duration, printable, rate};
@@ -8,29 +8,28 @@ use stats::{Count, CountOf, Counts, Timed};
 
 use crate::reading;
 use crate::step_table::sizes_of_rooms;
-use crate::style::{Colour, Style};
+use crate::style::{Colour, Style, Words};
+use crate::text::row::Rows;
 use crate::text::{absences, says};
 
 /// Where the values of the lines below the first begin.
 const LABEL_WIDTH: usize = 12;
-/// The width of one figure, its name included.
-const CELL_WIDTH: usize = 14;
+/// The width of one figure, its name included: a row of them has 80 columns.
+const CELL_WIDTH: usize = 13;
 
 const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// The lines of one step, each ending in a newline, for printing as soon as the step ends. A percentile with too
 /// few samples is followed by `?`.
 pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
-    let mut lines = vec![first_line(step, style)];
-    let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
-    let is_shown =
-        |timed: Timed| shown(step).contains(&timed) || tells_rooms_apart && timed.facts().rooms.is_some();
-    let timed = step.figures.iter().filter(|(timed, figure)| is_shown(*timed) && !figure.is_empty());
-    lines.extend(timed.map(|(timed, _)| row(label(timed), &percentiles(step, timed), style)));
-    lines.extend(connections(step).map(|text| row("clients", &text, style)));
-    lines.extend(messages(step).map(|text| row("messages", &text, style)));
-    lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text, style)));
-    lines.extend(absences::lines(step).iter().map(|text| row("away", text, style)));
+    let rows = Rows { style, indent: 2, label: LABEL_WIDTH };
+    let row = |label: &str, text: &str| rows.row(label, text);
+    let mut lines = vec![first_line(scenario, step, style)];
+    lines.extend(timed(scenario, step, style).iter().map(|(label, text)| row(label, text)));
+    lines.extend(connections(step).map(|text| row("clients", &text)));
+    lines.extend(messages(step).map(|text| row("messages", &text)));
+    lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text)));
+    lines.extend(absences::lines(step).iter().map(|text| row("away", text)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
         let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);
         let text = format!(
@@ -38,16 +37,40 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
             count(error.count),
             printable(&error.example)
         );
-        row("error", &style.paint(Colour::Yellow, &text), style)
+        rows.painted("error", &text, Some(Colour::Yellow))
     }));
-    lines.extend(resources(step).map(|text| row("server", &text, style)));
+    lines.extend(resources(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(step.broken().map(|limit| {
         let text = conclusion::failing(scenario, step, limit);
-        row("broken", &style.paint(Colour::Red, &text), style)
+        rows.painted("broken", &text, Some(Colour::Red))
     }));
-    lines.extend(bottleneck(step, style).map(|text| row("bottleneck", &text, style)));
-    lines.extend(step.marks.iter().map(|mark| row("mark", &style.paint(Colour::Yellow, mark), style)));
+    lines.extend(bottleneck(step).map(|(text, colour)| rows.painted("bottleneck", &text, colour)));
+    lines.extend(step.marks.iter().map(|mark| rows.painted("mark", mark, Some(Colour::Yellow))));
     lines.join("\n") + "\n"
+}
+
+/// A label and the percentiles of each figure that is worth a line. Where every message was sent in time, the service time is the round trip,
+/// which is not said twice; nor is what the table after an HTTP run has.
+fn timed(scenario: Scenario, step: &Step, style: &Style) -> Vec<(&'static str, String)> {
+    let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
+    let is_shown = |timed: Timed| {
+        shown(step).contains(&timed)
+            || timed == Timed::Handshake && style.words == Words::Own && step.figures.delivery.is_empty()
+            || tells_rooms_apart && timed.facts().rooms.is_some()
+    };
+    let is_told_already = |timed: Timed| {
+        timed == Timed::Service
+            && style.words == Words::Own
+            && percentiles(step, Timed::Rtt) == percentiles(step, Timed::Service)
+    };
+    let is_in_table = |timed: Timed| {
+        scenario == Scenario::Http
+            && style.words == Words::Own
+            && [Timed::Rtt, Timed::Handshake].contains(&timed)
+    };
+    let figures = step.figures.iter().filter(|(_, figure)| !figure.is_empty()).map(|(timed, _)| timed);
+    let figures = figures.filter(|&timed| is_shown(timed) && !is_told_already(timed) && !is_in_table(timed));
+    figures.map(|timed| (label(timed), percentiles(step, timed))).collect()
 }
 
 /// What stands before a figure's line.
@@ -71,27 +94,29 @@ fn shown(step: &Step) -> &'static [Timed] {
     }
 }
 
+/// What was asked of the step; or websocket-bench's line.
+fn first_line(scenario: Scenario, step: &Step, style: &Style) -> String {
+    match style.words {
+        Words::WebsocketBench(percentile) => line_of_websocket_bench(step, percentile),
+        Words::Own | Words::Wsdemo => conclusion::asked(scenario, step),
+    }
+}
+
 /// `clients: %5d    %dper-rtt: %3dms    min-rtt: %3dms    median-rtt: %3dms    max-rtt: %3dms`, rounded half up.
-fn first_line(step: &Step, style: &Style) -> String {
+fn line_of_websocket_bench(step: &Step, percentile: f64) -> String {
     let rtt = &step.figures.rtt;
     if rtt.is_empty() || !step.has_answers() {
         return format!("clients: {:5}", step.clients);
     }
     let ms = |ns: u64| (ns + 500_000) / 1_000_000;
     format!(
-        "clients: {:5}    {}per-rtt: {:3}ms    min-rtt: {:3}ms    median-rtt: {:3}ms    max-rtt: {:3}ms",
+        "clients: {:5}    {percentile}per-rtt: {:3}ms    min-rtt: {:3}ms    median-rtt: {:3}ms    max-rtt: {:3}ms",
         step.clients,
-        style.percentile,
-        ms(rtt.quantile_ns(style.percentile / 100.0)),
+        ms(rtt.quantile_ns(percentile / 100.0)),
         ms(rtt.min_ns()),
         ms(rtt.quantile_ns(0.5)),
         ms(rtt.max_ns()),
     )
-}
-
-fn row(label: &str, text: &str, style: &Style) -> String {
-    let label = style.paint(Colour::Dim, &format!("{label:LABEL_WIDTH$}"));
-    format!("  {label}{text}").trim_end().into()
 }
 
 fn percentiles(step: &Step, figure: Timed) -> String {
@@ -151,16 +176,13 @@ fn others(counts: &Counts, of: CountOf) -> String {
     counts.iter().filter_map(said).collect()
 }
 
-fn resources(step: &Step) -> Option<String> {
+/// Who used how much; a generator that is known stands beside a server that is not seen.
+fn resources(step: &Step) -> Vec<(&'static str, String)> {
     let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
     let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());
-    match (server, generator) {
-        (None, None) => None,
-        (Some(server), None) => Some(server),
-        (server, Some(generator)) => {
-            Some(format!("{:30}generator  {generator}", server.unwrap_or_else(|| "not seen".into())))
-        }
-    }
+    let unseen = generator.as_ref().map(|_| "not seen".to_owned());
+    let known = [("server", server.or(unseen)), ("generator", generator)];
+    known.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
 }
 
 /// Its CPU is of what it may have: 100% is one core, and of more than one it is said of how many percent.
@@ -186,14 +208,14 @@ fn cpu_and_memory(cpu_percent: Option<f64>, of: &str, rss_bytes: Option<u64>) ->
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
-fn bottleneck(step: &Step, style: &Style) -> Option<String> {
+fn bottleneck(step: &Step) -> Option<(String, Option<Colour>)> {
     let finding = step.bottleneck.as_ref()?;
-    let text = format!("{}: {}", finding.bottleneck, finding.reason);
-    Some(match finding.bottleneck {
-        Bottleneck::None | Bottleneck::Unknown => text,
-        Bottleneck::Server => style.paint(Colour::Yellow, &text),
-        _ => style.paint(Colour::Red, &text),
-    })
+    let colour = match finding.bottleneck {
+        Bottleneck::None | Bottleneck::Unknown => None,
+        Bottleneck::Server => Some(Colour::Yellow),
+        _ => Some(Colour::Red),
+    };
+    Some((format!("{}: {}", finding.bottleneck, finding.reason), colour))
 }
 
 #[cfg(test)]
@@ -205,7 +227,7 @@ mod tests {
     use stats::{Counts, Histogram};
 
     #[test]
-    fn the_first_line_is_websocket_benchs() {
+    fn websocket_benchs_line_is_its_own() {
         // Two published lines from their figures, and one whose figures are wider than their columns.
         for line in [
             "clients:  1000    95per-rtt:  47ms    min-rtt:   9ms    median-rtt:  20ms    max-rtt:  66ms",
@@ -220,19 +242,21 @@ mod tests {
                 step.figures.rtt.record_n_ns(ms * 1_000_000, n);
                 step.figures.service.record_n_ns(ms * 1_000_000, n);
             }
-            assert_eq!(step_lines(Scenario::Broadcast, &step, &Style::PLAIN).lines().next(), Some(line));
+            let style = Style { words: Words::WebsocketBench(95.0), ..Style::PLAIN };
+            assert_eq!(step_lines(Scenario::Broadcast, &step, &style).lines().next(), Some(line));
         }
     }
 
     #[test]
     fn a_broadcast_step() {
         assert_snapshot!(step_lines(Scenario::Broadcast, &sample::broadcast_step(), &Style::PLAIN), @"
-        clients:  1000    95per-rtt:  63ms    min-rtt:   9ms    median-rtt:  38ms    max-rtt:  66ms
-          rtt         p50 37.5ms     p95 63.2ms     p99 65.4ms     p99.9 66.0ms?  max 66.0ms
-          delivery    p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
-          completion  p50 50.0ms     p95 68.0ms     p99 69.6ms     p99.9 70.0ms?  max 70.0ms
+        1,000 clients
+          rtt         p50 37.5ms    p95 63.2ms    p99 65.4ms    p99.9 66.0ms? max 66.0ms
+          delivery    p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
+          completion  p50 50.0ms    p95 68.0ms    p99 69.6ms    p99.9 70.0ms? max 70.0ms
           messages    1,000 sent at 50.0/s, 1,000,000 of 1,000,000 received
-          server      CPU 62%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
+          server      CPU 62%  RSS 87.0 MiB
+          generator   CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
           bottleneck  none: nothing reached its limit: server CPU 62% of 1 core, busiest worker 16% of a core
         ");
     }
@@ -243,9 +267,9 @@ mod tests {
         let told: Vec<&str> =
             text.lines().filter(|line| line.contains("rooms") || line.contains("delivery")).collect();
         assert_snapshot!(told.join("\n"), @"
-        delivery    p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
-        rooms ≤10   p50 11.0ms     p95 19.1ms     p99 19.8ms     p99.9 20.0ms   max 20.0ms
-        rooms ≤1k   p50 36.0ms     p95 66.6ms     p99 69.4ms     p99.9 70.0ms   max 70.0ms
+        delivery    p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
+        rooms ≤10   p50 11.0ms    p95 19.1ms    p99 19.8ms    p99.9 20.0ms  max 20.0ms
+        rooms ≤1k   p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
         ");
         let mut alike = sample::step_in_rooms();
         alike.figures.delivery_101_1000 = Histogram::new();
@@ -258,14 +282,15 @@ mod tests {
     #[test]
     fn a_step_in_trouble() {
         assert_snapshot!(step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style::PLAIN), @"
-        clients:  4000    95per-rtt: 6398ms    min-rtt:  20ms    median-rtt: 3344ms    max-rtt: 6734ms
-          rtt         p50 3.34s      p95 6.40s?     p99 6.67s?     p99.9 6.73s?   max 6.73s
-          delivery    p50 3.51s      p95 6.65s      p99 6.93s      p99.9 7.00s    max 7.00s
-          completion  p50 ≥ 3.72s    p95 ≥ 6.67s?   p99 ≥ 6.93s?   p99.9 ≥ 7.00s? max ≥ 7.00s
+        4,000 clients
+          rtt         p50 3.34s     p95 6.40s?    p99 6.67s?    p99.9 6.73s?  max 6.73s
+          delivery    p50 3.51s     p95 6.65s     p99 6.93s     p99.9 7.00s   max 7.00s
+          completion  p50 ≥ 3.72s   p95 ≥ 6.67s?  p99 ≥ 6.93s?  p99.9 ≥ 7.00s? max ≥ 7.00s
           clients     3,980 of 4,000 usable, 15 timed out, 5 failed
           messages    100 sent at 50.0/s, 397,510 of 398,000 received, 490 missing, 1,200 late, 3 duplicate
           error       refused 5, 2.0s to 6.0s: connection refused
-          server      CPU 99%  RSS 87.0 MiB         generator  CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
+          server      CPU 99%  RSS 87.0 MiB
+          generator   CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
           broken      rtt.p95<=250ms was 6.40s
           broken      20 of 4,000 clients did not become usable (refused)
           broken      490 of 398,000 copies missing
@@ -292,9 +317,9 @@ mod tests {
     #[test]
     fn an_echo_step_shows_microseconds() {
         assert_snapshot!(step_lines(Scenario::Echo, &sample::echo_step(), &Style::PLAIN), @"
-        clients: 10000    95per-rtt:   2ms    min-rtt:   0ms    median-rtt:   1ms    max-rtt:   2ms
-          rtt         p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
-          service     p50 1.20ms     p95 2.23ms     p99 2.32ms     p99.9 2.34ms   max 2.35ms
+        10,000 clients
+          handshake   p50 7.15ms    p95 13.3ms    p99 13.9ms    p99.9 14.0ms  max 14.0ms
+          rtt         p50 1.20ms    p95 2.23ms    p99 2.32ms    p99.9 2.34ms  max 2.35ms
           messages    300,000 sent at 10,000/s of 10,000/s, 300,000 of 300,000 received
           server      CPU 41%
           bottleneck  none: nothing reached its limit: server CPU 41% of 1 core
@@ -306,14 +331,14 @@ mod tests {
         let mut step = sample::broadcast_step();
         step.server.as_mut().unwrap().cores = Some(2.0);
         let text = step_lines(Scenario::Echo, &step, &Style::PLAIN);
-        assert!(text.contains("  server      CPU 62% of 200%  RSS 87.0 MiB "), "{text}");
+        assert!(text.contains("  server      CPU 62% of 200%  RSS 87.0 MiB\n"), "{text}");
     }
 
     #[test]
     fn an_idle_step_has_no_rtt() {
         assert_snapshot!(step_lines(Scenario::Idle, &sample::idle_step(), &Style::PLAIN), @"
-        clients: 20000
-          handshake   p50 2.15ms     p95 3.81ms     p99 3.96ms     p99.9 4.00ms   max 4.00ms
+        20,000 clients
+          handshake   p50 2.15ms    p95 3.81ms    p99 3.96ms    p99.9 4.00ms  max 4.00ms
           clients     20,000 of 20,000 usable at 200/s
           bottleneck  unknown: the server cannot be seen from here, and nothing here reached its limit
         ");

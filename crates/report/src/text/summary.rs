@@ -1,23 +1,32 @@
 //! The block that ends a run: how much, where does it break, can it be believed.
 
+use std::iter;
+
 use results::conclusion::{self, Conclusion};
 use results::format::{bytes, count, duration, rate};
 use results::{Delivery, Level, Run, Scenario, Step, Verdict};
 use stats::{Histogram, Timed};
 
 use crate::reading;
+use crate::style::{Style, Words};
+use crate::text::row::Rows;
 
+/// Where the values begin.
+const LABEL_WIDTH: usize = 10;
 /// Doubts in the summary: a sweep has dozens of steps, each with its own.
 const TRUST_LINES_MAX: usize = 6;
 
 /// The block that ends a run, each line ending in a newline; without colour, because this is what people quote.
-pub fn summary(run: &Run) -> String {
+pub fn summary(run: &Run, style: &Style) -> String {
+    let plain = Style { ansi: false, ..*style };
+    let rows = Rows { style: &plain, indent: 0, label: LABEL_WIDTH };
+    let row = |label: &str, text: &str| rows.row(label, text);
     let mut lines = Vec::new();
-    match run.scenario {
-        Scenario::Echo => lines.extend(run.steps.last().map(wsdemo_table)),
-        Scenario::Http => lines.extend(run.steps.last().map(super::http::table)),
-        Scenario::Broadcast => lines.extend(missing_line(run)),
-        Scenario::Saturate | Scenario::Idle | Scenario::Storm => {}
+    match (run.scenario, style.words) {
+        (Scenario::Echo, Words::Wsdemo) => lines.extend(run.steps.last().map(wsdemo_table)),
+        (Scenario::Http, _) => lines.extend(run.steps.last().map(super::http::table)),
+        (Scenario::Broadcast, Words::WebsocketBench(_)) => lines.extend(missing_line(run)),
+        _ => {}
     }
     let verdict = &run.verdict;
     let Conclusion { how_much, breaks, .. } = conclusion::conclude(run);
@@ -39,12 +48,12 @@ pub fn summary(run: &Run) -> String {
     }));
     lines.extend(ceiling(run).map(|text| row("ceiling", &text)));
     lines.push(row("breaks", &breaks.to_string()));
-    lines.extend(trust(verdict));
+    lines.extend(trust(verdict).iter().map(|(label, note)| row(label, note)));
     lines.join("\n") + "\n"
 }
 
 /// Why the figures may not be believed; each step has said its part already.
-fn trust(verdict: &Verdict) -> Vec<String> {
+fn trust(verdict: &Verdict) -> Vec<(&'static str, String)> {
     let mut notes: Vec<String> =
         verdict.trust.iter().take(TRUST_LINES_MAX).map(|note| note.0.clone()).collect();
     if notes.is_empty() {
@@ -53,8 +62,8 @@ fn trust(verdict: &Verdict) -> Vec<String> {
     if let Some(more) = verdict.trust.len().checked_sub(TRUST_LINES_MAX).filter(|&more| more > 0) {
         notes.push(format!("and {more} more, as marked at the steps"));
     }
-    let label = |i| if i == 0 { "trust" } else { "" };
-    notes.iter().enumerate().map(|(i, note)| row(label(i), note)).collect()
+    let labels = ["trust"].into_iter().chain(iter::repeat(""));
+    labels.zip(notes).collect()
 }
 
 /// How much of the generator's own ceiling the busiest step took.
@@ -108,10 +117,6 @@ pub(crate) fn level_cells(level: &Level) -> [String; 6] {
         per_s(level.fatal_per_s),
         per_s(level.overload_per_s),
     ]
-}
-
-fn row(label: &str, text: &str) -> String {
-    format!("{label:9} {text}")
 }
 
 /// What a client costs elsewhere, where that is known.
