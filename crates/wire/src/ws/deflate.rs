@@ -99,16 +99,19 @@ fn inflate(
         if output.len() > bytes_max {
             return Err(Failure::MessageTooLarge);
         }
-        // One byte above the limit shows the breach; no bomb gets further.
+        // One byte above the limit shows the breach; no bomb gets further. Room is what is said here, however much memory the buffer has
+        // come to: what a message comes to must not depend on those before it.
         let room = (input.len() * 2).max(STEP_BYTES).min(bytes_max + 1 - output.len());
-        output.reserve(room);
+        let begin = output.len();
+        output.resize(begin + room, 0);
         let (read, written) = (stream.total_in(), stream.total_out());
-        let status = stream.decompress_vec(input, output, FlushDecompress::Sync);
-        let status = status.map_err(|_| Failure::Deflate)?;
+        let status = stream.decompress(input, &mut output[begin..], FlushDecompress::Sync);
         let read = (stream.total_in() - read) as usize;
         let written = (stream.total_out() - written) as usize;
+        output.truncate(begin + written);
+        let status = status.map_err(|_| Failure::Deflate)?;
         input = &input[read..];
-        let has_room = output.len() < output.capacity();
+        let has_room = written < room;
         match status {
             // A final block (§7.2.3.5): what follows is a new stream.
             Status::StreamEnd => stream.reset(false),
@@ -266,6 +269,22 @@ mod tests {
         let mut inflater = Inflater::new(true);
         assert_eq!(inflater.message(&bomb, None, 4 << 20).map(<[u8]>::len), Ok(4 << 20));
         assert_eq!(inflater.message(&bomb, None, (4 << 20) - 1), Err(Failure::MessageTooLarge));
+    }
+
+    #[test]
+    fn what_a_message_comes_to_does_not_depend_on_those_before() {
+        let deflated = |text: &[u8]| {
+            let mut out = text.to_vec();
+            Deflater::new(9, 15, true).replace(&mut out, 0);
+            out
+        };
+        // Beyond the limit, and broken behind that.
+        let bad = [&deflated(&[b'a'; 5_000])[..], b"\x07"].concat();
+        let refused = || Inflater::new(true).message(&bad, None, 1024).map(<[u8]>::len);
+        assert_eq!(refused(), Err(Failure::MessageTooLarge));
+        let large = deflated(&vec![b'a'; KEPT_BYTES_MAX]);
+        assert_eq!(inflate(&mut Inflater::new(true), &large).map(|text| text.len()), Ok(KEPT_BYTES_MAX));
+        assert_eq!(refused(), Err(Failure::MessageTooLarge));
     }
 
     #[test]
