@@ -57,7 +57,7 @@ Examples:
   throng compare main.json branch.json --fail-if 'p99 slower by 5%'
   throng compare main/ branch/                      repeats, in directories
   throng compare --a before*.json --b after*.json   repeats
-  throng compare monday/ tuesday/                   two shootouts: the same order?
+  throng compare monday/ tuesday/                   two shootouts, their order
   throng compare --fail-if 'p99 slower by 10%' \\
       --run-a 'echo ws://127.0.0.1:3000/ws --clients 500' \\
       --run-b 'echo ws://127.0.0.1:4000/ws --clients 500'
