@@ -127,11 +127,12 @@ fn rounds_are_added_where_a_figure_is_not_known_and_only_there() {
 
 #[test]
 fn a_budget_ends_the_rounds_also_when_it_is_resumed() {
-    let arena = Arena::new(&suite("repeats = 3"), SERVE);
+    // Two servers with 2.5 s each at the least: three rounds take more than 14 s on any machine.
+    let arena = Arena::new(&suite("repeats = 3").replace("\"10ms\"", "\"2s\""), SERVE);
     let small = shootout(&arena, &["--budget", "1s"]);
     assert_eq!(small.code, Some(2), "{small}");
     assert!(small.stderr.contains("--budget: one round takes about "), "{small}");
-    let outcome = shootout(&arena, &["--budget", "11s", "--targets", "throng"]);
+    let outcome = shootout(&arena, &["--budget", "14s", "--targets", "throng"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stderr.contains("would end after --budget"), "{outcome}");
     let before = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap().lines().count();
