@@ -104,8 +104,8 @@ fn mistakes_say_what_to_do() {
     let (_other, echo) = app(&[CHAT, ECHO].concat());
     let (_third, wrong) = app(&CHAT.replace("50/s", "50 apples"));
     for (file, more, said) in [
-        (&silent, &["--rate", "5"][..], "neither [broadcast] nor [echo]"),
-        (&silent, &["--search"], "neither [broadcast] nor [echo]"),
+        (&silent, &["--rate", "5"][..], "neither [broadcast], [say.NAME] nor [echo]"),
+        (&silent, &["--search"], "neither [broadcast], [say.NAME] nor [echo]"),
         (&echo, &["--senders", "10%"], "has no [broadcast]"),
         (&echo, &["--to", "others"], "has no [broadcast]"),
         (&silent, &["--people", "5", "--clients", "6"], "one of them is enough"),

@@ -23,7 +23,17 @@ fn missing() -> Vec<Situation> {
         situation("no answer at all", Host::Reference("--fault drop=all"), ECHO)
             .how_much(&["not 50 clients: all 200 answers missing"])
             .breaks(&["{any}; bottleneck server: it answered none of 200 messages"])
-            .never(&["p50 1", "p50 2", "p50 3", "p50 4", "p50 5", "p50 6", "p50 7", "p50 8", "p50 9"])
+            .never(&[
+                "rtt         p50 1",
+                "rtt         p50 2",
+                "rtt         p50 3",
+                "rtt         p50 4",
+                "rtt         p50 5",
+                "rtt         p50 6",
+                "rtt         p50 7",
+                "rtt         p50 8",
+                "rtt         p50 9",
+            ])
             .by(SERVER)
             .exits(3)
             .short(),
@@ -223,7 +233,7 @@ fn requests() -> Vec<Situation> {
         .how_much(&["not 10 clients: all 10 answers missing"])
         .breaks(&["{any}; bottleneck server: it answered none of 10 {any}"])
         .by(SERVER)
-        .never(&["p50 1", "p50 2", "p50 3"])
+        .never(&["rtt         p50 1", "rtt         p50 2", "rtt         p50 3"])
         .exits(3),
         situation(
             "each answer after five seconds",
