@@ -4,18 +4,23 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::*;
-use wire::Settings;
+use wire::{History, Keep, Mischief, Settings};
 
 const THREADS: usize = 4;
 
 /// A request with a body.
-fn request(stream: &mut TcpStream, path: &str, body: &str) {
+fn post(path: &str, body: &str) -> String {
     let length = body.len();
-    let request = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");
-    stream.write_all(request.as_bytes()).unwrap();
+    format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+/// Sends one.
+fn request(stream: &mut TcpStream, path: &str, body: &str) {
+    stream.write_all(post(path, body).as_bytes()).unwrap();
 }
 
 /// A request without one.
@@ -57,27 +62,32 @@ fn open_stream(server: &Running, path: &str) -> TcpStream {
     stream
 }
 
-/// The path of a new Socket.IO session that polls, and is in the main namespace; there is nothing more to say to it.
-fn open_polling(stream: &mut TcpStream) -> String {
+/// The path of a new Socket.IO session that polls.
+fn open_session(stream: &mut TcpStream) -> String {
     let path = "/socket.io/?EIO=4&transport=polling";
     get(stream, path);
     let (_, handshake) = answer(stream);
     let sid = handshake.strip_prefix(r#"0{"sid":""#).and_then(|rest| rest.split('"').next());
-    let path = format!("{path}&sid={}", sid.expect("a handshake"));
+    format!("{path}&sid={}", sid.expect("a handshake"))
+}
+
+/// The same, once it is in the main namespace, and there is nothing more to say to it.
+fn open_polling(stream: &mut TcpStream) -> String {
+    let path = open_session(stream);
     request(stream, &path, "40");
     assert_eq!(answer(stream).1, "ok");
     hear_polled(stream, &path, r#"42["auth",{}]"#);
     path
 }
 
-/// Polls until a packet has come.
-fn hear_polled(stream: &mut TcpStream, path: &str, packet: &str) {
+/// Polls until a packet has come that starts so.
+fn hear_polled(stream: &mut TcpStream, path: &str, start: &str) -> String {
     loop {
         get(stream, path);
         let (status, body) = answer(stream);
         assert_eq!(status, "200", "{body}");
-        if body.split('\x1e').any(|said| said == packet) {
-            return;
+        if let Some(packet) = body.split('\x1e').find(|packet| packet.starts_with(start)) {
+            return packet.to_owned();
         }
     }
 }
@@ -260,6 +270,39 @@ fn what_waits_behind_a_poll_may_broadcast_to_those_who_are_just_being_sent_to() 
     let mut again = server.connect();
     hear_polled(&mut again, &polled, r#"42["broadcast","behind"]"#);
     assert_eq!(server.finish().broadcasts, 2);
+}
+
+/// Both requests come in one write, so that they are handled in one turn of the server's loop.
+#[test]
+fn who_comes_back_right_behind_a_broadcast_is_sent_it_once() {
+    let server = Running::with(|options| {
+        let history = History::new(Keep::Messages(100), |_| Mischief::default());
+        options.protocol.history = Some(Arc::new(history));
+    });
+    let mut client = server.connect();
+    let (first, again) = (open_polling(&mut client), open_session(&mut client));
+    request(&mut client, &first, r#"42["broadcast","before"]"#);
+    assert_eq!(answer(&mut client).1, "ok");
+    let before = hear_polled(&mut client, &first, r#"42["broadcast","before""#);
+    let offset = before.rsplit('"').nth(1).expect("its number");
+    let gone = open_session(&mut client);
+    request(&mut client, &gone, "40");
+    assert_eq!(answer(&mut client).1, "ok");
+    let welcome = hear_polled(&mut client, &gone, "40{");
+    let pid = welcome.rsplit('"').nth(1).expect("its token");
+    let said = r#"42["broadcast","behind"]"#;
+    let back = format!(r#"40{{"pid":"{pid}","offset":"{offset}"}}"#);
+    let [said, back] = [(&first, said), (&again, &*back)].map(|(path, body)| post(path, body));
+    client.write_all(&[said, back].concat().into_bytes()).unwrap();
+    assert_eq!([answer(&mut client).1, answer(&mut client).1], ["ok", "ok"]);
+    request(&mut client, &first, r#"42["broadcast","last"]"#);
+    assert_eq!(answer(&mut client).1, "ok");
+    let mut heard = String::new();
+    while !heard.contains("last") {
+        get(&mut client, &again);
+        heard += &answer(&mut client).1;
+    }
+    assert_eq!((heard.matches("before").count(), heard.matches("behind").count()), (0, 1), "{heard}");
 }
 
 #[test]

@@ -22,6 +22,5 @@ impl Worker {
         let mut output = std::mem::take(&mut self.buffers.output);
         request.answer_published(is_said.then_some(members), &mut output);
         self.answer(key, output, Answer::Whole);
-        self.bound_batches();
     }
 }

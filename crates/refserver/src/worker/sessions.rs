@@ -66,6 +66,7 @@ impl Worker {
                 self.handle_lost(token);
             } else if let Some((token, request)) = self.asked.pop_front() {
                 self.handle_request(token, request);
+                self.bound_batches();
             } else {
                 return;
             }
