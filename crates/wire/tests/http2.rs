@@ -318,7 +318,13 @@ fn a_connection_that_breaks_is_replaced_if_it_has_answered_before() {
         let dropped = world.io.fates.iter().filter(|(_, fate)| *fate == Fate::Dropped).count();
         assert_eq!(dropped, 2 - resent, "{method}");
     }
-    // Between requests, an end costs nothing.
+    // Between requests, an end costs nothing, and before the first neither.
+    let mut world = World::new(streams(1), &[]);
+    world.receive(&goaway(0, 0)).unwrap();
+    assert_eq!((world.io.closed, world.io.opened), (1, 0), "nobody asks for anything");
+    world.send([0]);
+    world.greet_again();
+    assert_eq!(world.asked(), [1]);
     let mut world = World::asking(1);
     world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
     world.eof().unwrap();
@@ -379,11 +385,14 @@ fn a_server_that_wants_no_table_gets_literals_from_then_on() {
     let all = frames(&world.io.out);
     assert_eq!(all[0].3, b"\x20\x82\x86\x01\x0e127.0.0.1:9000\x04\x06/a?b=c");
     assert_eq!(all[0].3, all[1].3);
-    let mut world = World::asking(9);
-    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
-    world.receive(&settings(&[(1, 100)])).unwrap();
-    world.send([9]);
-    assert!(frames(&world.io.out)[0].3.starts_with(b"\x20\x82"));
+    // A table that was smaller for a moment is empty, too.
+    for sizes in [&[(1, 100)][..], &[(1, 0), (1, 4096)]] {
+        let mut world = World::asking(9);
+        world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+        world.receive(&settings(sizes)).unwrap();
+        world.send([9]);
+        assert!(frames(&world.io.out)[0].3.starts_with(b"\x20\x82"), "{sizes:?}");
+    }
 }
 
 #[test]
@@ -408,7 +417,7 @@ fn rules_that_are_broken_end_the_connection_with_their_code() {
         ("more padding than data", frame(DATA, PADDED, 1, b"\x05abc"), bad(Padding)),
         ("no room for the padding's length", frame(DATA, PADDED, 1, b""), bad(FrameSize)),
         ("a continuation of nothing", frame(CONTINUATION, END_HEADERS, 1, OK), bad(Frame)),
-        ("no more room", frame(WINDOW_UPDATE, 0, 0, &code(0)), bad(FlowControl)),
+        ("no more room", frame(WINDOW_UPDATE, 0, 0, &code(0)), bad(NoRoom)),
         ("too much room", frame(WINDOW_UPDATE, 0, 0, &code(u32::MAX >> 1)), bad(FlowControl)),
         ("too much room on a stream", frame(WINDOW_UPDATE, 0, 1, &code(u32::MAX >> 1)), bad(FlowControl)),
         ("an index of nothing", frame(HEADERS, WHOLE, 1, b"\xc0"), bad(Compression)),
@@ -475,6 +484,22 @@ fn floods_come_to_an_end() {
     let entry = [&b"\x40\x01a\x7f\xa1\x1e"[..], &[b'x'; 4000], &[0xbe; 100]].concat();
     let mut world = World::asking(1);
     assert_eq!(world.receive(&frame(HEADERS, WHOLE, 1, &entry)), Err(Failure::HeadTooLarge));
+}
+
+#[test]
+fn resets_of_requests_are_no_flood_and_of_nothing_are_one() {
+    let mut world = World::asking(100);
+    let mut stream = 1;
+    for round in 0..20 {
+        for _ in 0..100 {
+            world.receive(&frame(RST_STREAM, 0, stream, &code(7))).unwrap();
+            stream += 2;
+        }
+        world.send((round + 1) * 100..(round + 2) * 100);
+    }
+    assert_eq!(world.io.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Failed(_))).count(), 2000);
+    let over = frame(RST_STREAM, 0, 1, &code(7)).repeat(2000);
+    assert_eq!(world.receive(&over), Err(bad(Http2Reason::Flood)));
 }
 
 #[test]

@@ -96,6 +96,8 @@ pub enum Http2Reason {
     Compression,
     /// More data than there was room for, or more room than there can be (§6.9).
     FlowControl,
+    /// News of room that is none (§6.9).
+    NoRoom,
     /// Frames that only make work, and many of them (§10.5).
     Flood,
     /// A head or trailer out of shape (§8.2, §8.3).
@@ -112,6 +114,7 @@ impl Http2Reason {
             Http2Reason::Frame
             | Http2Reason::Padding
             | Http2Reason::Setting
+            | Http2Reason::NoRoom
             | Http2Reason::Field
             | Http2Reason::ContentLength => ErrorCode::ProtocolError,
             Http2Reason::Compression => ErrorCode::CompressionError,
@@ -128,6 +131,7 @@ impl Http2Reason {
             Http2Reason::Setting => "a setting's value",
             Http2Reason::Compression => "a block of fields that cannot be decoded",
             Http2Reason::FlowControl => "flow control",
+            Http2Reason::NoRoom => "more room by nothing",
             Http2Reason::Flood => "a flood of frames that only make work",
             Http2Reason::Field => "a field of a head",
             Http2Reason::ContentLength => "content-length",

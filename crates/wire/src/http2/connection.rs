@@ -25,7 +25,8 @@ pub(crate) const CLIENT_WINDOW: u32 = (1 << 30) - 1;
 /// What a client may send ahead to us: as much as to Go's server. More would wait in the client, which has its bounds, too.
 pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
 
-/// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518), resets (CVE-2023-44487).
+/// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518), resets of streams that
+/// are over. A request that is reset at once (CVE-2023-44487) makes as much work here for who sends it.
 const IDLE_FRAMES_MAX: u32 = 1000;
 /// Most frames that continue one block (CVE-2024-27316). Its bytes are bounded besides, as those of any head.
 const CONTINUATIONS_MAX: u32 = 32;
@@ -62,6 +63,7 @@ pub(crate) enum Got<'a> {
 /// What the peer's settings say.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
+    /// The least that it was: a table that was smaller for a moment has lost its entries (RFC 7541 §4.2).
     pub(crate) table_bytes: u32,
     pub(crate) streams_max: u32,
     pub(crate) window: u32,
@@ -217,6 +219,11 @@ impl Connection {
         }
     }
 
+    /// What came last was waited for, and made no work of its own.
+    pub(crate) fn welcome(&mut self) {
+        self.idle_frames = 0;
+    }
+
     /// A frame that only makes work, if there are many of them in a row.
     fn tolerate<'a>(&mut self, got: Got<'a>) -> Result<Got<'a>, Failure> {
         self.idle_frames += 1;
@@ -286,7 +293,9 @@ impl Connection {
         for &[n0, n1, v0, v1, v2, v3] in settings {
             let value = u32::from_be_bytes([v0, v1, v2, v3]);
             match u16::from_be_bytes([n0, n1]) {
-                setting::HEADER_TABLE_SIZE => self.settings.table_bytes = value,
+                setting::HEADER_TABLE_SIZE => {
+                    self.settings.table_bytes = self.settings.table_bytes.min(value);
+                }
                 setting::MAX_CONCURRENT_STREAMS => self.settings.streams_max = value,
                 setting::ENABLE_PUSH if value > 1 => return Err(bad(Http2Reason::Setting)),
                 setting::INITIAL_WINDOW_SIZE if value > WINDOW_MAX => {
@@ -308,7 +317,7 @@ impl Connection {
     fn handle_room<'a>(&mut self, frame: Frame<'a>) -> Result<Got<'a>, Failure> {
         let more = i64::from(u32::from_be_bytes(exactly(frame.payload)?) & STREAM_MAX);
         if more == 0 {
-            return Err(bad(Http2Reason::FlowControl));
+            return Err(bad(Http2Reason::NoRoom));
         }
         if frame.stream == 0 {
             self.sending.grow(more).map_err(bad)?;

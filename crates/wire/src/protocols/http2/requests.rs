@@ -180,6 +180,7 @@ impl Requests {
             }
             Got::Reset { stream, code } => {
                 if let Some(at) = self.find(stream)? {
+                    self.connection.welcome();
                     let asking = self.streams.close(at).asking;
                     link.io.handle_fate(asking.stamp, Fate::Failed(Failure::Reset(code)));
                     self.leave_if_done(link);
@@ -321,7 +322,7 @@ impl Requests {
         while let Some(stream) = self.streams.close_after(last) {
             self.waiting.push_front(stream.asking);
         }
-        let serves_none = self.streams.is_empty() && !self.has_answered;
+        let serves_none = self.streams.is_empty() && !self.waiting.is_empty() && !self.has_answered;
         if code != ErrorCode::NoError || serves_none {
             return Err(Failure::GoAway(code));
         }
