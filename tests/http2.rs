@@ -167,9 +167,10 @@ fn misdeeds_are_counted_by_kind() {
 fn what_is_reset_has_no_answer_and_leaves_the_connection_alone() {
     let server = Server::start(&[]);
     let url = format!("{}metrics", root_of(&server));
-    let outcome = http(&url, "--http2 -c 2 --streams 4 --amount 20 --drain-timeout 1s");
+    // However many: each is an answer of a kind, and no flood.
+    let outcome = http(&url, "--http2 -c 2 --streams 4 --amount 3000 --drain-timeout 1s");
     let results = outcome.json();
-    assert_eq!((errors_of(&results, "http2_reset"), sum_of(&results, "missing")), (20, 20), "{outcome}");
+    assert_eq!((errors_of(&results, "http2_reset"), sum_of(&results, "missing")), (3000, 3000), "{outcome}");
     assert_eq!(sum_of(&results, "disconnects"), 0, "{outcome}");
     assert!(
         outcome.stderr.contains("HTTP_1_1_REQUIRED") || outcome.stdout.contains("HTTP_1_1_REQUIRED"),
@@ -198,6 +199,10 @@ fn wrong_usage_is_named() {
             assert!(outcome.stderr.contains(named), "stderr does not name {named:?}\n{outcome}");
         },
     );
+    let server = Server::start(&[]);
+    let outcome = run(&mut throng(["http", &format!("{}nowhere", root_of(&server)), "--http2"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains("GET /nowhere was answered with 404; is the path right?"), "{outcome}");
     let server = HostileServer::start(|p| p.send(b"HTTP/1.1 400 Bad Request\r\n\r\n").hold());
     let url = format!("http://{}/", server.address);
     let outcome = run(&mut throng(["http", &url, "--http2"]), RUN_MAX);

@@ -12,8 +12,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer as it came. To be quoted, not acted upon: what is odd is left out.
+    /// Reads an answer as it came. To be quoted, not acted upon: what is odd is left out, and nothing is read of HTTP/2's.
     pub(super) fn read(said: &[u8]) -> Answer {
+        if !said.starts_with(b"HTTP/1.") {
+            return Answer::default();
+        }
         let text = String::from_utf8_lossy(said);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let mut lines = head.lines();
@@ -79,6 +82,7 @@ mod tests {
             ("HTTP/1.1 401 A\r\n\r\n<html><body>", "401 A"),
             ("HTTP/1.1 401 A\r\nContent-Encoding: gzip\r\n\r\n~~~~", "401 A"),
             ("", "401"),
+            ("\0\0\x12\x04\0\0\0\0\0\x08\x03401\x0f\x12\x1dTue, 24 Nov 2026 17:03:15 GMT", "401"),
         ] {
             assert_eq!(told(answer), line, "{answer:?}");
         }
