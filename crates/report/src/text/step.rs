@@ -3,7 +3,7 @@
 
 use results::conclusion;
 use results::format::{bytes, count, duration, printable, rate};
-use results::{Bottleneck, GeneratorUse, Scenario, ServerUse, Step};
+use results::{Bottleneck, GeneratorUse, Rates, Scenario, ServerUse, Step};
 use stats::{Count, CountOf, Counts, Timed};
 
 use crate::reading;
@@ -16,6 +16,9 @@ use crate::text::{absences, says};
 const LABEL_WIDTH: usize = 12;
 /// The width of one figure, its name included: a row of them has 80 columns.
 const CELL_WIDTH: usize = 13;
+
+/// Who completes this share of what is sent keeps up.
+const KEPT_UP_SHARE: f64 = 0.99;
 
 const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
@@ -155,16 +158,22 @@ fn messages(step: &Step) -> Option<String> {
     if !counts.has_messages() {
         return None;
     }
-    let rates = match (step.rates.asked_per_s, step.rates.achieved_per_s) {
-        (Some(asked), Some(achieved)) => format!(" at {} of {}", rate(achieved, ""), rate(asked, "")),
-        (None, Some(achieved)) => format!(" at {}", rate(achieved, "")),
-        _ => String::new(),
-    };
+    let Rates { asked_per_s, sent_per_s, .. } = step.rates;
+    let sent_at = sent_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
+    let asked = asked_per_s.map(|per_s| format!(" of {}", rate(per_s, ""))).unwrap_or_default();
+    let completed = completed(&step.rates).map(|per_s| format!(", {} completed", rate(per_s, "")));
+    let rates = sent_at + &asked + &completed.unwrap_or_default();
     let (sent, received, expected) = (count(counts.sent), count(counts.received), count(counts.expected));
     Some(format!(
         "{sent} sent{rates}, {received} of {expected} received{}",
         others(counts, CountOf::Messages)
     ))
+}
+
+/// At which rate messages of a schedule were answered, where that is well below the one at which they were sent.
+fn completed(rates: &Rates) -> Option<f64> {
+    let (_, sent, completed) = (rates.asked_per_s?, rates.sent_per_s?, rates.achieved_per_s?);
+    (0.0 < completed && completed < KEPT_UP_SHARE * sent).then_some(completed)
 }
 
 /// What the sentence is not about, as far as there was any.
@@ -298,6 +307,20 @@ mod tests {
           bottleneck  server: its CPU was at 99% of 1 core
           mark        p95 rests on 100 samples; 200 are needed
         ");
+    }
+
+    #[test]
+    fn a_rate_of_sending_is_not_one_of_answers() {
+        let mut step = sample::troubled_step();
+        step.rates = Rates { sent_per_s: Some(79_278.0), achieved_per_s: Some(39_629.0), ..Rates::default() };
+        let line = |step: &Step| messages(step).unwrap();
+        assert!(line(&step).starts_with("100 sent at 79,278/s, 397,510 of "), "{}", line(&step));
+        step.rates = Rates { asked_per_s: Some(400.0), sent_per_s: Some(400.0), ..step.rates };
+        for (achieved, told) in [(400.0, ""), (396.1, ""), (212.0, ", 212/s completed"), (0.0, "")] {
+            step.rates.achieved_per_s = Some(achieved);
+            let expected = format!("100 sent at 400/s of 400/s{told}, 397,510 of ");
+            assert!(line(&step).starts_with(&expected), "{}", line(&step));
+        }
     }
 
     #[test]

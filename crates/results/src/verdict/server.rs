@@ -46,7 +46,7 @@ pub(super) fn gone(step: &Step) -> Option<String> {
     }
     (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
         Some(example) => format!("it published none of the messages that it was asked to ({example})"),
-        None => format!("it answered none of {} messages", count(counts.sent)),
+        None => format!("it answered none of {} messages", count(counts.expected)),
     })
 }
 
