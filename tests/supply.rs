@@ -12,7 +12,7 @@ use serde_json::Value;
 /// users move at their own pace.
 const VERSIONS_MAX: usize = 3;
 /// Crates of which there are several versions. A new one is a reason to look whether it needs to be.
-const SEVERAL_MAX: usize = 10;
+const SEVERAL_MAX: usize = 8;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

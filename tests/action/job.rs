@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
-use yaml_rust2::{Yaml, YamlLoader};
 
 use crate::support::throng::{Outcome, run};
 
@@ -19,21 +18,21 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The first document of some YAML.
-pub(crate) fn yaml(text: &str) -> Yaml {
-    YamlLoader::load_from_str(text).expect("it is YAML").remove(0)
+/// What some YAML says.
+pub(crate) fn yaml(text: &str) -> Value {
+    serde_yaml_ng::from_str(text).expect("it is YAML")
 }
 
 /// The pairs of a mapping whose values are plain.
-pub(crate) fn pairs(mapping: &Yaml) -> BTreeMap<String, String> {
-    let plain = |value: &Yaml| match value {
-        Yaml::Integer(number) => number.to_string(),
-        Yaml::Boolean(flag) => flag.to_string(),
-        Yaml::String(text) => text.clone(),
+pub(crate) fn pairs(mapping: &Value) -> BTreeMap<String, String> {
+    let plain = |value: &Value| match value {
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::String(text) => text.clone(),
         other => panic!("{other:?} is not plain"),
     };
-    let pairs = mapping.as_hash().into_iter().flatten();
-    pairs.map(|(key, value)| (plain(key), plain(value))).collect()
+    let pairs = mapping.as_object().into_iter().flatten();
+    pairs.map(|(key, value)| (key.clone(), plain(value))).collect()
 }
 
 /// A job of a pull request.
@@ -100,23 +99,21 @@ impl Job {
     /// run after it.
     pub(crate) fn action(&self, with: &BTreeMap<String, String>) -> Vec<Outcome> {
         let action = yaml(&fs::read_to_string(root().join("action.yml")).unwrap());
-        let inputs = action["inputs"].as_hash().expect("inputs");
+        let inputs = action["inputs"].as_object().expect("inputs");
         let mut known = BTreeMap::from([
             ("github.token".to_owned(), "a-token".to_owned()),
             ("github.action_ref".to_owned(), format!("v{}", env!("CARGO_PKG_VERSION"))),
             ("github.action_repository".to_owned(), "us/throng".to_owned()),
         ]);
         for (name, facts) in inputs {
-            let name = name.as_str().unwrap();
             let default = facts["default"].as_str().map(|text| fill(text, &known));
             let value = with.get(name).cloned().or(default).unwrap_or_else(|| panic!("{name} is required"));
             known.insert(format!("inputs.{name}"), value);
         }
-        let unknown: Vec<&String> =
-            with.keys().filter(|name| !inputs.contains_key(&Yaml::String((*name).clone()))).collect();
+        let unknown: Vec<&String> = with.keys().filter(|name| !inputs.contains_key(*name)).collect();
         assert!(unknown.is_empty(), "the action has no input {unknown:?}");
         let mut outcomes: Vec<Outcome> = Vec::new();
-        for step in action["runs"]["steps"].as_vec().expect("steps") {
+        for step in action["runs"]["steps"].as_array().expect("steps") {
             let has_failed = outcomes.iter().any(|outcome| outcome.code != Some(0));
             let is_run = match step["if"].as_str() {
                 Some("always()") => true,

@@ -172,7 +172,7 @@ fn the_page_s_jobs_run_as_printed() {
         let job = repository.job(&comments);
         let workflow = yaml(workflow);
         let mut servers: Vec<Process> = Vec::new();
-        for step in workflow["jobs"]["load"]["steps"].as_vec().expect("steps") {
+        for step in workflow["jobs"]["load"]["steps"].as_array().expect("steps") {
             let with = pairs(&step["with"]);
             let outcomes = match (step["uses"].as_str(), step["run"].as_str()) {
                 (Some("actions/checkout@v4"), None) => continue, // the repository is there
