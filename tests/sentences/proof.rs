@@ -210,6 +210,9 @@ impl Proof {
         for part in must.never {
             self.claim("said, but must not be", !text.contains(part), part);
         }
+        for line in text.lines().filter(|line| must.is_untimed && has_latency(line)) {
+            self.claim("said, but nothing was answered", false, line);
+        }
     }
 
     /// There was no run: a line says why, and nothing is kept.
@@ -288,6 +291,26 @@ impl Proof {
 /// Whether the line has one of the parts between `||`.
 fn has_part(line: &str, parts: &str) -> bool {
     parts.split("||").any(|part| fits(&format!("{{any}}{part}{{any}}"), line))
+}
+
+/// Whether the line tells how long answers took: in a figure's row that is not of connecting, or in the table of an HTTP run.
+fn has_latency(line: &str) -> bool {
+    let is_figure = |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let label = line.split_whitespace().next();
+    match label {
+        Some("handshake" | "connecting") => false,
+        Some("latency") => line.contains(|c: char| c.is_ascii_digit()),
+        _ => line.split("p50 ").skip(1).any(is_figure),
+    }
+}
+
+#[test]
+fn latencies_are_in_rows_of_figures() {
+    assert!(has_latency("  rtt         p50 4.24ms    p95 5.00ms"));
+    assert!(has_latency("latency       1.20ms    664µs"));
+    assert!(!has_latency("  handshake   p50 4.24ms    p95 5.00ms"));
+    assert!(!has_latency("latency            –        –"));
+    assert!(!has_latency("  rtt         p50 ≥ 1.00s   p95 ≥ 1.00s"));
 }
 
 fn refs(lines: &[String]) -> Vec<&str> {

@@ -33,6 +33,8 @@ pub(crate) struct Must {
     pub(crate) says: &'static [&'static str],
     /// No part of the text.
     pub(crate) never: &'static [&'static str],
+    /// No latency, but of connecting: nothing was answered.
+    pub(crate) is_untimed: bool,
     pub(crate) bottleneck: &'static [&'static str],
     /// A line of stderr: there is no run, and none is kept.
     pub(crate) refused: &'static [&'static str],
@@ -154,6 +156,11 @@ impl Situation {
         self
     }
 
+    pub(crate) fn untimed(mut self) -> Self {
+        self.must.is_untimed = true;
+        self
+    }
+
     pub(crate) fn by(mut self, bottleneck: &'static [&'static str]) -> Self {
         self.must.bottleneck = bottleneck;
         self
@@ -224,6 +231,7 @@ impl fmt::Display for Must {
         }
         parts.extend(self.says.iter().map(|part| format!("“{part}”")));
         parts.extend(self.never.iter().map(|part| format!("never “{part}”")));
+        parts.extend(self.is_untimed.then(|| "no latency, but of connecting".to_owned()));
         parts.extend(self.figures.map(|(words, _)| words.to_owned()));
         let text = parts.join("<br>");
         f.write_str(&text.replace("{number}", "…").replace("{time}", "…").replace("{any}", "…"))
