@@ -142,7 +142,9 @@ fn a_page_starts_runs_without_showing_their_secrets() {
             );
             stream.write_all(format!("{request} HTTP/1.1\r\n{fields}{body}").as_bytes()).unwrap();
             let mut answer = String::new();
-            stream.read_to_string(&mut answer).unwrap();
+            stream
+                .read_to_string(&mut answer)
+                .unwrap_or_else(|error| panic!("{request}: {error}, after {answer:?}"));
             answer
         };
         let welcome = ask(&format!("GET /{path}"), "", "");
