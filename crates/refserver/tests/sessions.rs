@@ -252,6 +252,30 @@ fn who_stops_polling_is_given_up_and_the_others_hear_on() {
     assert_eq!(server.finish().broadcasts, 60);
 }
 
+/// As a client does whose answer to the first poll is still on its way: engine.io-client sends ten packets of 300 KB in four.
+#[test]
+fn answers_to_a_clients_own_requests_wait_for_it_however_large() {
+    let server = Running::with(|_| {});
+    let mut client = server.connect();
+    let path = open_polling(&mut client);
+    let long = "x".repeat(900_000);
+    for number in 0..4 {
+        request(&mut client, &path, &format!(r#"42{number}["echo","{long}"]"#));
+        assert_eq!(answer(&mut client), ("200".into(), "ok".into()));
+    }
+    get(&mut client, &path);
+    let (status, body) = answer(&mut client);
+    assert_eq!((&*status, body.matches(&long).count()), ("200", 4));
+    request(&mut client, "/echo/0/a/xhr", "");
+    assert_eq!(answer(&mut client).1, "o\n");
+    for _ in 0..4 {
+        request(&mut client, "/echo/0/a/xhr_send", &format!(r#"["{long}"]"#));
+        assert_eq!(answer(&mut client).0, "204");
+    }
+    request(&mut client, "/echo/0/a/xhr", "");
+    assert_eq!(answer(&mut client).1.matches(&long).count(), 4);
+}
+
 #[test]
 fn what_waits_behind_a_poll_may_broadcast_to_those_who_are_just_being_sent_to() {
     let server = Running::with(|_| {});

@@ -22,6 +22,17 @@ pub const REQUEST: StreamId = 0;
 /// The connection whose request was kept open.
 pub const HELD: StreamId = 1;
 
+/// Most bytes that wait for a client to ask for them, of what others have said.
+const OTHERS_BYTES_MAX: usize = 1 << 20;
+/// The same of what its own requests have brought about: answers to sixteen of the largest that Socket.IO's clients send,
+/// which may all be under way before the first is asked for.
+const OWN_BYTES_MAX: usize = 16 << 20;
+
+/// Whether so much is not kept for a client that does not ask for it.
+pub(crate) fn is_too_much(queued_bytes: usize, own_bytes: usize) -> bool {
+    own_bytes > OWN_BYTES_MAX || queued_bytes - own_bytes > OTHERS_BYTES_MAX
+}
+
 /// What became of a request; `W` is what a session tells a connection.
 #[derive(Debug)]
 pub enum Answer<W> {

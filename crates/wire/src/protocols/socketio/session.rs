@@ -27,10 +27,7 @@ use crate::http::answer::{AnswerHead, TEXT};
 use crate::io::Io;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
-
-/// Most bytes of packets that wait for the client to poll.
-const QUEUED_BYTES_MAX: usize = 1 << 20;
+use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink, is_too_much};
 
 /// How long a poll may take that crosses with the goodbye, sent at the same time on another connection.
 const CROSSING_NS: u64 = 1_000_000_000;
@@ -50,6 +47,8 @@ pub(crate) struct Session {
     held: Option<AnswerHead>,
     /// Packets that wait, each with a separator before it.
     queued: Vec<u8>,
+    /// Bytes of these that the client's own requests have brought about.
+    own_bytes: usize,
     /// The body of a request to send is on its way.
     begun: bool,
     /// What is kept of broadcasts.
@@ -177,7 +176,7 @@ impl Session {
         on: &mut impl Tells,
     ) -> Result<Next, Failure> {
         let Some(side) = &mut self.side else { return Err(Failure::BadMessage) };
-        let (now_ns, version) = (link.now_ns, self.version);
+        let (now_ns, version, queued_bytes) = (link.now_ns, self.version, self.queued.len());
         let queue =
             &mut Queue { queued: &mut self.queued, history: &self.history, now_ns: link.now_ns, io: link.io };
         let mut next = Next::GoOn;
@@ -189,12 +188,13 @@ impl Session {
             }
             Ok(())
         })?;
+        self.own_bytes += self.queued.len() - queued_bytes;
         Ok(next)
     }
 
     /// Answers the poll that is held with what there is to say. Who does not poll while too much comes up is given up.
     fn flush<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
-        if self.queued.len() > QUEUED_BYTES_MAX && self.held.is_none() {
+        if self.held.is_none() && is_too_much(self.queued.len(), self.own_bytes) {
             return self.end(link);
         }
         if self.queued.is_empty() {
@@ -219,12 +219,13 @@ impl Session {
     }
 
     fn take_body(&mut self) -> Vec<u8> {
+        self.own_bytes = 0;
         payload::body(self.version, &std::mem::take(&mut self.queued))
     }
 
     /// Ends the session; who polls is told so.
     fn end<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
-        self.queued.clear();
+        (self.queued, self.own_bytes) = (Vec::new(), 0);
         payload::push_text(&mut self.queued, &[b"1"]);
         self.flush(link);
         self.phase = Phase::Over;
@@ -288,6 +289,7 @@ impl ServerSession for Session {
             phase: Phase::New,
             held: None,
             queued: Vec::new(),
+            own_bytes: 0,
             begun: false,
             history: cfg.history.clone(),
         }

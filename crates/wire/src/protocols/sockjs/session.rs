@@ -20,10 +20,7 @@ use crate::failure::Failure;
 use crate::http::answer::TEXT;
 use crate::io::Io;
 use crate::server_config::ServerConfig;
-use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink};
-
-/// Most bytes of messages that wait for the client to ask for them.
-const QUEUED_BYTES_MAX: usize = 1 << 20;
+use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink, is_too_much};
 
 type Reason = (u16, &'static str);
 
@@ -40,6 +37,8 @@ pub(crate) struct Session {
     held: Option<Receiver>,
     /// Strings that wait, each with a comma before it.
     queued: Vec<u8>,
+    /// Bytes of these that the client's own requests have brought about.
+    own_bytes: usize,
     /// The next heartbeat if there is an answer to write it to, or else the end.
     deadline_ns: u64,
 }
@@ -95,7 +94,7 @@ impl Session {
                 }
                 _ if !self.queued.is_empty() => {
                     is_whole = receiver.write_frame(out, [b"a[", &self.queued[1..], b"]"], bytes_max);
-                    self.queued = Vec::new();
+                    self.forget_queued();
                 }
                 _ => {}
             }
@@ -133,22 +132,24 @@ impl Session {
             _ => request.head.write_whole(out, 204, Some(TEXT), b""),
         }
         if array.len() > end + 1 {
-            self.deliver(link, &array[end..]);
+            self.deliver(link, &array[end..], array.len() - end);
         }
     }
 
-    /// Sends strings, each with a comma before it, or keeps them until the client asks.
-    fn deliver<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8]) {
+    /// Sends strings, each with a comma before it, or keeps them until the client asks; so many bytes of them it has brought
+    /// about itself.
+    fn deliver<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8], own_bytes: usize) {
         if self.phase != Phase::Open {
             return;
         }
         if self.held.is_some() {
             return self.write_held(link, [b"a[", &strings[1..], b"]"]);
         }
-        if self.queued.len() + strings.len() > QUEUED_BYTES_MAX {
-            return self.give_up(link);
-        }
         self.queued.extend_from_slice(strings);
+        self.own_bytes += own_bytes;
+        if is_too_much(self.queued.len(), self.own_bytes) {
+            self.give_up(link);
+        }
     }
 
     /// Writes a frame to the answer that is held.
@@ -172,7 +173,11 @@ impl Session {
         if self.phase == Phase::Open {
             on(ServerEvent::Left { room: self.hall.room_of_sessions() });
         }
-        self.queued = Vec::new();
+        self.forget_queued();
+    }
+
+    fn forget_queued(&mut self) {
+        (self.queued, self.own_bytes) = (Vec::new(), 0);
     }
 }
 
@@ -195,8 +200,8 @@ impl ServerSession for Session {
             disconnect_ns: settings.amount(&DISCONNECT),
             response_bytes_max: hall.service.response_bytes_max.unwrap_or(limit),
         };
-        let (held, queued) = (None, Vec::new());
-        Session { hall, terms, phase: Phase::New, held, queued, deadline_ns: u64::MAX }
+        let (held, queued, own_bytes) = (None, Vec::new(), 0);
+        Session { hall, terms, phase: Phase::New, held, queued, own_bytes, deadline_ns: u64::MAX }
     }
 
     fn handle_request<I: Io>(
@@ -223,7 +228,7 @@ impl ServerSession for Session {
     }
 
     fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8]) {
-        self.deliver(link, strings);
+        self.deliver(link, strings, 0);
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -248,7 +253,7 @@ impl ServerSession for Session {
     }
 
     fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>) {
-        self.queued = Vec::new();
+        self.forget_queued();
         self.phase = Phase::Closed(TOO_SLOW);
     }
 
