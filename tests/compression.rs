@@ -112,17 +112,19 @@ fn a_window_is_kept_from_the_first_message_on_and_costs_what_is_said_of_it() {
 fn what_windows_cost_is_said_before_a_run_and_with_the_figure() {
     let server = Server::start(&["--compress"]);
     let url = format!("ws://{}/ws", server.address);
-    let idle = |flags: &[&str]| {
-        let mut command = throng(["idle", &url, "--clients", "1000", "--connect-rate", "1000"]);
+    let idle = |clients: &str, flags: &[&str]| {
+        let mut command = throng(["idle", &url, "--clients", clients, "--connect-rate", "1000"]);
         run(command.args(["--duration", "500ms", "--format", "json", "--no-store"]).args(flags), RUN_MAX)
     };
-    let kept = idle(TAKEOVERS[0].1);
+    let kept = idle("1000", TAKEOVERS[0].1);
     assert!(
         kept.stderr.contains("throng: --compress: a client that says and hears something keeps"),
         "{kept}"
     );
     assert!(kept.json()["verdict"]["trust"].to_string().contains("keep a window for each"), "{kept}");
-    let forgotten = idle(TAKEOVERS[1].1);
+    let forgotten = idle("1000", TAKEOVERS[1].1);
     assert!(!forgotten.stderr.contains("--compress"), "{forgotten}");
     assert!(!forgotten.json()["verdict"]["trust"].to_string().contains("keep a window"), "{forgotten}");
+    let few = idle("20", TAKEOVERS[0].1);
+    assert!(!few.stderr.contains("--compress"), "a few MiB are not worth a word\n{few}");
 }

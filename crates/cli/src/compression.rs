@@ -39,9 +39,16 @@ impl Compression {
     }
 }
 
-/// What clients that keep their windows need for them, in words; `None`: they keep none.
+/// Less than this for all clients' windows is not worth a word: about 800 clients need as much.
+const WORTH_SAYING_BYTES: u64 = 256 << 20;
+
+/// What clients that keep their windows need for them, in words; `None`: nothing, or little.
 pub(crate) fn cost(offered: Option<DeflateOptions>, clients_max: Option<u64>) -> Option<String> {
-    let each = offered.filter(|options| !options.no_context_takeover)?.window_bytes() as f64;
+    let each = offered?.window_bytes() as u64;
+    if each == 0 || clients_max.is_some_and(|clients| each * clients < WORTH_SAYING_BYTES) {
+        return None;
+    }
+    let each = each as f64;
     let all = clients_max
         .map(|clients| format!(", {} for {}", bytes(each * clients as f64), report::count(clients)));
     Some(format!(
@@ -61,7 +68,14 @@ mod tests {
         let kept = DeflateOptions::default();
         let said = cost(Some(kept), Some(10_000)).unwrap();
         assert!(said.contains("keeps 333 KiB") && said.contains(" GiB for 10,000"), "{said}");
+        assert!(cost(Some(kept), None).is_some_and(|said| said.contains("keeps 333 KiB for it, and")), "no end");
         assert_eq!(cost(Some(DeflateOptions { no_context_takeover: true, ..kept }), Some(10_000)), None);
         assert_eq!(cost(None, Some(10_000)), None);
+    }
+
+    #[test]
+    fn a_price_that_nobody_feels_is_not_named() {
+        let is_said = |clients| cost(Some(DeflateOptions::default()), Some(clients)).is_some();
+        assert_eq!([2, 787, 788].map(is_said), [false, false, true]);
     }
 }

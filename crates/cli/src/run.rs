@@ -32,8 +32,8 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
     let limits = request.limits()?;
+    let keeps_windows = request.args.compression.keeps_windows();
     let windows = compression::cost(request.plan.speech.deflate, request.shape.clients_max);
-    let keeps_windows = windows.is_some();
     if let Some(cost) = windows.filter(|_| !request.args.quiet) {
         stderr::line(format_args!("throng: {cost}"));
     }
