@@ -68,7 +68,10 @@ mod tests {
         let kept = DeflateOptions::default();
         let said = cost(Some(kept), Some(10_000)).unwrap();
         assert!(said.contains("keeps 333 KiB") && said.contains(" GiB for 10,000"), "{said}");
-        assert!(cost(Some(kept), None).is_some_and(|said| said.contains("keeps 333 KiB for it, and")), "no end");
+        assert!(
+            cost(Some(kept), None).is_some_and(|said| said.contains("keeps 333 KiB for it, and")),
+            "no end"
+        );
         assert_eq!(cost(Some(DeflateOptions { no_context_takeover: true, ..kept }), Some(10_000)), None);
         assert_eq!(cost(None, Some(10_000)), None);
     }

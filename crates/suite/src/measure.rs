@@ -24,19 +24,22 @@ const STILL_MAX: Duration = Duration::from_secs(60);
 const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 /// Exit codes with which there is a result: fine, a limit broken, not trustworthy.
 const MEASURED: [i32; 3] = [0, 3, 4];
+/// The one with which a generator ends in order that has nothing to show.
+const COULD_NOT: i32 = 1;
 
 /// Runs throng with these arguments, which make it print its results file, until it ends or the server does:
 /// `poll_death` says how it did. They go to it over a pipe; what stands in the list of processes is `shown`.
 ///
 /// # Errors
-/// The server dies, the generator fails, or the user has had enough.
+/// The server dies, the generator fails, or the user has had enough. A generator that cannot go on is at [`Stage::Load`]; one that
+/// ends in order and has nothing, as where nobody lets it in, leaves it to the server.
 pub fn measure(
     arguments: &[String],
     shown: &[String],
     mut poll_death: impl FnMut() -> Option<String>,
     tools: &Tools<'_>,
 ) -> Result<Run, Trouble> {
-    let trouble = |reason: String| Trouble::new(Stage::Measure, reason);
+    let trouble = |reason: String| Trouble::new(Stage::Load, reason);
     let mut command = Command::new(&tools.throng);
     command.arg(tools.words_verb).args(shown);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -53,10 +56,17 @@ pub fn measure(
     let (stdout, stderr) = (finish(&stdout), finish(&stderr));
     let status = outcome?;
     if status.code().is_some_and(|code| MEASURED.contains(&code)) {
-        return results::file::read(&stdout).map_err(|error| trouble(error.to_string()));
+        return results::file::read(&stdout)
+            .map_err(|error| trouble(format!("the generator's results: {error}")));
     }
-    let said = setup::last_line_of(stderr.as_bytes()).unwrap_or_else(|| status.to_string());
-    Err(trouble(said))
+    let said = setup::last_line_of(stderr.as_bytes());
+    Err(match status.code() {
+        Some(COULD_NOT) => Trouble::new(Stage::Measure, said.unwrap_or_else(|| status.to_string())),
+        _ => trouble(format!(
+            "the generator ended with {status}{}",
+            said.map_or_else(String::new, |said| format!("; it said: {said}"))
+        )),
+    })
 }
 
 /// Waits for the generator, with an eye on the server.
@@ -71,18 +81,19 @@ fn attend(
         if taken != turns {
             (turns, ran) = (taken, Instant::now());
         }
-        let why = match child.try_wait() {
+        let trouble = match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
-            Err(error) => Some(error.to_string()),
-            Ok(None) if (tools.is_interrupted)() => Some("interrupted".to_owned()),
+            Err(error) => Some((Stage::Load, error.to_string())),
+            Ok(None) if (tools.is_interrupted)() => Some((Stage::Measure, "interrupted".to_owned())),
             Ok(None) if ran.elapsed() > STILL_MAX => {
-                Some(format!("the generator has stood still for {} s", STILL_MAX.as_secs()))
+                let still = format!("the generator has stood still for {} s", STILL_MAX.as_secs());
+                Some((Stage::Load, still))
             }
-            Ok(None) => poll_death(),
+            Ok(None) => poll_death().map(|death| (Stage::Measure, death)),
         };
-        if let Some(why) = why {
+        if let Some((stage, why)) = trouble {
             end(child);
-            return Err(Trouble::new(Stage::Measure, why));
+            return Err(Trouble::new(stage, why));
         }
         thread::sleep(POLL);
     }
@@ -108,4 +119,41 @@ fn collect(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 
 fn finish(collected: &Receiver<Vec<u8>>) -> String {
     String::from_utf8_lossy(&collected.recv_timeout(LAST_WORDS_MAX).unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// What comes of a generator that is this script.
+    fn trouble_of(script: &str, death: Option<&str>) -> Trouble {
+        let tools = Tools {
+            throng: "/bin/sh".into(),
+            guard_verb: "",
+            words_verb: "-c",
+            host: Ipv4Addr::LOCALHOST,
+            is_interrupted: &|| false,
+            say: &|_| {},
+        };
+        measure(&[], &[script.to_owned()], || death.map(str::to_owned), &tools).unwrap_err()
+    }
+
+    #[test]
+    fn a_generator_that_cannot_go_on_is_not_the_servers_to_answer_for() {
+        for (script, said) in [
+            ("echo no more memory >&2; kill -9 $$", "signal: 9 (SIGKILL); it said: no more memory"),
+            ("exit 101", "exit status: 101"),
+            ("echo no results", "the generator's results: this is not a results file"),
+        ] {
+            let Trouble { stage, reason } = trouble_of(script, None);
+            assert_eq!(stage, Stage::Load, "{reason}");
+            assert!(reason.contains(said), "{reason}");
+        }
+        let refused = trouble_of("echo could not reach it >&2; exit 1", None);
+        assert_eq!(refused, Trouble::new(Stage::Measure, "could not reach it"));
+        let died = trouble_of("exec sleep 9", Some("the server exited with 7"));
+        assert_eq!(died, Trouble::new(Stage::Measure, "the server exited with 7"));
+    }
 }

@@ -5,6 +5,7 @@ use results::{Bottleneck, Run, Scenario as Verb, Step};
 
 use crate::noise;
 use crate::record::{Entry, Record};
+use crate::setup::Trouble;
 use crate::suite::Scenario;
 
 /// Of its open files, so much is used by a server that can open no more: it leaves some for itself.
@@ -25,8 +26,10 @@ impl Remarks {
     /// Of all its rounds.
     pub(crate) fn of(scenario: &Scenario, target: &str, runs: &[Run], record: &Record) -> Remarks {
         let entries: Vec<&Entry> = record.of(&scenario.name, target).collect();
+        let is_of_target = |step: &Step| !is_by_generator(step);
         Remarks {
-            flaw: failed(&entries).or_else(|| wrong(scenario.verb, runs)),
+            flaw: failed(&entries, Trouble::is_of_target)
+                .or_else(|| wrong(scenario.verb, runs, is_of_target)),
             is_at_file_limit: scenario.figures[0].is_capacity() && runs.iter().any(is_at_file_limit),
             doubts: doubts(scenario, &entries, runs),
         }
@@ -41,16 +44,23 @@ impl Remarks {
     }
 }
 
-/// Measurements that failed: the server died, or nothing could be measured.
-fn failed(entries: &[&Entry]) -> Option<String> {
-    let mut troubles = entries.iter().filter_map(|entry| entry.trouble.as_ref());
+/// Measurements that failed like this: the server died, or nothing could be measured.
+fn failed(entries: &[&Entry], is_so: impl Fn(&Trouble) -> bool) -> Option<String> {
+    let mut troubles =
+        entries.iter().filter_map(|entry| entry.trouble.as_ref()).filter(|trouble| is_so(trouble));
     let first = troubles.next()?;
     Some(format!("{} of {} failed: {first}", 1 + troubles.count(), entries.len()))
 }
 
-/// Messages that were lost or wrong, and errors. Those of a storm are what it measures, except who never came back.
-fn wrong(verb: Verb, runs: &[Run]) -> Option<String> {
-    let steps: Vec<&Step> = runs.iter().flat_map(answered_for).collect();
+/// Whether the generator was at its limit: who reads too slowly is sent no more by many a server, and loses what it was to be sent.
+fn is_by_generator(step: &Step) -> bool {
+    step.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator)
+}
+
+/// Messages that were lost or wrong, and errors, in steps like these. Those of a storm are what it measures, except who never
+/// came back.
+fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<String> {
+    let steps: Vec<&Step> = runs.iter().flat_map(answered_for).filter(|step| is_so(step)).collect();
     let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|step| of(step)).sum::<u64>();
     let errors = |step: &Step| {
         let of_server = step.errors.iter().filter(|(kind, error)| !error.local && !kind.starts_with("http_"));
@@ -95,6 +105,9 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
     if !runs.is_empty() && runs.iter().all(|run| scenario.figures[0].read(run).is_none()) {
         doubts.push(format!("{} could not be told", scenario.figures[0].name));
     }
+    doubts.extend(failed(entries, |trouble| !trouble.is_of_target()));
+    let of_generator = wrong(scenario.verb, runs, is_by_generator);
+    doubts.extend(of_generator.map(|lost| format!("{lost} while the generator was at its limit")));
     let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
     let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
     let noisy =
@@ -116,9 +129,10 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
 
 #[cfg(test)]
 mod tests {
-    use results::{Environment, Limit, ServerUse};
+    use results::{Environment, Finding, Limit, ServerUse};
 
     use super::*;
+    use crate::setup::Stage;
 
     fn run(steps: Vec<Step>) -> Run {
         let environment = Environment { fd_limit: Some(20_000), ..Environment::default() };
@@ -134,9 +148,15 @@ mod tests {
             step.stop = Some(limit.check(&step));
             step
         };
-        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(0), step(900)])]), None);
-        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(1)])]).as_deref(), Some("1 lost message"));
-        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(900)])]).as_deref(), Some("900 lost messages"));
+        assert_eq!(wrong(Verb::Broadcast, &[run(vec![step(0), step(900)])], |_| true), None);
+        assert_eq!(
+            wrong(Verb::Broadcast, &[run(vec![step(1)])], |_| true).as_deref(),
+            Some("1 lost message")
+        );
+        assert_eq!(
+            wrong(Verb::Broadcast, &[run(vec![step(900)])], |_| true).as_deref(),
+            Some("900 lost messages")
+        );
     }
 
     #[test]
@@ -145,10 +165,37 @@ mod tests {
         step.errors.add("refused", 0, "refused");
         step.errors.add("too_many_files", 0, "too many open files");
         step.errors.set_local("too_many_files");
-        assert_eq!(wrong(Verb::Echo, &[run(vec![step.clone()])]).as_deref(), Some("1 error"));
-        assert_eq!(wrong(Verb::Storm, &[run(vec![step.clone()])]), None);
+        assert_eq!(wrong(Verb::Echo, &[run(vec![step.clone()])], |_| true).as_deref(), Some("1 error"));
+        assert_eq!(wrong(Verb::Storm, &[run(vec![step.clone()])], |_| true), None);
         step.counts.not_back = 2;
-        assert_eq!(wrong(Verb::Storm, &[run(vec![step])]).as_deref(), Some("2 lost clients"));
+        assert_eq!(wrong(Verb::Storm, &[run(vec![step])], |_| true).as_deref(), Some("2 lost clients"));
+    }
+
+    #[test]
+    fn what_is_lost_to_a_generator_at_its_limit_is_said_of_the_generator() {
+        let lossy = |missing, bottleneck| {
+            let reason = "a worker's CPU was at 99% of a core".to_owned();
+            let mut step = Step { bottleneck: Some(Finding { bottleneck, reason }), ..Step::default() };
+            step.counts.missing = missing;
+            run(vec![step])
+        };
+        let runs = [lossy(7, Bottleneck::Generator), lossy(0, Bottleneck::None)];
+        assert_eq!(wrong(Verb::Broadcast, &runs, |step| !is_by_generator(step)), None);
+        assert_eq!(wrong(Verb::Broadcast, &runs, is_by_generator).as_deref(), Some("7 lost messages"));
+        let runs = [lossy(7, Bottleneck::Generator), lossy(3, Bottleneck::Machine)];
+        let own = wrong(Verb::Broadcast, &runs, |step| !is_by_generator(step));
+        assert_eq!(own.as_deref(), Some("3 lost messages"));
+    }
+
+    #[test]
+    fn a_measurement_that_the_generator_lost_is_not_the_servers_failure() {
+        let entry = |trouble| Entry { trouble, ..Entry::default() };
+        let entries =
+            [entry(None), entry(Some(Trouble::new(Stage::Load, "the generator has stood still for 60 s")))];
+        let entries: Vec<&Entry> = entries.iter().collect();
+        assert_eq!(failed(&entries, Trouble::is_of_target), None);
+        let said = failed(&entries, |trouble| !trouble.is_of_target());
+        assert_eq!(said.as_deref(), Some("1 of 2 failed: load: the generator has stood still for 60 s"));
     }
 
     #[test]

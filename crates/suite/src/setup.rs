@@ -63,13 +63,15 @@ pub enum Stage {
     Check,
     /// Measuring it.
     Measure,
+    /// Making the load, which is not the target's to answer for.
+    Load,
     /// Stopping it.
     Stop,
 }
 
 impl Stage {
     /// All of them, in their order.
-    const ALL: [Stage; 9] = [
+    const ALL: [Stage; 10] = [
         Stage::Requires,
         Stage::Install,
         Stage::Build,
@@ -78,6 +80,7 @@ impl Stage {
         Stage::Ready,
         Stage::Check,
         Stage::Measure,
+        Stage::Load,
         Stage::Stop,
     ];
 
@@ -97,6 +100,7 @@ impl Stage {
             Stage::Ready => "ready",
             Stage::Check => "check",
             Stage::Measure => "measure",
+            Stage::Load => "load",
             Stage::Stop => "stop",
         }
     }
@@ -115,6 +119,11 @@ impl Trouble {
     /// What went wrong, in one line.
     pub fn new(stage: Stage, reason: impl Into<String>) -> Self {
         Self { stage, reason: reason.into() }
+    }
+
+    /// Whether it is the target's to answer for.
+    pub(crate) fn is_of_target(&self) -> bool {
+        self.stage != Stage::Load
     }
 
     /// Whether it is unavailable here, which is no one's mistake.

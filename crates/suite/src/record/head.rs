@@ -108,7 +108,7 @@ impl About {
 }
 
 /// One measurement, as it went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The scenario's name.
     pub scenario: String,
