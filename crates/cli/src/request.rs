@@ -55,9 +55,32 @@ impl Request<'_> {
         }
         let parse = |flag: &'static str, texts: &[String]| -> Result<Vec<Limit>, Failure> {
             let limits = texts.iter().map(|text| Limit::parse(text, self.scenario));
-            limits.collect::<Result<_, _>>().map_err(|error| Failure::usage(flag, error))
+            let limits: Vec<Limit> =
+                limits.collect::<Result<_, _>>().map_err(|error| Failure::usage(flag, error))?;
+            limits.iter().try_for_each(|limit| self.check_kind(flag, limit))?;
+            Ok(limits)
         };
         Ok(Limits { asked: parse("--limit", &self.args.limits)?, stop: parse("--limit-rtt", &self.stop)? })
+    }
+
+    /// A limit of one kind of messages is on one that there will be.
+    fn check_kind(&self, flag: &str, limit: &Limit) -> Result<(), Failure> {
+        let says = self.plan.rooms.says();
+        let kinds: Vec<&str> = says.iter().map(|say| say.name.as_str()).filter(|_| says.len() > 1).collect();
+        match limit.say() {
+            Some(name) if kinds.is_empty() => {
+                let why = "kinds are told apart where an app's file (--app) has several [say.NAME]";
+                Err(Failure::usage(flag, format!("there are no messages of a kind {name:?}: {why}")))
+            }
+            Some(name) if !kinds.contains(&name) => {
+                let there = kinds.join(", ");
+                Err(Failure::usage(
+                    flag,
+                    format!("there are no messages of a kind {name:?}; there are {there}"),
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The run before its first step.

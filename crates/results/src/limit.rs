@@ -154,6 +154,11 @@ impl Limit {
         Ok(Limit { text: text.into(), of, comparison, value, as_share })
     }
 
+    /// The kind of messages that it is about; `None`: all of them.
+    pub fn say(&self) -> Option<&str> {
+        self.of.say.as_deref()
+    }
+
     /// Whether both are about the same figure, whatever they ask of it.
     pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
         self.of == other.of

@@ -119,7 +119,13 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
                 return part(counts.late, counts.expected, due(scenario, step))
                     .map(|late| late + " queued up");
             }
-            Some(format!("{} answered of {}", rate(achieved, ""), rate(asked, scenario.facts().sends)))
+            let asked_for = rate(asked, scenario.facts().sends);
+            if achieved >= asked * QUEUED_RATE_MIN {
+                // Messages are acknowledged whose copies do not come.
+                let percent = step.kept_percent()?;
+                return Some(format!("{percent:.0}% of the {} of {asked_for} came", due(scenario, step)));
+            }
+            Some(format!("{} answered of {asked_for}", rate(achieved, "")))
         }
         _ => None,
     }

@@ -114,6 +114,18 @@ fn an_overload_is_said_by_what_was_answered() {
 }
 
 #[test]
+fn copies_that_do_not_come_are_no_rate_of_answers() {
+    let mut step = step();
+    step.rates = Rates { asked_per_s: Some(100.0), achieved_per_s: Some(100.0), ..Rates::default() };
+    step.counts = Counts { sent: 600, expected: 12_000, received: 10_500, missing: 1_500, ..step.counts };
+    let run = run_of(Scenario::Broadcast, vec![step]);
+    let told = |limit| failing(Scenario::Broadcast, &run.steps[0], limit);
+    let broken: Vec<String> = run.steps[0].broken().map(told).collect();
+    assert_eq!(broken, ["1,500 of 12,000 copies missing", "88% of the copies of 100 messages/s came"]);
+    assert_eq!(of(&run).0, "not 300 clients: 1,500 of 12,000 copies missing");
+}
+
+#[test]
 fn what_queues_up_at_almost_the_rate_is_said_so() {
     let (how_much, ..) = said(Scenario::Saturate, |step| {
         step.rates = Rates { asked_per_s: Some(51.9), achieved_per_s: Some(52.0), ..Rates::default() };
