@@ -401,7 +401,9 @@ impl Ledger {
                 let sent_ns = stamp.sent_ns();
                 let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
                 let kind = self.kind_of(low);
-                self.meter.handle_sent(sent_ns, client, kind, stamp.intended_ns, of_it);
+                // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
+                let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
+                self.meter.handle_sent(sent_ns, client, kind, due_ns, of_it);
                 self.meter.held.sent += 1;
                 self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
             }

@@ -45,7 +45,7 @@ pub(super) fn short_of_connections(step: &Step) -> Option<String> {
     (waited as f64 > WAITED_SHARE_MAX * due as f64).then(|| {
         format!(
             "{} of {} messages waited because all of its {} connections were busy: use more, or --pipelining \
-             (--streams over HTTP/2)",
+             (over HTTP/2 --streams, as far as the server allows)",
             count(waited),
             count(due),
             count(step.clients)

@@ -21,7 +21,7 @@ fn a_load_without_a_free_connection_is_short_of_them() {
     });
     assert_eq!(who, Bottleneck::Generator);
     let said = "5,000 of 10,000 messages waited because all of its 5 connections were busy: use more, or --pipelining \
-                (--streams over HTTP/2)";
+                (over HTTP/2 --streams, as far as the server allows)";
     assert_eq!(why, said);
 }
 

@@ -112,10 +112,14 @@ impl Requests {
         }
     }
 
+    /// How many requests may be under way: as many as the user asks for, or the server allows.
+    fn streams_max<I: Io>(&self, link: &Link<'_, I>) -> usize {
+        link.parts.http.pipelining.min(self.connection.settings.streams_max) as usize
+    }
+
     /// Writes the next request, if another may be under way.
     fn write_next<I: Io>(&mut self, link: &mut Link<'_, I>) -> Option<Written> {
-        let most = link.parts.http.pipelining.min(self.connection.settings.streams_max) as usize;
-        if self.state != State::Open || self.streams.len() >= most {
+        if self.state != State::Open || self.streams.len() >= self.streams_max(link) {
             return None;
         }
         let Asking { stamp, was_sent } = self.waiting.pop_front()?;
@@ -444,7 +448,7 @@ impl HttpClientProtocol for Requests {
 
     fn send<I: Io>(&mut self, link: &mut Link<'_, I>, _letter: &Letter, filling: &Filling<'_>) -> Sending {
         let is_first = self.waiting.is_empty();
-        let is_busy = self.streams.len() + self.waiting.len() >= link.parts.http.pipelining as usize;
+        let is_busy = self.streams.len() + self.waiting.len() >= self.streams_max(link);
         if self.waiting.len() < REQUESTS_MAX {
             self.waiting.push_back(Asking { stamp: *filling.mark.stamp, was_sent: false });
             // Where none is before it, it goes out as it is, and there is nothing to tell.
