@@ -26,12 +26,13 @@ pub struct HostileServer {
 
 impl HostileServer {
     /// Serves every client with `treat`, in a thread of its own; when it returns, the connection is closed.
-    pub fn start(treat: fn(&mut Peer)) -> HostileServer {
+    pub fn start(treat: impl Fn(&mut Peer) + Send + Sync + 'static) -> HostileServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let listener = thread::spawn(move || {
+            let treat = &treat;
             thread::scope(|scope| {
                 while let Ok((stream, _)) = listener.accept() {
                     if told.load(Ordering::Relaxed) {
@@ -58,6 +59,13 @@ impl Drop for HostileServer {
         let _ = self.listener.take().unwrap().join();
     }
 }
+
+/// A frame's first byte and its payload.
+pub type Frame = (u8, Vec<u8>);
+
+/// The client is gone, or the server is being stopped.
+#[derive(Debug)]
+pub struct Left;
 
 /// One client, seen from the server. Steps are chained and the last one says how it ends. What fails, because the
 /// client has left or the server is being stopped, is silently given up: the client's own report is what tests read.
@@ -201,7 +209,7 @@ impl<'a> Peer<'a> {
     }
 
     /// The client's next frame, or `None` once it has left.
-    fn receive_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+    pub fn receive_frame(&mut self) -> Option<Frame> {
         loop {
             if let Some(frame) = websocket::take_frame(&mut self.unread) {
                 return Some(frame);
@@ -209,6 +217,14 @@ impl<'a> Peer<'a> {
             if !self.read_more() {
                 return None;
             }
+        }
+    }
+
+    /// The client's next frame if it comes in a moment, or `Err` once the client has left.
+    pub fn receive_soon(&mut self) -> Result<Option<Frame>, Left> {
+        match websocket::take_frame(&mut self.unread) {
+            Some(frame) => Ok(Some(frame)),
+            None => self.read_soon().map(|()| websocket::take_frame(&mut self.unread)),
         }
     }
 
@@ -229,19 +245,27 @@ impl<'a> Peer<'a> {
     }
 
     fn read_more(&mut self) -> bool {
-        let mut buffer = [0; 16 * 1024];
-        while !self.is_over() {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(length) => {
-                    self.unread.extend_from_slice(&buffer[..length]);
-                    return true;
-                }
-                Err(error) if is_timeout(&error) => {}
-                Err(_) => return false,
+        let known = self.unread.len();
+        while self.unread.len() == known {
+            if self.read_soon().is_err() {
+                return false;
             }
         }
-        false
+        true
+    }
+
+    /// Reads what comes in a moment.
+    fn read_soon(&mut self) -> Result<(), Left> {
+        let mut buffer = [0; 16 * 1024];
+        match self.stream.read(&mut buffer) {
+            Ok(1..) | Err(_) if self.is_over() => Err(Left),
+            Ok(length @ 1..) => {
+                self.unread.extend_from_slice(&buffer[..length]);
+                Ok(())
+            }
+            Err(error) if is_timeout(&error) => Ok(()),
+            Ok(0) | Err(_) => Err(Left),
+        }
     }
 }
 

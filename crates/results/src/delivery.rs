@@ -7,7 +7,7 @@ use std::fmt;
 use stats::{Counts, Share};
 
 use crate::absences::Ages;
-use crate::format::{counted, duration};
+use crate::format::{count, counted, duration};
 use crate::horizon::Horizon;
 use crate::step::Step;
 
@@ -138,12 +138,14 @@ impl fmt::Display for Delivery {
             write!(f, ": ")?;
             lost(f, missing, expected, "what was sent then")?;
         }
-        if duplicate > 0 {
-            write!(f, "; {duplicate} came twice")?;
+        match duplicate {
+            0 => {}
+            1 => write!(f, "; 1 copy too many")?,
+            some => write!(f, "; {} copies too many", count(some))?,
         }
         match reordered {
             0 => write!(f, "; order kept"),
-            some => write!(f, "; {some} out of order"),
+            some => write!(f, "; {} out of order", count(some)),
         }
     }
 }
@@ -173,7 +175,7 @@ fn lost(f: &mut fmt::Formatter<'_>, lost: u64, due: u64, what: &str) -> fmt::Res
     match lost {
         0 => write!(f, "all of {what} came after all"),
         _ if lost == due => write!(f, "none of {what} ever came"),
-        _ if percent < 0.1 => write!(f, "{lost} of {due} of {what} never came"),
+        _ if percent < 0.1 => write!(f, "{} of {} of {what} never came", count(lost), count(due)),
         _ => write!(f, "{:.1}% of {what} never came", percent.min(99.9)),
     }
 }
@@ -238,11 +240,11 @@ mod tests {
                 vec![absences("close", 100, 0)]
             ),
             "at least once while clients are away: all of what was sent in their absence came after all (10 absences); \
-             at least once while they are here; 7 came twice; 2 out of order"
+             at least once while they are here; 7 copies too many; 2 out of order"
         );
         let one = Counts { lost_offline: 1, recovered: 999_999, offline_due: 1_000_000, ..due };
         let said = of(one, some);
-        assert!(said.contains("away: 1 of 1000000 of what was sent in their absence never came"), "{said}");
+        assert!(said.contains("away: 1 of 1,000,000 of what was sent in their absence never came"), "{said}");
         assert_eq!(of(Counts { offline_due: 0, ..due }, Vec::new()), "nothing");
     }
 

@@ -1,0 +1,242 @@
+//! Servers that go on with sessions as they should not, against an app's file with a history: whatever is sent again is counted as
+//! what it is, the sentence says so, and the run ends in time.
+
+mod support;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use results::format;
+use serde_json::{Value, json};
+
+use support::hostile::{HostileServer, Peer};
+use support::throng::{Outcome, errors_of, run, sum_of, throng};
+use support::websocket::{CLOSE, TEXT, frame};
+
+/// Six seconds of load, what it takes to connect and to drain, and a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+const APP: &str = r#"
+[broadcast]
+send = '{"type":"say","text":"{id}"}'
+copy = { json = { "/type" = "said" } }
+ack = { json = { "/type" = "ok" } }
+
+[[open]]
+send = '{"type":"join","room":"{room}","after":{kept}}'
+
+[[open]]
+expect = { json = { "/type" = "joined" } }
+
+[resume]
+keep = "/number"
+first = "0"
+"#;
+
+/// A number that no message has yet.
+const FUTURE: u64 = 1 << 60;
+
+/// What the server does to who is back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replay {
+    /// What it has missed.
+    Missed,
+    /// That, and before it all that it has received already.
+    All,
+    /// What was missed in all rooms.
+    AllRooms,
+    /// Nothing: its messages had numbers that are none.
+    NumbersOfTheFuture,
+    /// What a client has missed that was here all the time: all of them have the same name.
+    SomebodyElses,
+    /// The last message of all, until it leaves.
+    WithoutEnd,
+    /// The same, before it has joined.
+    WithoutEndNorBeginning,
+}
+
+/// A chat that numbers what is said from 1 on, and does this to who is back.
+struct Chat {
+    replay: Replay,
+    said: Mutex<Vec<Said>>,
+    /// Copies that were sent although nobody was owed them.
+    undue: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Said {
+    room: String,
+    text: String,
+}
+
+/// How far a client has come, in which room.
+struct Place {
+    room: String,
+    next: usize,
+}
+
+impl Chat {
+    fn start(replay: Replay) -> (Arc<Chat>, HostileServer) {
+        let chat = Arc::new(Chat { replay, said: Mutex::default(), undue: AtomicU64::new(0) });
+        let served = Arc::clone(&chat);
+        (chat, HostileServer::start(move |peer| served.serve(peer)))
+    }
+
+    fn serve(&self, peer: &mut Peer) {
+        let Some((_, join)) = peer.upgrade().receive_frame() else { return };
+        let mut place = self.join(peer, &join);
+        while let Ok(frame) = peer.receive_soon() {
+            match frame {
+                Some((CLOSE, payload)) => {
+                    peer.frame(CLOSE, &payload);
+                    break;
+                }
+                Some((_, message)) => self.hear(peer, &place, &message),
+                None => {}
+            }
+            self.tell(peer, &mut place);
+        }
+    }
+
+    /// Lets a client in, and tells it what it has missed.
+    fn join(&self, peer: &mut Peer, join: &[u8]) -> Place {
+        let join: Value = serde_json::from_slice(join).unwrap();
+        let (room, after) = (join["room"].as_str().unwrap().to_owned(), join["after"].as_u64().unwrap());
+        let said = self.said.lock().unwrap().clone();
+        let last = said.len().checked_sub(1);
+        self.tell_again(peer, &said, &room, after);
+        if let (Replay::WithoutEndNorBeginning, Some(last)) = (self.replay, last) {
+            peer.flood(&self.copy(&said, last));
+        }
+        peer.frame(TEXT, json!({ "type": "joined" }).to_string().as_bytes());
+        if let (Replay::WithoutEnd, Some(last)) = (self.replay, last) {
+            peer.flood(&self.copy(&said, last));
+        }
+        Place { room, next: said.len() }
+    }
+
+    fn tell_again(&self, peer: &mut Peer, said: &[Said], room: &str, after: u64) {
+        let from = match self.replay {
+            Replay::All => 0,
+            Replay::NumbersOfTheFuture | Replay::SomebodyElses => said.len(),
+            _ => after as usize,
+        };
+        for (at, message) in said.iter().enumerate().skip(from) {
+            let is_of_room = message.room == room;
+            if is_of_room || self.replay == Replay::AllRooms {
+                let is_due = is_of_room && at as u64 >= after;
+                self.undue.fetch_add(u64::from(!is_due), Ordering::Relaxed);
+                peer.send(&self.copy(said, at));
+            }
+        }
+    }
+
+    fn hear(&self, peer: &mut Peer, place: &Place, message: &[u8]) {
+        let text = serde_json::from_slice::<Value>(message).unwrap()["text"].as_str().unwrap().to_owned();
+        peer.frame(TEXT, json!({ "type": "ok", "text": text }).to_string().as_bytes());
+        self.said.lock().unwrap().push(Said { room: place.room.clone(), text });
+    }
+
+    /// Tells a client what was said in its room since.
+    fn tell(&self, peer: &mut Peer, place: &mut Place) {
+        let said = self.said.lock().unwrap().clone();
+        for at in place.next..said.len() {
+            if said[at].room == place.room {
+                peer.send(&self.copy(&said, at));
+            }
+        }
+        place.next = said.len();
+    }
+
+    fn copy(&self, said: &[Said], at: usize) -> Vec<u8> {
+        let number = match self.replay {
+            Replay::NumbersOfTheFuture => FUTURE + at as u64,
+            _ => at as u64 + 1,
+        };
+        let copy = json!({ "type": "said", "number": number, "text": said[at].text });
+        frame(TEXT, copy.to_string().as_bytes())
+    }
+}
+
+/// Twenty clients in two rooms.
+const MANY: &str = "--clients 20 --rooms 10";
+/// Four, who do not wait for long.
+const FEW: &str = "--clients 4 --rooms 2 --drain-timeout 3s --connect-timeout 2s";
+
+/// An audit of such a server: 50 messages a second, to clients that are away for a second.
+fn audit(replay: Replay, flags: &str) -> (Outcome, Value, u64) {
+    let (chat, server) = Chat::start(replay);
+    let folder = tempfile::tempdir().unwrap();
+    let (app, kept) = (folder.path().join("chat.toml"), folder.path().join("results"));
+    std::fs::write(&app, APP).unwrap();
+    let mut command = throng(["audit", &server.url(), "--quiet", "--no-preflight", "--threads", "1", "--app"]);
+    command.arg(&app).arg("--out").arg(&kept);
+    command.args("--rate 50 -d 6s --flap 2s..3s:1s --flap-how close,reset".split(' '));
+    let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
+    let file = std::fs::read_dir(&kept).ok().and_then(|mut files| files.next()?.ok());
+    let file = file.unwrap_or_else(|| panic!("no results\n{outcome}")).path();
+    let results = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    (outcome, results, chat.undue.load(Ordering::Relaxed))
+}
+
+/// What is said of delivery.
+fn sentence(outcome: &Outcome) -> &str {
+    let line = outcome.stdout.lines().find_map(|line| line.strip_prefix("delivery  "));
+    line.unwrap_or_else(|| panic!("nothing of delivery\n{outcome}"))
+}
+
+#[test]
+fn what_is_sent_again_as_it_should_be_is_recovered_once() {
+    let (outcome, results, undue) = audit(Replay::Missed, &format!("{MANY} --require at-least-once"));
+    assert_eq!((outcome.code, undue), (Some(0), 0), "{outcome}");
+    let of = |name| sum_of(&results, name);
+    assert!(of("recovered") == of("offline_due") && of("recovered") > 10 * of("cut"), "{outcome}");
+}
+
+#[test]
+fn what_was_received_before_is_a_duplicate_of_it() {
+    let (outcome, results, undue) = audit(Replay::All, MANY);
+    let of = |name| sum_of(&results, name);
+    assert!(undue > 0, "{outcome}");
+    assert_eq!((outcome.code, of("duplicate"), of("leaked")), (Some(3), undue, 0), "{outcome}");
+    assert_eq!((of("recovered"), of("missing"), of("lost_offline")), (of("offline_due"), 0, 0), "{outcome}");
+    assert!(sentence(&outcome).starts_with("at least once while clients are away: all of "), "{outcome}");
+    assert!(sentence(&outcome).contains(&format!("; {} copies too many; ", format::count(undue))), "{outcome}");
+}
+
+#[test]
+fn what_was_said_in_another_room_has_leaked_and_recovers_nothing() {
+    let (outcome, results, undue) = audit(Replay::AllRooms, MANY);
+    let of = |name| sum_of(&results, name);
+    assert!(undue > 0, "{outcome}");
+    assert_eq!((outcome.code, of("leaked"), of("duplicate")), (Some(3), undue, 0), "{outcome}");
+    assert_eq!((of("recovered"), of("missing"), of("lost_offline")), (of("offline_due"), 0, 0), "{outcome}");
+}
+
+#[test]
+fn who_goes_on_from_a_place_that_is_not_its_own_has_lost_what_was_behind_its_own() {
+    for replay in [Replay::NumbersOfTheFuture, Replay::SomebodyElses] {
+        let (outcome, results, _) = audit(replay, &format!("{MANY} --require at-least-once"));
+        let of = |name| sum_of(&results, name);
+        assert_eq!((outcome.code, of("missing"), of("duplicate")), (Some(3), 0, 0), "{replay:?}: {outcome}");
+        assert_eq!(of("offline_due"), of("recovered") + of("lost_offline"), "{replay:?}: {outcome}");
+        assert!(of("recovered") <= of("cut") && of("lost_offline") > 10 * of("cut"), "{replay:?}: {outcome}");
+        assert!(sentence(&outcome).starts_with("at most once while clients are away: "), "{outcome}");
+    }
+}
+
+/// Nothing that repeats itself is waited for: a step is drained two seconds after the last copy that is new, or after
+/// --drain-timeout.
+#[test]
+fn a_replay_without_end_ends_with_the_run() {
+    let (outcome, results, _) = audit(Replay::WithoutEnd, FEW);
+    let of = |name| sum_of(&results, name);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    assert!(of("duplicate") > 10 * of("sent") && of("missing") > 0, "{outcome}");
+    assert!(sentence(&outcome).contains(" copies too many"), "{outcome}");
+    // Who is never let in is not back.
+    let (outcome, results, _) = audit(Replay::WithoutEndNorBeginning, FEW);
+    assert!(errors_of(&results, "connect_timeout") > 0 && sum_of(&results, "not_back") > 0, "{outcome}");
+    assert!(outcome.code == Some(3) && sum_of(&results, "offline_due") > 0, "{outcome}");
+}
