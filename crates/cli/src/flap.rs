@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use load::{Cut, Cuts, Flap, Plan};
-use results::units;
+use results::{Delivery, Step, TrustNote, units};
 
 use crate::exit::Failure;
 
@@ -132,6 +132,13 @@ impl FlapArgs {
         let cuts = if cuts.is_empty() { Cuts::RESET } else { Cuts::of(&cuts) };
         Flap { up_ns_min, up_ns_max, away_ns, cuts, resumes: !self.no_session_resume }
     }
+}
+
+/// Why nothing is said of delivery, of steps in which clients were to lose their connections.
+pub(crate) fn why_nothing_is_said(steps: &[Step]) -> Option<TrustNote> {
+    const WHY: &str = "whether it arrives when clients drop cannot be told: nothing was sent while one was away; measure longer \
+                       (--duration), or let connections end sooner (--flap)";
+    (!steps.is_empty() && Delivery::of(steps).is_none()).then(|| TrustNote(WHY.into()))
 }
 
 /// `TIME[..TIME][:TIME]`.

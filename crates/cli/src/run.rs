@@ -11,6 +11,7 @@ use crate::args::RunArgs;
 use crate::compression;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
+use crate::flap;
 use crate::hidden;
 use crate::judge::{self, Judge};
 use crate::preflight;
@@ -45,13 +46,16 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let mut desk = Desk::new(&request, earlier)?;
     desk.live.expect(restarts);
     let mut crew = muster(&request, fleet.as_ref(), &desk)?;
-    let Request { args, course, shape, target, .. } = request;
+    let Request { args, plan, course, shape, target, .. } = request;
     let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
 
     let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
 
     if desk.run.scenario == Scenario::Idle {
         weight::weigh(crew.watch(), keeps_windows, &mut desk.run.verdict);
+    }
+    if plan.flap.is_some() {
+        desk.run.verdict.trust.extend(flap::why_nothing_is_said(&desk.run.steps));
     }
     desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(TrustNote));
     match &measured {

@@ -33,6 +33,8 @@ pub struct Delivery {
     counts: Counts,
     /// What was lost of what was due in absences, by how the connections ended.
     lost: BTreeMap<String, Share>,
+    /// Absences that lasted until the end.
+    not_back: u64,
     horizon: Option<Horizon>,
 }
 
@@ -55,11 +57,12 @@ impl Promise {
 impl Delivery {
     /// Of all steps together; `None`: nothing was due to anybody who was away.
     pub fn of(steps: &[Step]) -> Option<Delivery> {
-        let mut counts = Counts::default();
+        let (mut counts, mut not_back) = (Counts::default(), 0);
         let (mut lost, mut ages) = (BTreeMap::<_, Share>::new(), BTreeMap::new());
         for step in steps.iter().filter(|step| !step.absences.is_empty()) {
             counts.merge(&step.counts);
             for absences in &step.absences {
+                not_back += absences.not_back;
                 lost.entry(absences.ended_by.clone()).or_default().merge(&absences.recovered().rest());
             }
             for &Ages { up_to_ns, due, recovered } in &step.ages {
@@ -68,7 +71,7 @@ impl Delivery {
             }
         }
         let horizon = Horizon::of(&ages.into_values().collect::<Vec<_>>());
-        (counts.offline_due > 0).then_some(Delivery { counts, lost, horizon })
+        (counts.offline_due > 0).then_some(Delivery { counts, lost, not_back, horizon })
     }
 
     /// How often messages came that were due to clients that were away. Nobody can tell which copy of two came too many.
@@ -111,15 +114,15 @@ impl fmt::Display for Delivery {
         write!(f, "{} while clients are away: ", self.away())?;
         lost(f, lost_offline, offline_due, "what was sent in their absence")?;
         let sample = self.lost();
-        match sample.interval().filter(|_| lost_offline > 0 && lost_offline < offline_due) {
-            Some(interval) => write!(
-                f,
-                " (95% CI {:.1} to {:.1}%, {})",
-                100.0 * interval.low,
-                100.0 * interval.high,
-                counted(sample.units, "absence")
-            )?,
-            None => write!(f, " ({})", counted(sample.units, "absence"))?,
+        write!(f, " (")?;
+        if let Some(interval) = sample.interval().filter(|_| (1..offline_due).contains(&lost_offline)) {
+            write!(f, "95% CI {:.1} to {:.1}%, ", 100.0 * interval.low, 100.0 * interval.high)?;
+        }
+        write!(f, "{}", counted(sample.units, "absence"))?;
+        match self.not_back {
+            0 => write!(f, ")")?,
+            some if some == sample.units => write!(f, ", all until the end)")?,
+            some => write!(f, ", {} of them until the end)", count(some))?,
         }
         if let Some(Horizon { kept_ns, lost_ns }) = self.horizon {
             let [kept, lost] = [kept_ns, lost_ns].map(duration);
@@ -246,6 +249,20 @@ mod tests {
         let said = of(one, some);
         assert!(said.contains("away: 1 of 1,000,000 of what was sent in their absence never came"), "{said}");
         assert_eq!(of(Counts { offline_due: 0, ..due }, Vec::new()), "nothing");
+    }
+
+    #[test]
+    fn who_is_not_back_may_get_it_yet() {
+        let counts = Counts { offline_due: 1_000, lost_offline: 1_000, ..Counts::default() };
+        let mut gone = absences("close", 100, 100);
+        for (not_back, said) in [
+            (0, "(10 absences);"),
+            (4, "(10 absences, 4 of them until the end);"),
+            (10, "(10 absences, all until the end);"),
+        ] {
+            gone.not_back = not_back;
+            assert!(of(counts, vec![gone.clone()]).contains(said), "{said}");
+        }
     }
 
     #[test]

@@ -108,7 +108,9 @@ impl History {
         let message: Message = encode(number).into();
         state.bytes += bytes_of(&message);
         let log = state.rooms.entry(room).or_insert_with(|| Log { gone: state.gone, ..Log::default() });
-        log.kept.push_back(Entry { number, at_ns: now_ns, message: Arc::clone(&message) });
+        // The clock is read before the lock is had: no entry is older than the one before.
+        let at_ns = log.kept.back().map_or(now_ns, |latest| latest.at_ns.max(now_ns));
+        log.kept.push_back(Entry { number, at_ns, message: Arc::clone(&message) });
         let is_over = |log: &Log, bytes: usize| {
             bytes > BYTES_MAX
                 || match self.keep {
@@ -136,23 +138,31 @@ impl History {
             return None;
         }
         let gone = state.rooms.get(&room).map_or(state.gone, |log| log.gone);
-        let missed = self.missed(state, room, now_ns, |entry| entry.number > number);
+        let missed = self.missed(state, room, now_ns, |entry| entry.number <= number);
         Some(Missed { is_whole: missed.is_whole && gone <= number, ..missed })
     }
 
     /// What is still there of what a room was told from a time on.
     pub(crate) fn since(&self, room: Room, from_ns: u64, now_ns: u64) -> Vec<Message> {
-        self.missed(&mut self.lock(), room, now_ns, |entry| entry.at_ns >= from_ns).messages
+        self.missed(&mut self.lock(), room, now_ns, |entry| entry.at_ns < from_ns).messages
     }
 
-    /// Those messages of a room, as they are sent again: whole if none of them is too old.
-    fn missed(&self, state: &mut State, room: Room, now_ns: u64, is_due: impl Fn(&Entry) -> bool) -> Missed {
+    /// The messages of a room behind those that its client had, as they are sent again: whole if none of them is too old.
+    fn missed<'s>(
+        &self,
+        state: &'s mut State,
+        room: Room,
+        now_ns: u64,
+        was_had: impl Fn(&Entry) -> bool,
+    ) -> Missed {
         let oldest_ns = match self.keep {
             Keep::Messages(_) => 0,
             Keep::Time(time_ns) => now_ns.saturating_sub(time_ns),
         };
         let (mut messages, mut is_whole, mut waiting) = (Vec::new(), true, None);
-        for entry in state.rooms.get(&room).into_iter().flat_map(|log| &log.kept).filter(|e| is_due(e)) {
+        // Of a million that are kept, only those are looked at that were missed.
+        let behind = |log: &'s Log| log.kept.range(log.kept.partition_point(&was_had)..);
+        for entry in state.rooms.get(&room).into_iter().flat_map(behind) {
             if entry.at_ns < oldest_ns {
                 is_whole = false;
                 continue;
@@ -222,6 +232,8 @@ fn bytes_of(message: &Message) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::dialect_id::DialectId;
 
@@ -310,12 +322,24 @@ mod tests {
 
     #[test]
     fn a_million_messages_take_no_more_memory_than_there_is_for_them() {
-        let history = History::new(Keep::Messages(u32::MAX), |_| Mischief::default());
-        for at in 0..600 {
-            history.add(room(0), at, |_| vec![vec![0; 1 << 18]]);
+        for (messages, bytes) in [(600, 1 << 18), (1_000_000, 200)] {
+            let looked_at = Arc::new(AtomicU64::new(0));
+            let looks = Arc::clone(&looked_at);
+            let history = History::new(Keep::Messages(u32::MAX), move |_| {
+                looks.fetch_add(1, Ordering::Relaxed);
+                Mischief::default()
+            });
+            for at in 0..messages {
+                history.add(room(0), at, |_| vec![vec![0; bytes]]);
+            }
+            assert!(history.lock().bytes <= BYTES_MAX);
+            let missed = history.after(room(0), messages - 3, 0).unwrap();
+            assert_eq!(
+                (missed.messages.len(), missed.is_whole, looked_at.load(Ordering::Relaxed)),
+                (3, true, 3)
+            );
+            let missed = history.after(room(0), 0, 0).unwrap();
+            assert!(missed.messages.len() > 200 && !missed.is_whole);
         }
-        assert!(history.lock().bytes <= BYTES_MAX);
-        let missed = history.after(room(0), 0, 0).unwrap();
-        assert!(missed.messages.len() > 200 && !missed.is_whole);
     }
 }

@@ -63,7 +63,8 @@ impl Audit {
             steps.duration = steps.duration.or(Some(DURATION_NS));
         }
         if require == Some(Require::AtLeastOnce) {
-            run.limits.push("lost_offline==0".into());
+            // A share: of nothing there is none, and what was not measured breaks a limit.
+            run.limits.push("lost_offline==0%".into());
         }
         let flap = plan::flapping(&run, &flap)?.or_usual();
         Broadcast::of(run, tells, steps, talk, flap).run()
