@@ -146,6 +146,29 @@ fn everybody_is_in_a_room_of_each_kind_over_each_protocol() {
     }
 }
 
+/// Two people say much in a room of everybody and in one of four, whose messages overtake each other.
+#[test]
+fn what_one_says_in_a_large_room_and_in_a_small_one_has_no_order() {
+    const PEOPLE: u64 = 200;
+    let server = Server::start(&[]);
+    let app =
+        plain().replace("size = 1\n", &format!("size = {PEOPLE}\n")).replace("size = 5\n", "size = 4\n");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, app).unwrap();
+    let url = format!("ws://{}/ws", server.address);
+    let mut command = throng(["run", file.to_str().unwrap(), &url, "--format", "json", "--quiet"]);
+    command.args(["--people", &PEOPLE.to_string(), "--senders", "1%", "--rate", "600", "--duration", "2s"]);
+    let outcome = run(command.args(["--threads", "1"]), RUN_MAX);
+    let results = outcome.json();
+    assert_eq!(sum_of(&results, "sent"), 1200, "{outcome}");
+    for (name, size) in [("own", PEOPLE), ("group", 4)] {
+        let [sent, expected, received, ..] = counts_of(&results, name);
+        assert!(sent > 0 && (expected, received) == (sent * size, sent * size), "{name}: {outcome}");
+    }
+    assert_eq!(sum_of(&results, "reordered"), 0, "{outcome}");
+}
+
 #[test]
 fn kinds_add_up_while_people_come_and_go_and_lose_their_connections() {
     let server = Server::start(&[]);

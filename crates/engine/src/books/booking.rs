@@ -197,7 +197,7 @@ impl Booking<'_> {
             due -= u32::from(stamp.worker == self.worker);
         }
         let (Stamp { worker, client, .. }, sent_ns, is_away) = (stamp, stamp.sent_ns(), absence.is_some());
-        let origin = Origin { worker, client, number, sent_ns, due, is_away };
+        let origin = Origin { worker, client, kind: kind as u16, number, sent_ns, due, is_away };
         let Ledger { seating, step, .. } = &mut *self.ledger;
         let timed = || match seating.rooms().is_one() {
             true => Timed::Delivery,

@@ -2,13 +2,17 @@
 //!
 //! A worker keeps one tally for each broadcast of the step that reached any of its clients: a bit for each
 //! member of the room here, set by the first copy. A copy whose bit is set is a duplicate. A copy that comes to a client after
-//! that client has seen a later broadcast *of the same sender* is reordered; tallies of one sender are
-//! therefore chained in the order of their numbers. A tally whose bits are all set gives them back.
+//! that client has seen a later broadcast *of the same sender and kind* is reordered; their tallies are therefore chained in the
+//! order of their numbers. What one sender says in rooms of different kinds has no order, and its rooms have other members. A
+//! tally whose bits are all set gives them back.
+//!
+//! Who comes back to much that it has missed gets each copy at the far end of a chain. How far such a client has come is
+//! remembered, for its copies not to cost a walk each.
 //!
 //! The worker does not know how many copies were due: other workers' clients send too. It reports how many
 //! came, and the crew compares that with the clients that were there when the message was sent.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use load::Seat;
 use stats::Timed;
@@ -26,6 +30,9 @@ pub(crate) enum Copy {
     Duplicate,
 }
 
+/// Those whose order counts: a sender's of one kind, by its worker, its number there and the kind.
+type Chain = (u16, u32, u16);
+
 #[derive(Debug)]
 struct Tally {
     client: u32,
@@ -38,7 +45,7 @@ struct Tally {
     timed: Timed,
     /// One bit for each seat; empty once all are set.
     seen: Vec<u64>,
-    /// The sender's next broadcast that any client here has got.
+    /// The chain's next broadcast that any client here has got.
     next: Option<u32>,
 }
 
@@ -48,7 +55,8 @@ pub(crate) struct Origin {
     /// Who sent it, by worker and number there.
     pub(crate) worker: u16,
     pub(crate) client: u32,
-    /// The message, among the worker's.
+    /// The kind of message, and the message, among the worker's.
+    pub(crate) kind: u16,
     pub(crate) number: u32,
     pub(crate) sent_ns: u64,
     /// To how many clients here it is due.
@@ -62,10 +70,15 @@ pub(crate) struct Origin {
 pub(crate) struct Broadcasts {
     /// By sending worker, then by number.
     tallies: Vec<Vec<Option<Tally>>>,
-    /// By sending worker and client: the highest number seen so far.
-    latest: HashMap<(u16, u32), u32>,
+    /// The numbers that any client here has got.
+    chains: HashMap<Chain, BTreeSet<u32>>,
+    /// Of places that were far behind: the highest number seen there.
+    highest: HashMap<(Chain, u32), u32>,
     spare: Vec<Vec<u64>>,
 }
+
+/// A place is far behind if so many later broadcasts have come to others alone.
+const BEHIND_MAX: usize = 64;
 
 /// A worker sends at most this many in one step: only these have numbers, so a hostile number cannot allocate more.
 pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
@@ -84,17 +97,22 @@ impl Broadcasts {
         timed: impl FnOnce() -> Timed,
     ) -> (Copy, Timed) {
         let Origin { worker, number, due, is_away, .. } = origin;
+        let chain = origin.chain();
         debug_assert!(seat.place < seat.members && number < BROADCASTS_PER_WORKER_MAX);
         if self.tally(worker, number).is_none() {
             self.open(origin, seat.members, timed());
         }
-        let reordered = self.saw_later(worker, number, seat.place);
+        let reordered = self.saw_later(chain, number, seat.place);
         let tally = self.tallies[usize::from(worker)][number as usize].as_mut().expect("opened above");
-        let (word, bit) = (seat.place as usize / 64, 1u64 << (seat.place % 64));
-        if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
+        if tally.has_come_to(seat.place) {
             return (Copy::Duplicate, tally.timed);
         }
-        tally.seen[word] |= bit;
+        tally.seen[seat.place as usize / 64] |= 1 << (seat.place % 64);
+        if !self.highest.is_empty()
+            && let Some(highest) = self.highest.get_mut(&(chain, seat.place))
+        {
+            *highest = number.max(*highest);
+        }
         if is_away {
             tally.besides += 1;
         } else {
@@ -122,8 +140,7 @@ impl Broadcasts {
             for (number, tally) in all.take_while(|(_, tally)| tally.sent_ns >= from_ns) {
                 let place = place_of(worker as u16, tally.client, number as u32);
                 let Some(place) = place else { continue };
-                let (word, bit) = (place as usize / 64, 1u64 << (place % 64));
-                if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
+                if tally.has_come_to(place) {
                     tally.received -= 1;
                     tally.besides += 1;
                     excused.push((worker as u16, number as u32));
@@ -164,7 +181,10 @@ impl Broadcasts {
         let mut seen = self.spare.pop().unwrap_or_default();
         seen.clear();
         seen.resize(seats.div_ceil(64) as usize, 0);
-        let (before, after) = self.neighbours(worker, client, number);
+        let chain = self.chains.entry(origin.chain()).or_default();
+        let (before, after) =
+            (chain.range(..number).next_back().copied(), chain.range(number..).next().copied());
+        chain.insert(number);
         let by_worker = usize::from(worker);
         if self.tallies.len() <= by_worker {
             self.tallies.resize_with(by_worker + 1, Vec::new);
@@ -178,34 +198,41 @@ impl Broadcasts {
         if let Some(before) = before {
             of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
         }
-        let latest = self.latest.entry((worker, client)).or_insert(number);
-        *latest = number.max(*latest);
     }
 
-    /// The sender's known broadcasts next below and next above `number`.
-    fn neighbours(&self, worker: u16, client: u32, number: u32) -> (Option<u32>, Option<u32>) {
-        match self.latest.get(&(worker, client)) {
-            None => (None, None),
-            Some(&latest) if latest < number => (Some(latest), None),
-            Some(_) => {
-                // Rare: the first copy of an earlier broadcast comes after one of a later.
-                let of_sender = |n: &u32| self.tally(worker, *n).is_some_and(|t| t.client == client);
-                let end = self.tallies[usize::from(worker)].len() as u32;
-                ((0..number).rev().find(of_sender), (number + 1..end).find(of_sender))
-            }
+    /// Whether a later broadcast of the chain has come to this place.
+    #[inline]
+    fn saw_later(&mut self, chain: Chain, number: u32, place: u32) -> bool {
+        let mut next = self.tally(chain.0, number).and_then(|tally| tally.next);
+        if next.is_none() {
+            return false;
         }
-    }
-
-    fn saw_later(&self, worker: u16, number: u32, place: u32) -> bool {
-        let mut next = self.tally(worker, number).and_then(|t| t.next);
-        while let Some(tally) = next.and_then(|n| self.tally(worker, n)) {
-            let (word, bit) = (place as usize / 64, 1u64 << (place % 64));
-            if tally.seen.is_empty() || tally.seen[word] & bit != 0 {
+        if let Some(&highest) = self.highest.get(&(chain, place)) {
+            return highest > number;
+        }
+        for _ in 0..BEHIND_MAX {
+            let Some(tally) = next.and_then(|number| self.tally(chain.0, number)) else { return false };
+            if tally.has_come_to(place) {
                 return true;
             }
             next = tally.next;
         }
-        false
+        let has_come = |&&number: &&u32| self.tally(chain.0, number).is_some_and(|t| t.has_come_to(place));
+        let highest = self.chains[&chain].iter().rev().find(has_come).copied().unwrap_or(number);
+        self.highest.insert((chain, place), highest);
+        highest > number
+    }
+}
+
+impl Origin {
+    fn chain(&self) -> Chain {
+        (self.worker, self.client, self.kind)
+    }
+}
+
+impl Tally {
+    fn has_come_to(&self, place: u32) -> bool {
+        self.seen.is_empty() || self.seen[place as usize / 64] & 1 << (place % 64) != 0
     }
 }
 
@@ -219,8 +246,8 @@ mod tests {
     impl Room {
         fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
             let seat = Seat { place, members: self.1 };
-            let origin =
-                Origin { worker, client, number, sent_ns: number.into(), due: self.1, is_away: false };
+            let (sent_ns, due) = (number.into(), self.1);
+            let origin = Origin { worker, client, kind: 0, number, sent_ns, due, is_away: false };
             self.0.handle(origin, seat, now_ns, || Timed::Delivery).0
         }
     }
@@ -261,6 +288,44 @@ mod tests {
             }
         }
         assert_eq!(reordered, 400);
+    }
+
+    #[test]
+    fn rooms_of_another_kind_have_other_members_and_no_order() {
+        let mut b = Broadcasts::default();
+        let mut handle = |kind, number, place, members| {
+            let origin =
+                Origin { worker: 0, client: 5, kind, number, sent_ns: 1, due: members, is_away: false };
+            b.handle(origin, Seat { place, members }, 2, || Timed::Delivery).0
+        };
+        assert_eq!(handle(0, 0, 3, 400), Copy::InOrder);
+        assert_eq!(handle(1, 1, 3, 4), Copy::InOrder);
+        assert_eq!(handle(0, 2, 300, 400), Copy::InOrder);
+        assert_eq!(handle(0, 0, 399, 400), Copy::InOrder, "the later one of its kind has not come there");
+        assert_eq!(handle(0, 0, 300, 400), Copy::Reordered);
+        assert_eq!(handle(1, 1, 3, 4), Copy::Duplicate);
+    }
+
+    /// The time that it takes is what this is about: each copy once walked past all later ones.
+    #[test]
+    fn a_hundred_thousand_that_were_missed_are_booked_as_they_come() {
+        const MISSED: u32 = 100_000;
+        let mut b = broadcasts(3);
+        (0..MISSED).for_each(|number| _ = b.handle(0, 0, number, 0, 1));
+        assert_eq!(b.handle(0, 0, MISSED, 1, 1), Copy::InOrder, "it is back, and hears what is said now");
+        for number in 0..MISSED {
+            assert_eq!(b.handle(0, 0, number, 2, 2), Copy::InOrder);
+        }
+        assert_eq!(b.handle(0, 0, 0, 1, 3), Copy::Reordered, "what it missed comes behind");
+        assert_eq!(b.handle(0, 0, 1, 1, 3), Copy::Reordered);
+        assert_eq!(b.handle(0, 0, MISSED + 1, 2, 4), Copy::InOrder);
+        assert_eq!(b.handle(0, 0, MISSED, 2, 5), Copy::Reordered);
+        // And where nobody else here had them, in whatever order.
+        let mut b = broadcasts(1);
+        assert_eq!(b.handle(0, 0, MISSED, 0, 1), Copy::InOrder);
+        for number in (0..MISSED / 2).chain((MISSED / 2..MISSED).rev()) {
+            assert_eq!(b.handle(0, 0, number, 0, 2), Copy::Reordered);
+        }
     }
 
     #[test]

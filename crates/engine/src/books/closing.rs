@@ -170,7 +170,7 @@ mod tests {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
             let (seat, origin) = (
                 ledger.seating.floor_of(0).seat(1, 0),
-                Origin { worker: 0, client: 0, number: 0, sent_ns: MS, due: 2, is_away: false },
+                Origin { worker: 0, client: 0, kind: 0, number: 0, sent_ns: MS, due: 2, is_away: false },
             );
             ledger.step.broadcasts.handle(origin, seat, 2 * MS, || stats::Timed::Delivery);
         };
