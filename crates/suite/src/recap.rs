@@ -39,7 +39,7 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
                 let _ = writeln!(text, "{line}\n");
             }
             text.push_str(&table(section).markdown());
-            for line in summary::control(section).into_iter().chain(differs(suite, section)) {
+            for line in summary::footnotes(section).chain(differs(suite, section)) {
                 let _ = writeln!(text, "\n{line}");
             }
         }
@@ -60,7 +60,7 @@ pub fn text(finished: &[Finished]) -> String {
         }
         for section in sections {
             let _ = write!(text, "\n{}\n{}", section.name, table(section).text());
-            for line in summary::control(section).into_iter().chain(differs(suite, section)) {
+            for line in summary::footnotes(section).chain(differs(suite, section)) {
                 let _ = writeln!(text, "{line}");
             }
         }

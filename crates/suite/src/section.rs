@@ -30,6 +30,8 @@ pub struct Section {
     pub standings: Vec<Standing>,
     /// What speaks against each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,
+    /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all that have one.
+    pub at_file_limit: usize,
     /// The reference server under its second name, if it ran under two.
     pub control: Option<Control>,
     /// The same, with everything else.
@@ -97,6 +99,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
         figure,
         standings,
         remarks,
+        at_file_limit: said.iter().filter(|said| said.is_at_file_limit).count(),
         control,
         msacc: runs.iter().filter_map(last_round).collect(),
         then_column: then.as_ref().and(scenario.published.as_ref()).map(|published| published.column.clone()),

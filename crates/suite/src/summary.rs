@@ -24,7 +24,7 @@ pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
             let _ = writeln!(text, "{line}");
         }
         text.push_str(&section.table.text());
-        if let Some(line) = control(section) {
+        for line in footnotes(section) {
             let _ = writeln!(text, "{line}");
         }
         for (target, table) in &section.msacc {
@@ -56,7 +56,7 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
             let _ = writeln!(text, "{line}\n");
         }
         text.push_str(&section.table.markdown());
-        if let Some(line) = control(section) {
+        for line in footnotes(section) {
             let _ = writeln!(text, "\n{line}");
         }
         for (target, table) in &section.msacc {
@@ -144,8 +144,25 @@ fn rounds(record: &Record) -> (usize, usize) {
     (least.copied().unwrap_or_default(), most.copied().unwrap_or_default())
 }
 
-/// Whether the reference server can be told from itself, in a line for each scenario.
-pub fn control(section: &Section) -> Option<String> {
+/// What has to be read with a table: who may be ahead of all that it ranks, and whether the reference server can be told from
+/// itself.
+pub fn footnotes(section: &Section) -> impl Iterator<Item = String> {
+    beyond(section).into_iter().chain(control(section))
+}
+
+fn beyond(section: &Section) -> Option<String> {
+    let who = match section.at_file_limit {
+        0 => return None,
+        1 => "One server".to_owned(),
+        some => format!("{some} servers"),
+    };
+    Some(format!(
+        "{who} had clients up to the limit of open files, and no limit of their own before: nothing here says that others hold more."
+    ))
+}
+
+/// In a line for each scenario.
+fn control(section: &Section) -> Option<String> {
     let Control { mean, interval, is_apart } = section.control.as_ref()?;
     let half = (interval.high - interval.low) / 2.0;
     let again = format!("{} ±{}", section.figure.show(*mean), section.figure.show(half));

@@ -73,7 +73,7 @@ fn has_entry(record: &Record, target: &str) -> bool {
 
 fn question(scenario: &Scenario, section: &Section, record: &Record) -> Result<Question, RecordError> {
     let rows = section.standings.iter().zip(&section.remarks);
-    let notes = [summary::shortened(section), summary::control(section)];
+    let notes = summary::shortened(section).into_iter().chain(summary::footnotes(section));
     let published = scenario.published.as_ref().zip(section.then_column.as_ref());
     Ok(Question {
         name: section.name.clone(),
@@ -82,7 +82,8 @@ fn question(scenario: &Scenario, section: &Section, record: &Record) -> Result<Q
         unit: section.figure.unit(),
         more_is_better: section.figure.more_is_better(),
         command: section.command.clone(),
-        notes: notes.into_iter().flatten().chain(section.remark.clone()).collect(),
+        notes: notes.chain(section.remark.clone()).collect(),
+        at_file_limit: section.at_file_limit,
         published: published
             .map(|(published, column)| Source { column: column.clone(), differs: published.differs.clone() }),
         rows: rows

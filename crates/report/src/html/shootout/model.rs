@@ -39,6 +39,8 @@ pub struct Question {
     pub command: String,
     /// What has to be known of it alone.
     pub notes: Vec<String>,
+    /// How many servers had clients up to the limit of open files, and have no figure for that.
+    pub at_file_limit: usize,
     /// Its published figures, if there are any.
     pub published: Option<Source>,
     /// The best first; those without a place come last.

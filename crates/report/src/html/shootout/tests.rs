@@ -28,6 +28,7 @@ fn sample_shootout() -> Shootout {
         more_is_better: true,
         command: "throng saturate URL".into(),
         notes: vec!["Control: throng ties with itself.".into()],
+        at_file_limit: 0,
         published: Some(Source {
             column: "messages_per_core_per_s".into(),
             differs: "64 cores there".into(),
@@ -75,6 +76,10 @@ fn the_page_says_who_is_ahead_who_ties_and_who_has_no_rank() {
     }
     assert!(page.contains("nobody ties with it"), "the yardstick is not among those to choose from");
     assert!(page.contains("–</span>\n        <a class=\"name\" href=\"#s-lossy\">"), "it has no place");
+    let mut bounded = sample_shootout();
+    bounded.questions[0].at_file_limit = 11;
+    let said = "nobody ties with it; 11 that reached the limit of open files first may hold more";
+    assert!(!page.contains("may hold more") && shootout(&bounded).contains(said));
 }
 
 #[test]

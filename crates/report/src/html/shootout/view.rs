@@ -141,11 +141,16 @@ fn card(question: &Question) -> Option<Card<'_>> {
         1..=3 => format!("it cannot be told from {}", ties.join(", ")),
         n => format!("it cannot be told from {} and {} more", ties[..2].join(", "), n - 2),
     };
+    let beyond = match question.at_file_limit {
+        0 => String::new(),
+        1 => "; one that reached the limit of open files first may hold more".to_owned(),
+        n => format!("; {n} that reached the limit of open files first may hold more"),
+    };
     Some(Card {
         question: &question.name,
         asks: asks(question),
         answer: &best.server,
-        detail: format!("{} {}; {others}", question.figure, best.shown),
+        detail: format!("{} {}; {others}{beyond}", question.figure, best.shown),
     })
 }
 
