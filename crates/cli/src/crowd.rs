@@ -37,7 +37,7 @@ impl TalkArgs {
     /// The same plan, in which it is so.
     ///
     /// # Errors
-    /// Senders that are to get no copy, of messages that are no client's.
+    /// Senders that are to get no copy, of messages that are no client's; senders where the app's file says who they are.
     pub(crate) fn of(self, plan: Plan) -> Result<Plan, Failure> {
         if self.to == Some(To::Others) && plan.publishing.is_some() {
             let problem = "what is published is for everybody in the room: nobody there sends it";
@@ -46,6 +46,10 @@ impl TalkArgs {
         if self.to.is_some() && !plan.rooms.says()[0].name.is_empty() {
             let problem = "the app's file says it of each kind of messages: `to` in [say.NAME]";
             return Err(Failure::usage("--to", problem));
+        }
+        if self.senders.is_some() && !plan.rooms.roles().is_empty() {
+            let problem = "the app's file says who speaks: `says` in [[role]]";
+            return Err(Failure::usage("--senders", problem));
         }
         let rooms = match self.to {
             Some(To::Others) => Rooms::clone(&plan.rooms).to_others().into(),

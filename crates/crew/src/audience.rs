@@ -9,6 +9,7 @@
 mod away;
 mod hall;
 mod said;
+mod turnout;
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,6 +21,7 @@ use away::Away;
 pub(crate) use hall::People;
 use hall::{Hall, Name};
 use said::{Said, all_sent};
+use turnout::{Turnout, apart_of_roles};
 
 /// What all workers' books together say of a step's broadcasts.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(crate) struct Audience {
     pub(crate) due: Due,
     /// By kind of messages.
     pub(crate) of_says: Vec<Due>,
+    /// By role of those to whom it was due; empty where there are none.
+    pub(crate) of_roles: Vec<Due>,
     /// What was due beside them, to clients that were away.
     pub(crate) away: Away,
     /// Broadcasts that nobody got and that nobody knows the server to have had: their senders' connections ended under them.
@@ -54,7 +58,7 @@ impl Audience {
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
         for tally in books.iter().flat_map(|settled| &settled.tallies) {
-            let BroadcastTally { worker, number, received, last_ns } = *tally;
+            let BroadcastTally { worker, number, received, last_ns, .. } = *tally;
             let of_message = arrived.entry((worker, number)).or_default();
             of_message.0 += received;
             of_message.1 = of_message.1.max(last_ns);
@@ -70,28 +74,24 @@ impl Audience {
             .collect();
         let said = Said::of(&hall, books, &unheard);
         let (lacking, away) = (lacking(&said, books), Away::of(&said, books));
-        let mut of_says = vec![Due::default(); hall.kinds()];
-        for (&name, &copies) in &lacking {
-            of_says[hall.kind_of(name)].left_behind += u64::from(copies);
-        }
-        for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
-            of_say.offline = sent;
-        }
-        for (kind, had) in books.iter().flat_map(|settled| settled.had_of_says.iter().enumerate()) {
-            let Some(of_say) = of_says.get_mut(kind) else { continue };
-            (of_say.copies, of_say.offline) = (of_say.copies + had, of_say.offline.saturating_sub(*had));
-        }
+        let mut of_says = apart_of_says(&hall, &lacking, &away, books);
+        let mut of_roles = apart_of_roles(&hall, &said, books);
         let mut audience = Self { away, unheard_ns, ..Self::default() };
         let absent = absent(&people.rooms, books);
-        let attendance = Attendance::of(&hall, books);
+        let turnout = Turnout::of(&hall, books);
         for (name, sent) in all_sent(books).filter(|(name, _)| !unheard.contains(name)) {
             let (kind, say) = (hall.kind_of(name), hall.say_of(name));
-            let present = attendance.at(say.room, sent.client, sent.sent_ns);
+            let present = turnout.at(say.room, sent.client, sent.sent_ns);
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
             // A sender that has lost its connection since is not counted among those who are here.
             let counts_itself = !absent.get(&sent.client).is_some_and(is_away);
             let due = if counts_itself { say.hearers(present) } else { present };
+            let of_roles_there = turnout.of_roles_at(say.room, sent.client, sent.sent_ns);
+            for (role, (of_role, there)) in of_roles.iter_mut().zip(of_roles_there).enumerate() {
+                let has_sender = counts_itself && role == hall.role_of(sent.client);
+                of_role.copies += u64::from(if has_sender { say.hearers(there) } else { there });
+            }
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
             of_says[kind].copies += u64::from(due);
@@ -106,8 +106,24 @@ impl Audience {
             audience.due.copies += of_say.copies;
             audience.due.left_behind += of_say.left_behind;
         }
-        Self { of_says, ..audience }
+        Self { of_says, of_roles, ..audience }
     }
+}
+
+/// What was not due of each kind of messages as to people who are there, by those who left or were away.
+fn apart_of_says(hall: &Hall<'_>, lacking: &HashMap<Name, u32>, away: &Away, books: &[Settled]) -> Vec<Due> {
+    let mut of_says = vec![Due::default(); hall.kinds()];
+    for (&name, &copies) in lacking {
+        of_says[hall.kind_of(name)].left_behind += u64::from(copies);
+    }
+    for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
+        of_say.offline = sent;
+    }
+    for (kind, had) in books.iter().flat_map(|settled| settled.had_of_says.iter().enumerate()) {
+        let Some(of_say) = of_says.get_mut(kind) else { continue };
+        (of_say.copies, of_say.offline) = (of_say.copies + had, of_say.offline.saturating_sub(*had));
+    }
+    of_says
 }
 
 /// Where somebody does not hear themselves: when each client was away.
@@ -119,43 +135,6 @@ fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
         absent.entry(absence.client).or_default().push((absence.from_ns, absence.to_ns));
     }
     absent
-}
-
-/// How many of a room's people were there, and when.
-struct Attendance<'a> {
-    /// Those whose workers are there.
-    hall: &'a Hall<'a>,
-    /// Of the rooms in which that changed, by their kind: by how much altogether, from when on.
-    changes: HashMap<(u16, u32), Vec<(u64, i64)>>,
-}
-
-impl<'a> Attendance<'a> {
-    fn of(hall: &'a Hall<'a>, books: &[Settled]) -> Self {
-        let mut changes: HashMap<(u16, u32), Vec<(u64, i64)>> = HashMap::new();
-        for change in books.iter().flat_map(|settled| &settled.attendance) {
-            changes.entry((change.kind, change.room)).or_default().push((change.at_ns, change.change.into()));
-        }
-        for changes in changes.values_mut() {
-            changes.sort_by_key(|&(at_ns, _)| at_ns);
-            let mut sum = 0;
-            for (_, change) in changes {
-                sum += *change;
-                *change = sum;
-            }
-        }
-        Self { hall, changes }
-    }
-
-    /// How many of a client's room of this kind were there at that moment.
-    fn at(&self, kind: u16, client: u32, at_ns: u64) -> u32 {
-        let census = self.hall.census(kind);
-        let room = census.room(client);
-        let members = census.members(room);
-        let Some(changes) = self.changes.get(&(kind, room)) else { return members };
-        let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);
-        let change = after.checked_sub(1).map_or(0, |last| changes[last].1);
-        (i64::from(members) + change).clamp(0, u32::MAX.into()) as u32
-    }
 }
 
 /// How many of the clients that left lack each broadcast.
@@ -189,13 +168,14 @@ mod tests {
             .iter()
             .map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns, is_cut_off: false })
             .collect();
-        let change = |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, kind: 0, room: 0, change };
+        let change =
+            |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, kind: 0, room: 0, role: 0, change };
         let (tallies, attendance) = (tallies.to_vec(), changes.iter().map(change).collect());
         Settled { worker, sent, tallies, attendance, ..Settled::default() }
     }
 
     fn tally(worker: u16, number: u32, received: u32, last_ns: u64) -> BroadcastTally {
-        BroadcastTally { worker, number, received, last_ns }
+        BroadcastTally { worker, client: 0, number, received, last_ns }
     }
 
     #[test]
@@ -282,7 +262,7 @@ mod tests {
     fn a_broadcast_that_all_lost_after_they_had_it_is_complete_and_one_that_nobody_was_there_for_is_neither()
     {
         // Both clients had the one sent at 100 before their connections ended, which counts as sent while they were away.
-        let excused = BroadcastTally { worker: 0, number: 0, received: 0, last_ns: 130 };
+        let excused = BroadcastTally { worker: 0, client: 0, number: 0, received: 0, last_ns: 130 };
         let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
         let audience = Audience::of(&together(2, 1), &[settled], 1_000);
         let completion = &audience.completion;
@@ -296,7 +276,7 @@ mod tests {
         let rooms = Rooms::of(Division::of_size(3.try_into().unwrap()));
         let people = People { rooms: rooms.clone().into(), step: 0, clients: 7, workers: 2 };
         let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns, is_cut_off: false };
-        let change = |at_ns, room, change| engine::Attendance { at_ns, kind: 0, room, change };
+        let change = |at_ns, room, change| engine::Attendance { at_ns, kind: 0, room, role: 0, change };
         let even = Settled {
             worker: 0,
             sent: vec![sent(2, 100), sent(4, 100), sent(6, 300)],

@@ -48,6 +48,8 @@ pub(crate) struct Examiner {
     order: Option<StepOrder>,
     /// Each worker's part of its load.
     parts: Vec<Option<Segment>>,
+    /// The same of each voice, with its share.
+    voices: Vec<(f64, Vec<Option<Segment>>)>,
     began_ns: u64,
     /// The most clients that any step so far has asked for.
     clients_max: u32,
@@ -69,6 +71,7 @@ impl Examiner {
             epoch_ns: plan.epoch_ns,
             order: None,
             parts: Vec::new(),
+            voices: Vec::new(),
             began_ns: plan.epoch_ns,
             clients_max: 0,
             accounts: HashMap::new(),
@@ -80,7 +83,10 @@ impl Examiner {
     /// A step is ordered at this moment.
     pub(crate) fn begin(&mut self, order: StepOrder, now_ns: u64) {
         self.clients_max = self.clients_max.max(order.clients);
-        self.parts = order.load.senders(self.senders).parts(order.clients, self.workers);
+        let senders = order.load.senders(self.senders.clone());
+        let parts = |senders: &Senders| senders.parts(order.clients, self.workers);
+        self.parts = parts(&senders);
+        self.voices = senders.voices().iter().map(|voice| (voice.share, parts(&voice.senders))).collect();
         (self.order, self.began_ns) = (Some(order), now_ns);
         self.accounts.clear();
     }
@@ -118,8 +124,11 @@ impl Examiner {
         if delta.at_ns.max(delta.last_arrival_ns) > now_ns + AHEAD_NS_MAX {
             return Err("a time that is not yet");
         }
-        if delta.says.len() > self.rooms.says().len() || !account::are_parts(delta) {
-            return Err("kinds of messages that there are not");
+        if delta.says.len() > self.rooms.says().len()
+            || delta.roles.len() > self.rooms.roles().len()
+            || !account::are_parts(delta)
+        {
+            return Err("kinds of messages or roles that there are not");
         }
         if delta.usable > self.share_max(delta.worker) {
             return Err("more clients than its share");
@@ -287,8 +296,9 @@ impl Examiner {
                 let Some(census) = censuses.get(usize::from(change.kind)) else { return false };
                 let missing = missing.entry((change.kind, change.room)).or_default();
                 *missing -= i64::from(change.change);
+                let is_role = usize::from(change.role) < self.rooms.roles().len().max(1);
                 let members = census.members(change.room);
-                change.at_ns <= latest_ns && (0..=i64::from(members)).contains(missing)
+                is_role && change.at_ns <= latest_ns && (0..=i64::from(members)).contains(missing)
             })
     }
 
@@ -311,9 +321,23 @@ impl Examiner {
                 None => return 0,
             },
         };
+        // Each voice has a rate of its own, and other workers that share it.
+        let share: f64 = match worker {
+            None => 1.0,
+            Some(worker) => {
+                let of_voice = |(share, parts): &(f64, Vec<Option<Segment>>)| {
+                    parts
+                        .get(usize::from(worker))
+                        .copied()
+                        .flatten()
+                        .map(|part| share / f64::from(part.workers))
+                };
+                self.voices.iter().filter_map(of_voice).sum()
+            }
+        };
         let on_schedule = |rate_per_s: f64, duration_ns: u64| {
             let messages = rate_per_s * duration_ns as f64 / NS_PER_S as f64;
-            (messages * (1.0 + ROUNDING_SHARE) / f64::from(part.workers)) as u64 + ROUNDING
+            (messages * (1.0 + ROUNDING_SHARE) * share) as u64 + ROUNDING
         };
         at_most.min(match order.load {
             Load::Open { schedule, duration_ns } => {

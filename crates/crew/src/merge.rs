@@ -8,12 +8,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Delta, Gone, Held, Settled};
-use load::{Load, Rooms, StepOrder, Until, Workload};
-use results::{Rates, SayFigures, Second, Step};
+use engine::{Delta, Gone, Held, RoleDelta, Settled};
+use load::{Load, RoleKind, Rooms, StepOrder, Until, Workload};
+use results::{Rates, RoleFigures, SayFigures, Second, Step};
 use stats::{Counts, Figures, Histogram};
 
-use crate::audience::{Audience, People};
+use crate::audience::{Audience, Due, People};
 use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
@@ -277,6 +277,7 @@ impl Merge {
         let mut counts = self.totals.counts;
         let audience = self.account(&mut counts, now_ns, interrupted);
         let says = self.says(&audience, &counts, interrupted);
+        let roles = self.roles(&audience, interrupted);
         let Audience { completion, away, unheard_ns, .. } = audience;
         let (window, grown) = (self.window(), self.grown);
         let duration_ns = if self.is_loading() { window.length_ns(now_ns, interrupted) } else { 0 };
@@ -299,6 +300,7 @@ impl Merge {
             absences: away.absences,
             ages: away.ages,
             says,
+            roles,
             generator: Some(generator),
             connecting: self.connecting,
             series: seconds,
@@ -338,17 +340,10 @@ impl Merge {
         let mut says: Vec<SayFigures> = Vec::new();
         for (kind, delta) in self.totals.says.iter().enumerate() {
             let (say, due) = (&rooms.says()[kind], audience.of_says.get(kind).copied().unwrap_or_default());
-            let mut counts = delta.counts;
-            counts.expected = (due.copies + of_lost[kind]).max(counts.received);
-            let outstanding = counts.expected - counts.received;
-            counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
-            counts.missing = outstanding - counts.in_flight;
-            counts.offline_due = counts.recovered.max(due.offline);
-            counts.lost_offline = counts.offline_due - counts.recovered;
             says.push(SayFigures {
                 name: say.name.clone(),
                 room: rooms.kinds()[usize::from(say.room)].name.clone(),
-                counts,
+                counts: accounted(delta.counts, due, of_lost[kind], interrupted),
                 rtt: delta.rtt.clone(),
                 delivery: delta.delivery.clone(),
             });
@@ -363,6 +358,23 @@ impl Merge {
             unknown -= taken;
         }
         says
+    }
+
+    /// What the people of each role came to, where there are roles. What a lost agent's people were due, it alone knew.
+    fn roles(&self, audience: &Audience, interrupted: bool) -> Vec<RoleFigures> {
+        let (rooms, casting) = (&self.people.rooms, self.people.rooms.casting());
+        let figures = |(place, (role, delta)): (usize, (&RoleKind, &RoleDelta<Histogram>))| RoleFigures {
+            name: role.name.clone(),
+            people: casting.people(place, self.people.clients).into(),
+            counts: {
+                let due = audience.of_roles.get(place).copied().unwrap_or_default();
+                accounted(delta.counts, due, 0, interrupted)
+            },
+            handshake: delta.handshake.clone(),
+            rtt: delta.rtt.clone(),
+            delivery: delta.delivery.clone(),
+        };
+        rooms.roles().iter().zip(&self.totals.roles).enumerate().map(figures).collect()
     }
 
     /// Echoes that were under way at lost agents: it is unknown what became of them.
@@ -386,10 +398,10 @@ impl Merge {
                 *copies += received;
             }
         }
-        let mix = self.people.rooms.mix();
+        let mix = self.people.rooms.mix(self.people.workers);
         for tally in self.settled.iter().flat_map(|settled| &settled.tallies) {
             if self.lost.contains(&tally.worker) {
-                let kind = mix.kind(tally.worker, engine::seq(self.order.index, tally.number));
+                let kind = mix.kind(tally.worker, tally.client, engine::seq(self.order.index, tally.number));
                 copies[kind] += u64::from(tally.received);
             }
         }
@@ -408,6 +420,18 @@ impl Merge {
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
         self.lost.iter().filter_map(|worker| self.accounts.get(worker)).map(|account| &account.counts)
     }
+}
+
+/// What was counted of a part of the messages, with what was due of it, and so much to and from agents that were lost.
+fn accounted(counted: Counts, due: Due, of_lost: u64, interrupted: bool) -> Counts {
+    let mut counts = counted;
+    counts.expected = (due.copies + of_lost).max(counts.received);
+    let outstanding = counts.expected - counts.received;
+    counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
+    counts.missing = outstanding - counts.in_flight;
+    counts.offline_due = counts.recovered.max(due.offline);
+    counts.lost_offline = counts.offline_due - counts.recovered;
+    counts
 }
 
 #[cfg(test)]

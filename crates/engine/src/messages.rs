@@ -111,6 +111,8 @@ pub struct Delta<H = Packed> {
     pub counts: Counts,
     /// The same by kind of messages; empty where there is but one.
     pub says: Vec<SayDelta<H>>,
+    /// The same by role of people; empty where there are none.
+    pub roles: Vec<RoleDelta<H>>,
     /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are there.
     pub due: u64,
     /// Payload bytes received in the interval.
@@ -143,6 +145,19 @@ pub struct SayDelta<H = Packed> {
     /// Intended send → echo, acknowledgement or own copy.
     pub rtt: H,
     /// Intended send → a receiver has its copy.
+    pub delivery: H,
+}
+
+/// What was measured of the people of one role, where there are roles.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RoleDelta<H = Packed> {
+    /// Of the counts: of connections, and what they sent and received.
+    pub counts: Counts,
+    /// TCP connect → usable.
+    pub handshake: H,
+    /// Of what they sent: intended send → acknowledgement or own copy.
+    pub rtt: H,
+    /// Of what they received: intended send → they have their copy.
     pub delivery: H,
 }
 
@@ -224,6 +239,8 @@ pub struct Attendance {
     pub kind: u16,
     /// The room.
     pub room: u32,
+    /// The role of those who come or go; 0 where there are none.
+    pub role: u8,
     /// How many more; negative: fewer.
     pub change: i32,
 }
@@ -315,6 +332,8 @@ pub struct SentBroadcast {
 pub struct BroadcastTally {
     /// The sender's worker.
     pub worker: u16,
+    /// The sender, by its number there.
+    pub client: u32,
     /// The message's number among those its worker sent in the step.
     pub number: u32,
     /// How many clients got it.
@@ -389,6 +408,13 @@ impl Delta<Histogram> {
             own.rtt.add(&other.rtt);
             own.delivery.add(&other.delivery);
         }
+        self.roles.resize_with(self.roles.len().max(other.roles.len()), RoleDelta::default);
+        for (own, other) in self.roles.iter_mut().zip(&other.roles) {
+            own.counts.merge(&other.counts);
+            own.handshake.add(&other.handshake);
+            own.rtt.add(&other.rtt);
+            own.delivery.add(&other.delivery);
+        }
         self.add_all_but_figures(other);
     }
 }
@@ -401,6 +427,13 @@ impl Delta {
         self.says.resize_with(self.says.len().max(other.says.len()), SayDelta::default);
         for (own, other) in self.says.iter_mut().zip(&other.says) {
             own.counts.merge(&other.counts);
+            own.rtt.merge(&other.rtt);
+            own.delivery.merge(&other.delivery);
+        }
+        self.roles.resize_with(self.roles.len().max(other.roles.len()), RoleDelta::default);
+        for (own, other) in self.roles.iter_mut().zip(&other.roles) {
+            own.counts.merge(&other.counts);
+            own.handshake.merge(&other.handshake);
             own.rtt.merge(&other.rtt);
             own.delivery.merge(&other.delivery);
         }

@@ -60,7 +60,7 @@ pub struct Plan {
 impl Plan {
     /// Who sends where there is no storm.
     pub fn senders(&self) -> Senders {
-        Senders::new(self.speakers, self.slow)
+        Senders::new(self.speakers, self.slow).of_roles(self.rooms.roles())
     }
 
     /// Whether the same clients come back in a step of this load, and go on with their TLS sessions.

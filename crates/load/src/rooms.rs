@@ -1,6 +1,6 @@
 //! Rooms: who hears whom.
 //!
-//! Everybody is in one room of each kind, and each message is for the rooms of one kind; which, its number tells
+//! Everybody is in one room of each kind, and each message is for the rooms of one kind; which, its number and its sender's role tell
 //! ([`wire::people::Mix`]). Everything about rooms of equal size is arithmetic, and nothing is kept for it: who is in one, how many of them at one
 //! worker, and which place each has there. For rooms of unequal size a worker keeps its clients' places.
 
@@ -15,4 +15,4 @@ pub use census::Census;
 pub use floor::{Floor, Seat};
 pub use hearing::{RoomKind, Rooms, SayKind};
 pub use seating::Seating;
-pub use wire::people::Mix;
+pub use wire::people::{Casting, Mix, RoleKind};

@@ -1,26 +1,74 @@
 //! Who sends, and whose share of the load that is.
 
+use wire::people::{Casting, RoleKind};
+
 use crate::crowd::{Slow, Speakers, is_picked};
 use crate::segment::Segment;
 
 /// Who sends in a step: all clients but those that only listen, read slowly, or will drop their connection in its storm.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Senders {
     speakers: f64,
     slow: f64,
     struck: f64,
+    /// Where people have roles: which these are.
+    cast: Option<Cast>,
+}
+
+/// What share of an open load each role sends.
+#[derive(Clone, Debug)]
+struct Cast {
+    casting: Casting,
+    /// By role; 0: it only listens.
+    shares: Vec<f64>,
+}
+
+/// Those who send a share of an open load at a rate of their own.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    /// Who they are.
+    pub senders: Senders,
+    /// Of the load: above 0, at most 1.
+    pub share: f64,
 }
 
 impl Senders {
     /// Who sends where there is no storm.
     pub fn new(speakers: Option<Speakers>, slow: Option<Slow>) -> Senders {
         let speakers = speakers.map_or(1.0, |speakers| speakers.share);
-        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0 }
+        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0, cast: None }
+    }
+
+    /// The same, of people with these roles, if they have any.
+    pub fn of_roles(self, roles: &[RoleKind]) -> Senders {
+        let whole: u64 = roles.iter().map(RoleKind::voice).sum();
+        let share = |role: &RoleKind| role.voice() as f64 / whole as f64;
+        let cast = || Cast { casting: Casting::new(roles), shares: roles.iter().map(share).collect() };
+        Senders { cast: (!roles.is_empty()).then(cast), ..self }
     }
 
     /// The same without the share that drops its connections.
     pub fn without(self, struck: f64) -> Senders {
         Senders { struck, ..self }
+    }
+
+    /// All of them together, with all of the load.
+    pub fn all(&self) -> Voice {
+        Voice { senders: self.clone(), share: 1.0 }
+    }
+
+    /// Who of them has a rate of their own: the people of each role that sends; without roles, all together.
+    pub fn voices(&self) -> Vec<Voice> {
+        let Some(Cast { casting, shares }) = &self.cast else {
+            return vec![self.all()];
+        };
+        let voice = |(role, &share): (usize, &f64)| {
+            let mut alone = vec![0.0; shares.len()];
+            alone[role] = 1.0;
+            let cast = Some(Cast { casting: casting.clone(), shares: alone });
+            Voice { senders: Senders { cast, ..self.clone() }, share }
+        };
+        shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(voice).collect()
     }
 
     /// Each worker's part of a step's load, by its number: those that have somebody who sends share it evenly. `None`: it has
@@ -45,7 +93,8 @@ impl Senders {
 
     /// Whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉ speakers, so that there is one.
     pub fn sends(&self, client: u32) -> bool {
-        let listens = is_picked(1.0 - self.speakers, client);
+        let is_silent = |cast: &Cast| cast.shares[cast.casting.role(client)] == 0.0;
+        let listens = is_picked(1.0 - self.speakers, client) || self.cast.as_ref().is_some_and(is_silent);
         !listens && !is_picked(self.slow, client) && !is_picked(self.struck, client)
     }
 }
@@ -56,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0 };
+    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0, cast: None };
 
     #[test]
     fn a_share_speaks_and_client_0_is_of_it() {
@@ -83,6 +132,20 @@ mod tests {
         assert_eq!(nobody.parts(20, 2), [None, None]);
     }
 
+    #[test]
+    fn each_role_that_speaks_has_a_part_of_the_load_of_its_own() {
+        let role = |share, says| RoleKind { name: String::new(), share, says: vec![says] };
+        let all = EVERYBODY.of_roles(&[role(8, 0), role(1, 30), role(1, 10)]);
+        let who = |senders: &Senders| (0..20).filter(|&client| senders.sends(client)).collect::<Vec<u32>>();
+        let voices = all.voices();
+        let shares: Vec<f64> = voices.iter().map(|voice| voice.share).collect();
+        assert_eq!(shares, [0.75, 0.25]);
+        let mut both = [who(&voices[0].senders), who(&voices[1].senders)].concat();
+        both.sort_unstable();
+        assert_eq!((both.len(), &both), (4, &who(&all)));
+        assert_eq!(EVERYBODY.voices().len(), 1);
+    }
+
     proptest! {
         /// Whoever has a sender has a part, and the parts are all of the load.
         #[test]
@@ -92,7 +155,7 @@ mod tests {
             clients in 1u32..60,
             workers in 1u16..40,
         ) {
-            let senders = Senders { speakers, slow, struck: 0.0 };
+            let senders = Senders { speakers, slow, ..EVERYBODY };
             let parts = senders.parts(clients, workers);
             for (worker, part) in (0..u32::from(workers)).zip(&parts) {
                 let has_one = (0..clients).any(|n| n % u32::from(workers) == worker && senders.sends(n));

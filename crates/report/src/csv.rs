@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ::csv::{Terminator, WriterBuilder};
-use results::{Run, SayFigures, Step};
+use results::{RoleFigures, Run, SayFigures, Step};
 use stats::{Count, CountOf, Histogram, Timed};
 
 /// The statistics of each timed figure, in ms.
@@ -39,6 +39,7 @@ fn columns(run: &Run, step: &Step) -> Vec<Column> {
     columns.extend(figures.flat_map(|(figure, histogram)| timed(figure, histogram)));
     columns.extend(counts(step));
     columns.extend(says(run, step));
+    columns.extend(roles(run, step));
     columns.extend(resources(step));
     columns
 }
@@ -59,6 +60,26 @@ fn says(run: &Run, step: &Step) -> Vec<Column> {
         let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
         let figures = figures.map(|(column, cell)| (format!("say_{name}_{column}"), cell));
         counts.chain(figures).collect::<Vec<Column>>()
+    };
+    names.into_iter().flat_map(of_one).collect()
+}
+
+/// Each role that the run has: its people, what they sent and were due, and how long that took.
+fn roles(run: &Run, step: &Step) -> Vec<Column> {
+    let names: BTreeSet<&str> =
+        run.steps.iter().flat_map(|step| &step.roles).map(|role| role.name.as_str()).collect();
+    let nothing = RoleFigures::default();
+    let of_one = |name: &str| {
+        let role = step.roles.iter().find(|role| role.name == name).unwrap_or(&nothing);
+        let is_there = !role.name.is_empty();
+        let cell = |of: &str, n: u64| optional(&format!("role_{name}_{of}"), is_there.then_some(n));
+        let counts = Count::ALL.into_iter().filter(|count| !count.facts().is_rare);
+        let counts = counts.map(|count| cell(count.name(), *role.counts.get(count)));
+        let figures =
+            [(Timed::Handshake, &role.handshake), (Timed::Rtt, &role.rtt), (Timed::Delivery, &role.delivery)];
+        let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
+        let figures = figures.map(|(column, cell)| (format!("role_{name}_{column}"), cell));
+        [cell("people", role.people)].into_iter().chain(counts).chain(figures).collect::<Vec<Column>>()
     };
     names.into_iter().flat_map(of_one).collect()
 }

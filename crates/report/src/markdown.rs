@@ -4,7 +4,7 @@ use results::columns::{self, escape};
 use results::conclusion::{self, Conclusion};
 use results::{Delivery, Run, Scenario};
 
-use crate::step_table::{StepTable, room_table, say_table, step_table};
+use crate::step_table::{StepTable, role_table, room_table, say_table, step_table};
 use results::format::count;
 use stats::{Histogram, Summary};
 
@@ -12,6 +12,7 @@ use stats::{Histogram, Summary};
 pub fn markdown(run: &Run) -> String {
     let mut parts = vec![heading(run), environment(run), steps(run)];
     parts.extend(say_table(run).map(written));
+    parts.extend(role_table(run).map(written));
     parts.extend(room_table(run).map(written));
     if run.scenario == Scenario::Echo {
         parts.push(wsdemo(run));

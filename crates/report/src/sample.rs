@@ -2,8 +2,8 @@
 
 use results::verdict::{bottleneck, conclude, marks};
 use results::{
-    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Run, SayFigures, Scenario, ServerUse, Step,
-    Target, Unit, standing,
+    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, RoleFigures, Run, SayFigures, Scenario,
+    ServerUse, Step, Target, Unit, standing,
 };
 use stats::{Capacity, Counts, Figures, Histogram, fit::Line, knee::Knee};
 
@@ -55,6 +55,28 @@ pub(crate) fn step_of_kinds() -> Step {
     };
     let says = vec![kind("group", "group", 600, 3_600, 2), kind("own", "own", 400, 400, 0)];
     Step { says, ..broadcast_step() }
+}
+
+/// 1,000 people of two roles, some of whom have trouble.
+pub(crate) fn step_of_roles() -> Step {
+    let role = |name: &str, people, sent, copies, missing| RoleFigures {
+        name: name.into(),
+        people,
+        counts: Counts {
+            sent,
+            expected: copies,
+            received: copies - missing,
+            missing,
+            connected: people - missing,
+            connect_timeouts: missing,
+            ..Counts::default()
+        },
+        handshake: spread(MS, 9 * MS, people - missing),
+        rtt: if sent > 0 { spread(MS, 20 * MS, sent) } else { Histogram::new() },
+        delivery: spread(2 * MS, 60 * MS, copies - missing),
+    };
+    let roles = vec![role("listener", 900, 0, 3_600, 2), role("speaker", 100, 600, 400, 0)];
+    Step { roles, ..broadcast_step() }
 }
 
 pub(crate) fn broadcast_step() -> Step {

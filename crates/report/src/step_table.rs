@@ -1,7 +1,7 @@
 //! The steps of a run as a table of text, for every format that has tables.
 
 use results::format::{bytes, count, duration, rate, statuses};
-use results::{Run, SayFigures, Step};
+use results::{RoleFigures, Run, SayFigures, Step};
 
 use stats::{Counts, Histogram, Timed};
 
@@ -61,10 +61,6 @@ pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
         "max",
     ];
     let row = |step: &Step, say: &SayFigures| {
-        let quantile = |figure: &Histogram, q| match figure.is_empty() {
-            true => String::new(),
-            false => duration(figure.quantile_ns(q)),
-        };
         let Counts { sent, received, expected, missing, leaked, .. } = say.counts;
         let mut cells = vec![count(step.clients), say.name.clone(), say.room.clone()];
         cells.extend([sent, received, expected, missing, leaked].map(count));
@@ -75,6 +71,47 @@ pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
     let rows: Vec<_> =
         run.steps.iter().flat_map(|step| step.says.iter().map(move |say| row(step, say))).collect();
     (!rows.is_empty()).then(|| StepTable::new(names.map(String::from).to_vec(), rows))
+}
+
+/// What the people of each role of a run came to, where it has roles.
+pub(crate) fn role_table(run: &Run) -> Option<StepTable> {
+    let names = [
+        "clients",
+        "role",
+        "people",
+        "not connected",
+        "lost",
+        "sent",
+        "received",
+        "due",
+        "missing",
+        "leaked",
+        "handshake p99",
+        "rtt p50",
+        "rtt p99",
+        "delivery p50",
+        "delivery p99",
+        "max",
+    ];
+    let row = |step: &Step, role: &RoleFigures| {
+        let Counts { connect_timeouts, connect_failures, disconnects, .. } = role.counts;
+        let Counts { sent, received, expected, missing, leaked, .. } = role.counts;
+        let mut cells = vec![count(step.clients), role.name.clone(), count(role.people)];
+        cells.extend([connect_timeouts + connect_failures, disconnects].map(count));
+        cells.extend([sent, received, expected, missing, leaked].map(count));
+        cells.push(quantile(&role.handshake, 0.99));
+        cells.extend([0.5, 0.99].map(|q| quantile(&role.rtt, q)));
+        cells.extend([0.5, 0.99, 1.0].map(|q| quantile(&role.delivery, q)));
+        cells
+    };
+    let rows: Vec<_> =
+        run.steps.iter().flat_map(|step| step.roles.iter().map(move |role| row(step, role))).collect();
+    (!rows.is_empty()).then(|| StepTable::new(names.map(String::from).to_vec(), rows))
+}
+
+/// A quantile of what was timed, if anything was.
+fn quantile(figure: &Histogram, q: f64) -> String {
+    if figure.is_empty() { String::new() } else { duration(figure.quantile_ns(q)) }
 }
 
 /// The sizes of rooms in which anything was delivered.

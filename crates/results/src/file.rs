@@ -16,9 +16,9 @@ mod counts;
 mod figure;
 mod judgement;
 mod mirror;
+mod parts;
 mod resources;
 mod run;
-mod say;
 mod step;
 
 pub use run::{SCHEMA, run_id, started};

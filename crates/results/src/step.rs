@@ -49,6 +49,8 @@ pub struct Step {
     pub ages: Vec<Ages>,
     /// What each kind of messages came to, where there are several.
     pub says: Vec<SayFigures>,
+    /// What the people of each role came to, where there are roles.
+    pub roles: Vec<RoleFigures>,
     /// What the server used, when it could be seen.
     pub server: Option<ServerUse>,
     /// What the generator used.
@@ -263,6 +265,23 @@ pub struct SayFigures {
     /// Intended send → echo, acknowledgement or own copy.
     pub rtt: Histogram,
     /// Intended send → a receiver has its copy.
+    pub delivery: Histogram,
+}
+
+/// What the people of one role came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoleFigures {
+    /// What the app's file calls it.
+    pub name: String,
+    /// Of the step's clients, those who have it.
+    pub people: u64,
+    /// Of the counts, those of their messages and copies, and of what became of their connections.
+    pub counts: Counts,
+    /// TCP connect → usable.
+    pub handshake: Histogram,
+    /// Of what they said: intended send → acknowledgement or own copy.
+    pub rtt: Histogram,
+    /// Of what they heard: intended send → they have their copy.
     pub delivery: Histogram,
 }
 

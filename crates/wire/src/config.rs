@@ -130,6 +130,17 @@ impl Config {
         Config { app, common, ..self }
     }
 
+    /// The same, of clients that share a run with those of so many workers in all.
+    pub fn among_workers(self, workers: u16) -> Config {
+        let roles = &self.options().people.roles;
+        let mix = self.app.mix().of_roles(roles, workers);
+        let app = match self.app {
+            App::File(app) => App::File(Box::new(app.with_mix(mix.clone()))),
+            bench => bench,
+        };
+        Config { app, mix, ..self }
+    }
+
     /// The wall clock that the message with this stamp shows, if that is known.
     #[inline]
     pub fn unix_ns_of(&self, stamp: Stamp) -> Option<u64> {
@@ -181,7 +192,9 @@ impl Config {
     pub(crate) fn letter(&self, kind: Kind, stamp: &Stamp) -> &Letter {
         let letter = match kind {
             Kind::Echo => self.letters.echo.as_ref(),
-            Kind::Broadcast => self.letters.broadcasts.get(self.mix.kind(stamp.worker, stamp.seq)),
+            Kind::Broadcast => {
+                self.letters.broadcasts.get(self.mix.kind(stamp.worker, stamp.client, stamp.seq))
+            }
         };
         letter.expect("the app has this kind of message")
     }

@@ -37,6 +37,8 @@ pub(super) struct File {
     /// Kinds of messages, by name.
     #[serde(default)]
     pub(super) say: BTreeMap<String, Spanned<Say>>,
+    #[serde(default)]
+    pub(super) role: Vec<Spanned<Role>>,
     pub(super) echo: Option<Spanned<Echo>>,
     pub(super) broadcast: Option<Spanned<Broadcast>>,
     pub(super) publish: Option<Spanned<Publish>>,
@@ -208,6 +210,25 @@ pub(super) struct Say {
     pub(super) replied: Option<Spanned<bool>>,
     pub(super) share: Option<Spanned<String>>,
     pub(super) rate: Option<Spanned<toml::Value>>,
+}
+
+/// A share of the people who say the same.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Role {
+    pub(super) name: Spanned<String>,
+    pub(super) share: Spanned<String>,
+    /// Nothing, if they only listen.
+    #[serde(default)]
+    pub(super) says: Vec<Spanned<Saying>>,
+}
+
+/// What a role says, and how often.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Saying {
+    pub(super) say: Spanned<String>,
+    pub(super) rate: Spanned<toml::Value>,
 }
 
 /// Who of a room hears what is said there.

@@ -153,5 +153,5 @@ fn rooms_of_the_command_line_are_refused_beside_those_of_a_file() {
     let given = People::in_rooms(Division::of_size(NonZero::new(3).unwrap()));
     let said = format!("{:?}", parse(Path::new("app.toml"), GOOD, given, None).err().unwrap());
     assert!(said.contains("--rooms") && said.contains("[room.NAME]"), "{said}");
-    assert!(Rooms::several(Vec::new(), Vec::new()).is_none());
+    assert!(Rooms::several(Vec::new(), Vec::new(), Vec::new()).is_none());
 }

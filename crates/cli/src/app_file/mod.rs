@@ -6,6 +6,7 @@ mod login;
 mod people;
 mod publish;
 mod resume;
+mod roles;
 mod rooms;
 mod says;
 mod short;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use load::{Plan, RoomKind, Rooms, SayKind, Workload};
+use load::{Plan, RoleKind, RoomKind, Rooms, SayKind, Workload};
 use results::Scenario;
 use toml::Spanned;
 use wire::app_file::AppFile;
@@ -160,14 +161,16 @@ fn describe(
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
     let mut usual = usual::usual(source, &file.load)?;
-    let says = says::kinds(source, &file.say, &kinds, &mut usual)?;
+    let roles = roles::kinds(source, &file.role, &file.say, &mut usual)?;
+    let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
     let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }
         .app(file, login, &kinds, &says)?;
-    let rooms = rooms_of(source, file, kinds, says)?;
+    let rooms = rooms_of(source, file, kinds, says, &roles)?;
     let publish = publish::publish(source, file, &strangers)?;
     let flap = file.flap.as_ref().map(|flap| flapping(source, flap.get_ref())).transpose()?;
     let connect = people::connect(source, file, names)?;
     let says_token = source.text.contains("{token}");
+    people.roles = roles;
     Ok(Described {
         app,
         protocol,
@@ -189,6 +192,7 @@ fn rooms_of(
     file: &File,
     mut kinds: Vec<RoomKind>,
     says: Vec<SayKind>,
+    roles: &[RoleKind],
 ) -> Result<Option<Rooms>, Failure> {
     let Some(at) = file.room.values().map(Spanned::span).chain(file.say.values().map(Spanned::span)).next()
     else {
@@ -198,7 +202,8 @@ fn rooms_of(
         kinds = Rooms::default().kinds().to_vec();
     }
     let says = if says.is_empty() { Rooms::default().says().to_vec() } else { says };
-    Rooms::several(kinds, says).map(Some).ok_or_else(|| source.error(at, "rooms that cannot be meant"))
+    let rooms = Rooms::several(kinds, says, roles.to_vec());
+    rooms.map(Some).ok_or_else(|| source.error(at, "rooms that cannot be meant"))
 }
 
 fn flapping(source: &Source<'_>, flap: &file::Flap) -> Result<FlapArgs, Failure> {

@@ -1,8 +1,9 @@
 //! Messages of several kinds: which of them how often, and in which rooms: `[say.NAME]`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use load::{RoomKind, SayKind};
+use load::{RoleKind, RoomKind, SayKind};
 use results::units;
 use toml::Spanned;
 use wire::people::Mix;
@@ -15,16 +16,18 @@ use crate::exit::Failure;
 use crate::rates;
 
 /// Shares are counted in millionths, and rates in thousandths of a message a second.
-const SHARE_WHOLE: f64 = 1e6;
-const RATE_UNIT: f64 = 1e3;
+pub(super) const SHARE_WHOLE: f64 = 1e6;
+pub(super) const RATE_UNIT: f64 = 1e3;
 /// How far shares may be from their whole, by rounding: thirds are written as 33.33%.
 const ROUNDING: f64 = 1e-3;
 
-/// The kinds of messages that a file has, in the order of their names. If they have rates, the sum is what is usual.
+/// The kinds of messages that a file has, in the order of their names. If they have rates, the sum is what is usual. Where there
+/// are roles, these say how often.
 pub(super) fn kinds(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,
     rooms: &[RoomKind],
+    roles: &[RoleKind],
     usual: &mut Usual,
 ) -> Result<Vec<SayKind>, Failure> {
     let Some(first) = says.values().next() else { return Ok(Vec::new()) };
@@ -32,7 +35,10 @@ pub(super) fn kinds(
         let problem = format!("at most {} kinds of messages, not {}", Mix::KINDS_MAX, says.len());
         return Err(source.error(first.span(), problem));
     }
-    let shares = shares(source, says, usual)?;
+    let shares = match roles {
+        [] => shares(source, says, usual)?,
+        _ => (0..says.len()).map(|kind| roles.iter().map(|role| role.says[kind]).sum()).collect(),
+    };
     let mut kinds = Vec::new();
     for ((name, say), share) in says.iter().zip(shares) {
         check_name(name).map_err(|problem| source.error(say.span(), format!("[say.{name}]: {problem}")))?;
@@ -94,18 +100,39 @@ fn shares(
     let whole: f64 = amounts.iter().sum();
     if with_share > 0 {
         let last = says.values().next_back().and_then(|say| say.get_ref().share.as_ref());
-        if let Some(last) = last.filter(|_| (whole - 1.0).abs() > ROUNDING) {
-            let percent = (whole * 1e5).round() / 1e3;
-            return Err(source.error(last.span(), format!("the shares add up to {percent}%, not 100%")));
-        }
-        return Ok(amounts.iter().map(|share| ((share * SHARE_WHOLE).round() as u32).max(1)).collect());
+        let last = last.expect("each has a share");
+        check_whole(whole).map_err(|problem| source.error(last.span(), problem))?;
+        return Ok(amounts.iter().map(|&share| counted(share, SHARE_WHOLE)).collect());
     }
+    let at = says.values().find_map(|say| say.get_ref().rate.as_ref()).expect("there are rates");
+    set_usual_rate(source, at.span(), whole, usual)?;
+    Ok(amounts.iter().map(|&rate| counted(rate, RATE_UNIT)).collect())
+}
+
+/// Whether shares come to a whole.
+pub(super) fn check_whole(shares: f64) -> Result<(), String> {
+    let percent = (shares * 1e5).round() / 1e3;
+    let is_whole = (shares - 1.0).abs() <= ROUNDING;
+    is_whole.then_some(()).ok_or_else(|| format!("the shares add up to {percent}%, not 100%"))
+}
+
+/// So much, in units of which a whole one has so many; something is never nothing.
+pub(super) fn counted(amount: f64, units: f64) -> u32 {
+    ((amount * units).round() as u32).max(1)
+}
+
+/// What the file says altogether in a second is what is usual.
+pub(super) fn set_usual_rate(
+    source: &Source<'_>,
+    at: Range<usize>,
+    rate_per_s: f64,
+    usual: &mut Usual,
+) -> Result<(), Failure> {
     if usual.rate.is_some() {
-        let at = says.values().find_map(|say| say.get_ref().rate.as_ref()).expect("there are rates");
-        return Err(source.error(at.span(), "[load] has a rate, too: expected it there, or with each kind"));
+        return Err(source.error(at, "[load] has a rate, too: expected it there, or with each kind"));
     }
-    usual.rate = Some(rates::constant(whole));
-    Ok(amounts.iter().map(|rate| ((rate * RATE_UNIT).round() as u32).max(1)).collect())
+    usual.rate = Some(rates::constant(rate_per_s));
+    Ok(())
 }
 
 fn amount(source: &Source<'_>, say: &file::Say) -> Result<f64, Failure> {
@@ -116,17 +143,20 @@ fn amount(source: &Source<'_>, say: &file::Say) -> Result<f64, Failure> {
             let is_some = read > 0.0;
             is_some.then_some(read).ok_or_else(|| source.error(share.span(), "expected more than 0%"))
         }
-        (None, Some(rate)) => {
-            let text = match rate.get_ref() {
-                toml::Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let read = units::rate_per_s(&text).map_err(|problem| source.error(rate.span(), problem))?;
-            let is_within = read > 0.0 && read <= f64::from(u32::MAX) / RATE_UNIT;
-            is_within.then_some(read).ok_or_else(|| {
-                source.error(rate.span(), "expected more than 0 and less than four million a second")
-            })
-        }
+        (None, Some(rate)) => self::rate(source, rate),
         (None, None) => unreachable!("each has one of them"),
     }
+}
+
+/// Messages a second.
+pub(super) fn rate(source: &Source<'_>, rate: &Spanned<toml::Value>) -> Result<f64, Failure> {
+    let text = match rate.get_ref() {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let read = units::rate_per_s(&text).map_err(|problem| source.error(rate.span(), problem))?;
+    let is_within = read > 0.0 && read <= f64::from(u32::MAX) / RATE_UNIT;
+    is_within
+        .then_some(read)
+        .ok_or_else(|| source.error(rate.span(), "expected more than 0 and less than four million a second"))
 }

@@ -1,9 +1,10 @@
 //! Who is in which room, and which kind each message is: what is the same for all books of a step.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::Settled;
-use load::{Census, Mix, Rooms, SayKind};
+use engine::{SentBroadcast, Settled};
+use load::{Casting, Census, Mix, Rooms, SayKind};
 
 /// A broadcast, by the worker that sent it and its number there.
 pub(super) type Name = (u16, u32);
@@ -25,16 +26,25 @@ pub(crate) struct People {
 pub(super) struct Hall<'a> {
     people: &'a People,
     mix: Mix,
+    casting: Casting,
+    /// What each worker sent.
+    sent: HashMap<u16, &'a [SentBroadcast]>,
     /// By kind of rooms.
     pub(super) censuses: Vec<Census>,
 }
 
 impl<'a> Hall<'a> {
-    pub(super) fn of(people: &'a People, books: &[Settled]) -> Self {
+    pub(super) fn of(people: &'a People, books: &'a [Settled]) -> Self {
         let workers: Vec<u16> = books.iter().map(|settled| settled.worker).collect();
         let People { rooms, clients, workers: all, .. } = people;
         let census = |kind: &load::RoomKind| Census::of(kind.division, *clients, *all, &workers);
-        Self { mix: rooms.mix(), censuses: rooms.kinds().iter().map(census).collect(), people }
+        Self {
+            mix: rooms.mix(*all),
+            casting: rooms.casting(),
+            sent: books.iter().map(|settled| (settled.worker, &settled.sent[..])).collect(),
+            censuses: rooms.kinds().iter().map(census).collect(),
+            people,
+        }
     }
 
     /// How many kinds of messages there are.
@@ -42,9 +52,27 @@ impl<'a> Hall<'a> {
         self.people.rooms.says().len()
     }
 
-    /// The kind of a message.
+    /// The kind of a message in these books.
     pub(super) fn kind_of(&self, (worker, number): Name) -> usize {
-        self.mix.kind(worker, engine::seq(self.people.step, number))
+        let sent = self.sent.get(&worker).and_then(|sent| sent.get(number as usize));
+        let sender = sent.map_or(0, |sent| sent.client) / u32::from(self.people.workers);
+        self.mix.kind(worker, sender, engine::seq(self.people.step, number))
+    }
+
+    /// How many roles there are; without any, everybody has the same.
+    pub(super) fn roles(&self) -> usize {
+        self.people.rooms.roles().len()
+    }
+
+    /// The role of a client.
+    pub(super) fn role_of(&self, client: u32) -> usize {
+        self.casting.role(client)
+    }
+
+    /// The clients whose workers' books are there.
+    pub(super) fn clients(&self) -> impl Iterator<Item = u32> {
+        let workers = u32::from(self.people.workers);
+        (0..self.people.clients).filter(move |client| self.sent.contains_key(&((client % workers) as u16)))
     }
 
     /// The same, and what is known of it.

@@ -121,12 +121,18 @@ impl Account {
     }
 }
 
-/// Whether what is told of single kinds of messages is no more than what is told of all.
+/// Whether what is told of single kinds of messages, and of single roles, is no more than what is told of all.
 pub(super) fn are_parts(delta: &Delta) -> bool {
-    let sum = |of: &dyn Fn(&engine::SayDelta) -> u64| delta.says.iter().map(of).fold(0, u64::saturating_add);
-    delta.counts.iter().all(|(count, &all)| sum(&|say| *say.counts.get(count)) <= all)
-        && sum(&|say| say.rtt.count()) <= delta.figures.rtt.count()
-        && sum(&|say| say.delivery.count()) <= delta.figures.delivery.count()
+    let sum = |parts: &mut dyn Iterator<Item = u64>| parts.fold(0, u64::saturating_add);
+    let Delta { says, roles, figures, .. } = delta;
+    delta.counts.iter().all(|(count, &all)| {
+        sum(&mut says.iter().map(|say| *say.counts.get(count))) <= all
+            && sum(&mut roles.iter().map(|role| *role.counts.get(count))) <= all
+    }) && sum(&mut says.iter().map(|say| say.rtt.count())) <= figures.rtt.count()
+        && sum(&mut says.iter().map(|say| say.delivery.count())) <= figures.delivery.count()
+        && sum(&mut roles.iter().map(|role| role.handshake.count())) <= figures.handshake.count()
+        && sum(&mut roles.iter().map(|role| role.rtt.count())) <= figures.rtt.count()
+        && sum(&mut roles.iter().map(|role| role.delivery.count())) <= figures.delivery.count()
 }
 
 /// What comes to no more than so much a second, since then; a second is given for free.

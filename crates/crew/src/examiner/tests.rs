@@ -57,7 +57,8 @@ fn honest(workload: Workload) -> Vec<Report> {
                 is_cut_off: false,
             };
             settled.sent = vec![sent; half as usize];
-            let copies = |of, number| BroadcastTally { worker: of, number, received: 2, last_ns: now_ns };
+            let copies =
+                |of, number| BroadcastTally { worker: of, client: 0, number, received: 2, last_ns: now_ns };
             settled.tallies = (0..2).flat_map(|of| (0..half as u32).map(move |n| copies(of, n))).collect();
         }
         Report::Settled(Box::new(settled))
@@ -106,7 +107,8 @@ type Change = Box<dyn Fn(&mut Report)>;
 
 /// Who comes and goes: moments, rooms and how many.
 fn attendance(changes: &[(u64, u32, i32)]) -> Change {
-    let change = |&(at_ns, room, change): &(u64, u32, i32)| Attendance { at_ns, kind: 0, room, change };
+    let change =
+        |&(at_ns, room, change): &(u64, u32, i32)| Attendance { at_ns, kind: 0, room, role: 0, change };
     let attendance: Vec<Attendance> = changes.iter().map(change).collect();
     Box::new(in_books(move |settled| settled.attendance.clone_from(&attendance)))
 }
@@ -165,10 +167,10 @@ fn lies() -> Vec<(&'static str, Change)> {
     add("never there", attendance(&[(0, 1, -1)]));
     add("time was enough", Box::new(in_load(|delta| delta.due = u64::MAX)));
     for (worker, number, received) in [(2, 0, 1), (0, BROADCASTS_MAX, 1), (0, 0, u32::MAX)] {
-        let tally = BroadcastTally { worker, number, received, last_ns: 0 };
+        let tally = BroadcastTally { worker, client: 0, number, received, last_ns: 0 };
         add("no broadcast", Box::new(in_books(move |settled| settled.tallies = vec![tally])));
     }
-    let twice = vec![BroadcastTally { worker: 0, number: 0, received: 2, last_ns: 0 }; 2];
+    let twice = vec![BroadcastTally { worker: 0, client: 0, number: 0, received: 2, last_ns: 0 }; 2];
     add("no broadcast", Box::new(in_books(move |settled| settled.tallies = twice.clone())));
     add(
         "no worker",

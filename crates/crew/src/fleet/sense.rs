@@ -5,7 +5,7 @@
 //! free for the next.
 
 use engine::Command;
-use load::{Connecting, Flap, Load, Plan, Publishing, Rooms, Segment, Speech, Storm};
+use load::{Casting, Connecting, Flap, Load, Plan, Publishing, Rooms, Segment, Speech, Storm};
 use net::clock;
 
 use super::talk::Brief;
@@ -62,11 +62,18 @@ fn is_plan(plan: &Plan) -> bool {
         && rooms.is_sound()
         && (1..=Rooms::KINDS_MAX).contains(&speech.people.rooms.len())
         && speech.people.rooms.iter().all(|division| division.is_sound())
+        && Casting::is_sound(&speech.people.roles, broadcasts(speech))
+        && (rooms.roles().is_empty() || rooms.roles() == speech.people.roles)
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
         && flap.as_ref().is_none_or(is_flap)
         && publishing.as_ref().is_none_or(|publishing| is_publishing(publishing))
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
+}
+
+/// How many kinds of broadcasts there are.
+fn broadcasts(speech: &Speech) -> usize {
+    speech.of_dialect.app.as_ref().map_or(1, |app| app.broadcasts.len())
 }
 
 fn is_speech(speech: &Speech) -> bool {

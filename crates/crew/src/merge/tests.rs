@@ -17,7 +17,7 @@ fn merge(settled: Vec<Settled>) -> Merge {
 
 #[test]
 fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
-    let tally = |worker, received| BroadcastTally { worker, number: 0, received, last_ns: 210 };
+    let tally = |worker, received| BroadcastTally { worker, client: 0, number: 0, received, last_ns: 210 };
     let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200, is_cut_off: false }];
     let tallies = vec![tally(0, 2), tally(1, 3)];
     let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };

@@ -93,7 +93,7 @@ impl Booking<'_> {
             }
             (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
             (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
-                let kind = self.ledger.seating.kind_of(stamp.worker, stamp.seq);
+                let kind = self.kind_of(stamp);
                 self.copy(stamp, number, kind, bytes);
                 if !self.acks.has(kind) && self.is_own(stamp) {
                     self.ack(stamp, number, bytes);
@@ -109,18 +109,18 @@ impl Booking<'_> {
 
     #[inline]
     fn kind_of(&self, stamp: Stamp) -> usize {
-        self.ledger.seating.kind_of(stamp.worker, stamp.seq)
+        self.ledger.seating.kind_of(stamp.worker, stamp.client, stamp.seq)
     }
 
     fn unexpected(&mut self, stamp: Stamp, bytes: u32) {
         let kind = self.kind_of(stamp);
-        self.ledger.meter.count(Count::Unexpected, kind);
+        self.ledger.count(Count::Unexpected, kind, self.client);
         self.note(Kind::Unexpected, stamp, None, bytes);
     }
 
     fn duplicate(&mut self, stamp: Stamp, number: u32, bytes: u32) {
         let kind = self.kind_of(stamp);
-        self.ledger.meter.count(Count::Duplicate, kind);
+        self.ledger.count(Count::Duplicate, kind, self.client);
         self.note(Kind::Duplicate, stamp, Some(number), bytes);
     }
 
@@ -139,7 +139,7 @@ impl Booking<'_> {
                 self.duplicate(stamp, number, bytes);
                 return false;
             }
-            Answer::Reordered => self.ledger.meter.count(Count::Reordered, 0),
+            Answer::Reordered => self.ledger.count(Count::Reordered, 0, self.client),
             Answer::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
@@ -171,7 +171,7 @@ impl Booking<'_> {
 
     fn copy(&mut self, stamp: Stamp, number: u32, kind: usize, bytes: u32) {
         let Some(room) = self.ledger.shared_room(self.client, stamp, kind) else {
-            self.ledger.meter.count(Count::Leaked, kind);
+            self.ledger.count(Count::Leaked, kind, self.client);
             return self.note(Kind::Leaked, stamp, Some(number), bytes);
         };
         if self.record.is_slow {
@@ -206,7 +206,7 @@ impl Booking<'_> {
         let (copy, timed) = step.broadcasts.handle(origin, seat, self.now_ns, timed);
         match copy {
             Copy::Duplicate => return self.duplicate(stamp, number, bytes),
-            Copy::Reordered => self.ledger.meter.count(Count::Reordered, kind),
+            Copy::Reordered => self.ledger.count(Count::Reordered, kind, self.client),
             Copy::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
@@ -221,14 +221,17 @@ impl Booking<'_> {
         if let Some(say) = self.ledger.meter.say(kind) {
             say.delivery.record_ns(late_ns);
         }
+        if let Some(role) = self.ledger.role(self.client) {
+            role.delivery.record_ns(late_ns);
+        }
     }
 
     /// Books a copy that was due in an absence of the client.
     #[cold]
     fn recovered(&mut self, absence: u32, kind: usize, sent_ns: u64) {
+        self.ledger.count(Count::Recovered, kind, self.client);
         let Ledger { step, meter, .. } = &mut *self.ledger;
         step.absences.recover(absence, sent_ns, self.now_ns);
-        meter.count(Count::Recovered, kind);
         meter.last_arrival_ns = self.now_ns;
         let back_ns = if self.record.is_away { self.now_ns } else { self.record.since_ns };
         meter.figures.replay.record_ns(self.now_ns.saturating_sub(back_ns));
@@ -247,13 +250,13 @@ impl Booking<'_> {
     }
 
     fn received(&mut self, kind: usize) {
-        self.ledger.meter.count(Count::Received, kind);
+        self.ledger.count(Count::Received, kind, self.client);
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.is_after_window() {
             self.ledger.meter.tail.received += 1;
             // The last answers of a closed loop come after its end by its nature.
             if !self.ledger.step.is_closed() {
-                self.ledger.meter.count(Count::Late, kind);
+                self.ledger.count(Count::Late, kind, self.client);
             }
         }
     }
@@ -277,6 +280,9 @@ impl Booking<'_> {
         self.ledger.meter.figures.rtt.record_ns(late_ns);
         if let Some(say) = self.ledger.meter.say(kind) {
             say.rtt.record_ns(late_ns);
+        }
+        if let Some(role) = self.ledger.role(self.client) {
+            role.rtt.record_ns(late_ns);
         }
     }
 }

@@ -126,13 +126,13 @@ impl Broadcasts {
     }
 
     /// A client has gone away, and counts as absent since `from_ns`: takes the copies of what was sent since out of those of
-    /// clients that were here, and says which they are, by worker and number. `place_of` tells the client's place in the room of a message, by the
+    /// clients that were here, and says which they are, by worker, sender and number. `place_of` tells the client's place in the room of a message, by the
     /// sender's worker, its number there and that of the message; `None`: it does not hear it.
     pub(crate) fn excuse(
         &mut self,
         from_ns: u64,
         place_of: impl Fn(u16, u32, u32) -> Option<u32>,
-    ) -> Vec<(u16, u32)> {
+    ) -> Vec<(u16, u32, u32)> {
         let mut excused = Vec::new();
         for (worker, tallies) in self.tallies.iter_mut().enumerate() {
             let all = tallies.iter_mut().enumerate().rev();
@@ -143,7 +143,7 @@ impl Broadcasts {
                 if tally.has_come_to(place) {
                     tally.received -= 1;
                     tally.besides += 1;
-                    excused.push((worker as u16, number as u32));
+                    excused.push((worker as u16, tally.client, number as u32));
                 }
             }
         }
@@ -161,6 +161,7 @@ impl Broadcasts {
             let row = move |(number, tally): (usize, &Option<Tally>)| {
                 tally.as_ref().map(|t| BroadcastTally {
                     worker: worker as u16,
+                    client: t.client,
                     number: number as u32,
                     received: t.received,
                     last_ns: t.last_ns,
@@ -263,7 +264,10 @@ mod tests {
             assert_eq!(b.handle(0, 9, 0, receiver, 100 + u64::from(receiver)), Copy::InOrder);
         }
         assert_eq!(b.handle(0, 9, 0, 3, 500), Copy::Duplicate);
-        assert_eq!(b.0.finish(), [BroadcastTally { worker: 0, number: 0, received: 70, last_ns: 169 }]);
+        assert_eq!(
+            b.0.finish(),
+            [BroadcastTally { worker: 0, client: 9, number: 0, received: 70, last_ns: 169 }]
+        );
     }
 
     #[test]
@@ -336,7 +340,7 @@ mod tests {
         }
         assert_eq!(
             b.0.excuse(1, |_, sender, _| (sender == 0).then_some(1)),
-            [(0, 3), (0, 1)],
+            [(0, 0, 3), (0, 0, 1)],
             "the latest but the one of another room"
         );
         let received: Vec<u32> = b.0.finish().iter().map(|tally| tally.received).collect();

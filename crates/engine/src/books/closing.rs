@@ -70,7 +70,7 @@ fn charge_unanswered<C: AsMut<Record>>(
         unanswered += 1;
         if let Some(since_ns) = since_ns {
             let late_ns = now_ns.saturating_sub(since_ns);
-            let kind = ledger.kind_of(number);
+            let kind = ledger.kind_of(index, number);
             ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
         }
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use load::{Cut, Rooms, Seating, Segment, StepOrder, Workload};
+use stats::{Count, Histogram};
 use wire::{Fate, Stamp};
 
 use crate::books::absences::Absences;
@@ -12,7 +13,7 @@ use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
 use crate::events::{Entry, Kind};
-use crate::messages::{Attendance, Departure, SentBroadcast};
+use crate::messages::{Attendance, Departure, RoleDelta, SentBroadcast};
 
 /// How long after everybody else has a message its sender is not answered any more.
 const UNHEEDED_NS: u64 = 5_000_000_000;
@@ -38,7 +39,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Books without a step, of the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
-        let meter = meter.of_kinds(rooms.says().len());
+        let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
         let (step, freed, seating) = (Step::new(idle), Vec::new(), Seating::new(rooms, segment));
         Self { segment, seating, step, meter, was_heeded: false, usable: 0, slow: 0, relayed: None, freed }
     }
@@ -84,7 +85,7 @@ impl Ledger {
         let mut present = present.iter().copied().peekable();
         for client in 0..here {
             if present.next_if_eq(&client).is_none() {
-                self.rooms_of(client).for_each(|room| note(&mut absences, 0, room, -1));
+                self.rooms_of(client).for_each(|place| note(&mut absences, 0, place, -1));
             }
         }
         absences
@@ -94,21 +95,38 @@ impl Ledger {
     pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
         if !record.is_slow {
             let mut attendance = std::mem::take(&mut self.step.attendance);
-            self.rooms_of(client).for_each(|room| note(&mut attendance, now_ns, room, change));
+            self.rooms_of(client).for_each(|place| note(&mut attendance, now_ns, place, change));
             self.step.attendance = attendance;
         }
     }
 
-    /// The rooms of a client, each with its kind.
-    fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32)> {
+    /// The rooms of a client, each with its kind and the client's role.
+    fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32, u8)> {
         let number = self.segment.number(client);
-        (0..).zip(self.seating.floors()).map(move |(kind, floor)| (kind, floor.room(number)))
+        let role = self.seating.role_of(number).unwrap_or(0) as u8;
+        (0..).zip(self.seating.floors()).map(move |(kind, floor)| (kind, floor.room(number), role))
     }
 
-    /// The kind of a broadcast of the step, by its number at this worker. (Of an echo, the one kind there is.)
+    /// The kind of a broadcast of the step, by its sender and its number at this worker. (Of an echo, the one kind there is.)
     #[inline]
-    pub(crate) fn kind_of(&self, number: u32) -> usize {
-        self.seating.kind_of(self.segment.worker, self.step.seq(number))
+    pub(crate) fn kind_of(&self, client: u32, number: u32) -> usize {
+        self.seating.kind_of(self.segment.worker, client, self.step.seq(number))
+    }
+
+    /// What is told of the people of this client's role apart from the others, if there are roles.
+    #[inline]
+    pub(crate) fn role(&mut self, client: u32) -> Option<&mut RoleDelta<Histogram>> {
+        let role = self.seating.role_of(self.segment.number(client))?;
+        Some(self.meter.role(role))
+    }
+
+    /// Counts something of a message of this kind that came to this client.
+    #[inline]
+    pub(crate) fn count(&mut self, count: Count, kind: usize, client: u32) {
+        self.meter.count(count, kind);
+        if let Some(role) = self.role(client) {
+            *role.counts.get_mut(count) += 1;
+        }
     }
 
     /// The room that a client shares with the one who sent what has this stamp, a message of this kind; `None`: they are in
@@ -127,6 +145,10 @@ impl Ledger {
         self.meter.figures.ready.record_ns(now_ns - record.since_ns);
         self.meter.figures.handshake.record_ns(taken_ns);
         self.meter.counts.connected += 1;
+        if let Some(role) = self.role(client) {
+            role.counts.connected += 1;
+            role.handshake.record_ns(taken_ns);
+        }
         (record.state, record.was_usable) = (State::Usable, true);
         let lost_ns = std::mem::take(&mut record.lost_ns);
         if lost_ns != 0 {
@@ -161,6 +183,9 @@ impl Ledger {
             self.meter.error(kind, client, now_ns, || cause.to_string());
         } else {
             self.meter.counts.disconnects += 1;
+            if let Some(role) = self.role(client) {
+                role.counts.disconnects += 1;
+            }
             self.meter.loss(cause, client, now_ns, || cause.to_string());
         }
         self.handle_absence(client, record, None, now_ns);
@@ -202,15 +227,15 @@ impl Ledger {
         let own = segment.number(client);
         let mut broadcasts = std::mem::take(&mut step.broadcasts);
         let had = broadcasts.excuse(from_ns, |worker, sender, number| {
-            let kind = seating.kind_of(worker, step.seq(number));
+            let kind = seating.kind_of(worker, sender, step.seq(number));
             let (floor, sender) = (seating.floor_of(kind), Segment { worker, ..*segment }.number(sender));
             let room = floor.shared(own, sender)?;
             let is_heard = seating.say(kind).hears_itself() || sender != own;
             is_heard.then(|| floor.seat(client, room).place)
         });
         step.broadcasts = broadcasts;
-        for &(worker, number) in &had {
-            let kind = seating.kind_of(worker, step.seq(number));
+        for &(worker, sender, number) in &had {
+            let kind = seating.kind_of(worker, sender, step.seq(number));
             step.had_of_says.resize(step.had_of_says.len().max(kind + 1), 0);
             step.had_of_says[kind] += 1;
         }
@@ -292,6 +317,12 @@ impl Ledger {
         now_ns: u64,
         waits_for: &str,
     ) {
+        if let Some(RoleDelta { counts, .. }) = self.role(client) {
+            match cause {
+                Cause::ConnectTimeout => counts.connect_timeouts += 1,
+                _ => counts.connect_failures += 1,
+            }
+        }
         let meter = &mut self.meter;
         match cause {
             Cause::ConnectTimeout => {
@@ -328,7 +359,7 @@ impl Ledger {
             let sender = self.segment.number(client);
             let times =
                 SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns(), is_cut_off: false };
-            let kind = self.seating.kind_of(worker, stamp.seq);
+            let kind = self.seating.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
             step.sent.push(Sent { client, acknowledged: false, times });
             record.unacknowledged += 1;
@@ -338,6 +369,23 @@ impl Ledger {
         }
         step.messages_sent += 1;
         (number, stamp)
+    }
+
+    /// A client's message of this number goes out. `of_it` adds to its note which one it is.
+    #[inline]
+    pub(crate) fn handle_sent(
+        &mut self,
+        now_ns: u64,
+        client: u32,
+        number: u32,
+        intended_ns: u64,
+        of_it: impl FnOnce(Entry) -> Entry,
+    ) {
+        let kind = self.kind_of(client, number);
+        if let Some(role) = self.role(client) {
+            role.counts.sent += 1;
+        }
+        self.meter.handle_sent(now_ns, client, kind, intended_ns, of_it);
     }
 
     /// The connection turned out to be gone when its message was to go out: the kernel took nothing of it, so no one can
@@ -355,7 +403,7 @@ impl Ledger {
             Workload::Echo => record.echoes.take_back(),
             Workload::Broadcast => {
                 self.step.sent.pop();
-                let kind = self.kind_of(self.step.sent.len() as u32);
+                let kind = self.kind_of(client, self.step.sent.len() as u32);
                 self.meter.due -= u64::from(self.seating.hearers_of(self.segment.number(client), kind));
                 record.unacknowledged -= 1;
             }
@@ -400,10 +448,9 @@ impl Ledger {
                 let number = record.echoes.widen(low, NUMBER_MASK);
                 let sent_ns = stamp.sent_ns();
                 let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-                let kind = self.kind_of(low);
                 // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
-                self.meter.handle_sent(sent_ns, client, kind, due_ns, of_it);
+                self.handle_sent(sent_ns, client, low, due_ns, of_it);
                 self.meter.held.sent += 1;
                 self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
             }
@@ -453,7 +500,7 @@ impl Ledger {
             return None;
         }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
-        let floor = self.seating.floor_of(self.kind_of(0));
+        let floor = self.seating.floor_of(self.kind_of(client, 0));
         let others = floor.members_here(floor.room(self.segment.number(client))) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
@@ -480,7 +527,7 @@ impl Ledger {
             return 0;
         }
         let is_it = |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns;
-        self.step.sent.iter().rposition(is_it).map_or(0, |number| self.kind_of(number as u32))
+        self.step.sent.iter().rposition(is_it).map_or(0, |number| self.kind_of(client, number as u32))
     }
 
     /// A message without an answer counts as late as it is by now.
@@ -496,15 +543,21 @@ impl Ledger {
         if let Some(say) = self.meter.say(kind) {
             say.rtt.record_ns(late_ns);
         }
+        if let Some(role) = self.role(client) {
+            role.rtt.record_ns(late_ns);
+        }
         let given_up = Entry::new(Kind::Timeout, now_ns, client).latency(late_ns);
         self.meter.note_detailed(of_it(given_up), "message");
     }
 }
 
 /// Adds a change to others of the same moment.
-fn note(attendance: &mut Vec<Attendance>, at_ns: u64, (kind, room): (u16, u32), change: i32) {
+fn note(attendance: &mut Vec<Attendance>, at_ns: u64, place: (u16, u32, u8), change: i32) {
+    let (kind, room, role) = place;
     match attendance.last_mut() {
-        Some(last) if (last.at_ns, last.kind, last.room) == (at_ns, kind, room) => last.change += change,
-        _ => attendance.push(Attendance { at_ns, kind, room, change }),
+        Some(last) if (last.at_ns, (last.kind, last.room, last.role)) == (at_ns, place) => {
+            last.change += change
+        }
+        _ => attendance.push(Attendance { at_ns, kind, room, role, change }),
     }
 }

@@ -14,7 +14,7 @@ use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
 use crate::books::recorder::Recorder;
 use crate::events::{Entry, Kind};
-use crate::messages::{Delta, Gone, Held, SayDelta, Tail, Ticket, Usage};
+use crate::messages::{Delta, Gone, Held, RoleDelta, SayDelta, Tail, Ticket, Usage};
 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {
@@ -27,6 +27,8 @@ pub(crate) struct Meter {
     pub(crate) counts: Counts,
     /// The same by kind of messages, where there are several.
     says: Vec<SayDelta<Histogram>>,
+    /// The same by role, where there are any.
+    roles: Vec<RoleDelta<Histogram>>,
     pub(crate) errors: Errors,
     /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -103,6 +105,7 @@ impl Meter {
             loop_lag: Histogram::new(),
             counts: Counts::default(),
             says: Vec::new(),
+            roles: Vec::new(),
             errors: Errors::default(),
             statuses: BTreeMap::new(),
             due: 0,
@@ -120,10 +123,16 @@ impl Meter {
         }
     }
 
-    /// The same, of messages of so many kinds.
-    pub(crate) fn of_kinds(self, kinds: usize) -> Self {
+    /// The same, of messages of so many kinds, and people of so many roles.
+    pub(crate) fn of_kinds(self, kinds: usize, roles: usize) -> Self {
         let says = if kinds > 1 { vec![SayDelta::default(); kinds] } else { Vec::new() };
-        Self { says, ..self }
+        Self { says, roles: vec![RoleDelta::default(); roles], ..self }
+    }
+
+    /// What is told of the people of this role apart from the others.
+    #[inline]
+    pub(crate) fn role(&mut self, role: usize) -> &mut RoleDelta<Histogram> {
+        &mut self.roles[role]
     }
 
     /// What is told of messages of this kind apart from the others, if there are others.
@@ -268,6 +277,12 @@ impl Meter {
             SayDelta { counts, rtt: (&rtt).into(), delivery: (&delivery).into() }
         });
         let says = says.collect();
+        let roles = self.roles.iter_mut().map(|role| {
+            let RoleDelta { counts, handshake, rtt, delivery } = std::mem::take(role);
+            let (handshake, rtt, delivery) = ((&handshake).into(), (&rtt).into(), (&delivery).into());
+            RoleDelta { counts, handshake, rtt, delivery }
+        });
+        let roles = roles.collect();
         Delta {
             worker: self.worker,
             step: self.step,
@@ -278,6 +293,7 @@ impl Meter {
             loop_lag: (&std::mem::take(&mut self.loop_lag)).into(),
             counts: std::mem::take(&mut self.counts),
             says,
+            roles,
             due: std::mem::take(&mut self.due),
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),

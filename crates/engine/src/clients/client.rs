@@ -398,8 +398,7 @@ impl LoadClient {
             Ok(()) => {
                 for Staged { number, intended_ns, bytes } in staged.drain(..) {
                     let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-                    let kind = ledger.kind_of(number);
-                    ledger.meter.handle_sent(now_ns, index, kind, intended_ns, of_it);
+                    ledger.handle_sent(now_ns, index, number, intended_ns, of_it);
                 }
                 Ok(())
             }

@@ -339,8 +339,7 @@ impl Clients {
         let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
         let Some(number) = self.ledger.step.number(seq) else { return };
         let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-        let kind = self.ledger.kind_of(number);
-        self.ledger.meter.handle_sent(now_ns, client, kind, intended_ns, of_it);
+        self.ledger.handle_sent(now_ns, client, number, intended_ns, of_it);
     }
 
     /// What became of a client's message where it is said for it.

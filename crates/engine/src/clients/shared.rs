@@ -99,6 +99,7 @@ impl Shared {
             ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
         };
         let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
+        let wire = wire.among_workers(segment.workers);
         Ok(Self {
             poller: Arc::new(Poller::new()?),
             mark: 0,

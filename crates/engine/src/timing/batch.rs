@@ -65,12 +65,15 @@ mod tests {
     use load::{Load, Schedule, Segment, StepOrder};
 
     use super::*;
+    use crate::timing::Choir;
 
     #[test]
     fn what_is_due_of_one_client_is_together_and_in_order() {
         let load = Load::Open { schedule: Schedule::constant(1_000.0), duration_ns: 1_000_000_000 };
         let order = StepOrder { index: 0, clients: 3, load, warmup: false };
-        let mut pace = Pace::new(&order, Segment { worker: 0, workers: 1 }, 0, vec![7, 8, 9], 0);
+        let part = Segment { worker: 0, workers: 1 };
+        let all = Choir { share: 1.0, part, clients: vec![7, 8, 9] };
+        let mut pace = Pace::new(&order, all.clone(), vec![all], 0, 0);
         let mut batch = Batch::default();
         let gathered = |batch: &mut Batch| -> Vec<(u32, u64)> {
             let due = batch.take();

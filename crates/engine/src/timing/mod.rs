@@ -18,6 +18,6 @@ mod unrest;
 
 pub(crate) use batch::Batch;
 pub(crate) use growth::Growth;
-pub(crate) use pace::{Next, Pace};
+pub(crate) use pace::{Choir, Next, Pace};
 pub(crate) use sips::Sips;
 pub(crate) use unrest::{Turn, Unrest};

@@ -1,7 +1,7 @@
 //! Which client sends next, and when: the workload of one step at one worker.
 //!
 //! Rules. **Open**: message k goes out through the k-th client in turn when its time has come, whatever became
-//! of earlier ones. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
+//! of earlier ones; those who have a rate of their own have turns of their own. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
 //! next message, sent by a client chosen at random among those that may have another under way.
 
 use fastrand::Rng;
@@ -23,7 +23,8 @@ pub(crate) enum Next {
 /// The sending side of a step.
 #[derive(Debug)]
 pub(crate) enum Pace {
-    Open(Open),
+    /// By voice; one at least.
+    Open(Vec<Open>),
     Closed(Closed),
     /// Nothing to send until this moment, nor then.
     Hold(u64),
@@ -36,7 +37,7 @@ pub(crate) struct Open {
     clients: Vec<u32>,
     sent: u64,
     total: u64,
-    /// When message `sent` is due: asked for at every event, computed once a message.
+    /// When message `sent` is due: asked for at every event, computed once a message; `u64::MAX`: there is none.
     next_ns: u64,
     /// Whose turn it is; absent clients are passed over.
     turn: Option<usize>,
@@ -44,6 +45,16 @@ pub(crate) struct Open {
     has_absences: bool,
     /// What is due waits while no client takes it.
     waits: bool,
+}
+
+/// Those who send a share of an open load, in turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Choir {
+    /// The share of the load, and this worker's part of it.
+    pub(crate) share: f64,
+    pub(crate) part: Segment,
+    /// All usable, none waiting.
+    pub(crate) clients: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -61,11 +72,14 @@ pub(crate) struct Closed {
 }
 
 impl Pace {
-    /// This part of the load of `order` from `start_ns` on, sent through `clients` (all usable, none waiting).
-    pub(crate) fn new(order: &StepOrder, part: Segment, start_ns: u64, clients: Vec<u32>, seed: u64) -> Self {
+    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`; where it is open, each of its `voices` sends
+    /// its share.
+    pub(crate) fn new(order: &StepOrder, all: Choir, voices: Vec<Choir>, start_ns: u64, seed: u64) -> Self {
+        let Choir { part, clients, .. } = all;
         match order.load {
             Load::Open { schedule, duration_ns } => {
-                Self::Open(Open::new(schedule, duration_ns, part, start_ns, clients))
+                let open = |voice| Open::new(schedule, duration_ns, start_ns, voice);
+                Self::Open(voices.into_iter().map(open).collect())
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
@@ -73,10 +87,9 @@ impl Pace {
                     return Self::Hold(start_ns + duration_ns);
                 }
                 let schedule = Schedule::constant(storm.rate_per_s);
-                Self::Open(Open {
-                    has_absences: true,
-                    ..Open::new(schedule, duration_ns, part, start_ns, clients)
-                })
+                let open =
+                    |voice| Open { has_absences: true, ..Open::new(schedule, duration_ns, start_ns, voice) };
+                Self::Open(voices.into_iter().map(open).collect())
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
@@ -104,16 +117,17 @@ impl Pace {
 
     /// From now on an open loop also passes over clients that are not usable: others are there in their place.
     pub(crate) fn pass_over_absent(&mut self) {
-        if let Self::Open(open) = self {
-            open.turn = Some(0);
-            open.has_absences = true;
+        if let Self::Open(voices) = self {
+            for open in voices {
+                (open.turn, open.has_absences) = (Some(0), true);
+            }
         }
     }
 
     /// From now on what is due in an open loop waits for a client that takes it, for so long as one may come back.
     pub(crate) fn wait_for_absent(&mut self, waits: bool) {
-        if let Self::Open(open) = self {
-            open.waits = waits;
+        if let Self::Open(voices) = self {
+            voices.iter_mut().for_each(|open| open.waits = waits);
         }
     }
 
@@ -121,7 +135,10 @@ impl Pace {
     /// clients that are gone; an open one names them, so that what could not be sent is known.
     pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
         match self {
-            Self::Open(open) => open.poll(now_ns, is_usable),
+            Self::Open(voices) => {
+                let first = voices.iter_mut().min_by_key(|open| open.next_ns);
+                first.expect("there is a voice").poll(now_ns, is_usable)
+            }
             Self::Closed(closed) => closed.poll(now_ns, is_usable),
             Self::Hold(end_ns) if now_ns < *end_ns => Next::At(*end_ns),
             Self::Hold(_) => Next::Over,
@@ -154,12 +171,10 @@ impl Pace {
     }
 
     /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None` where that
-    /// depends on what happens: then what is under way has to be kept.
+    /// depends on what happens, or on whose voice it is: then what is under way has to be kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
-        let Self::Open(open) = self else { return None };
-        if open.has_absences {
-            return None;
-        }
+        let Self::Open(voices) = self else { return None };
+        let [open @ Open { has_absences: false, .. }] = &voices[..] else { return None };
         let k = u64::from(number) * open.clients.len() as u64 + place as u64;
         Some(open.start_ns + open.pacer.due_ns(k))
     }
@@ -167,7 +182,7 @@ impl Pace {
     /// Whether the messages under way have to be kept, client by client.
     pub(crate) fn awaits(&self) -> bool {
         match self {
-            Self::Open(open) => open.has_absences,
+            Self::Open(voices) => voices.iter().any(|open| open.has_absences),
             Self::Closed(_) => true,
             Self::Hold(_) => false,
         }
@@ -185,10 +200,11 @@ impl Pace {
 }
 
 impl Open {
-    fn new(schedule: Schedule, duration_ns: u64, segment: Segment, start_ns: u64, clients: Vec<u32>) -> Self {
-        let pacer = Pacer::new(schedule, u32::from(segment.worker), u32::from(segment.workers));
+    fn new(schedule: Schedule, duration_ns: u64, start_ns: u64, choir: Choir) -> Self {
+        let Choir { share, part, clients } = choir;
+        let pacer = Pacer::new(schedule.times(share), u32::from(part.worker), u32::from(part.workers));
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
-        let next_ns = start_ns.saturating_add(pacer.due_ns(0));
+        let next_ns = if total == 0 { u64::MAX } else { start_ns.saturating_add(pacer.due_ns(0)) };
         Self {
             pacer,
             start_ns,
@@ -226,7 +242,10 @@ impl Open {
         };
         let client = self.clients[place];
         self.sent += 1;
-        self.next_ns = self.start_ns.saturating_add(self.pacer.due_ns(self.sent));
+        self.next_ns = match self.sent == self.total {
+            true => u64::MAX,
+            false => self.start_ns.saturating_add(self.pacer.due_ns(self.sent)),
+        };
         Next::Send { client, intended_ns }
     }
 }
@@ -262,6 +281,11 @@ mod tests {
 
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
 
+    fn paced(order: &StepOrder, start_ns: u64, clients: &[u32], seed: u64) -> Pace {
+        let all = Choir { share: 1.0, part: ALONE, clients: clients.to_vec() };
+        Pace::new(order, all.clone(), vec![all], start_ns, seed)
+    }
+
     fn order(load: Load) -> StepOrder {
         StepOrder { index: 0, clients: 3, load, warmup: false }
     }
@@ -269,7 +293,7 @@ mod tests {
     #[test]
     fn open_goes_round_on_time_and_catches_up() {
         let order = order(Load::Open { schedule: Schedule::constant(10.0), duration_ns: 400_000_000 });
-        let mut pace = Pace::new(&order, ALONE, 1_000, vec![7, 8, 9], 0);
+        let mut pace = paced(&order, 1_000, &[7, 8, 9], 0);
         assert_eq!(pace.poll(999, always), Next::At(1_000));
         assert_eq!(pace.poll(1_000, always), Next::Send { client: 7, intended_ns: 1_000 });
         assert_eq!(pace.poll(1_000, always), Next::At(100_001_000));
@@ -283,9 +307,26 @@ mod tests {
     }
 
     #[test]
+    fn each_voice_has_its_own_rate_and_turns() {
+        let order = order(Load::Open { schedule: Schedule::constant(100.0), duration_ns: 1_000_000_000 });
+        let voice = |share, clients: &[u32]| Choir { share, part: ALONE, clients: clients.to_vec() };
+        let voices = vec![voice(0.75, &[7, 8]), voice(0.25, &[9])];
+        let mut pace = Pace::new(&order, voice(1.0, &[7, 8, 9]), voices, 0, 0);
+        let (mut counts, mut last_ns) = ([0; 3], 0);
+        while let Next::Send { client, intended_ns } = pace.poll(u64::MAX, always) {
+            counts[client as usize - 7] += 1;
+            assert!(intended_ns >= last_ns, "in the order in which they are due");
+            last_ns = intended_ns;
+        }
+        assert_eq!(counts, [38, 37, 25]);
+        assert_eq!(pace.poll(u64::MAX, always), Next::Over);
+        assert_eq!(pace.due_ns(0, 0), None, "whose it is is not known by its number");
+    }
+
+    #[test]
     fn closed_keeps_as_many_under_way_as_there_are_slots() {
         let order = order(Load::Closed { concurrency: 2, per_client: 1, until: Until::Samples(3) });
-        let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8, 9], 1);
+        let mut pace = paced(&order, 0, &[7, 8, 9], 1);
         let Next::Send { client: first, .. } = pace.poll(5, always) else { panic!("a slot is free") };
         let Next::Send { client: second, intended_ns: 6 } = pace.poll(6, always) else {
             panic!("a slot is free")
@@ -303,7 +344,7 @@ mod tests {
     #[test]
     fn a_client_may_have_several_under_way() {
         let order = order(Load::Closed { concurrency: 9, per_client: 2, until: Until::Samples(9) });
-        let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8], 1);
+        let mut pace = paced(&order, 0, &[7, 8], 1);
         let mut sent = Vec::new();
         while let Next::Send { client, .. } = pace.poll(5, always) {
             sent.push(client);
@@ -319,7 +360,7 @@ mod tests {
     fn closed_ends_on_time() {
         let order =
             order(Load::Closed { concurrency: 1, per_client: 1, until: Until::Elapsed { duration_ns: 100 } });
-        let mut pace = Pace::new(&order, ALONE, 1_000, vec![7], 0);
+        let mut pace = paced(&order, 1_000, &[7], 0);
         assert!(matches!(pace.poll(1_000, always), Next::Send { .. }));
         assert_eq!(pace.poll(1_050, always), Next::At(1_100));
         pace.handle_answer(7);
@@ -329,7 +370,7 @@ mod tests {
     #[test]
     fn those_who_are_absent_are_passed_over_until_they_are_back() {
         let open = order(Load::Open { schedule: Schedule::constant(10.0), duration_ns: 400_000_000 });
-        let mut pace = Pace::new(&open, ALONE, 0, vec![7, 8, 9], 0);
+        let mut pace = paced(&open, 0, &[7, 8, 9], 0);
         pace.pass_over_absent();
         let now_ns = 300_000_000;
         let without_8 = |client| client != 8;
@@ -339,7 +380,7 @@ mod tests {
         assert_eq!(pace.poll(now_ns, always), Next::Send { client: 8, intended_ns: now_ns });
 
         let closed = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
-        let mut pace = Pace::new(&closed, ALONE, 0, vec![7, 8], 0);
+        let mut pace = paced(&closed, 0, &[7, 8], 0);
         assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
         assert_eq!(pace.poll(0, without_8), Next::Wait);
         pace.handle_return(8);
@@ -349,7 +390,7 @@ mod tests {
     #[test]
     fn a_lost_client_sends_nothing_more() {
         let order = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
-        let mut pace = Pace::new(&order, ALONE, 0, vec![7, 8], 0);
+        let mut pace = paced(&order, 0, &[7, 8], 0);
         let without_8 = |client| client != 8;
         assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
         assert_eq!(pace.poll(0, without_8), Next::Wait);
@@ -362,7 +403,7 @@ mod tests {
     #[test]
     fn in_a_storm_turns_are_no_numbers() {
         let storm = load::Storm { rate_per_s: 10.0, lead_ns: 0, duration_ns: 1, share: 0.0, window_ns: None };
-        let pace = Pace::new(&order(Load::Storm(storm)), ALONE, 0, vec![7, 8], 0);
+        let pace = paced(&order(Load::Storm(storm)), 0, &[7, 8], 0);
         assert!(pace.awaits() && pace.due_ns(0, 0).is_none());
     }
 
@@ -370,7 +411,7 @@ mod tests {
     fn without_anybody_to_send_a_storm_lasts_as_long() {
         let storm =
             load::Storm { rate_per_s: 1e9, lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
-        let mut pace = Pace::new(&order(Load::Storm(storm)), ALONE, 5, vec![], 0);
+        let mut pace = paced(&order(Load::Storm(storm)), 5, &[], 0);
         assert_eq!((pace.poll(5, always), pace.poll(105, always)), (Next::At(105), Next::Over));
     }
 }

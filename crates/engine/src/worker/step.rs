@@ -1,6 +1,6 @@
 //! A worker's part in a step: it connects, sends what is due, lets answers come in and closes its books.
 
-use load::{Load, StepOrder, Until};
+use load::{Load, StepOrder, Until, Voice};
 use net::{clock, reserve};
 
 use super::{CLOSE_TIMEOUT_NS, Phase, Worker};
@@ -8,7 +8,7 @@ use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Terms};
 use crate::clients::{Begun, CLIENTS_MAX, Unsent};
 use crate::messages::{Report, Settled};
 use crate::reporter::Beat;
-use crate::timing::{Growth, Next, Pace, Unrest};
+use crate::timing::{Choir, Growth, Next, Pace, Unrest};
 
 impl Worker {
     /// Begins to connect the clients that the step has more than there are.
@@ -63,13 +63,18 @@ impl Worker {
     pub(super) fn start_loading(&mut self, at_ns: u64) {
         let order = self.clients.ledger.step.order;
         let present = self.clients.present();
-        let roles = order.load.senders(self.plan.senders());
-        let sends = |client: &u32| roles.sends(self.segment.number(*client));
-        let senders: Vec<u32> = present.iter().copied().filter(sends).collect();
-        let parts = roles.parts(order.clients, self.segment.workers);
-        let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
+        let senders = order.load.senders(self.plan.senders());
+        let choir = |voice: &Voice| {
+            let sends = |client: &u32| voice.senders.sends(self.segment.number(*client));
+            let clients: Vec<u32> = present.iter().copied().filter(sends).collect();
+            let parts = voice.senders.parts(order.clients, self.segment.workers);
+            let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
+            Choir { share: voice.share, part, clients }
+        };
+        let (all, voices) = (choir(&senders.all()), senders.voices().iter().map(choir).collect());
+        let senders = all.clients.clone();
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
-        let mut pace = Pace::new(&order, part, at_ns, senders.clone(), seed);
+        let mut pace = Pace::new(&order, all, voices, at_ns, seed);
         if self.plan.churn.is_some()
             || self.plan.flap.is_some()
             || self.plan.messages_per_connection.is_some()

@@ -1,13 +1,14 @@
 //! Who hears whom, as the plan says it.
 
 use serde::{Deserialize, Serialize};
-use wire::people::{Division, Mix};
+use wire::people::{Casting, Division, Mix, RoleKind};
 
-/// The kinds of rooms in a run, in a room of each of which everybody is, and the kinds of messages that are said there.
+/// The kinds of rooms in a run, in a room of each of which everybody is, the kinds of messages that are said there, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rooms {
     kinds: Vec<RoomKind>,
     says: Vec<SayKind>,
+    roles: Vec<RoleKind>,
 }
 
 /// Rooms of one kind.
@@ -46,21 +47,22 @@ impl Rooms {
     /// Rooms in which everybody hears everybody.
     pub fn of(division: Division) -> Rooms {
         let say = SayKind { name: String::new(), room: 0, to_others: false, share: 1 };
-        Rooms { kinds: vec![RoomKind { name: String::new(), division }], says: vec![say] }
+        Rooms { kinds: vec![RoomKind { name: String::new(), division }], says: vec![say], roles: Vec::new() }
     }
 
-    /// Rooms of several kinds, and what is said there; `None`: that cannot be meant.
-    pub fn several(kinds: Vec<RoomKind>, says: Vec<SayKind>) -> Option<Rooms> {
-        Some(Rooms { kinds, says }).filter(Rooms::is_sound)
+    /// Rooms of several kinds, and what is said there, by everybody or by these roles; `None`: that cannot be meant.
+    pub fn several(kinds: Vec<RoomKind>, says: Vec<SayKind>, roles: Vec<RoleKind>) -> Option<Rooms> {
+        Some(Rooms { kinds, says, roles }).filter(Rooms::is_sound)
     }
 
     /// Whether they can be meant, wherever they come from.
     pub fn is_sound(&self) -> bool {
-        let Rooms { kinds, says } = self;
+        let Rooms { kinds, says, roles } = self;
         (1..=Self::KINDS_MAX).contains(&kinds.len())
             && (1..=Mix::KINDS_MAX).contains(&says.len())
             && kinds.iter().all(|kind| kind.division.is_sound())
             && says.iter().all(|say| usize::from(say.room) < kinds.len() && say.share > 0)
+            && Casting::is_sound(roles, says.len())
     }
 
     /// The same, where nobody gets a copy of what they say themselves.
@@ -81,9 +83,20 @@ impl Rooms {
         &self.says
     }
 
-    /// Which kind each message is.
-    pub fn mix(&self) -> Mix {
-        Mix::new(self.says.iter().map(|say| say.share))
+    /// The roles that people have; none: everybody says everything.
+    #[inline]
+    pub fn roles(&self) -> &[RoleKind] {
+        &self.roles
+    }
+
+    /// Who has which role.
+    pub fn casting(&self) -> Casting {
+        Casting::new(&self.roles)
+    }
+
+    /// Which kind each message is, in a run of so many workers.
+    pub fn mix(&self, workers: u16) -> Mix {
+        Mix::new(self.says.iter().map(|say| say.share)).of_roles(&self.roles, workers)
     }
 
     /// Whether everybody is in one room, and hears one kind of messages there.

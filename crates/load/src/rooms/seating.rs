@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::people::Mix;
+use wire::people::{Casting, Mix};
 
 use super::floor::Floor;
 use super::hearing::{Rooms, SayKind};
@@ -13,6 +13,7 @@ use crate::segment::Segment;
 pub struct Seating {
     rooms: Arc<Rooms>,
     mix: Mix,
+    casting: Casting,
     /// By kind of rooms.
     floors: Vec<Floor>,
 }
@@ -21,7 +22,7 @@ impl Seating {
     /// The rooms before the first step, in which nobody is yet.
     pub fn new(rooms: Arc<Rooms>, segment: Segment) -> Seating {
         let floors = rooms.kinds().iter().map(|kind| Floor::new(kind.division, segment)).collect();
-        Seating { mix: rooms.mix(), floors, rooms }
+        Seating { mix: rooms.mix(segment.workers), casting: rooms.casting(), floors, rooms }
     }
 
     /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
@@ -37,10 +38,16 @@ impl Seating {
         &self.rooms
     }
 
-    /// The kind of the message with this sequence number, sent by this worker.
+    /// The kind of the message with this sequence number, sent by this client of this worker, by its number there.
     #[inline]
-    pub fn kind_of(&self, worker: u16, seq: u32) -> usize {
-        self.mix.kind(worker, seq)
+    pub fn kind_of(&self, worker: u16, client: u32, seq: u32) -> usize {
+        self.mix.kind(worker, client, seq)
+    }
+
+    /// The role of a client, by its number in the run; `None`: there are no roles.
+    #[inline]
+    pub fn role_of(&self, number: u32) -> Option<usize> {
+        (!self.rooms.roles().is_empty()).then(|| self.casting.role(number))
     }
 
     /// Messages of this kind.
@@ -94,12 +101,12 @@ mod tests {
                     SayKind { name: String::new(), room: room % sizes.len() as u16, to_others, share }
                 })
                 .collect();
-            let rooms = Arc::new(Rooms::several(kinds, says.clone()).unwrap());
+            let rooms = Arc::new(Rooms::several(kinds, says.clone(), Vec::new()).unwrap());
             let segment = Segment { worker: workers - 1, workers };
             let mut seating = Seating::new(Arc::clone(&rooms), segment);
             seating.start_step(clients, segment.share(clients));
             for seq in 0..40 {
-                let (kind, sender) = (seating.kind_of(3, seq), seq % clients);
+                let (kind, sender) = (seating.kind_of(3, 0, seq), seq % clients);
                 let say = &says[kind];
                 let size = sizes[usize::from(say.room)];
                 let hears = |&n: &u32| n / size == sender / size && (!say.to_others || n != sender);

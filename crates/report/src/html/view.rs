@@ -11,7 +11,7 @@ use super::answers::{self, Answer};
 use super::page::{Page, main_figure_name, shown};
 use super::repeats::Repeats;
 use crate::reading;
-use crate::step_table::{StepTable, room_table, say_table, step_table};
+use crate::step_table::{StepTable, role_table, room_table, say_table, step_table};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells};
 use results::format::{bytes, clients, count, duration, rate};
 
@@ -35,6 +35,13 @@ struct ComparisonView {
 }
 
 #[derive(Serialize)]
+struct PartsView {
+    title: &'static str,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+#[derive(Serialize)]
 struct RunView {
     name: String,
     id: String,
@@ -49,12 +56,8 @@ struct RunView {
     limits: Vec<LimitView>,
     columns: Vec<String>,
     rows: Vec<RowView>,
-    /// What each kind of messages came to; empty: there is but one.
-    say_columns: Vec<String>,
-    says: Vec<Vec<String>>,
-    /// Deliveries by the size of the room; empty: they all are alike.
-    room_columns: Vec<String>,
-    rooms: Vec<Vec<String>>,
+    /// What parts of the run came to that differ: kinds of messages, roles, sizes of rooms.
+    parts: Vec<PartsView>,
     health_columns: Vec<String>,
     health: Vec<Vec<String>>,
     environment: Vec<(&'static str, String)>,
@@ -151,8 +154,14 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
 
 fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunView {
     let (steps, health) = (step_table(run), health(run));
-    let says = say_table(run).unwrap_or_else(|| StepTable::new(Vec::new(), Vec::new()));
-    let rooms = room_table(run).unwrap_or_else(|| StepTable::new(Vec::new(), Vec::new()));
+    let parts = [
+        ("Each kind of messages", say_table(run)),
+        ("Each role", role_table(run)),
+        ("Delivery by the size of the room", room_table(run)),
+    ];
+    let part = |(title, table): (&'static str, Option<StepTable>)| {
+        table.map(|StepTable { names, rows }| PartsView { title, columns: names, rows })
+    };
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
         cells,
         kept: step.broken().next().is_none(),
@@ -172,10 +181,7 @@ fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunVie
         limits: limits(run),
         columns: steps.names,
         rows: steps.rows.into_iter().zip(&run.steps).map(row).collect(),
-        say_columns: says.names,
-        says: says.rows,
-        room_columns: rooms.names,
-        rooms: rooms.rows,
+        parts: parts.into_iter().filter_map(part).collect(),
         health_columns: health.names,
         health: health.rows,
         environment: environment(run),

@@ -1,21 +1,36 @@
-//! What each kind of messages came to: what was due and what came of it, and how long that took.
+//! What each kind of messages and the people of each role came to: what was due and what came of it, and how long that took.
 
 use results::format::{count, duration, printable};
-use results::{SayFigures, Step};
-use stats::{Count, Histogram, Timed};
+use results::{RoleFigures, SayFigures, Step};
+use stats::{Count, CountOf, Counts, Histogram, Timed};
 
 /// The quantiles of each figure.
 const COLUMNS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
-/// A label and a line for each of them; none where there is but one kind.
+/// A label and a line for each of them; none where there is but one kind, and no role.
 pub(super) fn lines(step: &Step) -> Vec<(String, String)> {
     let open = step.open_samples(Timed::Rtt);
-    step.says.iter().map(|say| (format!("say {}", printable(&say.name)), line(say, open))).collect()
+    let says = step.says.iter().map(|say| (format!("say {}", printable(&say.name)), of_say(say, open)));
+    let roles =
+        step.roles.iter().map(|role| (format!("role {}", printable(&role.name)), of_role(role, open)));
+    says.chain(roles).collect()
 }
 
-/// `open`: how many samples of the step's round trips stand for what never came.
-fn line(say: &SayFigures, open: u64) -> String {
-    let counts = &say.counts;
+fn of_say(say: &SayFigures, open: u64) -> String {
+    messages(&say.counts) + &figures(&say.rtt, &say.delivery, open)
+}
+
+fn of_role(role: &RoleFigures, open: u64) -> String {
+    let lost = Count::ALL.into_iter().filter(|count| {
+        let facts = count.facts();
+        facts.of == CountOf::Connections && facts.share_of.is_some()
+    });
+    let people = format!("{} people{}; ", count(role.people), words(&role.counts, lost));
+    people + &messages(&role.counts) + &figures(&role.rtt, &role.delivery, open)
+}
+
+/// What was sent and what came, and what did not as it should have.
+fn messages(counts: &Counts) -> String {
     let amounts = format!(
         "{} sent, {} of {} received",
         count(counts.sent),
@@ -24,16 +39,23 @@ fn line(say: &SayFigures, open: u64) -> String {
     );
     let troubles =
         Count::ALL.into_iter().filter(|count| count.facts().is_trouble || *count == Count::InFlight);
-    let troubles = troubles.filter_map(|trouble| {
-        let n = *counts.get(trouble);
-        (n > 0).then(|| format!(", {} {}", count(n), trouble.facts().words.unwrap_or_default()))
-    });
-    let troubles: String = troubles.collect();
-    let figures = [("rtt", &say.rtt, open), ("delivery", &say.delivery, 0)];
+    amounts + &words(counts, troubles)
+}
+
+/// Those of these counts of which there are some, in words.
+fn words(counts: &Counts, of: impl Iterator<Item = Count>) -> String {
+    let word = |of: Count| {
+        let n = *counts.get(of);
+        (n > 0).then(|| format!(", {} {}", count(n), of.facts().words.unwrap_or_default()))
+    };
+    of.filter_map(word).collect()
+}
+
+/// `open`: how many samples of the step's round trips stand for what never came.
+fn figures(rtt: &Histogram, delivery: &Histogram, open: u64) -> String {
+    let figures = [("rtt", rtt, open), ("delivery", delivery, 0)];
     let figures = figures.into_iter().filter(|(_, figure, _)| !figure.is_empty());
-    let figures: String =
-        figures.map(|(name, figure, open)| format!("; {name} {}", percentiles(figure, open))).collect();
-    amounts + &troubles + &figures
+    figures.map(|(name, figure, open)| format!("; {name} {}", percentiles(figure, open))).collect()
 }
 
 /// Whose the open samples are is not known: each kind's may be among its longest.
@@ -64,5 +86,14 @@ mod tests {
         say own: 400 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
         ");
         assert!(super::lines(&sample::broadcast_step()).is_empty());
+    }
+
+    #[test]
+    fn each_role_has_a_line_of_its_own() {
+        let lines: Vec<String> = lines(&sample::step_of_roles())
+            .into_iter()
+            .map(|(label, text)| format!("{label}: {text}"))
+            .collect();
+        assert_snapshot!(lines.join("\n"), @"");
     }
 }

@@ -9,14 +9,14 @@ use super::counts::FileCounts;
 use super::figure::FileFigures;
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, optional_seconds, seconds};
+use super::parts::{FileRole, FileSay};
 use super::resources::{FileGenerator, FileMachine, FileServer};
-use super::say::FileSay;
 use crate::absences::{Absences, Ages};
 use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::step::{FleetAgent, Rates, SayFigures, Second, Step, Warmup};
+use crate::step::{FleetAgent, Rates, RoleFigures, SayFigures, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -155,6 +155,8 @@ pub(super) struct FileStep {
     ages: Vec<FileAges>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     says: Vec<FileSay>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    roles: Vec<FileRole>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<FileIntervals>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,6 +197,7 @@ impl From<&Step> for FileStep {
             absences: step.absences.iter().map(FileAbsences::from).collect(),
             ages: step.ages.iter().map(FileAges::from).collect(),
             says: step.says.iter().map(FileSay::from).collect(),
+            roles: step.roles.iter().map(FileRole::from).collect(),
             intervals: FileIntervals::of(step),
             server: step.server.as_ref().map(FileServer::from),
             generator: step.generator.as_ref().map(FileGenerator::from),
@@ -231,6 +234,7 @@ impl From<FileStep> for Step {
             absences: file.absences.into_iter().map(Absences::from).collect(),
             ages: file.ages.into_iter().map(Ages::from).collect(),
             says: file.says.into_iter().map(SayFigures::from).collect(),
+            roles: file.roles.into_iter().map(RoleFigures::from).collect(),
             server: file.server.map(ServerUse::from),
             generator: file.generator.map(GeneratorUse::from),
             machine: file.machine.map(MachineUse::from),

@@ -1,11 +1,14 @@
-//! Which kind of message each broadcast is, by its number alone: the same to whoever sends it, gets it or counts it, and kept
-//! nowhere.
+//! Which kind of message each broadcast is, by its number alone, or by its number and its sender's role: the same to whoever sends
+//! it, gets it or counts it, and kept nowhere.
 //!
 //! The numbers of a worker are taken sixty-four at a time. Within those, the golden ratio spreads the kinds evenly, and each
 //! sixty-four start somewhere else: clients that send in turn would otherwise always be given the same kind, if there is a
 //! multiple of sixty-four of them.
 
+use std::sync::Arc;
+
 use super::arcs::{Arcs, GOLDEN};
+use super::casting::{Casting, RoleKind};
 
 /// How many numbers are spread evenly by themselves, as a power of two.
 const BLOCK_BITS: u32 = 6;
@@ -13,7 +16,20 @@ const BLOCK_BITS: u32 = 6;
 /// The kinds of messages that are broadcast, each with its share of them.
 #[derive(Clone, Debug, Default)]
 pub struct Mix {
+    /// Of who says everything.
     arcs: Arcs,
+    /// Where each role says its own.
+    roles: Option<Arc<ByRole>>,
+}
+
+/// What each role says.
+#[derive(Debug)]
+struct ByRole {
+    casting: Casting,
+    /// Of the run: what a worker's client is called in all of it follows from how many there are.
+    workers: u32,
+    /// By role: the kinds that it says, and the share of each.
+    says: Vec<(Vec<usize>, Arcs)>,
 }
 
 impl Mix {
@@ -23,13 +39,44 @@ impl Mix {
     /// Kinds with these shares, of a whole that is whatever they add up to. Without any, all messages are of kind 0.
     pub fn new(shares: impl IntoIterator<Item = u32>) -> Mix {
         let shares: Vec<f64> = shares.into_iter().map(f64::from).collect();
-        Mix { arcs: Arcs::new(&shares) }
+        Mix { arcs: Arcs::new(&shares), roles: None }
     }
 
-    /// The kind of the message with this sequence number, sent by this worker.
+    /// The same, where each of these roles says its own, in a run of so many workers; without any, everybody says everything.
+    pub fn of_roles(self, roles: &[RoleKind], workers: u16) -> Mix {
+        let says = |role: &RoleKind| {
+            let said = role.says.iter().enumerate().filter(|(_, often)| **often > 0);
+            let (kinds, shares): (Vec<usize>, Vec<f64>) =
+                said.map(|(kind, &often)| (kind, f64::from(often))).unzip();
+            (kinds, Arcs::new(&shares))
+        };
+        let by_role = || ByRole {
+            casting: Casting::new(roles),
+            workers: workers.into(),
+            says: roles.iter().map(says).collect(),
+        };
+        Mix { roles: (!roles.is_empty()).then(|| Arc::new(by_role())), ..self }
+    }
+
+    /// The kind of the message with this sequence number, sent by this client of this worker, by its number there.
     #[inline]
-    pub fn kind(&self, worker: u16, seq: u32) -> usize {
-        if self.arcs.count() < 2 { 0 } else { self.arcs.at(position(worker, seq)) as usize }
+    pub fn kind(&self, worker: u16, client: u32, seq: u32) -> usize {
+        match &self.roles {
+            None if self.arcs.count() < 2 => 0,
+            None => self.arcs.at(position(worker, seq)) as usize,
+            Some(roles) => roles.kind(worker, client, seq),
+        }
+    }
+}
+
+impl ByRole {
+    fn kind(&self, worker: u16, client: u32, seq: u32) -> usize {
+        let sender = client.wrapping_mul(self.workers).wrapping_add(worker.into());
+        match &self.says[self.casting.role(sender)] {
+            (kinds, arcs) if kinds.len() > 1 => kinds[arcs.at(position(worker, seq)) as usize],
+            // Who says nothing is not heard either, whatever a server makes of that.
+            (kinds, _) => kinds.first().copied().unwrap_or(0),
+        }
     }
 }
 
@@ -58,7 +105,7 @@ mod tests {
     #[test]
     fn one_kind_is_all_there_is() {
         for mix in [Mix::default(), Mix::new([]), Mix::new([7])] {
-            assert!((0..1_000).all(|seq| mix.kind(3, seq) == 0));
+            assert!((0..1_000).all(|seq| mix.kind(3, 9, seq) == 0));
         }
     }
 
@@ -66,7 +113,7 @@ mod tests {
     fn kinds_that_are_known_stay_what_they_are() {
         // Written down, so that another machine or a later version cannot say something else unnoticed.
         let mix = Mix::new([1, 2, 3]);
-        let kinds: Vec<usize> = (0..12).map(|n| mix.kind(5, n * 7_919)).collect();
+        let kinds: Vec<usize> = (0..12).map(|n| mix.kind(5, 9, n * 7_919)).collect();
         assert_eq!(kinds, [0, 0, 0, 1, 2, 0, 1, 0, 2, 0, 0, 2]);
     }
 
@@ -74,8 +121,25 @@ mod tests {
     fn whoever_sends_in_turn_says_everything() {
         let mix = Mix::new([1, 1]);
         for senders in [1, 2, 64, 128, 610, 987, 1_000] {
-            let said = (0..100).map(|turn| mix.kind(0, turn * senders)).sum::<usize>();
+            let said = (0..100).map(|turn| mix.kind(0, turn, turn * senders)).sum::<usize>();
             assert!((25..75).contains(&said), "{senders} senders: {said} of 100");
+        }
+    }
+
+    #[test]
+    fn each_role_says_its_own_as_often_as_it_is_to() {
+        let role = |share, says: [u32; 3]| RoleKind { name: String::new(), share, says: says.into() };
+        let roles = [role(1, [0, 3, 1]), role(2, [0, 0, 0]), role(1, [5, 0, 0])];
+        let casting = Casting::new(&roles);
+        let mix = Mix::new([5, 3, 1]).of_roles(&roles, 3);
+        for sender in 0..40 {
+            let (worker, client) = ((sender % 3) as u16, sender / 3);
+            let mut counts = [0; 3];
+            (0..640).for_each(|turn| counts[mix.kind(worker, client, turn * 7)] += 1);
+            match casting.role(sender) {
+                0 => assert!(counts[0] == 0 && (470..=490).contains(&counts[1]), "{sender}: {counts:?}"),
+                _ => assert_eq!(counts, [640, 0, 0], "{sender}"),
+            }
         }
     }
 
@@ -88,7 +152,7 @@ mod tests {
             let first = first & !63;
             let mut counts = vec![0u32; shares.len()];
             for seq in first..first + 64 * 50 {
-                counts[mix.kind(worker, seq)] += 1;
+                counts[mix.kind(worker, 0, seq)] += 1;
             }
             let whole: u32 = shares.iter().sum();
             for (&count, &share) in counts.iter().zip(&shares) {

@@ -4,6 +4,7 @@
 //! which somebody has to be told. Nothing is kept for it.
 
 mod arcs;
+mod casting;
 mod division;
 mod jwt;
 mod mix;
@@ -13,6 +14,7 @@ use std::fmt;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
+pub use casting::{Casting, RoleKind};
 pub use division::{Division, Layout};
 pub(crate) use jwt::Signer;
 pub use jwt::{Algorithm, BadKey, Jwt};
@@ -27,6 +29,8 @@ pub struct People {
     pub names: Names,
     /// Who shares a room, in each kind of rooms; one at least.
     pub rooms: Vec<Division>,
+    /// Who does what; empty: everybody does the same.
+    pub roles: Vec<RoleKind>,
     /// A row for each; clients take them in turn, and from the start again where there are more of them.
     pub rows: Table,
     /// What `{token}` is, where it is signed; `None`: nothing, or what its name says.
@@ -46,12 +50,14 @@ impl People {
         let mut names = Names::default();
         names.set("person.id", Template::of_client());
         names.set("room", Template::of_room(0));
-        People { names, rooms: vec![rooms], rows: Table::default(), token: None }
+        People { names, rooms: vec![rooms], roles: Vec::new(), rows: Table::default(), token: None }
     }
 
     /// The same with other rows.
     pub fn with_rows(&self, rows: Table) -> People {
-        People { names: self.names.clone(), rooms: self.rooms.clone(), rows, token: self.token.clone() }
+        let People { names, rooms, roles, token, .. } = self;
+        let (names, rooms, roles, token) = (names.clone(), rooms.clone(), roles.clone(), token.clone());
+        People { names, rooms, roles, rows, token }
     }
 
     /// What is known of a client, and nobody else's business, in every form in which it is sent. (Tokens are known by their

@@ -157,6 +157,11 @@ impl Spoken {
         self.has_script
     }
 
+    /// The same, whose broadcasts are of these kinds.
+    pub(crate) fn with_mix(self, mix: Mix) -> Spoken {
+        Spoken { mix, ..self }
+    }
+
     /// What it was made of.
     pub(crate) fn written(&self) -> &AppFile {
         &self.written
@@ -186,7 +191,7 @@ impl Spoken {
             Found::Corrupt => return Some(Event::Corrupt { bytes }),
             Found::None => None,
         };
-        let broadcast = stamp.map_or(0, |stamp| self.mix.kind(stamp.worker, stamp.seq));
+        let broadcast = stamp.map_or(0, |stamp| self.mix.kind(stamp.worker, stamp.client, stamp.seq));
         if let (Some(stamp), Says::Answer(kind)) = (stamp, arrival.says)
             && let Some(role) = self.role_of_answer(kind, broadcast)
         {

@@ -1,0 +1,102 @@
+//! Roles: shares of the people who say different things: `[[role]]`.
+
+use std::collections::BTreeMap;
+
+use load::{Casting, RoleKind};
+use results::units;
+use toml::Spanned;
+
+use super::file;
+use super::rooms::check_name;
+use super::says::{self, RATE_UNIT, SHARE_WHOLE};
+use super::source::Source;
+use super::usual::Usual;
+use crate::exit::Failure;
+
+/// The roles that a file has, in its order. What they say in a second altogether is what is usual.
+pub(super) fn kinds(
+    source: &Source<'_>,
+    roles: &[Spanned<file::Role>],
+    says: &BTreeMap<String, Spanned<file::Say>>,
+    usual: &mut Usual,
+) -> Result<Vec<RoleKind>, Failure> {
+    let (Some(first), Some(last)) = (roles.first(), roles.last()) else { return Ok(Vec::new()) };
+    if roles.len() > Casting::ROLES_MAX {
+        let problem = format!("at most {} roles, not {}", Casting::ROLES_MAX, roles.len());
+        return Err(source.error(first.span(), problem));
+    }
+    if says.is_empty() {
+        let problem = "its people say nothing: expected [say.NAME], and [[role]] with what they say of these";
+        return Err(source.error(first.span(), problem));
+    }
+    let mut kinds: Vec<RoleKind> = Vec::new();
+    let mut shares = 0.0;
+    for role in roles {
+        let file::Role { name, share, .. } = role.get_ref();
+        check_name(name.get_ref()).map_err(|problem| source.error(name.span(), problem))?;
+        if kinds.iter().any(|other| other.name == *name.get_ref()) {
+            return Err(source.error(name.span(), "there is another [[role]] of that name"));
+        }
+        let read = units::share(share.get_ref()).map_err(|problem| source.error(share.span(), problem))?;
+        if read <= 0.0 {
+            return Err(source.error(share.span(), "expected more than 0%"));
+        }
+        shares += read;
+        kinds.push(RoleKind {
+            name: name.get_ref().clone(),
+            share: ((read * SHARE_WHOLE).round() as u32).max(1),
+            says: said(source, role.get_ref(), says)?,
+        });
+    }
+    says::check_whole(shares).map_err(|problem| source.error(last.get_ref().share.span(), problem))?;
+    check_said(source, says, &kinds)?;
+    let rate: u64 = kinds.iter().map(RoleKind::voice).sum();
+    says::set_usual_rate(source, first.span(), rate as f64 / RATE_UNIT, usual)?;
+    Ok(kinds)
+}
+
+/// How often the people of a role say each kind of messages.
+fn said(
+    source: &Source<'_>,
+    role: &file::Role,
+    says: &BTreeMap<String, Spanned<file::Say>>,
+) -> Result<Vec<u32>, Failure> {
+    let mut often = vec![0; says.len()];
+    for saying in &role.says {
+        let file::Saying { say, rate } = saying.get_ref();
+        let kind = says.keys().position(|name| name == say.get_ref()).ok_or_else(|| {
+            let names: Vec<&str> = says.keys().map(String::as_str).collect();
+            let problem =
+                format!("there is no [say.{}]: expected one of {}", say.get_ref(), names.join(", "));
+            source.error(say.span(), problem)
+        })?;
+        if often[kind] > 0 {
+            return Err(source.error(say.span(), "this role says it already"));
+        }
+        often[kind] = says::counted(says::rate(source, rate)?, RATE_UNIT);
+    }
+    Ok(often)
+}
+
+/// Whether each kind of messages is said by somebody, and how often is said there alone.
+fn check_said(
+    source: &Source<'_>,
+    says: &BTreeMap<String, Spanned<file::Say>>,
+    roles: &[RoleKind],
+) -> Result<(), Failure> {
+    for (kind, (name, say)) in says.iter().enumerate() {
+        let file::Say { share, rate, .. } = say.get_ref();
+        let at = share.as_ref().map(Spanned::span).or(rate.as_ref().map(Spanned::span));
+        if let Some(at) = at {
+            let problem = "there are roles, which say how often: expected `rate` in `says` of a [[role]]";
+            return Err(source.error(at, problem));
+        }
+        if roles.iter().all(|role| role.says[kind] == 0) {
+            let problem = format!(
+                "nobody says it: expected {{ say = \"{name}\", rate = \"10/s\" }} in `says` of a [[role]]"
+            );
+            return Err(source.error(say.span(), problem));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! How many of a room's people were there, and when: altogether, and of each role.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use engine::{Attendance, Settled};
+
+use super::Due;
+use super::hall::Hall;
+use super::said::Said;
+
+/// A kind of rooms, and one of them.
+type Room = (u16, u32);
+/// From one moment on, so many more than there are members, altogether.
+type Changes = Vec<(u64, i64)>;
+
+/// Who turned up in the rooms of a step.
+pub(super) struct Turnout<'a> {
+    /// Those whose workers are there.
+    hall: &'a Hall<'a>,
+    /// Of the rooms in which that changed.
+    changes: HashMap<Room, Changes>,
+    /// Where there are roles, by role: members of the rooms, and how these changed.
+    members_of_roles: HashMap<(Room, usize), u32>,
+    changes_of_roles: HashMap<(Room, usize), Changes>,
+}
+
+impl<'a> Turnout<'a> {
+    pub(super) fn of(hall: &'a Hall<'a>, books: &[Settled]) -> Self {
+        let room = |change: &Attendance| (change.kind, change.room);
+        let mut turnout = Self {
+            hall,
+            changes: changes(books, room),
+            members_of_roles: HashMap::new(),
+            changes_of_roles: HashMap::new(),
+        };
+        if hall.roles() > 0 {
+            turnout.changes_of_roles = changes(books, |change| (room(change), change.role.into()));
+            for client in hall.clients() {
+                let role = hall.role_of(client);
+                for (kind, census) in (0..).zip(&hall.censuses) {
+                    *turnout.members_of_roles.entry(((kind, census.room(client)), role)).or_default() += 1;
+                }
+            }
+        }
+        turnout
+    }
+
+    /// How many of a client's room of this kind were there at that moment.
+    pub(super) fn at(&self, kind: u16, client: u32, at_ns: u64) -> u32 {
+        let census = self.hall.census(kind);
+        let room = census.room(client);
+        present(census.members(room), self.changes.get(&(kind, room)), at_ns)
+    }
+
+    /// How many of them had each role; nothing without roles.
+    pub(super) fn of_roles_at(&self, kind: u16, client: u32, at_ns: u64) -> impl Iterator<Item = u32> {
+        let room = (kind, self.hall.census(kind).room(client));
+        (0..self.hall.roles()).map(move |role| {
+            let members = self.members_of_roles.get(&(room, role)).copied().unwrap_or(0);
+            present(members, self.changes_of_roles.get(&(room, role)), at_ns)
+        })
+    }
+}
+
+/// What was not due to each role as to people who are there, by those who left or were away; nothing without roles.
+pub(super) fn apart_of_roles(hall: &Hall<'_>, said: &Said<'_>, books: &[Settled]) -> Vec<Due> {
+    let mut of_roles = vec![Due::default(); hall.roles()];
+    for settled in books.iter().filter(|_| hall.roles() > 0) {
+        for departure in &settled.departures {
+            let due = said.to(departure.client, departure.from_ns, departure.to_ns);
+            let left_behind = due.skip(departure.received as usize).count() as u64;
+            of_roles[hall.role_of(departure.client)].left_behind += left_behind;
+        }
+        for absence in &settled.absences {
+            let (of_role, had) = (&mut of_roles[hall.role_of(absence.client)], u64::from(absence.had));
+            let sent = said.to(absence.client, absence.from_ns, absence.to_ns).count() as u64;
+            of_role.copies += had;
+            of_role.offline += sent.saturating_sub(had);
+        }
+    }
+    of_roles
+}
+
+/// Adds up the changes of each of these, in order of time.
+fn changes<K: Eq + Hash>(books: &[Settled], of: impl Fn(&Attendance) -> K) -> HashMap<K, Changes> {
+    let mut changes: HashMap<K, Changes> = HashMap::new();
+    for change in books.iter().flat_map(|settled| &settled.attendance) {
+        changes.entry(of(change)).or_default().push((change.at_ns, change.change.into()));
+    }
+    for changes in changes.values_mut() {
+        changes.sort_by_key(|&(at_ns, _)| at_ns);
+        let mut sum = 0;
+        for (_, change) in changes {
+            sum += *change;
+            *change = sum;
+        }
+    }
+    changes
+}
+
+/// Of so many members, those who were there at that moment.
+fn present(members: u32, changes: Option<&Changes>, at_ns: u64) -> u32 {
+    let Some(changes) = changes else { return members };
+    let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);
+    let change = after.checked_sub(1).map_or(0, |last| changes[last].1);
+    (i64::from(members) + change).clamp(0, u32::MAX.into()) as u32
+}
