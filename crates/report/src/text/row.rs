@@ -28,7 +28,7 @@ impl Rows<'_> {
             Some(columns) => fold(text, columns - begin),
             None => vec![text.to_owned()],
         };
-        let label = style.paint(Colour::Dim, &format!("{label:width$}"));
+        let label = style.paint(Colour::Dim, &format!("{:width$}", format!("{label} ")));
         let mut row = format!("{:indent$}{label}", "");
         for (number, line) in folded.iter().enumerate() {
             if number > 0 {

@@ -1,0 +1,137 @@
+//! Roles: shares of the people who say different things, each at a rate of its own, and who are accounted for by themselves.
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::throng::{Outcome, Server, run, sum_of, throng};
+
+/// A run of a few seconds, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(90);
+/// In groups of five, of whom one speaks: 8 speakers and 32 listeners.
+const CLIENTS: u64 = 40;
+
+const APP: &str = r#"protocol = "phoenix"
+
+[room.own]
+size = 1
+join = { topic = "room:own-{room}" }
+
+[room.group]
+size = 5
+join = { topic = "room:group-{room}" }
+
+[[role]]
+name = "listener"
+share = "80%"
+
+[[role]]
+name = "speaker"
+share = "20%"
+says = [{ say = "line", rate = "90/s" }, { say = "note", rate = "10/s" }]
+
+[say.line]
+room = "group"
+event = "broadcast"
+body = '{"text":"{id}"}'
+replied = true
+
+[say.note]
+room = "own"
+event = "broadcast"
+body = '{"text":"{id}"}'
+replied = true
+"#;
+
+fn run_app(server: &Server, app: &str, more: &[&str]) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, app).unwrap();
+    let url = format!("ws://{}/socket/websocket", server.address);
+    let mut command = throng(["run", file.to_str().unwrap(), &url, "--format", "json", "--quiet"]);
+    command.args(["--people", &CLIENTS.to_string(), "--duration", "2s"]);
+    run(command.args(more), RUN_MAX)
+}
+
+fn part<'a>(results: &'a Value, of: &str, name: &str) -> &'a Value {
+    let parts = results["steps"][0][of].as_array().unwrap_or_else(|| panic!("no {of} in {results}"));
+    parts.iter().find(|part| part["name"] == name).unwrap_or_else(|| panic!("no {name} in {parts:?}"))
+}
+
+/// The counts of a role: sent, expected, received, missing, in flight.
+fn counts_of(results: &Value, role: &str) -> [u64; 5] {
+    let counts = &part(results, "roles", role)["counts"];
+    ["sent", "expected", "received", "missing", "in_flight"].map(|count| counts[count].as_u64().unwrap_or(0))
+}
+
+/// Whether the roles add up to the whole, count by count.
+fn add_up(results: &Value, outcome: &Outcome) {
+    let roles = ["listener", "speaker"].map(|role| counts_of(results, role));
+    for (at, count) in ["sent", "expected", "received", "missing", "in_flight"].iter().enumerate() {
+        assert_eq!(roles[0][at] + roles[1][at], sum_of(results, count), "{count}: {outcome}");
+    }
+    for [_, expected, received, missing, in_flight] in roles {
+        assert_eq!(expected, received + missing + in_flight, "{outcome}");
+    }
+}
+
+#[test]
+fn who_speaks_says_its_own_at_its_rate_and_each_role_has_what_it_is_due() {
+    let server = Server::start(&[]);
+    for more in [&["--threads", "1"][..], &["--threads", "3"], &["--processes", "2"]] {
+        let outcome = run_app(&server, APP, more);
+        assert_eq!(outcome.code, Some(0), "{more:?}: {outcome}");
+        let results = outcome.json();
+        assert_eq!(part(&results, "roles", "listener")["people"], 32, "{outcome}");
+        assert_eq!(part(&results, "roles", "speaker")["people"], 8, "{outcome}");
+        let sent = |say: &str| part(&results, "says", say)["counts"]["sent"].as_u64().unwrap();
+        let (lines, notes) = (sent("line"), sent("note"));
+        assert_eq!(lines + notes, 200, "{more:?}: {outcome}");
+        // Of each line four are due to those who listen, and one to who says it; a note is its sender's alone.
+        assert_eq!(counts_of(&results, "listener"), [0, 4 * lines, 4 * lines, 0, 0], "{more:?}: {outcome}");
+        assert_eq!(counts_of(&results, "speaker"), [200, 200, 200, 0, 0], "{more:?}: {outcome}");
+        add_up(&results, &outcome);
+    }
+}
+
+#[test]
+fn roles_have_rates_of_their_own() {
+    let server = Server::start(&[]);
+    let both = APP.replace("share = \"80%\"", "share = \"80%\"\nsays = [{ say = \"line\", rate = 50 }]");
+    let outcome = run_app(&server, &both, &["--threads", "3"]);
+    let results = outcome.json();
+    let sent = ["listener", "speaker"].map(|role| counts_of(&results, role)[0]);
+    assert_eq!(sent, [100, 200], "{outcome}");
+    add_up(&results, &outcome);
+}
+
+#[test]
+fn roles_add_up_while_people_come_and_go_and_lose_their_connections() {
+    let server = Server::start(&[]);
+    for more in [&["--churn", "30%/s"][..], &["--flap", "500ms..1s:300ms"]] {
+        let outcome = run_app(&server, APP, more);
+        let results = outcome.json();
+        add_up(&results, &outcome);
+        assert_eq!(outcome.code, Some(0), "{more:?}: {outcome}");
+    }
+}
+
+#[test]
+fn what_is_lost_is_missing_at_the_role_that_was_to_have_it() {
+    let server = Server::start(&["--fault", "drop=1/5", "--threads", "1"]);
+    let outcome = run_app(&server, APP, &[]);
+    let results = outcome.json();
+    add_up(&results, &outcome);
+    let missing = ["listener", "speaker"].map(|role| counts_of(&results, role)[3]);
+    assert!(missing.iter().sum::<u64>() > 0, "{outcome}");
+}
+
+#[test]
+fn senders_of_the_command_line_are_refused_beside_roles() {
+    let server = Server::start(&[]);
+    let outcome = run_app(&server, APP, &["--senders", "10%"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("--senders") && outcome.stderr.contains("[[role]]"), "{outcome}");
+}
