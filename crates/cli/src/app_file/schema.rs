@@ -37,6 +37,11 @@ fn it_has_the_keys_that_are_read() {
         ("[room.a]\nbogus = 1", "/$defs/room"),
         ("[room.a]\nsize = 1\njoin = { bogus = 1 }", "/$defs/room/properties/join"),
         ("[say.a]\nbogus = 1", "/$defs/say"),
+        ("[[role]]\nbogus = 1", "/$defs/role"),
+        (
+            "[[role]]\nname = \"a\"\nshare = \"1%\"\nsays = [{ bogus = 1 }]",
+            "/$defs/role/properties/says/items",
+        ),
         ("[echo]\nbogus = 1", "/properties/echo"),
         ("[broadcast]\nbogus = 1", "/properties/broadcast"),
         ("[publish]\nbogus = 1", "/properties/publish"),

@@ -94,6 +94,9 @@ mod tests {
             .into_iter()
             .map(|(label, text)| format!("{label}: {text}"))
             .collect();
-        assert_snapshot!(lines.join("\n"), @"");
+        assert_snapshot!(lines.join("\n"), @"
+        role listener: 900 people, 2 timed out; 0 sent, 3,598 of 3,600 received, 2 missing; delivery p50 31.0ms p99 59.5ms max 60.0ms
+        role speaker: 100 people; 600 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
+        ");
     }
 }
