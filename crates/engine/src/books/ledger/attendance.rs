@@ -1,0 +1,252 @@
+//! Who is there: clients become usable, lose their connections, are cut off, leave and come back.
+
+use load::{Cut, Segment, Workload};
+
+use super::Ledger;
+use crate::books::absences::Absences;
+use crate::books::cause::Cause;
+use crate::books::record::{Record, State};
+use crate::events::{Entry, Kind};
+use crate::messages::{Attendance, Departure, RoleDelta};
+
+impl Ledger {
+    /// Who is missing from the rooms as the load begins, by who is `present`, in order.
+    pub(super) fn absences(&self, present: &[u32]) -> Vec<Attendance> {
+        let here = self.segment.share(self.step.order.clients);
+        let mut absences = Vec::new();
+        let mut present = present.iter().copied().peekable();
+        for client in 0..here {
+            if present.next_if_eq(&client).is_none() {
+                self.rooms_of(client).for_each(|place| note(&mut absences, 0, place, -1));
+            }
+        }
+        absences
+    }
+
+    /// A client to which broadcasts are due is there from now on, or no more. To slow ones nothing is due.
+    pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
+        if !record.is_slow {
+            let mut attendance = std::mem::take(&mut self.step.attendance);
+            self.rooms_of(client).for_each(|place| note(&mut attendance, now_ns, place, change));
+            self.step.attendance = attendance;
+        }
+    }
+
+    /// The rooms of a client, each with its kind and the client's role.
+    fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32, u8)> {
+        let number = self.segment.number(client);
+        let role = self.seating.role_of(number).unwrap_or(0) as u8;
+        (0..).zip(self.seating.floors()).map(move |(kind, floor)| (kind, floor.room(number), role))
+    }
+
+    /// A client is usable from now on.
+    pub(crate) fn handle_usable(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+        let taken_ns = now_ns - record.started_ns;
+        self.meter.note(|| Entry::new(Kind::Handshake, now_ns, client).latency(taken_ns));
+        self.meter.figures.ready.record_ns(now_ns - record.since_ns);
+        self.meter.figures.handshake.record_ns(taken_ns);
+        self.meter.counts.connected += 1;
+        if let Some(role) = self.role(client) {
+            role.counts.connected += 1;
+            role.handshake.record_ns(taken_ns);
+        }
+        (record.state, record.was_usable) = (State::Usable, true);
+        let lost_ns = std::mem::take(&mut record.lost_ns);
+        if lost_ns != 0 {
+            self.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));
+        }
+        self.usable += 1;
+        self.slow += u32::from(record.is_slow);
+        self.step.absences.end(record, now_ns);
+        record.since_ns = now_ns;
+        (record.copies, record.latest_ns) = (0, 0);
+    }
+
+    /// A usable client is so no more.
+    pub(crate) fn handle_unusable(&mut self, client: u32, record: &Record, now_ns: u64) {
+        self.usable -= 1;
+        self.slow -= u32::from(record.is_slow);
+        self.note_attendance(client, record, -1, now_ns);
+    }
+
+    /// A usable client has lost its connection.
+    pub(crate) fn handle_loss(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        cause: Cause,
+        workload: Workload,
+        now_ns: u64,
+    ) {
+        let kind = if record.is_slow { "slow_dropped" } else { cause.kind() };
+        self.meter.note_detailed(Entry::new(Kind::Close, now_ns, client), kind);
+        if record.is_slow {
+            self.meter.error(kind, client, now_ns, || cause.to_string());
+        } else {
+            self.meter.counts.disconnects += 1;
+            if let Some(role) = self.role(client) {
+                role.counts.disconnects += 1;
+            }
+            self.meter.loss(cause, client, now_ns, || cause.to_string());
+        }
+        self.handle_absence(client, record, None, now_ns);
+        self.handle_gone(record, workload);
+        let awaited = std::mem::take(&mut record.awaiting);
+        for since_ns in awaited.iter() {
+            self.give_up(client, since_ns, now_ns);
+        }
+        if self.step.has_storm() {
+            record.lost_ns = now_ns;
+        }
+    }
+
+    /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless another
+    /// takes its place.
+    fn handle_gone(&mut self, record: &mut Record, workload: Workload) {
+        let unacknowledged = std::mem::take(&mut record.unacknowledged);
+        if self.step.terms.is_none() || self.step.has_returns() {
+            return;
+        }
+        let gone = &mut self.meter.gone;
+        gone.answers += match workload {
+            Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
+            Workload::Broadcast => u64::from(unacknowledged),
+        };
+        if !record.is_slow {
+            gone.receivers += 1;
+            gone.copies += u64::from(record.copies);
+        }
+    }
+
+    /// A usable client's connection has ended: like this, or of itself. Where it is to come back, it is away.
+    fn handle_absence(&mut self, client: u32, record: &mut Record, cut: Option<Cut>, now_ns: u64) {
+        if !self.step.is_flapping() || record.is_slow {
+            return self.handle_unusable(client, record, now_ns);
+        }
+        let from_ns = Absences::from_ns(record);
+        let Self { seating, segment, step, .. } = self;
+        let own = segment.number(client);
+        let mut broadcasts = std::mem::take(&mut step.broadcasts);
+        let had = broadcasts.excuse(from_ns, |worker, sender, number| {
+            let kind = seating.kind_of(worker, sender, step.seq(number));
+            let (floor, sender) = (seating.floor_of(kind), Segment { worker, ..*segment }.number(sender));
+            let room = floor.shared(own, sender)?;
+            let is_heard = seating.say(kind).hears_itself() || sender != own;
+            is_heard.then(|| floor.seat(client, room).place)
+        });
+        step.broadcasts = broadcasts;
+        for &(worker, sender, number) in &had {
+            let kind = seating.kind_of(worker, sender, step.seq(number));
+            step.had_of_says.resize(step.had_of_says.len().max(kind + 1), 0);
+            step.had_of_says[kind] += 1;
+        }
+        let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
+        for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
+            sent.times.is_cut_off = true;
+        }
+        step.absences.begin(own, record, cut, had.len() as u32, now_ns);
+        self.handle_unusable(client, record, from_ns);
+    }
+
+    /// The connection of a usable client that flaps is about to be ended like this.
+    pub(crate) fn handle_cut(&mut self, client: u32, record: &mut Record, cut: Cut, now_ns: u64) {
+        self.meter.counts.cut += 1;
+        self.handle_absence(client, record, Some(cut), now_ns);
+        record.unacknowledged = 0;
+        let awaited = std::mem::take(&mut record.awaiting);
+        for since_ns in awaited.iter() {
+            self.give_up(client, since_ns, now_ns);
+        }
+    }
+
+    /// The storm takes a usable client's connection.
+    pub(crate) fn handle_struck(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+        self.meter.note(|| Entry::new(Kind::Close, now_ns, client));
+        record.lost_ns = now_ns;
+        self.usable -= 1;
+        self.note_attendance(client, record, -1, now_ns);
+    }
+
+    /// A usable client leaves in mid-step. What is under way to it is in flight for ever, neither received nor missing, and
+    /// the answers it waited for count as at least so late.
+    pub(crate) fn handle_parting(
+        &mut self,
+        client: u32,
+        record: &mut Record,
+        workload: Workload,
+        now_ns: u64,
+    ) {
+        // Another takes its place, who was never there.
+        record.was_usable = false;
+        let awaited = std::mem::take(&mut record.awaiting);
+        for since_ns in awaited.iter() {
+            self.give_up(client, since_ns, now_ns);
+        }
+        match workload {
+            Workload::Echo => self.meter.counts.in_flight += record.echoes.abandon(),
+            Workload::Broadcast => {
+                record.unacknowledged = 0;
+                // What it waits for was sent a moment ago.
+                let latest = self.step.sent.iter_mut().rev();
+                let own = latest.filter(|sent| sent.client == client && !sent.acknowledged);
+                for sent in own.take(awaited.iter().count()) {
+                    sent.acknowledged = true;
+                }
+                if !record.is_slow {
+                    let (from_ns, received) = (record.since_ns, record.copies);
+                    let client = self.segment.number(client);
+                    self.step.departures.push(Departure { client, from_ns, to_ns: now_ns, received });
+                }
+            }
+        }
+        self.handle_unusable(client, record, now_ns);
+        self.meter.counts.left += 1;
+    }
+
+    /// A usable client leaves to come back at once. Nothing is under way to it; what was given up stays missing.
+    pub(crate) fn handle_renewal(&mut self, client: u32, record: &Record, now_ns: u64) {
+        self.handle_unusable(client, record, now_ns);
+        self.meter.counts.left += 1;
+    }
+
+    /// An attempt to connect has failed. `waits_for` says what had not come yet.
+    pub(crate) fn handle_failure(
+        &mut self,
+        client: u32,
+        record: &Record,
+        cause: Cause,
+        now_ns: u64,
+        waits_for: &str,
+    ) {
+        if let Some(RoleDelta { counts, .. }) = self.role(client) {
+            match cause {
+                Cause::ConnectTimeout => counts.connect_timeouts += 1,
+                _ => counts.connect_failures += 1,
+            }
+        }
+        let meter = &mut self.meter;
+        match cause {
+            Cause::ConnectTimeout => {
+                meter.counts.connect_timeouts += 1;
+                let taken_ns = now_ns.saturating_sub(record.started_ns);
+                meter.note_detailed(Entry::new(Kind::Timeout, now_ns, client).latency(taken_ns), "connect");
+            }
+            _ => meter.counts.connect_failures += 1,
+        }
+        meter.loss(cause, client, now_ns, || match cause {
+            Cause::ConnectTimeout => format!("{cause}: {waits_for}"),
+            _ => cause.to_string(),
+        });
+    }
+}
+
+/// Adds a change to others of the same moment.
+fn note(attendance: &mut Vec<Attendance>, at_ns: u64, place: (u16, u32, u8), change: i32) {
+    let (kind, room, role) = place;
+    match attendance.last_mut() {
+        Some(last) if (last.at_ns, (last.kind, last.room, last.role)) == (at_ns, place) => {
+            last.change += change
+        }
+        _ => attendance.push(Attendance { at_ns, kind, room, role, change }),
+    }
+}
