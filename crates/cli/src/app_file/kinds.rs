@@ -35,6 +35,13 @@ fn parsed(text: &str, clients_max: Option<u64>) -> Result<Described, Failure> {
     parse(Path::new("app.toml"), text, People::default(), clients_max)
 }
 
+/// A good file in which one thing is changed, for at most a thousand clients, is refused with these words.
+fn assert_refused(good: &str, from: &str, to: &str, words: [&str; 2]) {
+    assert!(good.contains(from), "{from}");
+    let said = format!("{:?}", parsed(&good.replacen(from, to, 1), Some(1_000)).expect_err(to));
+    assert!(words.iter().all(|word| said.contains(word)), "{to}\n{words:?}\n{said}");
+}
+
 #[test]
 fn kinds_are_in_the_order_of_their_names() {
     let described = parsed(GOOD, None).unwrap();
@@ -137,15 +144,76 @@ fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
             "expected all as [say.NAME]",
         ),
     ] {
-        assert!(GOOD.contains(from), "{from}");
-        let said = format!("{:?}", parsed(&GOOD.replacen(from, to, 1), Some(1_000)).expect_err(to));
-        assert!(said.contains(place) && said.contains(problem), "{to}\n{place}\n{problem}\n{said}");
+        assert_refused(GOOD, from, to, [place, problem]);
     }
     let unknown = format!("{:?}", parsed("[room.a]\ncount = 4", None).err().unwrap());
     assert!(unknown.contains("app.toml:2:9") && unknown.contains("how many clients"), "{unknown}");
     let several = "[room.a]\nsize = 1\n[room.b]\nsize = 2\n[broadcast]\nsend = '{id}'";
     let said = format!("{:?}", parsed(several, None).err().unwrap());
     assert!(said.contains("app.toml:5:1") && said.contains("[say.NAME] with `room`"), "{said}");
+}
+
+const ROLES: &str = r#"protocol = "phoenix"
+[[role]]
+name = "listener"
+share = "90%"
+[[role]]
+name = "speaker"
+share = "10%"
+says = [{ say = "line", rate = "50/s" }, { say = "word", rate = 0.5 }]
+[say.line]
+event = "shout"
+body = '{"id":"{id}"}'
+[say.word]
+event = "shout"
+body = '{"word":"{id}"}'
+"#;
+
+#[test]
+fn roles_are_in_the_order_of_the_file_and_their_rates_add_up() {
+    let described = parsed(ROLES, None).unwrap();
+    let rooms = described.rooms.unwrap();
+    let roles: Vec<(&str, u32, &[u32])> =
+        rooms.roles().iter().map(|role| (role.name.as_str(), role.share, &role.says[..])).collect();
+    assert_eq!(roles, [("listener", 900_000, &[0, 0][..]), ("speaker", 100_000, &[50_000, 500])]);
+    assert_eq!(described.usual.rate.unwrap(), crate::rates::constant(50.5));
+}
+
+#[test]
+fn roles_that_cannot_be_meant_name_their_line_and_what_was_expected() {
+    let many = "[[role]]\nname = \"x\"\nshare = \"1%\"\n".repeat(16) + "[[role]]\n";
+    for (from, to, place, problem) in [
+        ("name = \"speaker\"", "name = \"Speaker\"", "app.toml:6:8", "lower-case letters"),
+        ("name = \"speaker\"", "name = \"listener\"", "app.toml:6:8", "another [[role]] of that name"),
+        ("name = \"speaker\"\n", "", "app.toml:5:1", "missing key `name`"),
+        ("share = \"10%\"\n", "", "app.toml:5:1", "missing key `share`"),
+        ("share = \"10%\"", "share = \"20%\"", "app.toml:7:9", "the shares add up to 110%, not 100%"),
+        ("share = \"10%\"", "share = \"0%\"", "app.toml:7:9", "more than 0%"),
+        ("share = \"10%\"", "share = 10", "app.toml:7:9", "expected a string"),
+        (
+            "say = \"line\"",
+            "say = \"lin\"",
+            "app.toml:8:17",
+            "there is no [say.lin]: expected one of line, word",
+        ),
+        ("say = \"word\"", "say = \"line\"", "app.toml:8:50", "this role says it already"),
+        ("rate = 0.5", "rate = 0", "app.toml:8:65", "more than 0 and less than four million a second"),
+        ("rate = 0.5", "rat = 0.5", "app.toml:8:58", "`rat`"),
+        (", { say = \"word\", rate = 0.5 }", "", "app.toml:12:1", "nobody says it: expected { say = "),
+        (
+            "[say.word]\n",
+            "[say.word]\nrate = 5\n",
+            "app.toml:13:8",
+            "expected `rate` in `says` of a [[role]]",
+        ),
+        ("[say.line]", "[load]\nrate = 5\n[say.line]", "app.toml:2:1", "[load] has a rate, too"),
+        ("[[role]]\n", &many, "app.toml:2:1", "at most 16 roles"),
+    ] {
+        assert_refused(ROLES, from, to, [place, problem]);
+    }
+    let (mute, _) = ROLES.split_once("says = ").unwrap();
+    let said = format!("{:?}", parsed(mute, None).err().unwrap());
+    assert!(said.contains("app.toml:2:1") && said.contains("its people say nothing"), "{said}");
 }
 
 #[test]
