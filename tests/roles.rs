@@ -77,13 +77,26 @@ fn add_up(results: &Value, outcome: &Outcome) {
     }
 }
 
+/// Nothing was lost and nothing was wrong. Of the limits that stand, a busy machine may break but that of the rate.
+fn assert_whole(results: &Value, outcome: &Outcome) {
+    let limits = results["steps"][0]["standing"].as_array().expect("limits stand");
+    let broken: Vec<&str> = limits
+        .iter()
+        .filter(|limit| limit["passed"] != true)
+        .map(|limit| limit["limit"].as_str().expect("a limit is text"))
+        .filter(|limit| !limit.starts_with("rate>="))
+        .collect();
+    assert!(broken.is_empty() && limits.len() > 1, "{broken:?}: {outcome}");
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+}
+
 #[test]
 fn who_speaks_says_its_own_at_its_rate_and_each_role_has_what_it_is_due() {
     let server = Server::start(&[]);
     for more in [&["--threads", "1"][..], &["--threads", "3"], &["--processes", "2"]] {
         let outcome = run_app(&server, APP, more);
-        assert_eq!(outcome.code, Some(0), "{more:?}: {outcome}");
         let results = outcome.json();
+        assert_whole(&results, &outcome);
         assert_eq!(part(&results, "roles", "listener")["people"], 32, "{outcome}");
         assert_eq!(part(&results, "roles", "speaker")["people"], 8, "{outcome}");
         let sent = |say: &str| part(&results, "says", say)["counts"]["sent"].as_u64().unwrap();
@@ -114,7 +127,9 @@ fn roles_add_up_while_people_come_and_go_and_lose_their_connections() {
         let outcome = run_app(&server, APP, more);
         let results = outcome.json();
         add_up(&results, &outcome);
-        assert_eq!(outcome.code, Some(0), "{more:?}: {outcome}");
+        assert_whole(&results, &outcome);
+        let sent = ["listener", "speaker"].map(|role| counts_of(&results, role)[0]);
+        assert!(sent[0] == 0 && sent[1] > 0, "{more:?}: {outcome}");
     }
 }
 
