@@ -77,9 +77,23 @@ impl Truth<'_> {
 
     /// A count of one kind of messages.
     pub(crate) fn of_kind(&self, name: &str, count: &str) -> u64 {
-        let says = self.step["says"].as_array().expect("there are kinds of messages");
-        let say = says.iter().find(|say| say["name"] == name).unwrap_or_else(|| panic!("no kind {name:?}"));
-        say["counts"][count].as_u64().unwrap_or(0)
+        self.of_part("says", name, count)
+    }
+
+    /// A count of the people of one role, exactly.
+    pub(crate) fn role_has(&mut self, name: &str, count: &str, asked: u64) {
+        self.counts(&format!("{name}: {count}"), asked, self.of_role(name, count));
+    }
+
+    /// A count of the people of one role.
+    pub(crate) fn of_role(&self, name: &str, count: &str) -> u64 {
+        self.of_part("roles", name, count)
+    }
+
+    fn of_part(&self, parts: &str, name: &str, count: &str) -> u64 {
+        let all = self.step[parts].as_array().unwrap_or_else(|| panic!("no {parts}"));
+        let part = all.iter().find(|part| part["name"] == name);
+        part.unwrap_or_else(|| panic!("no {name:?} of {parts}"))["counts"][count].as_u64().unwrap_or(0)
     }
 
     /// How many errors there were of a kind.

@@ -41,6 +41,8 @@ const COPIES: u64 = 20 * MESSAGES;
 /// An app of two kinds of rooms and of messages, and how many share a room of each.
 const KINDS: &str = "tests/truth/kinds.toml";
 const KIND_SIZES: [(&str, u64); 2] = [("own", 1), ("group", 5)];
+/// An app whose people are in rooms of five, in each of which the third speaks and the others listen.
+const ROLES: &str = "tests/truth/roles.toml";
 
 /// Each kind's messages, and how many copies of all kinds are due to rooms of these sizes.
 fn due_of_kinds(truth: &mut Truth<'_>) -> u64 {
@@ -55,10 +57,19 @@ fn due_of_kinds(truth: &mut Truth<'_>) -> u64 {
 
 /// All of them.
 pub(crate) fn rows(length: Length) -> Vec<Row> {
-    [latencies(length), queues(length), counts(), rooms(), absences(), connections(), verdicts(length)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        latencies(length),
+        queues(length),
+        counts(),
+        rooms(),
+        roles(),
+        absences(),
+        connections(),
+        verdicts(length),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn row(
@@ -245,6 +256,45 @@ fn rooms() -> Vec<Row> {
                 truth.exactly("unexpected", MESSAGES);
             },
         ),
+    ]
+}
+
+fn roles() -> Vec<Row> {
+    let load = || format!("{BROADCAST} --app {ROLES} -s {MESSAGES}");
+    // Connection 0 was made before, to see that the server listens: connection 3 is client 2, who speaks in the first room.
+    let refused = |lie, fault, [listeners, speakers]: [u64; 2], hearers: u64| {
+        row(lie, fault, load(), move |truth| {
+            truth.role_has("listener", "connected", 16 - listeners);
+            truth.role_has("listener", "connect_failures", listeners);
+            truth.role_has("speaker", "connected", 4 - speakers);
+            truth.role_has("speaker", "connect_failures", speakers);
+            truth.role_has("listener", "expected", hearers * MESSAGES);
+            truth.role_has("speaker", "expected", MESSAGES);
+        })
+    };
+    vec![
+        row("none; one in five speaks", NO_FAULT, load(), |truth| {
+            for (name, sent, due) in [("listener", 0, 4 * MESSAGES), ("speaker", MESSAGES, MESSAGES)] {
+                truth.role_has(name, "sent", sent);
+                truth.role_has(name, "expected", due);
+                truth.role_has(name, "received", due);
+                truth.role_has(name, "missing", 0);
+            }
+            truth.exits(0);
+        }),
+        // Whoever is in a room loses as many copies as the others there.
+        row("loses each client's every 50th copy; one in five speaks", "drop=each:49%50", load(), |truth| {
+            let missing = ["listener", "speaker"].map(|name| truth.of_role(name, "missing"));
+            truth.counts("missing of all roles", truth.count("missing"), missing.iter().sum());
+            truth.counts("listener: missing, to one of a speaker", 4 * missing[1], missing[0]);
+            truth.says("speaker: missing", "at least 16", missing[1].to_string(), missing[1] >= 16);
+            for (name, missing) in [("listener", missing[0]), ("speaker", missing[1])] {
+                truth.role_has(name, "received", truth.of_role(name, "expected") - missing);
+            }
+            truth.exits(3);
+        }),
+        refused("refuses one listener in each room", "refuse=4%5", [4, 0], 3),
+        refused("refuses who speaks in every second room", "refuse=3%10", [0, 2], 4),
     ]
 }
 
