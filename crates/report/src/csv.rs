@@ -50,16 +50,12 @@ fn says(run: &Run, step: &Step) -> Vec<Column> {
         run.steps.iter().flat_map(|step| &step.says).map(|say| say.name.as_str()).collect();
     let nothing = SayFigures::default();
     let of_one = |name: &str| {
-        let say = step.says.iter().find(|say| say.name == name).unwrap_or(&nothing);
-        let is_there = !say.name.is_empty();
+        let found = step.says.iter().find(|say| say.name == name);
         let messages = Count::ALL.into_iter().filter(|count| count.facts().of == CountOf::Messages);
-        let counts = messages.map(|count| {
-            optional(&format!("say_{name}_{count}"), is_there.then_some(*say.counts.get(count)))
-        });
+        let counts = messages.map(|count| (count.name(), found.map(|say| *say.counts.get(count))));
+        let say = found.unwrap_or(&nothing);
         let figures = [(Timed::Rtt, &say.rtt), (Timed::Delivery, &say.delivery)];
-        let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
-        let figures = figures.map(|(column, cell)| (format!("say_{name}_{column}"), cell));
-        counts.chain(figures).collect::<Vec<Column>>()
+        part(&format!("say_{name}"), counts, figures)
     };
     names.into_iter().flat_map(of_one).collect()
 }
@@ -70,18 +66,27 @@ fn roles(run: &Run, step: &Step) -> Vec<Column> {
         run.steps.iter().flat_map(|step| &step.roles).map(|role| role.name.as_str()).collect();
     let nothing = RoleFigures::default();
     let of_one = |name: &str| {
-        let role = step.roles.iter().find(|role| role.name == name).unwrap_or(&nothing);
-        let is_there = !role.name.is_empty();
-        let cell = |of: &str, n: u64| optional(&format!("role_{name}_{of}"), is_there.then_some(n));
-        let counts = Count::ALL.into_iter().filter(|count| !count.facts().is_rare);
-        let counts = counts.map(|count| cell(count.name(), *role.counts.get(count)));
+        let found = step.roles.iter().find(|role| role.name == name);
+        let people = [("people", found.map(|role| role.people))].into_iter();
+        let usual = Count::ALL.into_iter().filter(|count| !count.facts().is_rare);
+        let counts = usual.map(|count| (count.name(), found.map(|role| *role.counts.get(count))));
+        let role = found.unwrap_or(&nothing);
         let figures =
             [(Timed::Handshake, &role.handshake), (Timed::Rtt, &role.rtt), (Timed::Delivery, &role.delivery)];
-        let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
-        let figures = figures.map(|(column, cell)| (format!("role_{name}_{column}"), cell));
-        [cell("people", role.people)].into_iter().chain(counts).chain(figures).collect::<Vec<Column>>()
+        part(&format!("role_{name}"), people.chain(counts), figures)
     };
     names.into_iter().flat_map(of_one).collect()
+}
+
+/// A part of what a run has: these counts, whose cells are empty in a step without it, and these figures.
+fn part<'a>(
+    of: &str,
+    counts: impl Iterator<Item = (&'static str, Option<u64>)>,
+    figures: impl IntoIterator<Item = (Timed, &'a Histogram)>,
+) -> Vec<Column> {
+    let counts = counts.map(|(count, n)| optional(count, n));
+    let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
+    counts.chain(figures).map(|(column, cell)| (format!("{of}_{column}"), cell)).collect()
 }
 
 /// Sizes of rooms are columns where the run has such rooms: there are many.
