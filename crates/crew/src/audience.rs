@@ -7,6 +7,7 @@
 //! its own.
 
 mod away;
+mod due;
 mod hall;
 mod said;
 mod turnout;
@@ -18,10 +19,12 @@ use load::Rooms;
 use stats::Histogram;
 
 use away::Away;
+pub(crate) use due::Due;
+use due::{apart_of_roles, apart_of_says};
 pub(crate) use hall::People;
 use hall::{Hall, Name};
 use said::{Said, all_sent};
-use turnout::{Turnout, apart_of_roles};
+use turnout::Turnout;
 
 /// What all workers' books together say of a step's broadcasts.
 #[derive(Debug, Default)]
@@ -39,17 +42,6 @@ pub(crate) struct Audience {
     pub(crate) unheard_ns: Vec<u64>,
     /// Intended send → last receiver; a broadcast that is not complete counts with the time that has passed.
     pub(crate) completion: Histogram,
-}
-
-/// What was due to clients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Due {
-    /// Copies.
-    pub(crate) copies: u64,
-    /// Of these, under way to clients when they left.
-    pub(crate) left_behind: u64,
-    /// Beside them, to clients that were away.
-    pub(crate) offline: u64,
 }
 
 impl Audience {
@@ -108,22 +100,6 @@ impl Audience {
         }
         Self { of_says, of_roles, ..audience }
     }
-}
-
-/// What was not due of each kind of messages as to people who are there, by those who left or were away.
-fn apart_of_says(hall: &Hall<'_>, lacking: &HashMap<Name, u32>, away: &Away, books: &[Settled]) -> Vec<Due> {
-    let mut of_says = vec![Due::default(); hall.kinds()];
-    for (&name, &copies) in lacking {
-        of_says[hall.kind_of(name)].left_behind += u64::from(copies);
-    }
-    for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
-        of_say.offline = sent;
-    }
-    for (kind, had) in books.iter().flat_map(|settled| settled.had_of_says.iter().enumerate()) {
-        let Some(of_say) = of_says.get_mut(kind) else { continue };
-        (of_say.copies, of_say.offline) = (of_say.copies + had, of_say.offline.saturating_sub(*had));
-    }
-    of_says
 }
 
 /// Where somebody does not hear themselves: when each client was away.

@@ -5,9 +5,7 @@ use std::hash::Hash;
 
 use engine::{Attendance, Settled};
 
-use super::Due;
 use super::hall::Hall;
-use super::said::Said;
 
 /// A kind of rooms, and one of them.
 type Room = (u16, u32);
@@ -61,25 +59,6 @@ impl<'a> Turnout<'a> {
             present(members, self.changes_of_roles.get(&(room, role)), at_ns)
         })
     }
-}
-
-/// What was not due to each role as to people who are there, by those who left or were away; nothing without roles.
-pub(super) fn apart_of_roles(hall: &Hall<'_>, said: &Said<'_>, books: &[Settled]) -> Vec<Due> {
-    let mut of_roles = vec![Due::default(); hall.roles()];
-    for settled in books.iter().filter(|_| hall.roles() > 0) {
-        for departure in &settled.departures {
-            let due = said.to(departure.client, departure.from_ns, departure.to_ns);
-            let left_behind = due.skip(departure.received as usize).count() as u64;
-            of_roles[hall.role_of(departure.client)].left_behind += left_behind;
-        }
-        for absence in &settled.absences {
-            let (of_role, had) = (&mut of_roles[hall.role_of(absence.client)], u64::from(absence.had));
-            let sent = said.to(absence.client, absence.from_ns, absence.to_ns).count() as u64;
-            of_role.copies += had;
-            of_role.offline += sent.saturating_sub(had);
-        }
-    }
-    of_roles
 }
 
 /// Adds up the changes of each of these, in order of time.

@@ -1,0 +1,60 @@
+//! What was due to clients, by kind of messages and by role.
+
+use std::collections::HashMap;
+
+use engine::Settled;
+
+use super::away::Away;
+use super::hall::{Hall, Name};
+use super::said::Said;
+
+/// What was due to clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// Copies.
+    pub(crate) copies: u64,
+    /// Of these, under way to clients when they left.
+    pub(crate) left_behind: u64,
+    /// Beside them, to clients that were away.
+    pub(crate) offline: u64,
+}
+
+/// What is due of each kind of messages to clients that left in mid-step or were away: otherwise than to those who were there.
+pub(super) fn apart_of_says(
+    hall: &Hall<'_>,
+    lacking: &HashMap<Name, u32>,
+    away: &Away,
+    books: &[Settled],
+) -> Vec<Due> {
+    let mut of_says = vec![Due::default(); hall.kinds()];
+    for (&name, &copies) in lacking {
+        of_says[hall.kind_of(name)].left_behind += u64::from(copies);
+    }
+    for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
+        of_say.offline = sent;
+    }
+    for (kind, had) in books.iter().flat_map(|settled| settled.had_of_says.iter().enumerate()) {
+        let Some(of_say) = of_says.get_mut(kind) else { continue };
+        (of_say.copies, of_say.offline) = (of_say.copies + had, of_say.offline.saturating_sub(*had));
+    }
+    of_says
+}
+
+/// The same of each role, by those of its clients; nothing without roles.
+pub(super) fn apart_of_roles(hall: &Hall<'_>, said: &Said<'_>, books: &[Settled]) -> Vec<Due> {
+    let mut of_roles = vec![Due::default(); hall.roles()];
+    for settled in books.iter().filter(|_| hall.roles() > 0) {
+        for departure in &settled.departures {
+            let due = said.to(departure.client, departure.from_ns, departure.to_ns);
+            let left_behind = due.skip(departure.received as usize).count() as u64;
+            of_roles[hall.role_of(departure.client)].left_behind += left_behind;
+        }
+        for absence in &settled.absences {
+            let (of_role, had) = (&mut of_roles[hall.role_of(absence.client)], u64::from(absence.had));
+            let sent = said.to(absence.client, absence.from_ns, absence.to_ns).count() as u64;
+            of_role.copies += had;
+            of_role.offline += sent.saturating_sub(had);
+        }
+    }
+    of_roles
+}
