@@ -144,6 +144,20 @@ fn what_is_lost_is_missing_at_the_role_that_was_to_have_it() {
 }
 
 #[test]
+fn text_and_csv_tell_the_roles_apart() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, APP).unwrap();
+    let url = format!("ws://{}/socket/websocket", server.address);
+    for (format, said) in [("text", "role listener"), ("csv", "role_listener_people"), ("md", "| listener")] {
+        let mut command =
+            throng(["broadcast", &url, "--clients", "20", "-c", "4", "-s", "50", "--format", format]);
+        let outcome = run(command.arg("--app").arg(&file), RUN_MAX);
+        assert!(outcome.stdout.contains(said), "{format}: {outcome}");
+    }
+}
+
+#[test]
 fn senders_of_the_command_line_are_refused_beside_roles() {
     let server = Server::start(&[]);
     let outcome = run_app(&server, APP, &["--senders", "10%"]);
