@@ -1,4 +1,5 @@
-// Makes the pictures of docs/images: node screenshots.js THRONG DIRECTORY. Runs throng against its own server.
+// Makes the pictures of docs/images: node screenshots.js THRONG DIRECTORY RECORD. Runs throng against its own server, and shows what
+// came of the shootout in RECORD.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -7,7 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const [throng, directory] = process.argv.slice(2).map((path) => resolve(path));
+const [throng, directory, record] = process.argv.slice(2).map((path) => resolve(path));
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 const work = mkdtempSync(join(tmpdir(), "throng-pictures-"));
@@ -19,17 +20,20 @@ try {
   const results = readdirSync(work).find((name) => name.endsWith(".json"));
   const page = join(work, "report.html");
   execFileSync(throng, ["report", join(work, results), "--html", page]);
-  await picture(page, "report.png", { width: 1200, height: 1180 }, "light");
-  await picture(page, "report-phone-dark.png", { width: 390, height: 844 }, "dark");
+  const curves = "#percentiles svg path";
+  await picture(page, "report.png", { width: 1200, height: 1180 }, "light", curves);
+  await picture(page, "report-phone-dark.png", { width: 390, height: 844 }, "dark", curves);
+  execFileSync(throng, ["report", record, "--html", page]);
+  await picture(page, "results.png", { width: 1200, height: 1180 }, "light", ".answer");
 } finally {
   rmSync(work, { recursive: true });
 }
 
-async function picture(page, name, viewport, colorScheme) {
+async function picture(page, name, viewport, colorScheme, last) {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
   const tab = await browser.newPage({ viewport, colorScheme });
   await tab.goto(pathToFileURL(page).href);
-  await tab.waitForSelector("#percentiles svg path", { state: "attached" });
+  await tab.waitForSelector(last, { state: "attached" });
   await tab.screenshot({ path: join(directory, name) });
   await browser.close();
 }
