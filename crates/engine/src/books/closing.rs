@@ -20,6 +20,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     ledger.meter.counts.not_back += ledger.step.absences.open();
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
     let step = &mut ledger.step;
+    step.is_settled = true;
     let (absences, recovered_by_age) = step.absences.finish();
     // An absence begins before it is noted.
     step.attendance.sort_by_key(|change| change.at_ns);
@@ -160,6 +161,16 @@ mod tests {
         let settled = close(&mut ledger, &mut records, ALONE, |_, _| None, 2 * MS);
         assert_eq!((number, settled.unanswered, settled.sent.len()), (0, 0, 0));
         assert_eq!((ledger.step.messages_sent, ledger.meter.errors.get("unsent").unwrap().count), (0, 1));
+    }
+
+    /// In the next step's books it would be more than was sent in that.
+    #[test]
+    fn what_comes_of_a_step_that_is_settled_is_in_nobodys_books() {
+        let (mut ledger, mut records) = (ledger(1, None), records(1));
+        let (number, stamp) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+        assert_eq!(ledger.step.number(stamp.seq), Some(number));
+        close(&mut ledger, &mut records, ALONE, |_, _| None, 2 * MS);
+        assert_eq!(ledger.step.number(stamp.seq), None);
     }
 
     #[test]

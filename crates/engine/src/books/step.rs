@@ -52,6 +52,8 @@ pub(crate) struct Step {
     pub(crate) absences: Absences,
     /// Copies that they had got by then of what was sent in their absence, by kind of messages.
     pub(crate) had_of_says: Vec<u64>,
+    /// Its books are closed: what still comes of it is due to nobody, as what comes of earlier steps.
+    pub(crate) is_settled: bool,
 }
 
 /// A broadcast under way, as its sender knows it.
@@ -76,6 +78,7 @@ impl Step {
             departures: Vec::new(),
             absences: Absences::default(),
             had_of_says: Vec::new(),
+            is_settled: false,
         }
     }
 
@@ -84,10 +87,10 @@ impl Step {
         seq(self.order.index, number)
     }
 
-    /// The lower bits of the number in a sequence number of this step; `None` for another step's.
+    /// The lower bits of the number in a sequence number of this step; `None` for another step's, and once it is settled.
     pub(crate) fn number(&self, seq: u32) -> Option<u32> {
         let number = seq & NUMBER_MASK;
-        (self.seq(number) == seq).then_some(number)
+        (!self.is_settled && self.seq(number) == seq).then_some(number)
     }
 
     /// How many more broadcasts the worker can count.
