@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crew::fleet::VERSION;
 use support::arena::Arena;
 use support::fleet::Bus;
 use support::operator::Operator;
@@ -198,7 +199,6 @@ const OLD: &str =
 fn another_version_is_refused_with_a_sentence() {
     let Some(bus) = Bus::start() else { return };
     let server = Server::start(&[]);
-    let own = env!("CARGO_PKG_VERSION");
     for (host, verb) in [("", "--fleet"), (r#","host":{"address":"127.0.0.1","machine":"m"}"#, "--nats")] {
         let _old = bus.answer_calls(format!("{OLD}{host}}}"));
         let mut command = throng(["echo", &server.url(), "--clients", "2", "-s", "20", verb, &bus.url]);
@@ -206,7 +206,7 @@ fn another_version_is_refused_with_a_sentence() {
             command.args(["--target-agent", "old"]);
         }
         let refused = run(command.args(["--fleet-wait", "0s"]), RUN_MAX);
-        let said = format!("old is throng 0.1.0/1, this is {own}/5: install the same version at both ends");
+        let said = format!("old is throng 0.1.0/1, this is {VERSION}: install the same version at both ends");
         assert_eq!(refused.code, Some(1), "{refused}");
         assert!(refused.stderr.contains(&said), "{refused}");
     }
@@ -215,6 +215,6 @@ fn another_version_is_refused_with_a_sentence() {
     let id = bus.id_of("new");
     let claim = r#"{"version":"0.1.0/1","run":"r","index":0,"session":1}"#;
     let answer = bus.ask(&format!("throng.agent.{id}.claim"), claim.as_bytes());
-    assert_eq!(answer, format!(r#"{{"refused":"it is throng {own}/5"}}"#));
+    assert_eq!(answer, format!(r#"{{"refused":"it is throng {VERSION}"}}"#));
     assert!(bus.list().contains("free"), "{}", bus.list());
 }
