@@ -134,6 +134,29 @@ fn its_commands_run_as_printed() {
 }
 
 #[test]
+fn its_limits_and_rules_are_on_what_its_roles_have() {
+    let (folder, server) = (folder(), Server::start(&[]));
+    let roles = blocks("toml").into_iter().find(|file| file.contains("[[role]]")).unwrap();
+    fs::write(folder.path().join("app.toml"), roles).unwrap();
+    let block = blocks("sh").into_iter().find(|block| block.contains("--limit 'role.")).unwrap();
+    let [run_line, compare_line] = block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
+    let [run_line, compare_line] = [run_line, compare_line].map(|line| line.strip_prefix("throng ").unwrap());
+    let run_line = run_line.replace("127.0.0.1:9000", &server.address.to_string());
+    let outcome = run_in(folder.path(), &run_line, &["--people", "200", "--duration", "2s"]);
+    // A busy machine may be slower than the page has it; but all was measured.
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let limits = outcome.json()["steps"][0]["limits"].clone();
+    let limits = limits.as_array().expect("limits");
+    assert!(limits.len() == 2 && limits.iter().all(|limit| limit["actual"].is_number()), "{outcome}");
+    for side in ["before.json", "after.json"] {
+        fs::write(folder.path().join(side), &outcome.stdout).unwrap();
+    }
+    let outcome = run(throng([]).args(shlex(compare_line)).current_dir(folder.path()), WITHIN);
+    assert_eq!(outcome.code, Some(5), "one run each does not tell: {outcome}");
+    assert!(outcome.stderr.contains("role.listener.delivery.p99 at 200 clients"), "{outcome}");
+}
+
+#[test]
 fn its_examples_are_there_and_started_as_their_pages_say() {
     let page = fs::read_to_string(root().join("docs/APP.md")).unwrap();
     for (at, _) in page.match_indices("](../examples/") {

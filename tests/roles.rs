@@ -158,6 +158,53 @@ fn text_and_csv_tell_the_roles_apart() {
 }
 
 #[test]
+fn a_limit_may_name_a_role_that_is_there() {
+    let server = Server::start(&[]);
+    let limits = ["role.listener.missing==0", "role.speaker.rtt.min<1us", "delivery_2_10.max<=10min"];
+    let outcome = run_app(&server, APP, &limits.map(|limit| ["--limit", limit]).concat());
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let asked = outcome.json()["steps"][0]["limits"].clone();
+    let passed = asked.as_array().expect("limits").iter().map(|limit| limit["passed"] == true);
+    assert_eq!(passed.collect::<Vec<_>>(), [true, false, true], "{outcome}");
+    let outcome = run_app(&server, APP, &["--limit", "role.speakers.missing==0"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(
+        outcome.stderr.contains("no people of a role \"speakers\"; there are listener, speaker"),
+        "{outcome}"
+    );
+    let (head, rest) = APP.split_once("[[role]]").unwrap();
+    let (_, says) = rest.split_once("[say.line]").unwrap();
+    let outcome =
+        run_app(&server, &format!("{head}[say.line]{says}"), &["--limit", "role.speaker.missing==0"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("the [[role]] of an app's file"), "{outcome}");
+}
+
+#[test]
+fn comparisons_tell_kinds_and_roles_apart() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let file = |name: &str| {
+        let outcome = run_app(&server, APP, &[]);
+        let path = folder.path().join(name);
+        std::fs::write(&path, outcome.json().to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (a, b) = (file("a.json"), file("b.json"));
+    let rule = "role.listener.missing worse";
+    let outcome = run(throng(["compare", &a, &b]).args(["--fail-if", rule]), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for row in
+        ["say.note.rtt.p99", "say.line.delivery.p50", "role.listener.delivery.p99", "role.speaker.rtt.p95"]
+    {
+        assert!(outcome.stdout.contains(row), "{row}: {outcome}");
+    }
+    assert!(!outcome.stdout.contains("role.listener.rtt"), "who says nothing has no answers: {outcome}");
+    let outcome = run(throng(["compare", &a, &b]).args(["--fail-if", "role.speaker.tea worse"]), RUN_MAX);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("role.NAME.handshake.p99"), "{outcome}");
+}
+
+#[test]
 fn senders_of_the_command_line_are_refused_beside_roles() {
     let server = Server::start(&[]);
     let outcome = run_app(&server, APP, &["--senders", "10%"]);

@@ -6,7 +6,7 @@ use load::Plan;
 use net::machine::Machine;
 use net::proc::Service;
 use report::Words;
-use results::limit::Limit;
+use results::limit::{Limit, Part};
 use results::{Environment, Run, Scenario};
 
 use crate::args::RunArgs;
@@ -57,30 +57,36 @@ impl Request<'_> {
             let limits = texts.iter().map(|text| Limit::parse(text, self.scenario));
             let limits: Vec<Limit> =
                 limits.collect::<Result<_, _>>().map_err(|error| Failure::usage(flag, error))?;
-            limits.iter().try_for_each(|limit| self.check_kind(flag, limit))?;
+            limits.iter().try_for_each(|limit| self.check_part(flag, limit))?;
             Ok(limits)
         };
         Ok(Limits { asked: parse("--limit", &self.args.limits)?, stop: parse("--limit-rtt", &self.stop)? })
     }
 
-    /// A limit of one kind of messages is on one that there will be.
-    fn check_kind(&self, flag: &str, limit: &Limit) -> Result<(), Failure> {
-        let says = self.plan.rooms.says();
-        let kinds: Vec<&str> = says.iter().map(|say| say.name.as_str()).filter(|_| says.len() > 1).collect();
-        match limit.say() {
-            Some(name) if kinds.is_empty() => {
+    /// A limit on a part of the load is on one that there will be.
+    fn check_part(&self, flag: &str, limit: &Limit) -> Result<(), Failure> {
+        let rooms = &self.plan.rooms;
+        let (what, name, there, why) = match limit.part() {
+            Part::Whole => return Ok(()),
+            Part::Say(name) => {
+                let kinds = rooms.says().iter().map(|say| say.name.as_str());
+                let kinds: Vec<&str> = kinds.filter(|_| rooms.says().len() > 1).collect();
                 let why = "kinds are told apart where an app's file (--app) has several [say.NAME]";
-                Err(Failure::usage(flag, format!("there are no messages of a kind {name:?}: {why}")))
+                ("messages of a kind", name, kinds, why)
             }
-            Some(name) if !kinds.contains(&name) => {
-                let there = kinds.join(", ");
-                Err(Failure::usage(
-                    flag,
-                    format!("there are no messages of a kind {name:?}; there are {there}"),
-                ))
+            Part::Role(name) => {
+                let roles = rooms.roles().iter().map(|role| role.name.as_str()).collect();
+                ("people of a role", name, roles, "roles are the [[role]] of an app's file (--app)")
             }
-            _ => Ok(()),
+        };
+        if there.contains(&name.as_str()) {
+            return Ok(());
         }
+        let why = match &there[..] {
+            [] => format!(": {why}"),
+            there => format!("; there are {}", there.join(", ")),
+        };
+        Err(Failure::usage(flag, format!("there are no {what} {name:?}{why}")))
     }
 
     /// The run before its first step.

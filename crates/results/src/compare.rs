@@ -1,13 +1,16 @@
 //! Two sides held against each other, figure by figure and level by level (METHODOLOGY "Comparison").
 //!
 //! A side is one run, or several as repeats. Levels are compared that both sides have: the same clients, and the same
-//! asked rate. Several runs a side give a value each; one run gives those of its series, where the figure has one.
+//! asked rate; and of these the kinds of messages and the roles that both have. Several runs a side give a value each; one
+//! run gives those of its series, where the figure has one.
+
+use std::borrow::Cow;
 
 use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::judgement::Unit;
-use crate::limit::{Figure, Gauge, Rate, Statistic};
+use crate::limit::{Figure, Gauge, Part, Rate, Statistic};
 use crate::run::Run;
 use crate::step::{Second, Step};
 
@@ -38,8 +41,10 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             alone += 1;
             continue;
         }
-        for figure in figures(scenario) {
-            comparison.rows.extend(row(figure, level, &of_a, &of_b));
+        for part in parts(&of_a) {
+            let (of_a, of_b) = (in_part(&of_a, &part), in_part(&of_b, &part));
+            let figures = figures(&part, scenario).into_iter();
+            comparison.rows.extend(figures.filter_map(|figure| row((&part, figure), level, &of_a, &of_b)));
         }
     }
     alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count();
@@ -84,8 +89,30 @@ fn at(side: &[Run], wanted: Level) -> Vec<&Step> {
     side.iter().filter_map(|run| run.steps.iter().rev().find(|step| level(step) == wanted)).collect()
 }
 
-fn row(figure: Figure, level: Level, a: &[&Step], b: &[&Step]) -> Option<Row> {
-    let values = |side: &[&Step]| side.iter().filter_map(|step| figure.read(step, false)).collect::<Vec<_>>();
+/// The parts of a side's steps, each once, the whole first.
+fn parts(side: &[&Step]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for found in side.iter().flat_map(|step| Part::all(step)) {
+        if !parts.contains(&found) {
+            parts.push(found);
+        }
+    }
+    parts
+}
+
+/// What is known of a part, of each step that has it.
+fn in_part<'a>(side: &[&'a Step], part: &Part) -> Vec<Cow<'a, Step>> {
+    side.iter().filter_map(|step| part.of(step)).collect()
+}
+
+fn row(
+    (part, figure): (&Part, Figure),
+    level: Level,
+    a: &[Cow<'_, Step>],
+    b: &[Cow<'_, Step>],
+) -> Option<Row> {
+    let values =
+        |side: &[Cow<'_, Step>]| side.iter().filter_map(|step| figure.read(step, false)).collect::<Vec<_>>();
     let (of_a, of_b) = (values(a), values(b));
     if of_a.is_empty() || of_b.is_empty() {
         return None;
@@ -101,7 +128,7 @@ fn row(figure: Figure, level: Level, a: &[&Step], b: &[&Step]) -> Option<Row> {
     let at_least = [a, b].map(|side| side.iter().any(|step| figure.is_open(step)));
     let found = match (a, b) {
         _ if at_least.contains(&true) => None,
-        (&[step_a], &[step_b]) => one_run_each(figure, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
+        ([step_a], [step_b]) => one_run_each(figure, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
         _ => compare::repeats(&of_a, &of_b, better, kind),
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -110,7 +137,7 @@ fn row(figure: Figure, level: Level, a: &[&Step], b: &[&Step]) -> Option<Row> {
     Some(Row {
         clients: Some(level.0),
         asked_per_s: level.1.map(|thousandths| thousandths as f64 / 1e3),
-        figure: figure.name().into(),
+        figure: format!("{part}{}", figure.name()),
         unit,
         better,
         a,

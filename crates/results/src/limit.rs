@@ -3,9 +3,8 @@
 //! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts take a
 //! number, or a share of what they are part of: errors of connects and messages, connection failures of connects, the
 //! rest of the expected deliveries. `rate` takes a share of the rate that was asked: `rate>=99%`. What is of one kind of
-//! messages alone is named with it: `say.line.delivery.p99<=50ms`, `say.line.missing==0`.
+//! messages or of one role alone is named with it: `say.line.delivery.p99<=50ms`, `role.speaker.missing==0`.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use thiserror::Error;
@@ -16,8 +15,10 @@ use crate::step::Step;
 use crate::units::{self, UnitError};
 
 mod figure;
+mod part;
 
 pub(crate) use figure::{Counted, Figure, Gauge, Rate, Statistic};
+pub use part::Part;
 
 /// One limit, as the user asked for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,13 +34,9 @@ pub struct Limit {
 /// A figure of a step, by the name under which limits know it: `rtt.p95`, `rate`, `missing`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepFigure {
-    /// It is of this kind of messages alone.
-    say: Option<String>,
+    part: Part,
     figure: Figure,
 }
-
-/// What figures of one kind of messages start with.
-const OF_SAY: &str = "say.";
 
 impl StepFigure {
     /// The figure of that name in `scenario`.
@@ -47,29 +44,19 @@ impl StepFigure {
     /// # Errors
     /// The scenario has no such figure.
     pub fn parse(name: &str, scenario: Scenario) -> Result<Self, LimitError> {
-        let of_say = name.strip_prefix(OF_SAY).and_then(|name| name.split_once('.'));
-        let (say, of_it) = of_say.map_or((None, name), |(say, of_it)| (Some(say.to_owned()), of_it));
-        let figure =
-            Figure::parse(of_it, scenario).filter(|figure| say.is_none() || figure.is_of_says(scenario));
+        let (part, of_it) = Part::split(name);
+        let figure = Figure::parse(of_it, scenario).filter(|figure| part.has(*figure, scenario));
         let figure = figure.ok_or_else(|| LimitError::Figure {
             figure: name.into(),
             scenario,
-            known: Figure::known(scenario),
+            known: Figure::known(scenario) + Part::known(scenario),
         })?;
-        Ok(Self { say, figure })
+        Ok(Self { part, figure })
     }
 
     /// Its value in the step, in its unit; `None` when it was not measured.
     pub fn read(&self, step: &Step) -> Option<f64> {
-        self.figure.read(self.of(step).as_deref()?, false)
-    }
-
-    /// What of a step it is read from; `None`: the step has nothing of its kind of messages.
-    fn of<'a>(&self, step: &'a Step) -> Option<Cow<'a, Step>> {
-        match &self.say {
-            None => Some(Cow::Borrowed(step)),
-            Some(name) => step.of_say(name).map(Cow::Owned),
-        }
+        self.figure.read(self.part.of(step)?.as_ref(), false)
     }
 
     /// What it is measured in.
@@ -154,9 +141,9 @@ impl Limit {
         Ok(Limit { text: text.into(), of, comparison, value, as_share })
     }
 
-    /// The kind of messages that it is about; `None`: all of them.
-    pub fn say(&self) -> Option<&str> {
-        self.of.say.as_deref()
+    /// What of a step it is about.
+    pub fn part(&self) -> &Part {
+        &self.of.part
     }
 
     /// Whether both are about the same figure, whatever they ask of it.
@@ -167,7 +154,7 @@ impl Limit {
     /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that is decided by
     /// what never came, a client or an answer: silence is no proof.
     pub fn check(&self, step: &Step) -> LimitOutcome {
-        let of = self.of.of(step);
+        let of = self.of.part.of(step);
         let actual = of.as_deref().and_then(|of| self.of.figure.read(of, self.as_share));
         let at_least = of.as_deref().is_some_and(|of| self.of.figure.is_open(of));
         LimitOutcome {

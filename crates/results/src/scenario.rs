@@ -71,6 +71,7 @@ const HANDSHAKE: &[Timed] =
     &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Login, Timed::Upgrade, Timed::Ready];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
+const BY_ROOM_SIZE: &[Timed] = &Timed::BY_ROOM_SIZE;
 const REPLAY: &[Timed] = &[Timed::Replay];
 
 const ECHO: Facts = Facts {
@@ -89,7 +90,7 @@ const ECHO: Facts = Facts {
 const BROADCAST: Facts = Facts {
     name: "broadcast",
     about: "every message goes to every client, step by step",
-    timed: &[EXCHANGE, FAN_OUT, REPLAY, HANDSHAKE],
+    timed: &[EXCHANGE, FAN_OUT, BY_ROOM_SIZE, REPLAY, HANDSHAKE],
     due: Due::Copies,
     ..ECHO
 };

@@ -78,18 +78,6 @@ pub struct Step {
 pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 
 impl Step {
-    /// What is known of one kind of messages, as if there had been no other; `None`: there is none of that name.
-    pub(crate) fn of_say(&self, name: &str) -> Option<Step> {
-        let say = self.says.iter().find(|say| say.name == name)?;
-        let (rtt, delivery) = (say.rtt.clone(), say.delivery.clone());
-        // Whose the messages without an answer are is not known: they may all be of this kind.
-        let answered = rtt.count().saturating_sub(self.open_samples(Timed::Rtt));
-        let mut service = Histogram::new();
-        service.record_n_ns(0, answered);
-        let figures = Figures { rtt, service, delivery, ..Figures::default() };
-        Some(Step { counts: say.counts, figures, ..Step::default() })
-    }
-
     /// An example of what most requests to publish something met with that failed; `None`: none did.
     pub fn unpublished(&self) -> Option<&str> {
         let failed = self.errors.iter().filter(|(kind, _)| kind.starts_with(PUBLISH));

@@ -4,7 +4,7 @@ use stats::compare::{self, Better, Change, REPEATS_MIN};
 use stats::{Count, Interval, Timed};
 
 use crate::judgement::Unit;
-use crate::limit::{Counted, Figure, Gauge, Rate, Statistic};
+use crate::limit::{Counted, Figure, Gauge, Part, Rate, Statistic};
 use crate::scenario::Scenario;
 
 /// One figure at one level, on both sides.
@@ -14,7 +14,7 @@ pub struct Row {
     pub clients: Option<u64>,
     /// The rate that was asked for; `None` in a closed loop, or where nothing is sent.
     pub asked_per_s: Option<f64>,
-    /// The figure as limits name it: `rtt.p99`, `rate`, `server.cpu`; or `capacity`.
+    /// The figure as limits name it: `rtt.p99`, `rate`, `role.speaker.rtt.p99`; or `capacity`.
     pub figure: String,
     /// What it is measured in.
     pub unit: Unit,
@@ -85,11 +85,13 @@ const OTHERS: [Figure; 8] = [
     Figure::Gauge(Gauge::ServerRss),
 ];
 
-/// What is compared of a scenario's runs, its main figure first.
-pub(super) fn figures(scenario: Scenario) -> Vec<Figure> {
+/// What is compared of such a part of a scenario's runs, its main figure first.
+pub(super) fn figures(part: &Part, scenario: Scenario) -> Vec<Figure> {
     let main = scenario.main_figure();
-    let others = [Timed::Rtt, Timed::Delivery, Timed::Completion, Timed::Handshake];
-    let timed = [main].into_iter().chain(others.into_iter().filter(|timed| *timed != main));
+    let others = [Timed::Rtt, Timed::Delivery].into_iter().chain(Timed::BY_ROOM_SIZE);
+    let others = others.chain([Timed::Completion, Timed::Handshake]).filter(|timed| *timed != main);
+    let timed = [main].into_iter().chain(others);
     let timed = timed.flat_map(|timed| QUANTILES.map(|q| Figure::Timed(timed, Statistic::Quantile(q))));
-    timed.chain(OTHERS).filter(|figure| figure.is_of(scenario)).collect()
+    let is_compared = |figure: &Figure| figure.is_of(scenario) && part.has(*figure, scenario);
+    timed.chain(OTHERS).filter(is_compared).collect()
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::capacity;
 use super::row::{self, Comparison, Row};
-use crate::limit::Figure;
+use crate::limit::{Figure, Part};
 use crate::scenario::Scenario;
 use crate::units;
 
@@ -52,7 +52,8 @@ pub enum RuleError {
 }
 
 impl Rule {
-    /// Reads a rule on a figure of `scenario`; a bare percentile is of its main figure.
+    /// Reads a rule on a figure of `scenario`; a bare percentile is of its main figure, also in a
+    /// part.
     ///
     /// # Errors
     /// Not of the form; a figure that is not compared.
@@ -69,14 +70,17 @@ impl Rule {
             "faster" | "better" => Change::Faster,
             _ => return Err(shape()),
         };
-        let of_main = format!("{}.{name}", scenario.main_figure());
-        let known: Vec<_> = row::figures(scenario).into_iter().map(Figure::name).collect();
-        let is_known = |name: &&str| *name == capacity::NAME || known.iter().any(|known| known == name);
-        let figure = [name, &of_main].into_iter().find(is_known);
-        let figure = figure.map(String::from).ok_or_else(|| RuleError::Figure {
-            figure: name.into(),
-            scenario,
-            known: known.join(", "),
+        let (part, of_it) = Part::split(name);
+        let of_main = format!("{}.{of_it}", scenario.main_figure());
+        let known = row::figures(&part, scenario).into_iter().map(Figure::name);
+        let known: Vec<_> = known.chain((part == Part::Whole).then_some(capacity::NAME.into())).collect();
+        let is_known = |name: &&str| known.iter().any(|known| known == name);
+        let figure = [of_it, &of_main].into_iter().find(is_known);
+        let figure = figure.map(|figure| format!("{part}{figure}")).ok_or_else(|| {
+            let of_whole: Vec<_> =
+                row::figures(&Part::Whole, scenario).into_iter().map(Figure::name).collect();
+            let known = of_whole.join(", ") + Part::known(scenario);
+            RuleError::Figure { figure: name.into(), scenario, known }
         })?;
         Ok(Rule { text: text.trim().into(), figure, change, share })
     }

@@ -4,7 +4,7 @@ use stats::{Capacity, Counts, Figures, Histogram};
 use super::*;
 use crate::run::{Environment, TrustNote};
 use crate::scenario::Scenario;
-use crate::step::Rates;
+use crate::step::{Rates, RoleFigures, SayFigures};
 
 /// A run of echoes with a mean latency of about `ms`, for this many seconds.
 fn echo(ms: f64, seconds: u64, seed: u64) -> Run {
@@ -240,4 +240,80 @@ fn what_is_no_rule_is_said() {
         unknown.contains("\"tea\"") && unknown.contains("handshake.p99") && !unknown.contains("rtt"),
         "{unknown}"
     );
+}
+
+/// Broadcasts of two kinds by the people of two roles, where only what speakers say, lines, takes `ms`; everything else, 5 ms.
+fn in_parts(ms: f64, seed: u64) -> Run {
+    let timed = |ms: f64, of: u64| echo(ms, 5, 10 * seed + of).steps.remove(0).figures.rtt;
+    let counts = Counts { sent: 1_000, expected: 1_000, received: 1_000, ..Counts::default() };
+    let say = |name: &str, ms: f64, of| SayFigures {
+        name: name.into(),
+        counts,
+        rtt: timed(ms, of),
+        delivery: timed(ms, of + 1),
+        ..SayFigures::default()
+    };
+    let role = |name: &str, ms: f64, of| RoleFigures {
+        name: name.into(),
+        people: 5,
+        counts,
+        handshake: timed(5.0, of),
+        rtt: timed(ms, of + 1),
+        delivery: timed(5.0, of + 2),
+    };
+    let mut run = echo(5.0, 5, seed);
+    run.scenario = Scenario::Broadcast;
+    run.steps[0].figures.delivery_2_10 = timed(ms, 9);
+    run.steps[0].says = vec![say("line", ms, 0), say("note", 5.0, 2)];
+    run.steps[0].roles = vec![role("listener", 5.0, 4), role("speaker", ms, 6)];
+    run
+}
+
+#[test]
+fn what_is_slower_in_one_part_alone_is_told_of_that_part() {
+    let side = |ms: f64, seed: u64| (0..4).map(|k| in_parts(ms, seed + k)).collect::<Vec<_>>();
+    let comparison = compare(&side(5.0, 1), &side(25.0, 11));
+    for slower in ["say.line.rtt.p95", "say.line.delivery.p95", "role.speaker.rtt.p95", "delivery_2_10.p95"] {
+        assert_eq!(found(&comparison, slower).change, Change::Slower, "{slower}");
+    }
+    for same in ["rtt.p95", "say.note.rtt.p95", "say.note.delivery.p95", "role.listener.rtt.p95"]
+        .into_iter()
+        .chain(["role.listener.delivery.p95", "role.speaker.delivery.p95", "role.speaker.handshake.p95"])
+    {
+        assert_ne!(found(&comparison, same).change, Change::Slower, "{same}");
+    }
+    assert!(found(&comparison, "say.line.missing").is_nothing());
+    let ruling = |text: &str| {
+        let rule = Rule::parse(text, Scenario::Broadcast).unwrap();
+        rule.check(&comparison).iter().map(|ruled| ruled.ruling).collect::<Vec<_>>()
+    };
+    assert_eq!(ruling("say.line.delivery.p95 slower by 5%"), [Ruling::Broken]);
+    assert_eq!(ruling("role.speaker.p95 slower by 5%"), [Ruling::Broken], "of round trips");
+    assert_eq!(ruling("say.note.missing worse"), [Ruling::Kept]);
+    assert_eq!(ruling("say.word.delivery.p95 slower by 5%"), [], "nobody says it");
+}
+
+#[test]
+fn parts_are_compared_that_both_sides_have() {
+    let (a, mut b) = (in_parts(5.0, 1), in_parts(5.0, 2));
+    b.steps[0].says.remove(0);
+    b.steps[0].roles[1].name = "teacher".into();
+    let comparison = compare(&[a], &[b]);
+    let has = |part: &str| comparison.rows.iter().any(|row| row.figure.starts_with(part));
+    assert!(has("say.note.") && has("role.listener."));
+    assert!(!has("say.line.") && !has("role.speaker.") && !has("role.teacher."), "{comparison:?}");
+}
+
+#[test]
+fn a_rule_on_what_no_part_has_is_refused() {
+    for text in [
+        "say.line.handshake.p99 slower",
+        "say.line.capacity worse",
+        "role.speaker.server.cpu worse",
+        "say.p99 worse",
+    ] {
+        let said = Rule::parse(text, Scenario::Broadcast).unwrap_err().to_string();
+        assert!(said.contains("say.NAME.delivery.p99"), "{said}");
+        assert!(matches!(Rule::parse(text, Scenario::Echo), Err(RuleError::Figure { .. })), "{text}");
+    }
 }

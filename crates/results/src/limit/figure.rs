@@ -84,14 +84,6 @@ const GAUGES: [(&str, Gauge); 5] = [
     ("delivered", Gauge::Delivered),
 ];
 
-/// What is known of each kind of messages, for an error message.
-const KNOWN_OF_SAYS: &str = "; rtt, delivery and counts of one kind of messages, as in say.NAME.delivery.p99";
-
-/// Whether there may be several kinds of messages.
-fn has_says(scenario: Scenario) -> bool {
-    scenario.timed().any(|timed| timed == Timed::Delivery)
-}
-
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
 }
@@ -148,16 +140,6 @@ impl Figure {
         }
     }
 
-    /// Whether it is told of each kind of messages, where there are several.
-    pub(crate) fn is_of_says(self, scenario: Scenario) -> bool {
-        has_says(scenario)
-            && match self {
-                Figure::Timed(timed, _) => matches!(timed, Timed::Rtt | Timed::Delivery),
-                Figure::Counted(Counted::Count(count)) => count.facts().of == CountOf::Messages,
-                Figure::Counted(_) | Figure::Rate(_) | Figure::Gauge(_) => false,
-            }
-    }
-
     /// Its name in limits.
     pub(crate) fn name(self) -> Cow<'static, str> {
         match self {
@@ -177,14 +159,13 @@ impl Figure {
         let timed: Vec<&str> = scenario.timed().map(Timed::name).collect();
         format!(
             "min, mean, sd, median, max and percentiles such as p99.9, of {} (when none is named) or of {} (as in \
-             {}.p99); {}; {}; {}{}",
+             {}.p99); {}; {}; {}",
             timed[0],
             timed[1..].join(", "),
             timed[1],
             names(&mut Counted::all().map(Figure::Counted)),
             names(&mut RATES.iter().map(|&(_, rate)| Figure::Rate(rate))),
             names(&mut GAUGES.iter().map(|&(_, gauge)| Figure::Gauge(gauge))),
-            if has_says(scenario) { KNOWN_OF_SAYS } else { "" },
         )
     }
 

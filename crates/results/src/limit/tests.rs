@@ -1,5 +1,5 @@
 use super::*;
-use crate::{GeneratorUse, SayFigures, ServerUse};
+use crate::{GeneratorUse, RoleFigures, SayFigures, ServerUse};
 
 const MS: u64 = 1_000_000;
 
@@ -82,11 +82,12 @@ fn a_wrong_figure_lists_what_there_is() {
     assert_eq!(
         error,
         "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
-         p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, replay, handshake, tcp, tls, \
+         p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, delivery_1, delivery_2_10, \
+         delivery_11_100, delivery_101_1000, delivery_1001_10000, delivery_above_10000, replay, handshake, tcp, tls, \
          login, upgrade, ready (as in service.p99); errors, missing, late, duplicate, reordered, unexpected, leaked, \
          lost_offline, corrupt, connect_timeouts, connect_failures, disconnects, tls_resumed, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
          server.rss, generator.cpu, generator.rss, delivered; rtt, delivery and counts of one kind of messages, as in \
-         say.NAME.delivery.p99"
+         say.NAME.delivery.p99, and these and handshake of one role, as in role.NAME.handshake.p99"
     );
     for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {
         assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Figure { .. })), "{limit}");
@@ -186,10 +187,71 @@ fn what_is_of_one_kind_of_messages_is_named_with_it() {
     assert!(passes("say.line.rtt.max<=10ms") && passes("say.line.missing==0"));
     assert!(!passes("say.news.missing==0") && passes("say.news.missing<=10%"));
     assert!(!passes("say.other.missing==0"), "what was not measured is no proof");
-    for wrong in ["say.line.server.cpu<5%", "say.line.rate>=5/s", "say.line.handshake.p99<1s", "say.line<5ms"]
-    {
+    for wrong in [
+        "say.line.server.cpu<5%",
+        "say.line.rate>=5/s",
+        "say.line.handshake.p99<1s",
+        "say.line.disconnects==0",
+        "say.line.corrupt==0",
+        "say.line<5ms",
+    ] {
         let error = Limit::parse(wrong, Scenario::Broadcast).unwrap_err();
         assert!(error.to_string().contains("say.NAME.delivery.p99"), "{wrong}: {error}");
     }
     assert!(Limit::parse("say.line.delivery.p99<=10ms", Scenario::Echo).is_err());
+}
+
+#[test]
+fn what_is_of_one_role_is_named_with_it() {
+    let role = |name: &str, ms: u64, failed: u64| {
+        let mut role = RoleFigures { name: name.into(), people: 10, ..RoleFigures::default() };
+        role.counts = stats::Counts {
+            sent: 10,
+            expected: 20,
+            received: 20 - failed,
+            missing: failed,
+            connected: 10 - failed,
+            connect_failures: failed,
+            ..Default::default()
+        };
+        role.handshake.record_n_ns(ms * MS, 10 - failed);
+        role.rtt.record_n_ns(ms * MS, 10);
+        role.delivery.record_n_ns(ms * MS, 20 - failed);
+        role
+    };
+    let mut step = Step { roles: vec![role("speaker", 5, 0), role("listener", 90, 2)], ..Step::default() };
+    let passes =
+        |step: &Step, text: &str| Limit::parse(text, Scenario::Broadcast).unwrap().check(step).passed;
+    for figure in ["rtt.p99", "delivery.p99", "handshake.p99", "p50"] {
+        assert!(passes(&step, &format!("role.speaker.{figure}<=10ms")), "{figure}");
+        assert!(!passes(&step, &format!("role.listener.{figure}<=10ms")), "{figure}");
+    }
+    for count in ["missing", "connect_failures"] {
+        assert!(passes(&step, &format!("role.speaker.{count}==0")), "{count}");
+        assert!(!passes(&step, &format!("role.listener.{count}==0")), "{count}");
+    }
+    assert!(passes(&step, "role.listener.missing<=10%") && !passes(&step, "role.listener.missing<10%"));
+    assert!(passes(&step, "role.listener.connect_failures<=20%"), "of ten who tried");
+    assert!(!passes(&step, "role.listener.connect_failures<20%"));
+    assert!(!passes(&step, "role.other.missing==0"), "what was not measured is no proof");
+    step.figures.rtt.record_n_ns(5 * MS, 1);
+    assert!(!passes(&step, "role.speaker.rtt.max<=10ms"), "the message without an answer may be a speaker's");
+    for wrong in
+        ["role.speaker.server.cpu<5%", "role.speaker.corrupt==0", "role.speaker.tcp.p99<1s", "role.x<5"]
+    {
+        let error = Limit::parse(wrong, Scenario::Broadcast).unwrap_err();
+        assert!(error.to_string().contains("role.NAME.handshake.p99"), "{wrong}: {error}");
+    }
+    assert!(Limit::parse("role.speaker.handshake.p99<=10ms", Scenario::Idle).is_err());
+}
+
+#[test]
+fn deliveries_in_rooms_of_a_size_have_limits_of_their_own() {
+    let mut step = Step::default();
+    step.figures.delivery_1.record_n_ns(5 * MS, 10);
+    step.figures.delivery_11_100.record_n_ns(90 * MS, 10);
+    let passes = |text: &str| Limit::parse(text, Scenario::Broadcast).unwrap().check(&step).passed;
+    assert!(passes("delivery_1.p99<=10ms") && !passes("delivery_11_100.p99<=10ms"));
+    assert!(!passes("delivery_2_10.p99<=10ms"), "there were no such rooms");
+    assert!(Limit::parse("delivery_1.p99<=10ms", Scenario::Echo).is_err());
 }

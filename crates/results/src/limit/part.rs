@@ -1,0 +1,120 @@
+//! What of a step a figure is of: the whole, the messages of one kind, or the people of one role.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use stats::{Count, CountOf, Counts, Figures, Histogram, Timed};
+
+use super::figure::{Counted, Figure};
+use crate::scenario::Scenario;
+use crate::step::{RoleFigures, SayFigures, Step};
+
+/// What of a step a figure is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// The messages of one kind, where there are several.
+    Say(String),
+    /// The people of one role.
+    Role(String),
+}
+
+/// Both kinds of parts, for an error message.
+const KNOWN: &str = "; rtt, delivery and counts of one kind of messages, as in say.NAME.delivery.p99, and these and handshake of \
+                     one role, as in role.NAME.handshake.p99";
+
+impl Part {
+    /// The part that a figure's name begins with, `say.NAME.` or `role.NAME.`, and the name in it.
+    pub(crate) fn split(name: &str) -> (Part, &str) {
+        let words: Vec<&str> = name.splitn(3, '.').collect();
+        match words[..] {
+            ["say", say, figure] => (Part::Say(say.into()), figure),
+            ["role", role, figure] => (Part::Role(role.into()), figure),
+            _ => (Part::Whole, name),
+        }
+    }
+
+    /// The parts of a step, the whole first.
+    pub(crate) fn all(step: &Step) -> impl Iterator<Item = Part> {
+        let says = step.says.iter().map(|say| Part::Say(say.name.clone()));
+        let roles = step.roles.iter().map(|role| Part::Role(role.name.clone()));
+        [Part::Whole].into_iter().chain(says).chain(roles)
+    }
+
+    /// What an error message says of the figures of parts, behind those of the whole.
+    pub(crate) fn known(scenario: Scenario) -> &'static str {
+        if is_parted(scenario) { KNOWN } else { "" }
+    }
+
+    /// Whether a figure of the scenario is told of such a part.
+    pub(crate) fn has(&self, figure: Figure, scenario: Scenario) -> bool {
+        match (self, figure) {
+            (Part::Whole, _) => true,
+            _ if !is_parted(scenario) => false,
+            (_, Figure::Timed(Timed::Rtt | Timed::Delivery, _)) => true,
+            (Part::Role(_), Figure::Timed(Timed::Handshake, _)) => true,
+            // What a message was of which not even the stamp can be read, nobody knows.
+            (_, Figure::Counted(Counted::Count(Count::Corrupt))) => false,
+            (_, Figure::Counted(Counted::Count(count))) if count.facts().of == CountOf::Messages => true,
+            (
+                Part::Role(_),
+                Figure::Counted(Counted::Count(
+                    Count::ConnectTimeouts | Count::ConnectFailures | Count::Disconnects,
+                )),
+            ) => true,
+            _ => false,
+        }
+    }
+
+    /// What is known of it, as if the step had nothing else; `None`: the step has no such part.
+    pub(crate) fn of<'a>(&self, step: &'a Step) -> Option<Cow<'a, Step>> {
+        match self {
+            Part::Whole => Some(Cow::Borrowed(step)),
+            Part::Say(name) => {
+                let SayFigures { counts, rtt, delivery, .. } =
+                    step.says.iter().find(|say| say.name == *name)?;
+                Some(Cow::Owned(apart(step, *counts, rtt, delivery)))
+            }
+            Part::Role(name) => {
+                let role = step.roles.iter().find(|role| role.name == *name)?;
+                Some(Cow::Owned(of_role(step, role)))
+            }
+        }
+    }
+}
+
+/// How it stands before a figure's name.
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Whole => Ok(()),
+            Part::Say(name) => write!(f, "say.{name}."),
+            Part::Role(name) => write!(f, "role.{name}."),
+        }
+    }
+}
+
+/// Whether there may be several kinds of messages, and roles.
+fn is_parted(scenario: Scenario) -> bool {
+    scenario.timed().any(|timed| timed == Timed::Delivery)
+}
+
+fn of_role(step: &Step, role: &RoleFigures) -> Step {
+    let RoleFigures { people, counts, handshake, rtt, delivery, .. } = role;
+    // Connections that are neither usable nor failed are not counted by role.
+    let connects = counts.connected + counts.connect_timeouts + counts.connect_failures;
+    let mut of_role = apart(step, Counts { connects, ..*counts }, rtt, delivery);
+    of_role.clients = *people;
+    of_role.figures.handshake = handshake.clone();
+    of_role
+}
+
+fn apart(step: &Step, counts: Counts, rtt: &Histogram, delivery: &Histogram) -> Step {
+    // Whose the messages without an answer are is not known: they may all be of this part.
+    let answered = rtt.count().saturating_sub(step.open_samples(Timed::Rtt));
+    let mut service = Histogram::new();
+    service.record_n_ns(0, answered);
+    let figures = Figures { rtt: rtt.clone(), service, delivery: delivery.clone(), ..Figures::default() };
+    Step { counts, figures, ..Step::default() }
+}
