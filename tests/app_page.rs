@@ -157,6 +157,30 @@ fn its_limits_and_rules_are_on_what_its_roles_have() {
 }
 
 #[test]
+fn its_several_kinds_are_published_as_printed() {
+    let (folder, server) = (folder(), Server::start(&[]));
+    let app =
+        blocks("toml").into_iter().find(|file| file.contains("[publish]") && file.contains("[say.news]"));
+    fs::write(folder.path().join("app.toml"), app.unwrap()).unwrap();
+    let page = fs::read_to_string(root().join("docs/APP.md")).unwrap();
+    let section = page.split_once("### Several kinds published").unwrap().1;
+    let (_, line) = section.split_once("```sh\nthrong ").unwrap();
+    let line = line.lines().next().unwrap().replace("127.0.0.1:9000", &server.address.to_string());
+    let outcome = run_in(folder.path(), &line, &[]);
+    let results = outcome.json();
+    let says = results["steps"][0]["says"].as_array().unwrap_or_else(|| panic!("{outcome}"));
+    let counts = says.iter().map(|say| {
+        let count = |name: &str| say["counts"][name].as_u64().unwrap_or(0);
+        (say["name"].as_str().unwrap(), count("sent"), count("received"))
+    });
+    let [(news, told, heard), (note, noted, read)] = counts.collect::<Vec<_>>()[..] else {
+        panic!("{outcome}")
+    };
+    assert_eq!((news, heard, note, read), ("news", 10 * told, "note", noted), "{outcome}");
+    assert!(told > 0 && told + noted == 100, "{outcome}");
+}
+
+#[test]
 fn its_examples_are_there_and_started_as_their_pages_say() {
     let page = fs::read_to_string(root().join("docs/APP.md")).unwrap();
     for (at, _) in page.match_indices("](../examples/") {

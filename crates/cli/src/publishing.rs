@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use load::{Publishing, Speech, TlsPlan};
-use wire::app_file::{AppFile, Broadcast, Say};
+use wire::app_file::AppFile;
 use wire::{DialectId, DialectOptions, HttpOptions};
 
 use crate::app_file::Publish;
@@ -86,18 +86,10 @@ pub(crate) fn publishing(
 /// The app that says in requests what clients with this speech would say.
 fn app_of(speech: &Speech) -> Result<AppFile, Failure> {
     let config = speech.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
-    let body = config.broadcast_body().ok_or_else(|| {
+    let broadcasts = config.broadcasts();
+    if broadcasts.is_empty() {
         let problem = "there is no text to publish in this dialect's messages: say what it is (--body), or use --dialect json";
-        Failure::usage(FLAG, problem)
-    })?;
-    let broadcast = Broadcast {
-        room: 0,
-        share: 1,
-        send: Say { event: String::new(), body },
-        copy: None,
-        own: None,
-        ack: None,
-        is_replied: false,
-    };
-    Ok(AppFile { name: "publish".to_owned(), broadcasts: vec![broadcast], ..AppFile::default() })
+        return Err(Failure::usage(FLAG, problem));
+    }
+    Ok(AppFile { name: "publish".to_owned(), broadcasts, ..AppFile::default() })
 }

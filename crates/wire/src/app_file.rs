@@ -178,6 +178,8 @@ pub struct Broadcast {
     pub room: u16,
     /// Its share of all broadcasts, of whatever these add up to.
     pub share: u32,
+    /// Where it is published, path and query, if it has a place of its own there: then the message is a request's body.
+    pub target: Option<Template>,
     /// The message.
     pub send: Say,
     /// A copy of it; `None`: whatever carries its id and is nothing else.
@@ -188,6 +190,22 @@ pub struct Broadcast {
     pub ack: Option<Condition>,
     /// It is the protocol's own reply to the message (phoenix, socketio).
     pub is_replied: bool,
+}
+
+impl Broadcast {
+    /// That is all there is to it.
+    pub fn of(send: Say) -> Broadcast {
+        Broadcast {
+            room: 0,
+            share: 1,
+            target: None,
+            send,
+            copy: None,
+            own: None,
+            ack: None,
+            is_replied: false,
+        }
+    }
 }
 
 /// What the server says when it refuses something.

@@ -27,6 +27,8 @@ pub(crate) struct Letter {
     pub(crate) text: Stencil,
     pub(crate) is_binary: bool,
     pub(crate) kind: Option<Kind>,
+    /// Of broadcasts: which of their kinds.
+    pub(crate) number: usize,
     /// Its answer is known by the number that the protocol gives it.
     pub(crate) is_numbered: bool,
     /// The event's name, where that is not in the template.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::acks::Acks;
-use crate::app_file::AppFile;
+use crate::app_file::{AppFile, Broadcast, Say};
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::Spoken;
@@ -20,7 +20,7 @@ use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
 use crate::settings::Ack;
 use crate::stamp::Stamp;
-use crate::template::{Filling, Mark, Template, Who};
+use crate::template::{Filling, Mark, Who};
 use crate::token;
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
@@ -157,11 +157,21 @@ impl Config {
         self.login.is_some()
     }
 
-    /// The body of a broadcast without what its protocol puts around it; `None`: there is none that is text.
-    pub fn broadcast_body(&self) -> Option<Template> {
+    /// What is broadcast, kind by kind, by somebody who is not there to hear it: without what a protocol puts around it.
+    /// Empty: there is nothing that is text.
+    pub fn broadcasts(&self) -> Vec<Broadcast> {
+        let broadcast = |body| Broadcast::of(Say { event: String::new(), body });
         match &self.app {
-            App::Bench(bench) => bench.text_payload(),
-            App::File(app) => app.written().broadcasts.first().map(|broadcast| broadcast.send.body.clone()),
+            App::Bench(bench) => bench.text_payload().into_iter().map(broadcast).collect(),
+            App::File(app) => {
+                let written = app.written().broadcasts.iter();
+                let of_kind = |kind: &Broadcast| Broadcast {
+                    share: kind.share,
+                    target: kind.target.clone(),
+                    ..broadcast(kind.send.body.clone())
+                };
+                written.map(of_kind).collect()
+            }
         }
     }
 
@@ -234,5 +244,9 @@ impl Letters {
 fn letters(app: &App, parts: &Parts) -> Result<Letters, BadOption> {
     let letters = |kind| app.utterances(kind).iter().map(|message| parts.letter(message)).collect();
     let echo: Result<Vec<Letter>, BadOption> = letters(Kind::Echo);
-    Ok(Letters { echo: echo?.pop(), broadcasts: letters(Kind::Broadcast)? })
+    let mut broadcasts: Vec<Letter> = letters(Kind::Broadcast)?;
+    for (number, letter) in broadcasts.iter_mut().enumerate() {
+        letter.number = number;
+    }
+    Ok(Letters { echo: echo?.pop(), broadcasts })
 }

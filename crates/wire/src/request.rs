@@ -225,8 +225,7 @@ pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     if !is_host(options.host.as_bytes()) {
         return Err(BadOption::Host);
     }
-    let path = options.path.reveal().as_bytes();
-    if !path.starts_with(b"/") || !path.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
+    if !is_target(options.path.reveal().as_bytes()) {
         return Err(BadOption::Path);
     }
     for (name, value) in &options.headers {
@@ -245,6 +244,11 @@ pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
         }
     }
     Ok(())
+}
+
+/// Whether this can be asked for: a path, with its query.
+pub(crate) fn is_target(text: &[u8]) -> bool {
+    text.starts_with(b"/") && text.iter().all(|b| b.is_ascii_graphic() && *b != b'#')
 }
 
 /// Whether every row of people's data fits into the head of a request, where it stands as it is.

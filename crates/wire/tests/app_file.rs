@@ -54,13 +54,9 @@ fn chat() -> AppFile {
             is_replied: false,
         }),
         broadcasts: vec![Broadcast {
-            room: 0,
-            share: 1,
-            send: say(r#"{"type":"say","id":"{id}","at":{unix_ns}}"#, Purpose::Measured),
-            copy: None,
             own: Some(is_type("own")),
             ack: Some(is_type("ack")),
-            is_replied: false,
+            ..Broadcast::of(say(r#"{"type":"say","id":"{id}","at":{unix_ns}}"#, Purpose::Measured))
         }],
         errors: vec![Refusal { kind: "login".into(), when: is_type("denied") }],
         answers: vec![Reaction { when: is_type("ping"), send: other(r#"{"type":"pong"}"#) }],

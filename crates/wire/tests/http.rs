@@ -4,10 +4,11 @@ mod common;
 
 use common::{options, stamp};
 use wire::app_file::{AppFile, Broadcast, Say};
-use wire::template::{Purpose, Quoting, Template};
+use wire::people::Mix;
+use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
-    Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role, Sending, Stamp,
-    StreamId, Wrong,
+    BadOption, Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role,
+    Sending, Stamp, StreamId, Wrong,
 };
 
 const REQUEST: &str = "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n\r\n";
@@ -414,8 +415,7 @@ fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
     let body =
         Template::parse(r#"{"n":{person.id},"id":"{id}"}"#, Purpose::Measured, &people.names, Quoting::JSON);
     let send = Say { event: String::new(), body: body.unwrap() };
-    let broadcast =
-        Broadcast { room: 0, share: 1, send, copy: None, own: None, ack: None, is_replied: false };
+    let broadcast = Broadcast::of(send);
     let mut all = options(DialectId::Http);
     all.path = "/users/{person.id}".into();
     all.people = people.into();
@@ -453,4 +453,45 @@ fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
     let (role, bytes) = (Role::Answer { status: 200 }, OK.len() as u32);
     assert_eq!(events, [Event::Message { role, stamp: written(7, SENT_NS), bytes }]);
     assert!(matches!(io.fates[..], [(12, Fate::Sent { .. })]), "{:?}", io.fates);
+}
+
+#[test]
+fn each_kind_of_broadcasts_is_asked_for_in_its_own_place() {
+    let say = |text: &str| {
+        let body = Template::parse(text, Purpose::Measured, &Names::default(), Quoting::JSON).unwrap();
+        Broadcast::of(Say { event: String::new(), body })
+    };
+    let (notes, news) = (say("note {id}"), say("news {id}"));
+    let news = Broadcast { target: Some(Template::literal("/news?at=once")), ..news };
+    let mut all = options(DialectId::Http);
+    all.path = "/notes".into();
+    all.of_dialect.app = Some(AppFile { broadcasts: vec![notes, news], ..AppFile::default() }.into());
+    let of_post = HttpOptions { method: "POST".into(), ..HttpOptions::default() };
+    all.of_dialect.settings = of_post.into();
+    let nowhere = Template::literal("/two words");
+    let mut bad = all.clone();
+    let broadcasts = vec![Broadcast { target: Some(nowhere), ..say("{id}") }];
+    bad.of_dialect.app = Some(AppFile { broadcasts, ..AppFile::default() }.into());
+    assert_eq!(Config::new(bad).err(), Some(BadOption::Path));
+
+    let cfg = Config::new(all).unwrap();
+    let (mut client, mut io) = (Client::new(), Streams::default());
+    client.handle_open(&cfg, 0, 0, &mut io);
+    let mix = Mix::new([1, 1]);
+    let mut seen = [0; 2];
+    for seq in 0..20 {
+        let stamp = Stamp::new(1, 2, seq, 3, 4);
+        // All but the first wait for the answer to the one before.
+        client.send(&cfg, 4, 0, Kind::Broadcast, stamp, &mut io);
+    }
+    for seq in 0..20 {
+        let request = String::from_utf8(std::mem::take(&mut io.out)).unwrap();
+        let kind = mix.kind(1, 2, seq);
+        let (head, body) =
+            [("POST /notes HTTP/1.1\r\n", "\r\n\r\nnote "), ("POST /news?at=once ", "\r\n\r\nnews ")][kind];
+        assert!(request.starts_with(head) && request.contains(body), "{kind}: {request}");
+        seen[kind] += 1;
+        client.handle_input(&cfg, 5, 0, OK.as_bytes(), &mut io, &mut |_| ()).unwrap();
+    }
+    assert!(seen.iter().all(|&count| count > 5), "{seen:?}");
 }

@@ -15,6 +15,7 @@ use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, Facts};
 
 use super::file::{self, File, Frames, NAME_BYTES_MAX, Step, When};
+use super::publish;
 use super::resume;
 use super::rooms::{self, Joining};
 use super::source::{Source, is_json};
@@ -121,21 +122,21 @@ impl Checked<'_> {
         says: &[SayKind],
         places: &[Option<u16>],
     ) -> Result<Vec<Broadcast>, Failure> {
+        if let Some(broadcast) = file.broadcast.as_ref().filter(|_| !file.say.is_empty()) {
+            let problem =
+                "[broadcast] is one kind of messages, and [say.NAME] are others: expected all as [say.NAME]";
+            return Err(self.wrong(broadcast, problem));
+        }
         let others = [
             file.broadcast.as_ref().map(|broadcast| (broadcast.span(), "[broadcast]")),
             file.publish.as_ref().map(|publish| (publish.span(), "[publish]")),
         ];
-        let others: Vec<_> = others.into_iter().flatten().collect();
-        if let ([(at, name), ..], false) = (&others[..], file.say.is_empty()) {
-            let problem = format!(
-                "{name} is one kind of messages, and [say.NAME] are others: expected all as [say.NAME]"
-            );
-            return Err(self.source.error(at.clone(), problem));
-        }
-        if let ([(at, name), ..], true) = (&others[..], kinds.len() > 1) {
+        if let (Some((at, name)), true, true) =
+            (others.into_iter().flatten().next(), kinds.len() > 1, file.say.is_empty())
+        {
             let problem =
                 format!("{name} does not say in which of the rooms: expected [say.NAME] with `room`");
-            return Err(self.source.error(at.clone(), problem));
+            return Err(self.source.error(at, problem));
         }
         match (&file.broadcast, &file.publish) {
             (Some(broadcast), Some(_)) => {
@@ -143,10 +144,11 @@ impl Checked<'_> {
                 Err(self.wrong(broadcast, problem))
             }
             (Some(broadcast), None) => Ok(vec![self.broadcast(broadcast.get_ref())?]),
-            (None, Some(publish)) => Ok(vec![self.published(publish.get_ref())?]),
-            (None, None) => {
+            (None, Some(publish)) if file.say.is_empty() => Ok(vec![self.published(publish)?]),
+            (None, publish) => {
+                let publish = publish.as_ref().map(Spanned::get_ref);
                 let said = file.say.iter().zip(says);
-                said.map(|((name, say), kind)| self.said(name, say, kind, places)).collect()
+                said.map(|((name, say), kind)| self.said(publish, (name, say), kind, places)).collect()
             }
         }
     }
@@ -186,11 +188,11 @@ impl Checked<'_> {
         Ok(steps)
     }
 
-    /// Messages of one kind.
+    /// Messages of one kind, which may be published.
     fn said(
         &self,
-        name: &str,
-        say: &Spanned<file::Say>,
+        publish: Option<&file::Publish>,
+        (name, say): (&str, &Spanned<file::Say>),
         kind: &SayKind,
         places: &[Option<u16>],
     ) -> Result<Broadcast, Failure> {
@@ -203,12 +205,18 @@ impl Checked<'_> {
             );
             return Err(self.wrong(say, problem));
         }
-        let names = rooms::names_in(self.names, kind.room);
+        let known = if publish.is_some() { self.strangers } else { self.names };
+        let names = rooms::names_in(known, kind.room);
         let of_room = Checked { names: &names, ..*self };
+        let target = publish::target(self.source, publish, say, &names)?;
         Ok(Broadcast {
             room: place.unwrap_or(0),
             share: kind.share,
-            send: of_room.say(event, body, Purpose::Measured)?,
+            target,
+            send: match publish {
+                Some(_) => of_room.say_in_request(body)?,
+                None => of_room.say(event, body, Purpose::Measured)?,
+            },
             copy: self.optional(copy)?,
             own: self.optional(own)?,
             ack: self.optional(ack)?,
@@ -218,31 +226,25 @@ impl Checked<'_> {
 
     fn broadcast(&self, broadcast: &file::Broadcast) -> Result<Broadcast, Failure> {
         Ok(Broadcast {
-            room: 0,
-            share: 1,
-            send: self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?,
             copy: self.optional(&broadcast.copy)?,
             own: self.optional(&broadcast.own)?,
             ack: self.optional(&broadcast.ack)?,
             is_replied: self.replied(&broadcast.replied)?,
+            ..Broadcast::of(self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?)
         })
     }
 
+    /// The one kind of messages that is published.
+    fn published(&self, publish: &Spanned<file::Publish>) -> Result<Broadcast, Failure> {
+        let file::Publish { body, copy, .. } = publish.get_ref();
+        let body = body.as_ref().ok_or_else(|| self.wrong(publish, "missing key `body`"))?;
+        let send = Checked { names: self.strangers, ..*self }.say_in_request(body)?;
+        Ok(Broadcast { copy: self.optional(copy)?, ..Broadcast::of(send) })
+    }
+
     /// What is published: in a request, and so without an event's name.
-    fn published(&self, publish: &file::Publish) -> Result<Broadcast, Failure> {
-        let body = Template::parse(publish.body.get_ref(), Purpose::Measured, self.strangers, self.quoting);
-        let body = body.map_err(|bad| {
-            self.wrong(&publish.body, crate::people::explained(publish.body.get_ref(), &bad))
-        })?;
-        Ok(Broadcast {
-            room: 0,
-            share: 1,
-            send: Say { event: String::new(), body },
-            copy: self.optional(&publish.copy)?,
-            own: None,
-            ack: None,
-            is_replied: false,
-        })
+    fn say_in_request(&self, body: &Spanned<String>) -> Result<Say, Failure> {
+        Ok(Say { event: String::new(), body: self.template(body, Purpose::Measured)? })
     }
 
     fn resume(&self, resume: &file::Resume, has_copies: bool) -> Result<Resume, Failure> {

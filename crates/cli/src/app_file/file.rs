@@ -202,6 +202,8 @@ pub(super) struct Join {
 pub(super) struct Say {
     pub(super) room: Option<Spanned<String>>,
     pub(super) to: Option<To>,
+    /// Where it is published, if it is.
+    pub(super) post: Option<Spanned<String>>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) body: Spanned<String>,
     pub(super) copy: Option<Spanned<When>>,
@@ -281,14 +283,14 @@ pub(super) struct Resume {
     pub(super) send: Option<Spanned<String>>,
 }
 
-/// The request by which the app is asked to tell a room something.
+/// The request by which the app is asked to tell a room something. What it is told stands here, or in messages of several kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Publish {
-    pub(super) post: Spanned<String>,
+    pub(super) post: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, Spanned<String>>,
-    pub(super) body: Spanned<String>,
+    pub(super) body: Option<Spanned<String>>,
     pub(super) expect: Option<Spanned<u16>>,
     pub(super) connections: Option<Spanned<u32>>,
     pub(super) copy: Option<Spanned<When>>,

@@ -153,6 +153,55 @@ fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
     assert!(said.contains("app.toml:5:1") && said.contains("[say.NAME] with `room`"), "{said}");
 }
 
+const PUBLISHED: &str = r#"[publish]
+post = "/api"
+[room.group]
+size = 6
+[room.hall]
+count = 10
+[say.line]
+room = "hall"
+post = "/halls/{room}?of={room.group}"
+body = '{"id":"{id}"}'
+[say.word]
+room = "group"
+body = '{"id":"{id}","to":"group-{room}"}'
+"#;
+
+#[test]
+fn each_kind_is_published_at_its_own_path_or_at_that_of_all() {
+    let described = parsed(PUBLISHED, Some(1_000)).unwrap();
+    let [line, word] = &described.app.broadcasts[..] else { panic!("{:?}", described.app.broadcasts) };
+    assert_eq!(line.target.as_ref().unwrap().sample(), b"/halls/0?of=0");
+    assert_eq!((&word.target, described.publish.unwrap().url.as_str()), (&None, "/api"));
+    assert_eq!(word.send.body.sample().last_chunk(), Some(br#""to":"group-0"}"#));
+    let own = PUBLISHED.replace("post = \"/api\"\n", "").replace("[say.word]", "[say.word]\npost = \"/w\"");
+    assert_eq!(parsed(&own, Some(1_000)).unwrap().app.broadcasts[1].target.as_ref().unwrap().sample(), b"/w");
+}
+
+#[test]
+fn what_is_published_without_a_place_or_by_a_sender_is_refused() {
+    let post = "post = \"/halls/{room}?of={room.group}\"";
+    for (from, to, place, problem) in [
+        ("[publish]\npost = \"/api\"\n", "", "app.toml:7:8", "expected [publish] in the file, too"),
+        ("post = \"/api\"\n", "", "app.toml:10:1", "expected `post`, the path at which it is published"),
+        (
+            "[publish]",
+            "[publish]\nbody = \"{id}\"",
+            "app.toml:2:8",
+            "each [say.NAME] has a `body` of its own",
+        ),
+        ("[publish]", "[publish]\ncopy = { contains = \"x\" }", "app.toml:2:8", "a `copy` of its own"),
+        ("room = \"hall\"", "room = \"hall\"\nto = \"others\"", "app.toml:7:1", "nobody there sends it"),
+        ("room = \"hall\"", "room = \"hall\"\nevent = \"x\"", "app.toml:9:9", "what people say themselves"),
+        ("room = \"hall\"", "room = \"hall\"\nack = { contains = \"x\" }", "app.toml:9:7", "say themselves"),
+        (post, "post = \"/halls/{rom}\"", "app.toml:9:8", "no such placeholder"),
+        (post, "post = \"halls\"", "app.toml:9:8", "starts with /"),
+    ] {
+        assert_refused(PUBLISHED, from, to, [place, problem]);
+    }
+}
+
 const ROLES: &str = r#"protocol = "phoenix"
 [[role]]
 name = "listener"

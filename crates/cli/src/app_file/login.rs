@@ -81,12 +81,7 @@ impl Checked<'_> {
             (None, Some(post)) => (post, true),
             _ => return Err(self.wrong(login, "expected exactly one of `get` and `post`: a path")),
         };
-        let target = self.template(path, Quoting::Percent)?;
-        let sample = target.sample();
-        if !sample.starts_with(b"/") || !sample.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
-            let problem = "expected a path of the same server, which starts with / and has no blanks in it";
-            return Err(self.wrong(path, problem));
-        }
+        let target = super::path::path(self.source, path, self.names)?;
         if let Some(expect) = expect.as_ref().filter(|expect| !(200..600).contains(expect.get_ref())) {
             return Err(self.wrong(expect, "expected the status of an answer, 200 to 599"));
         }

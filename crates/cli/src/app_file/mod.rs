@@ -3,6 +3,7 @@
 mod checked;
 mod file;
 mod login;
+mod path;
 mod people;
 mod publish;
 mod resume;

@@ -2,9 +2,11 @@
 
 use clap::Args;
 use secret::Secret;
+use toml::Spanned;
 use wire::template::{Names, Quoting, Template};
 
-use super::file::File;
+use super::file::{self, File, To};
+use super::path::path;
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
@@ -57,8 +59,18 @@ pub(crate) struct Publish {
 /// What a file says of it. `names` are what stands for people, but for what they are given at their logins: nobody has logged in
 /// who publishes.
 pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result<Option<Publish>, Failure> {
-    let Some(publish) = file.publish.as_ref().map(|publish| publish.get_ref()) else { return Ok(None) };
-    let texts = [&publish.post].into_iter().chain(publish.headers.values());
+    let Some(written) = &file.publish else { return Ok(None) };
+    let publish = written.get_ref();
+    if let Some(odd) = publish.body.as_ref().filter(|_| !file.say.is_empty()) {
+        return Err(source.error(odd.span(), "each [say.NAME] has a `body` of its own: leave this one out"));
+    }
+    if let Some(odd) = publish.copy.as_ref().filter(|_| !file.say.is_empty()) {
+        return Err(source.error(odd.span(), "each [say.NAME] has a `copy` of its own: leave this one out"));
+    }
+    if let (None, true) = (&publish.post, file.say.is_empty()) {
+        return Err(source.error(written.span(), "missing key `post`"));
+    }
+    let texts = publish.post.iter().chain(publish.headers.values());
     for text in texts {
         Template::opening(text.get_ref(), names, Quoting::Plain)
             .map_err(|bad| source.error(text.span(), people::explained(text.get_ref(), &bad)))?;
@@ -75,9 +87,40 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
         return Err(source.error(connections.span(), "expected one at least"));
     }
     Ok(Some(Publish {
-        url: publish.post.get_ref().clone(),
+        // Where it is absent, each kind of messages has a path of its own.
+        url: publish.post.as_ref().map_or("/", |post| post.get_ref()).to_owned(),
         headers: publish.headers.iter().map(header).collect::<Result<_, _>>()?,
         expect: publish.expect.as_ref().map(|expect| *expect.get_ref()),
         connections: publish.connections.as_ref().map(|connections| *connections.get_ref()),
     }))
+}
+
+/// Where messages of one kind are published, if that is not where all of them are. `names` are those of [`publish`], in rooms of
+/// their kind.
+pub(super) fn target(
+    source: &Source<'_>,
+    publish: Option<&file::Publish>,
+    say: &Spanned<file::Say>,
+    names: &Names,
+) -> Result<Option<Template>, Failure> {
+    let file::Say { to, post, event, own, ack, replied, .. } = say.get_ref();
+    let Some(publish) = publish else {
+        let problem = "is for what is published: expected [publish] in the file, too";
+        return post.as_ref().map_or(Ok(None), |post| Err(source.error(post.span(), problem)));
+    };
+    if *to == Some(To::Others) {
+        let problem = "what is published is for everybody in the room: nobody there sends it; leave out `to`";
+        return Err(source.error(say.span(), problem));
+    }
+    let of_senders = [event.as_ref().map(Spanned::span), replied.as_ref().map(Spanned::span)];
+    let of_senders = of_senders.into_iter().chain([own, ack].map(|when| when.as_ref().map(Spanned::span)));
+    if let Some(at) = of_senders.flatten().next() {
+        let problem = "is for what people say themselves; this is published ([publish]): leave it out";
+        return Err(source.error(at, problem));
+    }
+    let Some(post) = post else {
+        let problem = "expected `post`, the path at which it is published, here or in [publish]";
+        return if publish.post.is_some() { Ok(None) } else { Err(source.error(say.span(), problem)) };
+    };
+    path(source, post, names).map(Some)
 }

@@ -118,7 +118,8 @@ impl TellArgs {
         };
         match workload {
             Workload::Broadcast if is_published => {
-                let post = Spanned::new(at("--body"), String::new());
+                let post = Some(Spanned::new(at("--body"), String::new()));
+                let send = Some(send);
                 let (headers, expect, connections, copy) = (BTreeMap::new(), None, None, None);
                 let publish = file::Publish { post, headers, body: send, expect, connections, copy };
                 file.publish = Some(Spanned::new(at("--body"), publish));

@@ -113,8 +113,7 @@ pub(super) struct Led {
 
 impl Step {
     fn new(request: &LoginRequest) -> Result<Step, BadOption> {
-        let target = request.target.sample();
-        if !target.starts_with(b"/") || !target.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
+        if !request::is_target(&request.target.sample()) {
             return Err(bad("paths to log in at"));
         }
         for (name, value) in &request.headers {

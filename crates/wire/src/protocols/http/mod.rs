@@ -59,8 +59,8 @@ impl Protocol for Http {
     }
 
     fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
-        let broadcast = letters.iter().find(|letter| letter.kind == Some(Kind::Broadcast));
-        parts.message = broadcast.map(|letter| letter.text.clone());
+        let broadcasts = letters.iter().filter(|letter| letter.kind == Some(Kind::Broadcast));
+        parts.messages = broadcasts.map(|letter| letter.text.clone()).collect();
     }
 
     fn client(_parts: &Parts) -> Side<Self::Client, Requests> {

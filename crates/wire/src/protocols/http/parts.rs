@@ -2,32 +2,42 @@
 
 use crate::asking::HttpOptions;
 use crate::options::{BadOption, Options};
+use crate::request;
 use crate::template::{Filling, Stencil, Template};
 
 /// What is encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The request, up to what says how long its body is.
-    head: Template,
+    /// The request, up to what says how long its body is, for each kind of messages.
+    heads: Vec<Template>,
     /// The rest of it, where that is the same every time.
     rest: Vec<u8>,
     pub(super) http: HttpOptions,
-    /// The body where it is a message, which each request has another of.
-    pub(super) message: Option<Stencil>,
+    /// The body of each kind, where it is a message, which each request has another of.
+    pub(super) messages: Vec<Stencil>,
 }
 
 impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let http = HttpOptions::from(&options.of_dialect.settings);
         http.check()?;
-        let (head, rest) = (encode(options, &http)?, rest(http.body.as_deref()));
-        Ok(Parts { head, rest, http, message: None })
+        let [path, query] = options.target()?;
+        let usual = path.then(&query);
+        let app = options.of_dialect.app.as_deref();
+        let broadcasts = app.map_or(&[][..], |app| &app.broadcasts);
+        let targets = broadcasts.iter().map(|broadcast| broadcast.target.as_ref().unwrap_or(&usual));
+        let mut heads = Vec::with_capacity(broadcasts.len().max(1));
+        for target in targets.chain(broadcasts.is_empty().then_some(&usual)) {
+            heads.push(encode(options, &http, target)?);
+        }
+        let rest = rest(http.body.as_deref());
+        Ok(Parts { heads, rest, http, messages: Vec::new() })
     }
 
-    /// Appends a request.
-    pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
-        self.head.write(out, filling, 0);
-        let Some(message) = &self.message else { return out.extend_from_slice(&self.rest) };
+    /// Appends a request, for a message of this kind.
+    pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, kind: usize) {
+        self.heads[kind].write(out, filling, 0);
+        let Some(message) = self.messages.get(kind) else { return out.extend_from_slice(&self.rest) };
         let start = out.len();
         message.write(out, filling, 0);
         let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
@@ -41,13 +51,14 @@ fn rest(body: Option<&[u8]>) -> Vec<u8> {
     [length.unwrap_or_default().as_bytes(), b"\r\n", body.unwrap_or_default()].concat()
 }
 
-/// The head of all requests, the same every time but for who sends it.
-fn encode(options: &Options, http: &HttpOptions) -> Result<Template, BadOption> {
-    let [path, query] = options.target()?;
+/// The head of all requests for this, the same every time but for who sends it.
+fn encode(options: &Options, http: &HttpOptions, target: &Template) -> Result<Template, BadOption> {
+    if !request::is_target(&target.sample()) {
+        return Err(BadOption::Path);
+    }
     Ok(Template::literal(&http.method)
         .text(" ")
-        .then(&path)
-        .then(&query)
+        .then(target)
         .text(format!(" HTTP/1.1\r\nHost: {}\r\n", options.host))
         .then(&options.encode_fields()?)
         .text(if http.keep_alive { "" } else { "Connection: close\r\n" }))

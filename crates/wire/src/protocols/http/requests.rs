@@ -62,6 +62,8 @@ struct Asking {
     stamp: Stamp,
     /// For whom, by their number in the run.
     client: u32,
+    /// What it says.
+    kind: usize,
 }
 
 /// A request that has just been written.
@@ -100,14 +102,14 @@ impl Requests {
     fn write_next<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) -> Option<Written> {
         let most = link.parts.http.pipelining as usize;
         let may = self.connection == Connection::Open && self.under_way < most;
-        let Asking { stamp, client } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
+        let Asking { stamp, client, kind } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
         *stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
         let (stamp, roll) = (*stamp, &link.common.roll);
         let mark = Mark { stamp: &stamp, unix_ns: roll.unix_ns(stamp.sent_ns()) };
         let filling = Filling { mark, ..Filling::of(roll.who(*client, link.now_ns, link.kept)) };
         let out = link.io.out(STREAM);
         let before = out.len();
-        link.parts.write(out, &filling);
+        link.parts.write(out, &filling, *kind);
         let bytes = (out.len() - before) as u32;
         self.under_way += 1;
         let is_first = self.under_way > self.sent;
@@ -263,13 +265,14 @@ impl HttpClientProtocol for Requests {
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
-        _letter: &Letter,
+        letter: &Letter,
         filling: &Filling<'_>,
     ) -> Sending {
         let before = self.waiting.len();
         let is_busy = before >= link.parts.http.pipelining as usize;
         if before < REQUESTS_MAX {
-            self.waiting.push_back(Asking { stamp: *filling.mark.stamp, client: filling.who.client });
+            let (stamp, client) = (*filling.mark.stamp, filling.who.client);
+            self.waiting.push_back(Asking { stamp, client, kind: letter.number });
             // Where none is before it, it goes out as it is, and there is nothing to tell.
             if self.under_way == before && self.write_next(link).is_some() {
                 return Sending::Out;

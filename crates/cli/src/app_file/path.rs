@@ -1,0 +1,21 @@
+//! Paths of requests, as files have them.
+
+use toml::Spanned;
+use wire::template::{Names, Purpose, Quoting, Template};
+
+use super::source::Source;
+use crate::exit::Failure;
+use crate::people;
+
+/// A path, with its query, in which these names may stand.
+pub(super) fn path(source: &Source<'_>, path: &Spanned<String>, names: &Names) -> Result<Template, Failure> {
+    let text = path.get_ref();
+    let target = Template::parse(text, Purpose::Opening, names, Quoting::Percent)
+        .map_err(|bad| source.error(path.span(), people::explained(text, &bad)))?;
+    let sample = target.sample();
+    if sample.starts_with(b"/") && sample.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
+        return Ok(target);
+    }
+    let problem = "expected a path of the same server, which starts with / and has no blanks in it";
+    Err(source.error(path.span(), problem))
+}
