@@ -87,6 +87,23 @@ fn flags_take_precedence_over_the_file() {
 }
 
 #[test]
+fn limits_of_the_file_are_kept_unless_the_command_line_has_others() {
+    let server = Server::start(&[]);
+    let text = CHAT.replace("[load]", "[load]\nlimits = [\"rtt.min<1us\", \"missing==0\"]");
+    let (_folder, app) = app(&format!("{text}{BROADCAST}"));
+    let limits = |outcome: &Outcome| -> Vec<(String, bool)> {
+        let limits = outcome.json()["steps"][0]["limits"].clone();
+        let limits = limits.as_array().unwrap_or_else(|| panic!("{outcome}")).iter();
+        limits.map(|l| (l["limit"].as_str().unwrap().to_owned(), l["passed"] == true)).collect()
+    };
+    let outcome = run_app(&server, &app, &[]);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    assert_eq!(limits(&outcome), [("rtt.min<1us".to_owned(), false), ("missing==0".to_owned(), true)]);
+    let outcome = run_app(&server, &app, &["--limit", "rtt.max<=10min"]);
+    assert_eq!(limits(&outcome), [("rtt.max<=10min".to_owned(), true)], "{outcome}");
+}
+
+#[test]
 fn the_people_may_be_a_number_or_a_file() {
     let server = Server::start(&[]);
     let text = [CHAT, BROADCAST].concat().replace("{room}", "{person.club}");

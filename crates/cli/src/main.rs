@@ -25,6 +25,7 @@ mod hidden;
 mod history;
 mod interrupts;
 mod judge;
+mod limits;
 mod outlet;
 mod outlook;
 mod output;

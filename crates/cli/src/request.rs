@@ -6,11 +6,12 @@ use load::Plan;
 use net::machine::Machine;
 use net::proc::Service;
 use report::Words;
-use results::limit::{Limit, Part};
+use results::limit::Limit;
 use results::{Environment, Run, Scenario};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::limits;
 use crate::screen;
 use crate::secrets;
 use crate::target::Target;
@@ -54,39 +55,10 @@ impl Request<'_> {
             screen::check()?;
         }
         let parse = |flag: &'static str, texts: &[String]| -> Result<Vec<Limit>, Failure> {
-            let limits = texts.iter().map(|text| Limit::parse(text, self.scenario));
-            let limits: Vec<Limit> =
-                limits.collect::<Result<_, _>>().map_err(|error| Failure::usage(flag, error))?;
-            limits.iter().try_for_each(|limit| self.check_part(flag, limit))?;
-            Ok(limits)
+            let limits = texts.iter().map(|text| limits::read(text, self.scenario, &self.plan.rooms));
+            limits.collect::<Result<_, _>>().map_err(|problem| Failure::usage(flag, problem))
         };
         Ok(Limits { asked: parse("--limit", &self.args.limits)?, stop: parse("--limit-rtt", &self.stop)? })
-    }
-
-    /// A limit on a part of the load is on one that there will be.
-    fn check_part(&self, flag: &str, limit: &Limit) -> Result<(), Failure> {
-        let rooms = &self.plan.rooms;
-        let (what, name, there, why) = match limit.part() {
-            Part::Whole => return Ok(()),
-            Part::Say(name) => {
-                let kinds = rooms.says().iter().map(|say| say.name.as_str());
-                let kinds: Vec<&str> = kinds.filter(|_| rooms.says().len() > 1).collect();
-                let why = "kinds are told apart where an app's file (--app) has several [say.NAME]";
-                ("messages of a kind", name, kinds, why)
-            }
-            Part::Role(name) => {
-                let roles = rooms.roles().iter().map(|role| role.name.as_str()).collect();
-                ("people of a role", name, roles, "roles are the [[role]] of an app's file (--app)")
-            }
-        };
-        if there.contains(&name.as_str()) {
-            return Ok(());
-        }
-        let why = match &there[..] {
-            [] => format!(": {why}"),
-            there => format!("; there are {}", there.join(", ")),
-        };
-        Err(Failure::usage(flag, format!("there are no {what} {name:?}{why}")))
     }
 
     /// The run before its first step.

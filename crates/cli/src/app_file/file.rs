@@ -62,6 +62,8 @@ pub(super) struct Load {
     pub(super) people: Option<Spanned<toml::Value>>,
     pub(super) rate: Option<Spanned<toml::Value>>,
     pub(super) duration: Option<Spanned<toml::Value>>,
+    #[serde(default)]
+    pub(super) limits: Vec<Spanned<String>>,
 }
 
 /// Who the clients are.

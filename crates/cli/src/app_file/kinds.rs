@@ -272,3 +272,26 @@ fn rooms_of_the_command_line_are_refused_beside_those_of_a_file() {
     assert!(said.contains("--rooms") && said.contains("[room.NAME]"), "{said}");
     assert!(Rooms::several(Vec::new(), Vec::new(), Vec::new()).is_none());
 }
+
+#[test]
+fn limits_are_on_what_the_file_has() {
+    let with = |limit: &str| format!("[load]\nlimits = [{limit:?}]\n");
+    let good = ["role.speaker.rtt.p99<1s", "say.word.missing==0", "delivery_2_10.p99<1s"];
+    for limit in good {
+        assert_eq!(parsed(&(ROLES.to_owned() + &with(limit)), None).unwrap().usual.limits, [limit]);
+    }
+    let echo = "[echo]\nsend = \"{id}\"\n";
+    for (text, limit, problem) in [
+        (ROLES, "role.mod.missing==0", "no people of a role \"mod\"; there are listener, speaker"),
+        (ROLES, "say.lines.missing==0", "no messages of a kind \"lines\"; there are line, word"),
+        (ROLES, "p95", "is not a limit"),
+        (echo, "delivery.p99<1s", "there is no figure \"delivery.p99\" in echo"),
+        (echo, "role.speaker.rtt.p99<1s", "no figure \"role.speaker.rtt.p99\" in echo"),
+        ("", "rtt.p99<1s", "there is no figure \"rtt.p99\" in idle"),
+    ] {
+        let said = parsed(&(text.to_owned() + &with(limit)), None).expect_err(limit);
+        let place = format!("app.toml:{}:11", text.lines().count() + 2);
+        let said = format!("{said:?}").replace("\\\"", "\"");
+        assert!(said.contains(&place) && said.contains(problem), "{limit}: {said}");
+    }
+}

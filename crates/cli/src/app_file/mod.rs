@@ -167,6 +167,7 @@ fn describe(
     let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }
         .app(file, login, &kinds, &says)?;
     let rooms = rooms_of(source, file, kinds, says, &roles)?;
+    usual::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
     let publish = publish::publish(source, file, &strangers)?;
     let flap = file.flap.as_ref().map(|flap| flapping(source, flap.get_ref())).transpose()?;
     let connect = people::connect(source, file, names)?;

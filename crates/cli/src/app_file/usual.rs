@@ -2,16 +2,18 @@
 
 use std::fmt::Display;
 
-use results::units;
+use load::Rooms;
+use results::{Scenario, units};
 use toml::Spanned;
 
-use super::file;
+use super::file::{self, File};
 use super::source::Source;
 use crate::exit::Failure;
+use crate::limits;
 use crate::rates::{self, Rates};
 
 /// What `throng run` does with the app where its flags say nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Usual {
     /// Clients.
     pub(crate) people: Option<u64>,
@@ -19,6 +21,8 @@ pub(crate) struct Usual {
     pub(crate) rate: Option<Rates>,
     /// How long they go on.
     pub(crate) duration_ns: Option<u64>,
+    /// What they have to keep.
+    pub(crate) limits: Vec<String>,
 }
 
 /// What the file says of it.
@@ -39,5 +43,21 @@ pub(super) fn usual(source: &Source<'_>, load: &file::Load) -> Result<Usual, Fai
         people: read(source, load.people.as_ref(), units::count)?,
         rate: read(source, load.rate.as_ref(), rates::rates)?,
         duration_ns: read(source, load.duration.as_ref(), units::duration_ns)?,
+        limits: load.limits.iter().map(|limit| limit.get_ref().clone()).collect(),
     })
+}
+
+/// Whether the limits are on what `throng run` measures of the file, in these rooms.
+pub(super) fn check_limits(source: &Source<'_>, file: &File, rooms: &Rooms) -> Result<(), Failure> {
+    let is_broadcast = file.broadcast.is_some() || file.publish.is_some() || !file.say.is_empty();
+    let scenario = match &file.echo {
+        _ if is_broadcast => Scenario::Broadcast,
+        Some(_) => Scenario::Echo,
+        None => Scenario::Idle,
+    };
+    for limit in &file.load.limits {
+        limits::read(limit.get_ref(), scenario, rooms)
+            .map_err(|problem| source.error(limit.span(), problem))?;
+    }
+    Ok(())
 }

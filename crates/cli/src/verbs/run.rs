@@ -73,6 +73,9 @@ impl Run {
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
         let described = app_file::read(&file, people, app_file::ANY_NUMBER)?;
         let usual = described.usual;
+        if self.run.limits.is_empty() {
+            self.run.limits.clone_from(&usual.limits);
+        }
         match (described.app.broadcasts.is_empty(), described.app.echo) {
             (false, _) => {
                 let rate = rates::rates(RATE).expect("a rate");
