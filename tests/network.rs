@@ -1,4 +1,4 @@
-//! What a result says of the network: links that lose packets, and links that are full.
+//! What a result says of the network: links that lose packets, links that are full, and servers whose queue is.
 
 mod support;
 
@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use support::fleet::attempts_at;
+use support::hostile::HostileServer;
 use support::process::Process;
 use support::throng::{Outcome, run, sum_of, throng};
 use support::wait_until;
@@ -65,4 +67,28 @@ fn a_link_that_is_full_shows() {
     let outcome =
         run_over(&wire, "echo", "--clients 20 -c 20 --payload 1KiB --duration 4s --drain-timeout 10s");
     assert!(machine(&outcome, "network_percent").is_some_and(|share| share > 80.0), "{outcome}");
+}
+
+#[test]
+fn a_listen_queue_that_overflows_is_told() {
+    const WAITING: usize = 20;
+    // With room for two, and nobody who accepts them, until so many have found no room.
+    let server = HostileServer::start_late(
+        |listener| {
+            rustix::net::listen(listener, 1).unwrap();
+            let address = listener.local_addr().unwrap();
+            wait_until(RUN_MAX, || attempts_at(address) >= WAITING);
+            rustix::net::listen(listener, 1024).unwrap();
+        },
+        |peer| peer.upgrade().hold(),
+    );
+    let mut idle =
+        throng(["idle", &server.url(), "--format", "json", "--no-store", "--quiet", "--no-preflight"]);
+    let outcome = run(
+        idle.args("--clients 40 --threads 1 --duration 1s --connect-timeout 60s".split(' ')),
+        2 * RUN_MAX,
+    );
+    assert_eq!((outcome.code, sum_of(&outcome.json(), "connected")), (Some(0), 40), "{outcome}");
+    let overflows = machine(&outcome, "listen_overflows");
+    assert!(overflows.is_some_and(|times| times >= WAITING as f64), "{outcome}");
 }

@@ -217,14 +217,24 @@ pub fn is_there(bus: &Bus, name: &str) -> bool {
 
 /// Connections that are open to a server of this machine, seen from its clients.
 pub fn connections_to(server: SocketAddr) -> usize {
+    connections_in("01", server)
+}
+
+/// How many of this machine are being opened to it, and have had no answer.
+pub fn attempts_at(server: SocketAddr) -> usize {
+    connections_in("02", server)
+}
+
+/// In a state of TCP, as the kernel numbers them (include/net/tcp_states.h).
+fn connections_in(wanted: &str, server: SocketAddr) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.port());
-    let is_open = |line: &&str| {
+    let is_wanted = |line: &&str| {
         let mut fields = line.split_ascii_whitespace().skip(2);
         let (remote, state) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
-        remote.ends_with(&port) && state == "01"
+        remote.ends_with(&port) && state == wanted
     };
-    table.lines().filter(is_open).count()
+    table.lines().filter(is_wanted).count()
 }
 
 /// What an agent has to be told to load servers of this machine.

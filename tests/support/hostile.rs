@@ -27,11 +27,20 @@ pub struct HostileServer {
 impl HostileServer {
     /// Serves every client with `treat`, in a thread of its own; when it returns, the connection is closed.
     pub fn start(treat: impl Fn(&mut Peer) + Send + Sync + 'static) -> HostileServer {
+        HostileServer::start_late(|_| {}, treat)
+    }
+
+    /// The same, but nobody is accepted before `prepare` has returned.
+    pub fn start_late(
+        prepare: impl FnOnce(&TcpListener) + Send + 'static,
+        treat: impl Fn(&mut Peer) + Send + Sync + 'static,
+    ) -> HostileServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let listener = thread::spawn(move || {
+            prepare(&listener);
             let treat = &treat;
             thread::scope(|scope| {
                 while let Ok((stream, _)) = listener.accept() {

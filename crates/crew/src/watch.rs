@@ -3,6 +3,7 @@
 mod machine;
 
 use net::clock;
+use net::network::Segments;
 use net::proc::Service;
 use results::{MachineUse, ServerUse, ThreadUse};
 use stats::fit::Before;
@@ -26,6 +27,8 @@ pub struct ServerWatch {
     last: Option<Sample>,
     window: Window,
     machine: Option<MachineWatch>,
+    /// How often a listener's queue had been full before the step's first client connected.
+    overflows_before: Option<u64>,
     /// What the window came to, if it has closed.
     closed: Option<Seen>,
     /// When the server was first seen to have ended.
@@ -95,6 +98,7 @@ impl ServerWatch {
             last: None,
             window: Window::default(),
             machine: None,
+            overflows_before: None,
             closed: None,
             ended_at_ns: None,
             growth: Vec::new(),
@@ -102,8 +106,9 @@ impl ServerWatch {
         }
     }
 
-    /// A step's window opens.
+    /// A step's window opens: that of its connecting, and then that of its load.
     pub(crate) fn start(&mut self) {
+        self.overflows_before = self.overflows_before.or_else(overflows);
         (self.window, self.closed) = (Window::default(), None);
         let sample = self.sample(true);
         self.before = self.before.or_else(|| sample.server.as_ref().and_then(before));
@@ -159,7 +164,10 @@ impl ServerWatch {
             _ => Vec::new(),
         };
         let machine = self.machine.as_ref().expect("started");
-        let (machine, throttled_percent) = machine.until_now(&pids, self.is_here);
+        let (mut machine, throttled_percent) = machine.until_now(&pids, self.is_here);
+        // Of listeners here, of which the server's is one.
+        let overflows = self.overflows_before.filter(|_| self.is_here).zip(overflows());
+        machine.listen_overflows = overflows.map(|(was, is)| is.saturating_sub(was));
         self.closed = Some(Seen { server, machine, throttled_percent });
     }
 
@@ -172,7 +180,7 @@ impl ServerWatch {
             let sample = self.sample(false);
             self.add(sample);
         }
-        (self.first, self.last) = (None, None);
+        (self.first, self.last, self.overflows_before) = (None, None, None);
         let mut seen = self.closed.take().expect("closed");
         let ended_ns = self.ended_at_ns.map(|at_ns| at_ns.saturating_sub(epoch_ns));
         if let Some(server) = &mut seen.server {
@@ -245,6 +253,10 @@ impl ServerWatch {
             }),
         })
     }
+}
+
+fn overflows() -> Option<u64> {
+    Segments::read().ok().map(|segments| segments.overflows)
 }
 
 /// What is open at the start is no less in question: it may be about to be closed.

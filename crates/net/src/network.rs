@@ -22,6 +22,8 @@ pub struct Segments {
     pub received: u64,
     /// Received before one that was sent earlier: that one was lost, or overtaken.
     pub early: u64,
+    /// Received of those that begin connections, and dropped: the listener's queue was full.
+    pub overflows: u64,
 }
 
 impl Segments {
@@ -56,6 +58,7 @@ fn parse_segments(snmp: &str, netstat: &str) -> Option<Segments> {
         resent: value(snmp, "Tcp:", "RetransSegs")?,
         received: value(snmp, "Tcp:", "InSegs")?,
         early: value(netstat, "TcpExt:", "TCPOFOQueue").unwrap_or(0),
+        overflows: value(netstat, "TcpExt:", "ListenOverflows").unwrap_or(0),
     })
 }
 
@@ -125,20 +128,22 @@ mod tests {
 
     const SNMP: &str = "Ip: Forwarding\nIp: 2\n\
         Tcp: RtoAlgorithm InSegs OutSegs RetransSegs InErrs\nTcp: 1 3542 2330 7 0\n";
-    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue\nTcpExt: 0 5\nIpExt: InOctets\nIpExt: 9\n";
+    const NETSTAT: &str =
+        "TcpExt: SyncookiesSent ListenOverflows TCPOFOQueue\nTcpExt: 0 4 5\nIpExt: InOctets\nIpExt: 9\n";
 
     #[test]
     fn segments_are_counted_by_name() {
         let segments = parse_segments(SNMP, NETSTAT).unwrap();
-        assert_eq!(segments, Segments { sent: 2_330, resent: 7, received: 3_542, early: 5 });
-        assert_eq!(parse_segments(SNMP, "").map(|segments| segments.early), Some(0));
+        assert_eq!(segments, Segments { sent: 2_330, resent: 7, received: 3_542, early: 5, overflows: 4 });
+        let bare = parse_segments(SNMP, "").map(|segments| (segments.early, segments.overflows));
+        assert_eq!(bare, Some((0, 0)));
         assert_eq!(parse_segments(NETSTAT, SNMP), None);
     }
 
     #[test]
     fn shares_are_of_the_window() {
-        let before = Segments { sent: 1_000, resent: 900, received: 50, early: 50 };
-        let after = Segments { sent: 1_200, resent: 904, received: 250, early: 60 };
+        let before = Segments { sent: 1_000, resent: 900, received: 50, early: 50, overflows: 0 };
+        let after = Segments { sent: 1_200, resent: 904, received: 250, early: 60, ..before };
         assert_eq!(after.resent_percent_since(before), Some(2.0));
         assert_eq!(after.early_percent_since(before), Some(5.0));
         assert_eq!(before.resent_percent_since(before), None);

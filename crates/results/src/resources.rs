@@ -104,6 +104,9 @@ pub struct MachineUse {
     /// TCP segments that came before one sent earlier, which was lost or overtaken, as a share of those received: 0 to 100.
     /// What the server sends again shows here.
     pub out_of_order_percent: Option<f64>,
+    /// How often a listener's queue was full when a connection was to begin, in which case the kernel drops what begins it. Known
+    /// where the server is on the same machine.
+    pub listen_overflows: Option<u64>,
     /// What the kernel's memory grew by for each client while they connected: both ends, if the server is on the same
     /// machine. Known where there are many.
     pub kernel_bytes_per_client: Option<f64>,

@@ -30,7 +30,7 @@ pub use signs::WORKER_CPU_PERCENT_MAX;
 type Rule = fn(&Step, Option<&Step>) -> Option<String>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [(Bottleneck, Rule); 17] = [
+const RULES: [(Bottleneck, Rule); 18] = [
     (Bottleneck::Generator, |step, _| generator::ran_out(step)),
     (Bottleneck::Server, |step, _| server::gone(step)),
     (Bottleneck::Server, |step, _| server::saturated(step)),
@@ -47,6 +47,7 @@ const RULES: [(Bottleneck, Rule); 17] = [
     (Bottleneck::Machine, |step, _| machine::crowded(step)),
     (Bottleneck::Server, server::fell_behind),
     (Bottleneck::Server, |step, _| server::waits(step)),
+    (Bottleneck::Server, |step, _| server::has_short_queue(step)),
     (Bottleneck::Network, |step, _| server::is_far(step)),
 ];
 

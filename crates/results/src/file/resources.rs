@@ -53,6 +53,7 @@ mirror!(FileMachine of MachineUse {
     others: Vec<ProgramUse>,
     ; optional
     cores: u32,
+    listen_overflows: u64,
     same_host: bool,
     ; numbers
     idle_percent_mean,

@@ -71,6 +71,7 @@ fn full_step() -> Step {
             network_percent: Some(1.5),
             retransmit_percent: Some(0.125),
             out_of_order_percent: Some(0.375),
+            listen_overflows: Some(27),
             same_host: Some(false),
         }),
         limits: vec![outcome.clone()],

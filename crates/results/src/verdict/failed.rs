@@ -3,7 +3,7 @@
 
 use stats::Count;
 
-use super::signs::generator_had_time;
+use super::signs::{generator_had_time, overflowed};
 use crate::format::count;
 use crate::limit::{Counted, Figure};
 use crate::step::Step;
@@ -25,7 +25,11 @@ pub(super) fn failed(step: &Step) -> Option<String> {
         return Some(format!("it turned away {}", of_clients(counts.connect_failures)));
     }
     if broke(Counted::Unusable) && counts.connect_timeouts > 0 && late_ns < LATE_NS_MAX {
-        return Some(format!("it left {} waiting until they gave up", of_clients(counts.connect_timeouts)));
+        let why = overflowed(step).map(|why| format!("; {why}")).unwrap_or_default();
+        return Some(format!(
+            "it left {} waiting until they gave up{why}",
+            of_clients(counts.connect_timeouts)
+        ));
     }
     if broke(Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
         return Some(format!("it lost {}", of_clients(counts.disconnects)));

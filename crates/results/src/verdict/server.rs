@@ -2,7 +2,7 @@
 
 use super::signs::{
     IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
-    main_figure, worker_cpu,
+    main_figure, overflowed, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::format::{count, duration, rate};
@@ -136,6 +136,13 @@ pub(super) fn waits(step: &Step) -> Option<String> {
                 duration(cpu_ns as u64)
             )
         })
+}
+
+/// Where clients that connect are what is measured: there was no room for them in its queue. The kernel drops what begins a
+/// connection then, and sends it again after a second, and after two, and four.
+pub(super) fn has_short_queue(step: &Step) -> Option<String> {
+    let is_of_connecting = step.figures.rtt.is_empty() || !step.figures.recovery.is_empty();
+    overflowed(step).filter(|_| is_of_connecting)
 }
 
 /// A closed loop whose answers take as long as the way there and back.

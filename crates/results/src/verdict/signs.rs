@@ -2,6 +2,7 @@
 
 use stats::Histogram;
 
+use crate::format::count;
 use crate::step::Step;
 
 /// CPU of the server, or of one of its threads, that counts as all of it.
@@ -17,6 +18,9 @@ pub(super) const WAITED_SHARE_MAX: f64 = 0.01;
 /// CPU below which the generator or the server is idle.
 pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 
+/// Connections that found no room in a listener's queue, as a share of those begun, from which on that is what they wait for.
+const OVERFLOWS_SHARE_MIN: f64 = 0.01;
+
 /// The figure a step is judged by: the rtt, or the handshake where nothing is exchanged.
 pub(super) fn main_figure(step: &Step) -> &Histogram {
     if step.figures.rtt.is_empty() { &step.figures.handshake } else { &step.figures.rtt }
@@ -29,6 +33,13 @@ pub(super) fn worker_cpu(step: &Step) -> Option<f64> {
 /// Whether the generator had CPU to spare; not known counts as yes.
 pub(super) fn generator_had_time(step: &Step) -> bool {
     worker_cpu(step).is_none_or(|cpu| cpu < WORKER_CPU_PERCENT_MAX)
+}
+
+/// That the server's queue of connections overflowed, if it did so for a good part of those begun.
+pub(super) fn overflowed(step: &Step) -> Option<String> {
+    let times = step.machine.as_ref()?.listen_overflows.filter(|&times| times > 0)?;
+    (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64)
+        .then(|| format!("its listen queue overflowed {} times: raise its backlog", count(times)))
 }
 
 /// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of

@@ -61,6 +61,10 @@ fn examples() -> Vec<Step> {
             machine(step, |machine| machine.same_host = Some(true));
         }),
         with(|step| {
+            step.figures.recovery.record_n_ns(MS, 1_000);
+            machine(step, |machine| machine.listen_overflows = Some(500));
+        }),
+        with(|step| {
             closed(step);
             machine(step, |machine| machine.same_host = Some(false));
         }),

@@ -99,6 +99,32 @@ fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
 }
 
 #[test]
+fn a_listen_queue_that_is_too_short_is_the_servers_where_clients_connect() {
+    let overflowed = |times: u64, change: fn(&mut Step)| {
+        judged(|step| {
+            step.machine.as_mut().unwrap().listen_overflows = Some(times);
+            change(step);
+        })
+    };
+    let storm: fn(&mut Step) = |step| step.figures.recovery.record_n_ns(1_200 * MS, 1_000);
+    let why = "its listen queue overflowed 4,487 times: raise its backlog";
+    assert_eq!(overflowed(4_487, storm), (Bottleneck::Server, why.to_owned()));
+    assert_eq!(overflowed(9, storm).0, Bottleneck::None, "of 1,000 connections");
+    assert_eq!(overflowed(0, storm).0, Bottleneck::None);
+    assert_eq!(overflowed(4_487, |_| {}).0, Bottleneck::None, "it has not to do with answers");
+    assert_eq!(overflowed(4_487, |step| step.figures.rtt.clear()).1, why, "nothing but connections");
+    let (who, why) = overflowed(4_487, |step| {
+        (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
+        held_to(step);
+    });
+    assert_eq!(who, Bottleneck::Server);
+    assert_eq!(
+        why,
+        "it left 10 of 1,000 clients waiting until they gave up; its listen queue overflowed 4,487 times: raise its backlog"
+    );
+}
+
+#[test]
 fn latency_that_outgrows_the_load_is_the_servers() {
     let slow = |ms: u64| {
         with(|step| {
