@@ -11,7 +11,7 @@ use results::format;
 use serde_json::{Value, json};
 
 use support::hostile::{HostileServer, Peer};
-use support::throng::{Outcome, errors_of, run, sum_of, throng};
+use support::throng::{Outcome, errors_of, results_in, run, sum_of, throng};
 use support::websocket::{CLOSE, TEXT, frame};
 
 /// Six seconds of load, what it takes to connect and to drain, and a busy machine.
@@ -182,9 +182,7 @@ fn audit(replay: Replay, flags: &str) -> (Outcome, Value, Arc<Chat>) {
     command.arg(&app).arg("--out").arg(&kept);
     command.args("--rate 50 -d 6s --flap 2s..3s:1s --flap-how close,reset".split(' '));
     let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
-    let file = std::fs::read_dir(&kept).ok().and_then(|mut files| files.next()?.ok());
-    let file = file.unwrap_or_else(|| panic!("no results\n{outcome}")).path();
-    let results = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let results = results_in(&kept).unwrap_or_else(|| panic!("no results\n{outcome}"));
     (outcome, results, chat)
 }
 

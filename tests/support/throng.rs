@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -104,6 +105,12 @@ impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "exit code {:?}\n--- stdout\n{}\n--- stderr\n{}", self.code, self.stdout, self.stderr)
     }
+}
+
+/// The results of the one run that was kept there (`--out`).
+pub fn results_in(folder: &Path) -> Option<Value> {
+    let file = std::fs::read_dir(folder).ok()?.next()?.ok()?;
+    serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()
 }
 
 /// How often the error happened in all steps of a run's results.
