@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use support::hostile::HostileServer;
 use support::node::Scripts;
 use support::target::Unavailable;
 use support::{free_address, is_listening, skip, wait_until};
@@ -121,6 +123,40 @@ fn a_closed_loop_goes_on_while_its_clients_come_and_go() {
     let results = results(0, &server, load);
     assert_accounted(&results, 10);
     assert!(sum_of(&results, "cut") > 20 && sum_of(&results, "sent") > 300, "{results:#}");
+}
+
+/// A hundred a second, for six seconds, from one client alone.
+const ALONE: &str =
+    "--clients 1 --rate 100 -d 6s --threads 1 --seed 1 --connect-timeout 30s --flap-how close";
+
+#[test]
+fn what_nobody_was_there_to_send_is_not_the_servers_fault() {
+    let server = Server::start(&["--threads", "1"]);
+    let mut audit = throng(["audit", &server.url(), "--format", "json", "--quiet", "--flap", "1s:1s"]);
+    let outcome = run(audit.args(ALONE.split(' ')), RUN_MAX);
+    let results = outcome.json();
+    let [sent, nobody] = ["sent", "nobody_to_send"].map(|name| sum_of(&results, name));
+    assert_eq!((sent + nobody, errors_of(&results, "unsent")), (600, 0), "{outcome}");
+    assert!(sent > 0 && nobody > 100, "{outcome}");
+    let why = format!("and nobody was there to send {nobody} messages; use more --clients");
+    assert!(results["verdict"]["trust"].to_string().contains(&why), "{outcome}");
+}
+
+#[test]
+fn who_is_not_let_in_again_is_the_servers_fault_and_what_it_would_have_sent_too() {
+    let (answer, back) = (|frame: &[u8]| vec![frame.to_vec()], AtomicBool::new(false));
+    let server = HostileServer::start(move |peer| match back.swap(true, Ordering::Relaxed) {
+        false => peer.upgrade().answer_all(answer),
+        true => peer.reset(),
+    });
+    let mut echo = throng(["broadcast", &server.url(), "--format", "json", "--quiet", "--no-preflight"]);
+    let flags = format!("{ALONE} --flap 1s:200ms --dialect json --allow-loss 100% --drain-timeout 2s");
+    let outcome = run(echo.args(flags.split(' ')), RUN_MAX);
+    let results = outcome.json();
+    let [sent, nobody] = ["sent", "nobody_to_send"].map(|name| sum_of(&results, name));
+    assert_eq!(sent + nobody + errors_of(&results, "unsent"), 600, "{outcome}");
+    assert!(errors_of(&results, "unsent") > 200, "{outcome}");
+    assert_eq!(sum_of(&results, "not_back"), 1, "{outcome}");
 }
 
 /// Fifty a second to clients that are away for a second, over Socket.IO. By this seed, everybody has got something before they

@@ -200,7 +200,8 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 19] = [
+const ELSEWHERE: [(&str, &str); 21] = [
+    ("/$defs/counts/properties/nobody_to_send", "tests/flap.rs: one client that flaps"),
     ("/$defs/counts/properties/not_back", "tests/shapes.rs: storms"),
     ("/$defs/counts/properties/tls_resumed", "tests/tls.rs"),
     ("/$defs/generator/properties/ceiling_", "tests/calibrate.rs"),
@@ -224,6 +225,7 @@ const ELSEWHERE: [(&str, &str); 19] = [
     ("/$defs/verdict/properties/levels/items/properties/knee", "latency that outgrows the load"),
     ("/$defs/verdict/properties/levels/items/properties/fatal_per_s", "latency above 200 ms in a sweep"),
     ("/$defs/verdict/properties/memory_per_client", "tests/crew.rs: idle clients by the thousand"),
+    ("/$defs/step/properties/roles", "tests/roles.rs"),
     ("/$defs/step/properties/says", "tests/room_kinds.rs"),
     ("/properties/resume_after", "tests/resume.rs"),
 ];

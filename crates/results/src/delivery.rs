@@ -110,7 +110,8 @@ impl Delivery {
 
 impl fmt::Display for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { offline_due, lost_offline, expected, missing, duplicate, reordered, .. } = self.counts;
+        let Counts { offline_due, lost_offline, expected, missing, duplicate, .. } = self.counts;
+        let Counts { reordered, nobody_to_send, .. } = self.counts;
         write!(f, "{} while clients are away: ", self.away())?;
         lost(f, lost_offline, offline_due, "what was sent in their absence")?;
         let sample = self.lost();
@@ -147,9 +148,13 @@ impl fmt::Display for Delivery {
             some => write!(f, "; {} copies too many", count(some))?,
         }
         match reordered {
-            0 => write!(f, "; order kept"),
-            some => write!(f, "; {} out of order", count(some)),
+            0 => write!(f, "; order kept")?,
+            some => write!(f, "; {} out of order", count(some))?,
         }
+        if nobody_to_send > 0 {
+            write!(f, "; nobody was there to send {}", counted(nobody_to_send, "message"))?;
+        }
+        Ok(())
     }
 }
 
@@ -213,6 +218,13 @@ mod tests {
     fn of(counts: Counts, absences: Vec<Absences>) -> String {
         let step = Step { counts, absences, ..Step::default() };
         Delivery::of(&[step]).map_or("nothing".into(), |delivery| delivery.to_string())
+    }
+
+    #[test]
+    fn what_nobody_was_there_to_send_is_said_at_the_end() {
+        let due = Counts { expected: 9, received: 9, offline_due: 10, recovered: 10, ..Counts::default() };
+        let said = of(Counts { nobody_to_send: 6_713, ..due }, vec![absences("close", 1, 0)]);
+        assert!(said.ends_with("; order kept; nobody was there to send 6,713 messages"), "{said}");
     }
 
     #[test]

@@ -135,6 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_was_there_to_send_is_not_asked_of_the_server() {
+        let mut step = open(1, 0);
+        step.counts =
+            Counts { sent: 500, expected: 500, received: 500, nobody_to_send: 1_500, ..step.counts };
+        assert_eq!(step.kept_percent(), Some(100.0));
+        step.counts.nobody_to_send = 1_250;
+        assert!(step.kept_percent() < Some(70.0), "of 750 messages, 500 were sent");
+        step.counts = Counts { nobody_to_send: 2_000, ..Counts::default() };
+        assert_eq!((step.kept_percent(), broken(&step)), (None, Vec::new()), "nothing was asked");
+    }
+
+    #[test]
     fn who_leaves_takes_no_answer_from_the_rate() {
         let mut step = open(500, 120);
         step.counts = Counts { received: 1_800, in_flight: 200, left: 20, ..step.counts };

@@ -160,10 +160,14 @@ impl Step {
         if self.is_short() {
             return None;
         }
-        let Counts { sent, expected, received, late, in_flight, left, .. } = self.counts;
+        let Counts { sent, expected, received, late, in_flight, left, nobody_to_send, .. } = self.counts;
         let expected = if left > 0 { expected - in_flight } else { expected };
         let schedule_s = self.duration_ns as f64 / 1e9;
-        let asked = (self.rates.asked_per_s? * schedule_s).floor().max(1.0);
+        let asked = (self.rates.asked_per_s? * schedule_s).floor() - nobody_to_send as f64;
+        if asked <= 0.0 && nobody_to_send > 0 {
+            return None;
+        }
+        let asked = asked.max(1.0);
         if expected == 0 {
             return Some(0.0);
         }
@@ -173,6 +177,13 @@ impl Step {
         let percent = 100.0 * (sent as f64 / asked).min(1.0) * answered;
         // 99% of 700 is a hair below in binary.
         Some((percent * 1e6).round() / 1e6)
+    }
+
+    /// Messages a second that the schedule asked for while there was somebody to send them; `None` in a closed loop.
+    pub(crate) fn due_per_s(&self) -> Option<f64> {
+        let schedule_s = self.duration_ns.max(1) as f64 / 1e9;
+        let asked_per_s = self.rates.asked_per_s?;
+        Some((asked_per_s - self.counts.nobody_to_send as f64 / schedule_s).max(0.0))
     }
 
     /// The latency before a queue can have grown: the middle one of the 95th percentiles of the schedule's first half; in

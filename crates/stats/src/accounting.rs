@@ -113,6 +113,9 @@ table! {
     corrupt: Corrupt = trouble("corrupt", Whole::Came),
     /// Messages of an open loop that waited because every connection they could go on was busy.
     waited: Waited = CountFacts { is_rare: true, words: Some("had to wait for a connection"), ..MESSAGES },
+    /// Messages of an open loop that were due while nobody was there to send them: all were away, as they were to be.
+    nobody_to_send: NobodyToSend =
+        CountFacts { is_rare: true, words: Some("due while nobody was there to send"), ..MESSAGES },
     /// Connections begun.
     connects: Connects = CONNECTIONS,
     /// Of the begun, those that became usable.

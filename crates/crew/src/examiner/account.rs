@@ -76,8 +76,8 @@ impl Account {
         if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
             return Err("clients that it cannot have had");
         }
-        // A message is sent, or waits for its connection.
-        let asked = counts.sent.saturating_add(held.waiting());
+        // A message is sent, or waits for its connection, or had nobody to send it.
+        let asked = counts.sent.saturating_add(held.waiting()).saturating_add(counts.nobody_to_send);
         if asked > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
             return Err("more messages than were to be sent");
         }

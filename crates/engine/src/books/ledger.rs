@@ -184,6 +184,11 @@ impl Ledger {
         self.handle_unsent(client, now_ns);
     }
 
+    /// So many messages were due while nobody was there to send them.
+    pub(crate) fn handle_nobody_there(&mut self, messages: u64) {
+        self.meter.counts.nobody_to_send += messages;
+    }
+
     /// A message was due of a client that has no connection to send it through.
     pub(crate) fn handle_unsent(&mut self, client: u32, now_ns: u64) {
         self.meter.error("unsent", client, now_ns, || "its client had lost its connection".into());

@@ -73,6 +73,11 @@ impl Returns {
         self.tries.contains_key(&client)
     }
 
+    /// Whether `client` is to come back, and has not failed to.
+    pub(crate) fn is_hoped_for(&self, client: u32) -> bool {
+        self.tries.get(&client) == Some(&0)
+    }
+
     /// Whether a client is still to come back that has not failed to.
     pub(crate) fn has_hope(&self) -> bool {
         self.has_tries(1)
@@ -132,10 +137,11 @@ mod tests {
         assert_eq!(returns.poll(10_000_000), Some(Return::Connect(7)));
         returns.handle_begun(7, 2, 10_000_000);
         assert!(returns.expects(7) && returns.has_hope() && !returns.expects(8));
+        assert!(returns.is_hoped_for(7) && !returns.is_hoped_for(8));
         assert_eq!(returns.poll_timeout(), Some(10_001_000));
         assert_eq!(returns.poll(10_001_000), Some(Return::Expire { client: 7, attempt: 2 }));
         returns.handle_failure(7, 10_001_000);
-        assert!(returns.expects(7) && !returns.has_hope());
+        assert!(returns.expects(7) && !returns.has_hope() && !returns.is_hoped_for(7));
         assert_eq!(returns.poll_timeout(), Some(60_001_000), "50 ms later");
         assert_eq!(returns.poll(60_001_000), Some(Return::Connect(7)));
         returns.handle_back(7);

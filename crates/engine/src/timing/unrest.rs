@@ -148,6 +148,11 @@ impl Unrest {
         }
     }
 
+    /// Whether a client is away because it was to be: it is still to come back, and has not failed to.
+    pub(crate) fn is_away(&self, client: u32) -> bool {
+        matches!(self.kind, Kind::Churn(_) | Kind::Flap(_)) && self.returns.is_hoped_for(client)
+    }
+
     /// Everything is sent: no more clients leave, but those that are to come back do.
     pub(crate) fn handle_loaded(&mut self) {
         match &mut self.kind {

@@ -177,6 +177,10 @@ impl Worker {
             if let Some(publishers) = &mut self.publishers {
                 publishers.send(client, &mut due_ns, &mut self.clients, now_ns);
             }
+            if self.has_nobody_for(client) {
+                self.clients.ledger.handle_nobody_there(due_ns.len() as u64);
+                continue;
+            }
             while due_ns.len() > 0 {
                 if let Err(unsent) = self.clients.send(client, &mut due_ns, now_ns) {
                     self.handle_unsent(client, unsent, now_ns);
@@ -186,6 +190,12 @@ impl Worker {
         let was_any = !batch.is_empty();
         self.batch.put_back(batch);
         was_any
+    }
+
+    /// Whether the client whose turn it is is away, as it was to be. An open loop that passes over clients comes to such a one
+    /// where nobody is there at all.
+    fn has_nobody_for(&self, client: u32) -> bool {
+        !self.clients.is_usable(client) && self.unrest.as_ref().is_some_and(|unrest| unrest.is_away(client))
     }
 
     /// Messages of a client did not go out.

@@ -96,7 +96,9 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             Some(format!("{who} lost {their} connection{}", first_loss(step)))
         }
         Figure::Counted(Counted::Count(Count::NotBack)) => {
-            Some(part(counts.not_back, step.figures.recovery.count(), "clients")? + " were not back")
+            let lost = step.figures.recovery.count().max(counts.cut + counts.disconnects);
+            let were = if counts.not_back == 1 { "was" } else { "were" };
+            Some(format!("{} {were} not back", part(counts.not_back, lost, "clients")?))
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
             let copies = part(counts.missing, counts.expected, due(scenario, step))?;
@@ -114,7 +116,7 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             }
         )),
         standing::RATE => {
-            let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
+            let (asked, achieved) = (step.due_per_s()?, step.rates.achieved_per_s?);
             if achieved >= asked * QUEUED_RATE_MIN && counts.late > 0 {
                 return part(counts.late, counts.expected, due(scenario, step))
                     .map(|late| late + " queued up");

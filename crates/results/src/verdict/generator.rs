@@ -55,7 +55,7 @@ pub(super) fn short_of_connections(step: &Step) -> Option<String> {
 
 /// Messages that were not sent in time while the server was idle.
 pub(super) fn behind(step: &Step) -> Option<String> {
-    let (asked, sent) = (step.rates.asked_per_s?, step.rates.sent_per_s?);
+    let (asked, sent) = (step.due_per_s()?, step.rates.sent_per_s?);
     let is_late = is_missed(sent, asked) && is_complete(step);
     let server_is_idle = server::cpu_share(step).is_none_or(|(share, _)| share < IDLE_CPU_PERCENT_MAX);
     (is_late && server_is_idle)

@@ -75,7 +75,7 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String
             count(counts.expected)
         ));
     }
-    if let (Some(asked), Some(achieved)) = (step.rates.asked_per_s, step.rates.achieved_per_s)
+    if let (Some(asked), Some(achieved)) = (step.due_per_s(), step.rates.achieved_per_s)
         && step.kept_percent().is_some_and(|kept| kept < 99.0)
         && is_missed(achieved, asked)
     {

@@ -125,6 +125,21 @@ fn a_listen_queue_that_is_too_short_is_the_servers_where_clients_connect() {
 }
 
 #[test]
+fn what_nobody_was_there_to_send_is_not_the_servers() {
+    let half = |nobody_to_send: u64| {
+        judged(|step| {
+            step.counts =
+                Counts { nobody_to_send, sent: 5_000, expected: 5_000, received: 5_000, ..step.counts };
+            (step.rates.sent_per_s, step.rates.achieved_per_s) = (Some(250.0), Some(249.0));
+            step.counts.connects += 5; // who was away came back
+            step.counts.connected += 4;
+        })
+    };
+    assert_eq!(half(5_000).0, Bottleneck::None);
+    assert_eq!(half(0).1, "it completed 249 messages/s of 500/s");
+}
+
+#[test]
 fn latency_that_outgrows_the_load_is_the_servers() {
     let slow = |ms: u64| {
         with(|step| {
