@@ -80,7 +80,7 @@ fn each_kind_is_heard_in_its_own_rooms_over_each_protocol() {
         let results = outcome.json();
         let [own, group] = ["own", "group"].map(|name| counts_of(&results, "says", name));
         let [own_sent, group_sent] = [own[0], group[0]];
-        assert!(own_sent >= MESSAGES / 3 && group_sent >= MESSAGES / 3, "{more:?}: {outcome}");
+        assert!(own_sent > 0 && group_sent > 0, "{more:?}: {outcome}");
         assert_eq!(own, [own_sent, own_sent, own_sent, 0, 0], "{more:?}: {outcome}");
         let due = group_sent * GROUP;
         assert_eq!(group, [group_sent, due, due, 0, 0], "{more:?}: {outcome}");
