@@ -1,13 +1,14 @@
-// Socket.IO that sends everybody what is broadcast: `node server.js PORT RECOVERY_MS`. With 0, nobody gets what they missed.
+// Socket.IO that sends everybody what is broadcast: `node server.js PORT RECOVERY_MS [PING_MS]`. With 0, nobody gets
+// what they missed.
 import http from 'node:http'
 import process from 'node:process'
 import { Server } from 'socket.io'
 
-const [port, recovery] = process.argv.slice(2).map(Number)
+const [port, recovery, ping = 1000] = process.argv.slice(2).map(Number)
 const server = http.createServer()
 const lasting = recovery > 0 ? { connectionStateRecovery: { maxDisconnectionDuration: recovery } } : {}
-// A client that is gone without a word is noticed after two seconds.
-const io = new Server(server, { pingInterval: 1000, pingTimeout: 1000, ...lasting })
+// A client that is gone without a word is noticed after twice the time between pings.
+const io = new Server(server, { pingInterval: ping, pingTimeout: ping, ...lasting })
 
 io.on('connection', (socket) => {
   socket.on('broadcast', (payload) => {
