@@ -47,6 +47,19 @@ fn a_ramp_sends_the_area_under_its_line() {
 }
 
 #[test]
+fn clients_that_all_connected_for_the_warm_up_are_not_missing_in_the_first_step() {
+    let server = Server::start(&[]);
+    let one = results(&server, "echo", "--clients 1 --warmup 100ms -s 50");
+    assert_eq!((sum_of(&one, "connects"), sum_of(&one, "received")), (0, 50), "{one:#}");
+    let sweep = results(
+        &server,
+        "saturate",
+        "--levels 10,20 --warmup 100ms --first-rate 100 --max-rate 200 --duration 200ms --refine 0",
+    );
+    assert!(sweep["steps"].as_array().unwrap().len() >= 4, "{sweep:#}");
+}
+
+#[test]
 fn clients_that_leave_are_replaced_and_lose_nothing_that_was_due() {
     let server = Server::start(&["--threads", "2"]);
     for flags in [

@@ -63,7 +63,7 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// It is the first, and not one client could connect: there is nothing to report but why.
     pub(crate) fn keep(&mut self, step: Step) -> Result<(), Failure> {
-        let was_reached = step.counts.connected > 0 || !self.run.steps.is_empty();
+        let was_reached = step.connections() > 0 || !self.run.steps.is_empty();
         let was_interrupted = self.live.was_interrupted();
         if was_reached && !was_interrupted {
             self.run.resume_after = Some(self.run.steps.len() as u32 + 1);

@@ -1,8 +1,8 @@
 //! `throng saturate`: clients × rates until the server is overloaded.
 
 use clap::Args;
-use crew::{Course, Sweep};
-use load::Workload;
+use crew::{Course, Sweep, Warmup};
+use load::{Load, LoadRule, Schedule, Workload};
 use report::Words;
 use results::{Scenario, units};
 
@@ -46,6 +46,9 @@ pub(crate) struct Saturate {
     /// How long to send at each rate
     #[arg(short, long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns, help_heading = "Load")]
     duration: u64,
+    /// Send at the first rate for so long before measuring: a server that compiles as it runs is slow at first
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    warmup: Option<u64>,
     /// Send echoes, which come back only to their sender, instead of broadcasts
     #[arg(long, conflicts_with = "to", help_heading = "Load")]
     echo: bool,
@@ -100,8 +103,12 @@ impl Saturate {
             .collect::<Result<_, _>>()?;
         levels.sort_unstable();
         levels.dedup();
+        let warmup = self.warmup.filter(|&ns| ns > 0).zip(levels.first()).map(|(duration_ns, &clients)| {
+            let load = Load::Open { schedule: Schedule::constant(self.first_rate), duration_ns };
+            Warmup { clients, rule: LoadRule::Same(load) }
+        });
         let sweep = Sweep::new(levels, self.first_rate, self.max_rate, self.refine);
-        Ok(Course::sweep(sweep, self.duration))
+        Ok(Course::sweep(sweep, self.duration).with_warmup(warmup))
     }
 
     /// What can be said beforehand of how long it takes.
