@@ -22,7 +22,7 @@ machine=$(uname -m)
 [[ $(uname -s) == Linux && $machine =~ ^(x86_64|aarch64)$ ]] || fail "throng runs on Linux, on x86-64 and ARM64, not on $(uname -sm)"
 
 releases=${RELEASES:-$GITHUB_SERVER_URL/$ACTION_REPOSITORY/releases/download}
-folder=throng-$version-$machine-unknown-linux-musl
+folder=throng-$version-$machine-unknown-linux-gnu
 work=$RUNNER_TEMP/throng
 mkdir -p "$work"
 cd "$work"

@@ -5,6 +5,9 @@ whatever the distribution and its age.
     tarball, .deb and .rpm, a Python wheel, npm packages, a bill of materials, SHA256SUMS
 
 gather.py makes a release of what was made for several architectures. Beside cargo it needs git, npm, Python's venv, and go, with which it builds nfpm.
+
+--target aarch64-unknown-linux-gnu makes those of another architecture, with rustup's target of that name, its compiler and its C library
+(Debian: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross), and qemu-user-static, which runs the program for its manual pages.
 """
 
 import argparse
@@ -92,10 +95,23 @@ def parse() -> argparse.Namespace:
     return arguments
 
 
+def machine_of(target: str) -> str:
+    return target.split("-")[0]
+
+
+def is_foreign(target: str) -> bool:
+    """Whether it takes an emulator to run here what is built for it."""
+    return machine_of(target) != os.uname().machine
+
+
 def build(target: str) -> Path:
     """The program, with its C library in it, and without what only a debugger reads."""
     flags = [os.environ.get("RUSTFLAGS", ""), "-C target-feature=+crt-static"]
     environment = {**os.environ, "RUSTFLAGS": " ".join(flags).strip(), "CARGO_PROFILE_RELEASE_STRIP": "debuginfo"}
+    if is_foreign(target):
+        compiler, name = f"{machine_of(target)}-linux-gnu-gcc", target.replace("-", "_")
+        environment.setdefault(f"CARGO_TARGET_{name.upper()}_LINKER", compiler)
+        environment.setdefault(f"CC_{name}", compiler)
     run(["cargo", "build", "--release", "--locked", "-p", "throng", "--target", target], cwd=ROOT, env=environment)
     return target_folder() / target / "release/throng"
 
@@ -112,7 +128,7 @@ class Packages:
 
     @property
     def platform(self) -> Platform:
-        return PLATFORMS[self.target.split("-")[0]]
+        return PLATFORMS[machine_of(self.target)]
 
     @property
     def work(self) -> Path:
@@ -127,13 +143,14 @@ class Packages:
         shutil.rmtree(self.work, ignore_errors=True)
         stage = self.staged
         copy(program, stage / "throng")
-        run([program, "man", "--all", stage / "man"])
+        start = [f"qemu-{self.platform.machine}-static", program] if is_foreign(self.target) else [program]
+        run([*start, "man", "--all", stage / "man"])
         for page in (stage / "man").iterdir():
             page.with_name(f"{page.name}.gz").write_bytes(gzip.compress(page.read_bytes(), mtime=0))
             page.unlink()
         (stage / "completions").mkdir()
         for shell, name in [("bash", "throng.bash"), ("zsh", "_throng"), ("fish", "throng.fish")]:
-            (stage / "completions" / name).write_text(output([program, "completions", shell]))
+            (stage / "completions" / name).write_text(output([*start, "completions", shell]))
         for name in output(["git", "ls-files", "suites", "targets", "examples"], cwd=ROOT).splitlines():
             copy(ROOT / name, stage / "share" / name)
         for name in DOCUMENTS:

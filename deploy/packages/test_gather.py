@@ -64,6 +64,13 @@ class Gather(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "differs from that of another architecture"):
             self.gather()
 
+    def test_the_action_asks_for_a_tarball_that_a_release_has(self) -> None:
+        script = (gather.ROOT / "deploy/action/install.sh").read_text()
+        (asked,) = [line.removeprefix("folder=") for line in script.splitlines() if line.startswith("folder=")]
+        machines = {"intel": "x86_64", "arm": "aarch64"}
+        names = {of: asked.replace("$version", "9.9.9").replace("$machine", name) for of, name in machines.items()}
+        self.assertEqual({of: f"{name}.tar.gz" for of, name in names.items()}, TARBALLS)
+
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

@@ -112,7 +112,7 @@ pub(crate) fn is_listening_at(port: u16) -> bool {
 /// A release: its static program, which here is a script that starts the build's own.
 pub(crate) fn release(folder: &Path) {
     let version = env!("CARGO_PKG_VERSION");
-    let name = format!("throng-{version}-{}-unknown-linux-musl", std::env::consts::ARCH);
+    let name = format!("throng-{version}-{}-unknown-linux-gnu", std::env::consts::ARCH);
     let (release, staged) = (folder.join(format!("v{version}")), folder.join(&name));
     fs::create_dir(&release).unwrap();
     write_program(
