@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use support::process::Process;
-use support::target::{Unavailable, complete};
+use support::target::{Unavailable, built_by_go};
 use support::throng::{Server, run, sum_of, throng};
 use support::{free_address, is_listening, skip, wait_until};
 
@@ -18,19 +18,6 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/collector")
-}
-
-/// Builds the collector; says why not, if that cannot be.
-fn is_built() -> bool {
-    let built = if Command::new("go").arg("version").output().is_ok_and(|output| output.status.success()) {
-        complete(Command::new("go").args(["build", "-o", "build/collector", "."]).current_dir(folder()))
-    } else {
-        Err(Unavailable("needs go; tried: go version".into()))
-    };
-    if let Err(Unavailable(why)) = &built {
-        skip("OpenTelemetry's collector (Go)", why);
-    }
-    built.is_ok()
 }
 
 /// The collector's last account of a metric.
@@ -47,9 +34,10 @@ fn number(metric: &str, name: &str) -> f64 {
 
 #[test]
 fn the_collector_has_understood_what_the_results_say() {
-    if !is_built() {
-        return;
-    }
+    let collector = match built_by_go(&folder(), "collector") {
+        Ok(collector) => collector,
+        Err(Unavailable(why)) => return skip("OpenTelemetry's collector (Go)", &why),
+    };
     let (address, config) = (free_address(), tempfile::NamedTempFile::new().unwrap());
     let said = format!(
         "receivers: {{ otlp: {{ protocols: {{ http: {{ endpoint: '{address}' }} }} }} }}\n\
@@ -58,8 +46,7 @@ fn the_collector_has_understood_what_the_results_say() {
          \x20 pipelines: {{ metrics: {{ receivers: [otlp], exporters: [debug] }} }}\n"
     );
     fs::write(config.path(), said).unwrap();
-    let collector = Command::new(folder().join("build/collector"));
-    let mut collector = Process::start({ collector }.arg("--config").arg(config.path()));
+    let mut collector = Process::start(Command::new(collector).arg("--config").arg(config.path()));
     assert!(wait_until(RUN_MAX, || is_listening(address)), "{}", collector.into_output().1);
 
     let server = Server::start(&[]);

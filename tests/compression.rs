@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use support::node::{Scripts, assert_says_ok};
 use support::process::Process;
-use support::target::{Unavailable, complete};
+use support::target::{Unavailable, built_by_go, complete};
 use support::throng::{Server, run, sum_of, throng};
 use support::{exact, free_address, is_listening, skip, wait_until};
 
@@ -46,14 +46,10 @@ fn websockets_of_python() {
 
 #[test]
 fn gorilla_of_go() {
-    if !Command::new("go").arg("version").output().is_ok_and(|output| output.status.success()) {
-        return skip("gorilla/websocket (Go)", "needs go; tried: go version");
+    match built_by_go(&folder(), "peer") {
+        Ok(peer) => both_roles(&|| Command::new(&peer)),
+        Err(Unavailable(why)) => skip("gorilla/websocket (Go)", &why),
     }
-    let build = ["build", "-o", "build/peer", "."];
-    if let Err(Unavailable(why)) = complete(Command::new("go").args(build).current_dir(folder())) {
-        return skip("gorilla/websocket (Go)", &why);
-    }
-    both_roles(&|| Command::new(folder().join("build/peer")));
 }
 
 /// The peer as a client of throng's server, and as a server of throng's clients.
