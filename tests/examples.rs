@@ -104,6 +104,23 @@ fn two_hundred_users_speak_to_the_others_in_their_rooms() {
 }
 
 #[test]
+fn people_who_come_and_go_hear_what_is_said_while_they_are_there() {
+    let Some(chat) = Chat::start() else { return };
+    let visits = app().with_file_name("visits.toml");
+    for more in [&["--threads", "2"][..], &["--transport", "polling"]] {
+        let load = ["--rate", "100", "--duration=6s"];
+        let outcome = run(&mut chat.broadcast(&visits, &[&load[..], more].concat()), WITHIN);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        let of = |name| sum_of(&results, name);
+        assert_eq!([of("missing"), of("leaked"), of("unexpected"), of("join_failures")], [0; 4], "{outcome}");
+        assert_eq!(of("expected"), of("received"), "{outcome}");
+        assert!(of("visits") > 200 && of("received") > of("in_passing"), "{outcome}");
+        assert_eq!(results["steps"][0]["counts"]["errors"], json!({}), "{outcome}");
+    }
+}
+
+#[test]
 fn who_is_left_out_by_the_server_is_told_of_it() {
     let Some(chat) = Chat::start() else { return };
     let to_all = ["--rooms", "10", "--rate", "50", "--duration=1s"];

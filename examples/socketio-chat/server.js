@@ -38,6 +38,16 @@ io.on('connection', (socket) => {
     socket.to(room).emit('entered', { user: socket.data.user });
     answer?.({ ok: true, room });
   });
+  socket.on('leave', async (room, answer) => {
+    if (room === undefined || socket.data.room !== room) {
+      answer?.({ ok: false, error: 'you are not there' });
+      return;
+    }
+    await socket.leave(room);
+    socket.data.room = undefined;
+    socket.to(room).emit('left', { user: socket.data.user });
+    answer?.({ ok: true, room });
+  });
   socket.on('say', ({ text }, answer) => {
     const { room, user } = socket.data;
     if (room === undefined) {

@@ -10,8 +10,8 @@ use super::{assert_none, read, rust_files};
 /// Crates that know of scenarios, or of figures.
 const KNOWING: &[&str] = &["stats", "results", "report", "engine", "crew", "store", "suite", "web", "cli"];
 
-/// Names that are words of something else, too: of a URL's scheme, a dialect, a fault.
-const AMBIGUOUS: &[&str] = &["http", "tls", "service", "corrupt"];
+/// Names that are words of something else, too: of a URL's scheme, a dialect, a fault, a visit in an app's file.
+const AMBIGUOUS: &[&str] = &["http", "tls", "service", "corrupt", "join", "leave"];
 /// What stands beside one where it is meant.
 const MEANT_BY: &[&str] = &["scenario", "verb", "figure", "timed", "count"];
 

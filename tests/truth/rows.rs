@@ -44,6 +44,9 @@ const KIND_SIZES: [(&str, u64); 2] = [("own", 1), ("group", 5)];
 /// An app whose people are in rooms of five, in each of which the third speaks and the others listen.
 const ROLES: &str = "tests/truth/roles.toml";
 
+/// An app whose people are in rooms of five, in each of which one stays and speaks, and the others come and go.
+const VISITS: &str = "tests/truth/visits.toml";
+
 /// Each kind's messages, and how many copies of all kinds are due to rooms of these sizes.
 fn due_of_kinds(truth: &mut Truth<'_>) -> u64 {
     let sent = KIND_SIZES.map(|(name, _)| truth.of_kind(name, "sent"));
@@ -63,6 +66,7 @@ pub(crate) fn rows(length: Length) -> Vec<Row> {
         counts(),
         rooms(),
         roles(),
+        visits(),
         absences(),
         connections(),
         verdicts(length),
@@ -256,6 +260,62 @@ fn rooms() -> Vec<Row> {
                 truth.exactly("unexpected", MESSAGES);
             },
         ),
+    ]
+}
+
+fn visits() -> Vec<Row> {
+    let load = || format!("broadcast --clients 20 --app {VISITS} --rate 200 --duration 5s");
+    // What holds whatever the server does: hosts are due all that is said, and what came to guests in passing was due to them.
+    let identities = |truth: &mut Truth<'_>| {
+        truth.exactly("sent", MESSAGES);
+        truth.role_has("host", "expected", MESSAGES);
+        let accounted = truth.count("received") + truth.count("missing") + truth.count("in_flight");
+        truth.counts("received + missing + in flight", truth.count("expected"), accounted);
+        truth.exactly("unexpected", 0);
+    };
+    vec![
+        row("none; four in five come and go", NO_FAULT, load(), move |truth| {
+            identities(truth);
+            truth.role_has("host", "received", MESSAGES);
+            truth.exactly("received", truth.count("expected"));
+            truth.counts("leaked", 0, truth.rare("leaked"));
+            truth.counts("join failures", 0, truth.rare("join_failures"));
+            let certain = truth.count("received") - truth.rare("in_passing");
+            truth.says(
+                "received, not in passing",
+                "more than hosts alone",
+                certain.to_string(),
+                certain > MESSAGES,
+            );
+            truth.exits(0);
+        }),
+        // The server sends what came and what it lost, of which it loses each hundredth; what it lost on somebody's way is not missing.
+        row("loses one copy of 100; four in five come and go", "drop=99%100", load(), move |truth| {
+            identities(truth);
+            let (received, missing) = (truth.count("received"), truth.count("missing"));
+            let lost = received / 99;
+            truth.says(
+                "missing",
+                format!("at most {lost}"),
+                missing.to_string(),
+                missing <= lost && missing > 0,
+            );
+            truth.says(
+                "missing",
+                "at least those of hosts",
+                missing.to_string(),
+                missing >= truth.of_role("host", "missing"),
+            );
+            truth.exits(3);
+        }),
+        row("lets everybody hear on who has left", "linger=all", load(), move |truth| {
+            identities(truth);
+            truth.exactly("missing", 0);
+            let leaked = truth.rare("leaked");
+            truth.says("leaked", "more than 0", leaked.to_string(), leaked > 0);
+            truth.role_has("host", "leaked", 0);
+            truth.exits(3);
+        }),
     ]
 }
 

@@ -11,6 +11,7 @@ Faults (--fault CLAUSE,CLAUSE,…; all in docs/FAULTS.md):
                        next, or damaged
   stray=WHICH          another client also gets a copy
   leak=WHICH           a client of another room also gets a copy
+  linger=WHICH         who leaves a room goes on to hear it
   delay=TIME[@WHICH]   messages leave 5ms, 5ms..20ms (uniform) or exp:5ms
                        later, without holding up others
   service=TIME         messages are served one at a time, each taking TIME
@@ -50,6 +51,7 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
         "corrupt" => set(&mut faults.corrupt, which(value)?),
         "stray" => set(&mut faults.stray, which(value)?),
         "leak" => set(&mut faults.leak, which(value)?),
+        "linger" => set(&mut faults.linger, pick(value)?),
         "delay" => {
             let (time, at) = value.split_once('@').unwrap_or((value, "all"));
             faults.delays.push(Delay { time: self::time(time)?, which: which(at)? });
@@ -75,7 +77,7 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
             Ok(())
         }
         _ => Err(
-            "there are drop, dup, reorder, corrupt, stray, leak, delay, service, tick, stall, deaf, close, kill, \
+            "there are drop, dup, reorder, corrupt, stray, leak, linger, delay, service, tick, stall, deaf, close, kill, \
                   mute, accept, refuse, forget, again, swap and seed"
                 .into(),
         ),

@@ -30,6 +30,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 /// The same, while servers are restarted.
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     app_file::check_messages(&request.plan, request.scenario)?;
+    app_file::check_visits(&request.plan, request.scenario)?;
     net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients_max)?;
     let limits = request.limits()?;

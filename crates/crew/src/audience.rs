@@ -76,8 +76,8 @@ impl Audience {
             let present = turnout.at(say.room, sent.client, sent.sent_ns);
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
-            // A sender that has lost its connection since is not counted among those who are here.
-            let counts_itself = !absent.get(&sent.client).is_some_and(is_away);
+            // A sender that has lost its connection since, or left the room, is not counted among those who are here.
+            let counts_itself = !sent.is_leaving && !absent.get(&sent.client).is_some_and(is_away);
             let due = if counts_itself { say.hearers(present) } else { present };
             let of_roles_there = turnout.of_roles_at(say.room, sent.client, sent.sent_ns);
             for (role, (of_role, there)) in of_roles.iter_mut().zip(of_roles_there).enumerate() {
@@ -142,7 +142,13 @@ mod tests {
     fn books(worker: u16, changes: &[(u64, i32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
         let sent = sent
             .iter()
-            .map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns, is_cut_off: false })
+            .map(|&ns| SentBroadcast {
+                client: 0,
+                intended_ns: ns,
+                sent_ns: ns,
+                is_cut_off: false,
+                is_leaving: false,
+            })
             .collect();
         let change =
             |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, kind: 0, room: 0, role: 0, change };
@@ -251,7 +257,13 @@ mod tests {
         // start, and who is alone in room 2 comes back.
         let rooms = Rooms::of(Division::of_size(3.try_into().unwrap()));
         let people = People { rooms: rooms.clone().into(), step: 0, clients: 7, workers: 2 };
-        let sent = |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns, is_cut_off: false };
+        let sent = |client, ns| SentBroadcast {
+            client,
+            intended_ns: ns,
+            sent_ns: ns,
+            is_cut_off: false,
+            is_leaving: false,
+        };
         let change = |at_ns, room, change| engine::Attendance { at_ns, kind: 0, room, role: 0, change };
         let even = Settled {
             worker: 0,

@@ -34,7 +34,7 @@ struct Grown {
 #[derive(Default)]
 struct Account {
     counts: Counts,
-    /// Received of each kind of messages, where there are several.
+    /// Of each kind of messages, where there are several, what was received and is known to have been due.
     received_of_says: Vec<u64>,
     gone: Gone,
     held: Held,
@@ -45,7 +45,7 @@ impl Account {
         self.counts.merge(&delta.counts);
         self.received_of_says.resize(self.received_of_says.len().max(delta.says.len()), 0);
         for (received, say) in self.received_of_says.iter_mut().zip(&delta.says) {
-            *received += say.counts.received;
+            *received += certain(&say.counts);
         }
         self.gone.merge(&delta.gone);
         self.held.merge(&delta.held);
@@ -318,7 +318,7 @@ impl Merge {
             }
             Workload::Broadcast => {
                 audience = Audience::of(&self.people, &self.settled, now_ns);
-                counts.expected = audience.due.copies + self.copies_of_lost();
+                counts.expected = audience.due.copies + counts.in_passing + self.copies_of_lost();
                 counts.in_flight = audience.due.left_behind;
                 counts.offline_due = counts.recovered.max(audience.away.due);
                 counts.lost_offline = counts.offline_due - counts.recovered;
@@ -384,7 +384,7 @@ impl Merge {
 
     /// Copies that lost agents received, and those of their messages that others did: they were due, because they came.
     fn copies_of_lost(&self) -> u64 {
-        let to_lost: u64 = self.counts_of_lost().map(|counts| counts.received).sum();
+        let to_lost: u64 = self.counts_of_lost().map(certain).sum();
         let tallies = self.settled.iter().flat_map(|settled| &settled.tallies);
         let from_lost = tallies.filter(|tally| self.lost.contains(&tally.worker));
         to_lost + from_lost.map(|tally| u64::from(tally.received)).sum::<u64>()
@@ -422,10 +422,15 @@ impl Merge {
     }
 }
 
+/// Of the received, those that would be missing if they had not come.
+fn certain(counts: &Counts) -> u64 {
+    counts.received.saturating_sub(counts.in_passing)
+}
+
 /// What was counted of a part of the messages, with what was due of it, and so much to and from agents that were lost.
 fn accounted(counted: Counts, due: Due, of_lost: u64, interrupted: bool) -> Counts {
     let mut counts = counted;
-    counts.expected = (due.copies + of_lost).max(counts.received);
+    counts.expected = (due.copies + counts.in_passing + of_lost).max(counts.received);
     let outstanding = counts.expected - counts.received;
     counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
     counts.missing = outstanding - counts.in_flight;

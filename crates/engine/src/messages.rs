@@ -325,6 +325,8 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
     /// Its sender's connection ended before it was answered: the server may never have had it.
     pub is_cut_off: bool,
+    /// Its sender left the room soon after, and is not counted among those who were there.
+    pub is_leaving: bool,
 }
 
 /// One broadcast as seen by the clients of one worker.

@@ -8,6 +8,7 @@
 //! and `books`, which the clients keep, say what came of it.
 
 mod step;
+mod visits;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +25,7 @@ use crate::clients::{Begun, Clients, Ended, Outcome, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
 use crate::reporter::Reporter;
-use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest};
+use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest, Visits};
 
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -63,6 +64,8 @@ pub struct Worker {
     next_send_ns: Option<u64>,
     /// Who loses its connection and comes back, while the step is loaded.
     unrest: Option<Unrest>,
+    /// Who goes into which room, and out again.
+    visits: Option<Visits>,
     /// Which slow client reads when.
     sips: Sips,
     /// When dialects want to be woken: time, client, attempt.
@@ -104,6 +107,7 @@ impl Worker {
         });
         Ok(Self {
             sips: Sips::new(plan.slow),
+            visits: Visits::of(&plan.rooms, segment, plan.seed),
             plan,
             segment,
             inbox,
@@ -168,7 +172,9 @@ impl Worker {
         };
         let unrest_ns = self.unrest.as_ref().and_then(Unrest::poll_timeout);
         let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
-        let others_ns = [unrest_ns, wake_ns, self.sips.poll_timeout(), self.reporter.poll_timeout()];
+        let visits_ns = self.visits.as_ref().and_then(Visits::poll_timeout);
+        let others_ns =
+            [unrest_ns, wake_ns, visits_ns, self.sips.poll_timeout(), self.reporter.poll_timeout()];
         let next_ns = others_ns.into_iter().chain([phase_ns]).flatten().min()?;
         Some(next_ns.saturating_sub(now_ns))
     }
@@ -264,6 +270,7 @@ impl Worker {
             }
             self.clients.note_back(client);
         }
+        self.settle_in(client);
         self.grow(now_ns);
     }
 
@@ -283,6 +290,7 @@ impl Worker {
     fn handle_timeouts(&mut self, now_ns: u64) {
         self.grow(now_ns);
         self.stir(now_ns);
+        self.visit(now_ns);
         while let Some(token) = self.sips.poll(now_ns) {
             if let Some(event) = self.clients.end_wait(token) {
                 self.handle_ready(event);

@@ -25,7 +25,9 @@ pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
 pub use plan::{Connecting, Draining, Load, Plan, StepOrder, Storm, Until, Workload};
 pub use publishing::Publishing;
-pub use rooms::{Casting, Census, Floor, Mix, RoleKind, RoomKind, Rooms, SayKind, Seat, Seating};
+pub use rooms::{
+    Casting, Census, Floor, Mix, RoleKind, RoomKind, Rooms, SayKind, Seat, Seating, Visit, VisitStep,
+};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;

@@ -1,7 +1,7 @@
 //! Rooms: who hears whom.
 //!
 //! Everybody is in one room of each kind, and each message is for the rooms of one kind; which, its number and its sender's role tell
-//! ([`wire::people::Mix`]). Everything about rooms of equal size is arithmetic, and nothing is kept for it: who is in one, how many of them at one
+//! ([`wire::people::Mix`]). Where people come and go ([`Visit`]), everybody has their room all the same, and is in it or not. Everything about rooms of equal size is arithmetic, and nothing is kept for it: who is in one, how many of them at one
 //! worker, and which place each has there. For rooms of unequal size a worker keeps its clients' places.
 
 mod census;
@@ -10,9 +10,11 @@ mod even;
 mod floor;
 mod hearing;
 mod seating;
+mod visit;
 
 pub use census::Census;
 pub use floor::{Floor, Seat};
 pub use hearing::{RoomKind, Rooms, SayKind};
 pub use seating::Seating;
+pub use visit::{Visit, VisitStep};
 pub use wire::people::{Casting, Mix, RoleKind};

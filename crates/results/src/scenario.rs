@@ -73,6 +73,7 @@ const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
 const BY_ROOM_SIZE: &[Timed] = &Timed::BY_ROOM_SIZE;
 const REPLAY: &[Timed] = &[Timed::Replay];
+const VISITS: &[Timed] = &[Timed::Join, Timed::Leave];
 
 const ECHO: Facts = Facts {
     name: "echo",
@@ -90,7 +91,7 @@ const ECHO: Facts = Facts {
 const BROADCAST: Facts = Facts {
     name: "broadcast",
     about: "every message goes to every client, step by step",
-    timed: &[EXCHANGE, FAN_OUT, BY_ROOM_SIZE, REPLAY, HANDSHAKE],
+    timed: &[EXCHANGE, FAN_OUT, BY_ROOM_SIZE, REPLAY, VISITS, HANDSHAKE],
     due: Due::Copies,
     ..ECHO
 };

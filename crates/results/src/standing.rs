@@ -12,11 +12,12 @@ use crate::{LimitOutcome, Step, Unit};
 /// The share of the asked rate that must be kept.
 const RATE_PERCENT_MIN: f64 = 99.0;
 
-/// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost,
-/// what was lost, what was wrong, and how much was too much.
-pub(crate) const FIGURES: [Figure; 6] = [
+/// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
+/// that were not let in, what was lost, what was wrong, and how much was too much.
+pub(crate) const FIGURES: [Figure; 7] = [
     Figure::Counted(Counted::Unusable),
     Figure::Counted(Counted::Count(Count::Disconnects)),
+    Figure::Counted(Counted::Count(Count::JoinFailures)),
     Figure::Counted(Counted::Count(Count::NotBack)),
     Figure::Counted(Counted::Count(Count::Missing)),
     Figure::Counted(Counted::Wrong),
@@ -93,8 +94,13 @@ mod tests {
     #[test]
     fn each_scenario_has_what_it_can_lose() {
         let all = ["unusable==0", "disconnects==0", "missing==0", "wrong==0", "rate>=99%"];
-        for scenario in [Scenario::Echo, Scenario::Broadcast, Scenario::Saturate, Scenario::Http] {
+        for scenario in [Scenario::Echo, Scenario::Http] {
             assert_eq!(texts(scenario, &[], 0.0), all, "{scenario}");
+        }
+        let with_rooms =
+            ["unusable==0", "disconnects==0", "join_failures==0", "missing==0", "wrong==0", "rate>=99%"];
+        for scenario in [Scenario::Broadcast, Scenario::Saturate] {
+            assert_eq!(texts(scenario, &[], 0.0), with_rooms, "{scenario}");
         }
         assert_eq!(texts(Scenario::Idle, &[], 0.0), ["unusable==0", "disconnects==0"]);
         assert_eq!(

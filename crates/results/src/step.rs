@@ -136,6 +136,11 @@ impl Step {
         self.usable.unwrap_or(0).max(self.counts.connected)
     }
 
+    /// How often visitors asked to be let into a room, as far as that was answered or is not any more.
+    pub fn joins(&self) -> u64 {
+        self.counts.visits + self.counts.join_failures
+    }
+
     /// What came that was not what was due: corrupt, a second time, to the wrong client or room, or an answer of HTTP with
     /// another status or body than expected.
     pub fn wrong(&self) -> u64 {

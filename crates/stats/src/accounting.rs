@@ -35,6 +35,8 @@ pub enum Whole {
     ThrownOut,
     /// The deliveries that were due to clients that were away.
     OfflineDue,
+    /// Rooms that visitors asked to join.
+    Joins,
 }
 
 /// What is known of a count, beside its name.
@@ -96,6 +98,9 @@ table! {
     late: Late = CountFacts { words: Some("late"), share_of: Some(Whole::Received), ..MESSAGES },
     /// Second and further copies of a delivery.
     duplicate: Duplicate = trouble("duplicate", Whole::Came),
+    /// Of the received, those that came to somebody on their way into the room or out of it: had they not come, they would not be
+    /// missing.
+    in_passing: InPassing = CountFacts { is_rare: true, words: Some("in passing"), ..MESSAGES },
     /// Of the received, those that came after a later message of the same sender at the same receiver.
     reordered: Reordered = trouble("reordered", Whole::Received),
     /// Well-formed deliveries that were not due at the client that got them.
@@ -132,6 +137,10 @@ table! {
     left: Left = CountFacts { is_rare: true, words: Some("left"), ..CONNECTIONS },
     /// Usable connections that were ended on purpose, for their clients to come back (flapping).
     cut: Cut = CountFacts { is_rare: true, words: Some("cut"), ..CONNECTIONS },
+    /// Times that a visitor was let into a room.
+    visits: Visits = CountFacts { is_rare: true, words: Some("visits"), ..CONNECTIONS },
+    /// Times that one was not: refused, or not answered before they left.
+    join_failures: JoinFailures = CountFacts { is_rare: true, ..lost("not let in", Whole::Joins) },
     /// Losses in a storm after which the client was not usable again by the end.
     not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
     /// Of the begun, those that went on with a TLS session before.
@@ -174,10 +183,10 @@ pub enum Imbalance {
         /// Recovered and lost together.
         accounted: u64,
     },
-    /// Late or reordered deliveries exceed the received ones they are part of.
-    #[error("{part} deliveries were late or reordered, but only {received} were received")]
+    /// Late or reordered deliveries, or those in passing, exceed the received ones they are part of.
+    #[error("{part} deliveries were late, in passing or reordered, but only {received} were received")]
     Part {
-        /// Late or reordered deliveries.
+        /// Late or reordered deliveries, or those in passing.
         part: u64,
         /// Deliveries received.
         received: u64,
@@ -224,7 +233,8 @@ impl Counts {
             return Err(Imbalance::Offline { due: self.offline_due, accounted });
         }
         // What is recovered may come out of order, too.
-        let (part, received) = (self.late.max(self.reordered), self.received + self.recovered);
+        let part = self.late.max(self.reordered).max(self.in_passing);
+        let received = self.received + self.recovered;
         if part > received {
             return Err(Imbalance::Part { part, received });
         }

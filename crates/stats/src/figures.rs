@@ -65,6 +65,10 @@ table! {
     completion: Completion = OF_STEP,
     /// Usable again → a copy is in that was due while its client was away; one sample a copy.
     replay: Replay = OF_STEP,
+    /// A visitor asks to join a room → the server has let them in.
+    join: Join = OF_STEP,
+    /// A visitor leaves a room → the server has confirmed it, where it does.
+    leave: Leave = OF_STEP,
     /// Intended send → actual send.
     send_lag: SendLag = OF_STEP,
     /// Connection lost in a storm → usable again.

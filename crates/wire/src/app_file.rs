@@ -33,6 +33,8 @@ pub struct AppFile {
     pub echo: Option<Exchange>,
     /// How a client joins its rooms, where the protocol carries rooms of its own; empty: as its flags say, or the opening does.
     pub joins: Vec<Join>,
+    /// How the rooms of those kinds are joined and left that not everybody is in for good.
+    pub doors: Vec<Door>,
     /// The messages that everyone in a room gets, by kind.
     pub broadcasts: Vec<Broadcast>,
     /// What the server says when it refuses something.
@@ -63,7 +65,10 @@ impl AppFile {
         let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
         let heartbeat = self.heartbeat.as_ref().map(|heartbeat| &heartbeat.send);
+        let visited = self.joins.iter().filter(|join| join.visited.is_some());
         measured.chain(answers).chain(heartbeat).any(|say| say.body.has_kept())
+            || visited.into_iter().any(|join| join.name.has_kept() || join.params.has_kept())
+            || self.doors.iter().any(Door::says_kept)
     }
 
     /// The messages that are measured: the echo, or each kind of broadcasts.
@@ -169,6 +174,30 @@ pub struct Join {
     pub name: Template,
     /// A JSON object: what is said besides.
     pub params: Template,
+    /// The kind of rooms, where clients come and go; `None`: they join at once, and stay.
+    pub visited: Option<u16>,
+}
+
+/// How clients join and leave their room of one kind, while they are connected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Door {
+    /// The kind of rooms.
+    pub kind: u16,
+    /// Which of the [joins](AppFile::joins) it is, where the protocol carries rooms of its own. Else messages do it:
+    pub place: Option<u16>,
+    /// These, and what they wait for.
+    pub join: Vec<OpenStep>,
+    /// The same of leaving.
+    pub leave: Vec<OpenStep>,
+}
+
+impl Door {
+    fn says_kept(&self) -> bool {
+        self.join.iter().chain(&self.leave).any(|step| match step {
+            OpenStep::Send(say) | OpenStep::Ask(say) => say.body.has_kept(),
+            OpenStep::Expect(_) | OpenStep::Wait(_) => false,
+        })
+    }
 }
 
 /// A message to everyone in a room.

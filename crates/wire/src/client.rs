@@ -9,6 +9,7 @@
 //! logging in, asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
+mod passage;
 mod question;
 mod socket;
 

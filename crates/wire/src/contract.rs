@@ -5,7 +5,7 @@
 
 use crate::carried::{Hears, Letter, Shape, Utterance};
 use crate::dialect_id::DialectId;
-use crate::event::Tells;
+use crate::event::{Tells, Way};
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::http::request::Request;
@@ -154,6 +154,12 @@ pub(crate) trait ClientProtocol {
 
     /// Sends a message of the app's.
     fn send<I: Io>(&mut self, link: &mut Link<'_, Self::Parts, I>, letter: &Letter, filling: &Filling<'_>);
+
+    /// Joins or leaves a room that it can join by itself, by its place among all of them. Where it hears what becomes of that, it
+    /// tells so ([`Event::Passed`](crate::Event::Passed)).
+    fn pass<I: Io>(&mut self, _link: &mut Link<'_, Self::Parts, I>, _place: usize, _way: Way) {
+        unreachable!("its rooms are joined by messages")
+    }
 
     /// Whether the app may speak.
     fn is_ready(&self) -> bool {

@@ -22,6 +22,26 @@ impl Kind {
     pub const ALL: [Kind; 2] = [Kind::Echo, Kind::Broadcast];
 }
 
+/// Which way somebody goes that visits a room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// They join it.
+    In,
+    /// They leave it.
+    Out,
+}
+
+/// What became of somebody's way into a room, or out of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passed {
+    /// They are there from now on.
+    In,
+    /// They are there no more.
+    Out,
+    /// They were refused.
+    Refused,
+}
+
 /// What a stamped message that came in is to its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -174,6 +194,13 @@ pub enum Event {
     Beside {
         /// Payload bytes on the wire.
         bytes: u32,
+    },
+    /// The server has answered a [visitor](crate::Client::pass) of its room.
+    Passed {
+        /// The kind of rooms.
+        kind: u16,
+        /// What it answered.
+        passed: Passed,
     },
     /// The dialect refused something.
     Rejected(Rejection),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use load::{RoomKind, SayKind};
+use load::{RoomKind, Rooms, SayKind};
 use results::units;
 use serde::de::IgnoredAny;
 use toml::Spanned;
@@ -17,7 +17,7 @@ use wire::{AppRules, Body, Facts};
 use super::file::{self, File, Frames, NAME_BYTES_MAX, Step, When};
 use super::publish;
 use super::resume;
-use super::rooms::{self, Joining};
+use super::rooms::{self, Joining, Passage};
 use super::source::{Source, is_json};
 use crate::exit::Failure;
 
@@ -40,13 +40,13 @@ impl Checked<'_> {
         &self,
         file: &File,
         login: Vec<LoginRequest>,
-        kinds: &[RoomKind],
-        says: &[SayKind],
+        (kinds, says): (&[RoomKind], &[SayKind]),
+        rooms: Option<&Rooms>,
     ) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
-        let Joining { joins, places, steps } =
-            rooms::joining(self.source, file, self.facts, self.names, |join, names| {
-                Checked { names, ..*self }.joining_steps(join)
+        let Joining { joins, places, steps, doors } =
+            rooms::joining(self.source, file, self.facts, (self.names, rooms), |passage, names| {
+                Checked { names, ..*self }.passage_steps(passage)
             })?;
         let broadcasts = self.broadcasts(file, kinds, says, &places)?;
         self.check_told_apart(file, echo.as_ref(), &broadcasts)?;
@@ -65,6 +65,7 @@ impl Checked<'_> {
             open,
             echo,
             joins,
+            doors,
             broadcasts,
             errors: file.error.iter().map(|rule| self.refusal(rule)).collect::<Result<_, _>>()?,
             answers: file.answer.iter().map(|rule| self.reaction(rule)).collect::<Result<_, _>>()?,
@@ -174,9 +175,18 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// What joins a room by a message: that message, and what it waits for.
-    fn joining_steps(&self, join: &Spanned<file::Join>) -> Result<Vec<OpenStep>, Failure> {
-        let file::Join { event, send, replied, expect, .. } = join.get_ref();
+    /// What joins a room by a message, or leaves it: that message, and what it waits for.
+    fn passage_steps(&self, passage: Passage<'_>) -> Result<Vec<OpenStep>, Failure> {
+        let (event, send, replied, expect) = match passage {
+            Passage::In(join) => {
+                let file::Join { event, send, replied, expect, .. } = join.get_ref();
+                (event, send.as_ref(), replied, expect)
+            }
+            Passage::Out(leave) => {
+                let file::Leave { event, send, replied, expect } = leave.get_ref();
+                (event, Some(send), replied, expect)
+            }
+        };
         let mut steps = Vec::new();
         if let Some(text) = send {
             let say = self.say(event, text, Purpose::Other)?;

@@ -75,6 +75,8 @@ pub(super) struct People {
     #[serde(default)]
     pub(super) columns: BTreeMap<String, Spanned<String>>,
     pub(super) token: Option<Spanned<Token>>,
+    /// What everybody does besides, round and round.
+    pub(super) visit: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// What lets each of them in: a text with its own columns, or what is signed for it.
@@ -183,6 +185,7 @@ pub(super) struct Room {
     pub(super) count: Option<Spanned<i64>>,
     pub(super) zipf: Option<Spanned<f64>>,
     pub(super) join: Option<Spanned<Join>>,
+    pub(super) leave: Option<Spanned<Leave>>,
 }
 
 /// How a room is joined: what the protocol calls it.
@@ -194,6 +197,16 @@ pub(super) struct Join {
     pub(super) params: Option<Spanned<String>>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Option<Spanned<String>>,
+    pub(super) replied: Option<Spanned<bool>>,
+    pub(super) expect: Option<Spanned<When>>,
+}
+
+/// How a room is left, where that takes a message.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Leave {
+    pub(super) event: Option<Spanned<String>>,
+    pub(super) send: Spanned<String>,
     pub(super) replied: Option<Spanned<bool>>,
     pub(super) expect: Option<Spanned<When>>,
 }
@@ -225,6 +238,10 @@ pub(super) struct Role {
     /// Nothing, if they only listen.
     #[serde(default)]
     pub(super) says: Vec<Spanned<Saying>>,
+    /// Where they are for good; everywhere where they do not come and go, if they do not say it.
+    pub(super) rooms: Option<Spanned<Vec<Spanned<String>>>>,
+    /// What they do besides, round and round.
+    pub(super) visit: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// What a role says, and how often.

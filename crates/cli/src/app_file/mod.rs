@@ -13,6 +13,7 @@ mod says;
 mod short;
 mod source;
 mod usual;
+mod visits;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +36,7 @@ pub(crate) use publish::Publish;
 pub(crate) use short::{SayArgs, TellArgs};
 use source::Source;
 pub(crate) use usual::Usual;
+pub(crate) use visits::check_run as check_visits;
 
 /// What a file says.
 #[derive(Debug)]
@@ -164,9 +166,13 @@ fn describe(
     let mut usual = usual::usual(source, &file.load)?;
     let roles = roles::kinds(source, &file.role, &file.say, &mut usual)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
-    let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }
-        .app(file, login, &kinds, &says)?;
-    let rooms = rooms_of(source, file, kinds, says, &roles)?;
+    let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
+    let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }.app(
+        file,
+        login,
+        (&kinds, &says),
+        rooms.as_ref(),
+    )?;
     usual::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
     let publish = publish::publish(source, file, &strangers)?;
     let flap = file.flap.as_ref().map(|flap| flapping(source, flap.get_ref())).transpose()?;
@@ -192,20 +198,23 @@ fn describe(
 fn rooms_of(
     source: &Source<'_>,
     file: &File,
-    mut kinds: Vec<RoomKind>,
-    says: Vec<SayKind>,
+    kinds: &[RoomKind],
+    says: &[SayKind],
     roles: &[RoleKind],
 ) -> Result<Option<Rooms>, Failure> {
+    let visits = visits::visits(source, file, kinds)?;
     let Some(at) = file.room.values().map(Spanned::span).chain(file.say.values().map(Spanned::span)).next()
     else {
         return Ok(None);
     };
-    if kinds.is_empty() {
-        kinds = Rooms::default().kinds().to_vec();
-    }
-    let says = if says.is_empty() { Rooms::default().says().to_vec() } else { says };
-    let rooms = Rooms::several(kinds, says, roles.to_vec());
-    rooms.map(Some).ok_or_else(|| source.error(at, "rooms that cannot be meant"))
+    let usual = Rooms::default();
+    let kinds = if kinds.is_empty() { usual.kinds() } else { kinds };
+    let says = if says.is_empty() { usual.says() } else { says };
+    let rooms = Rooms::several(kinds.to_vec(), says.to_vec(), roles.to_vec());
+    let rooms = rooms.and_then(|rooms| rooms.with_visits(visits));
+    let rooms = rooms.ok_or_else(|| source.error(at, "rooms that cannot be meant"))?;
+    visits::check_spoken(source, file, &rooms)?;
+    Ok(Some(rooms))
 }
 
 fn flapping(source: &Source<'_>, flap: &file::Flap) -> Result<FlapArgs, Failure> {
@@ -235,3 +244,5 @@ mod kinds;
 mod schema;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod visits_tests;

@@ -5,13 +5,14 @@ use std::num::NonZero;
 use load::{RoomKind, Rooms};
 use toml::Spanned;
 use wire::People;
-use wire::app_file::{Join, OpenStep};
+use wire::app_file::{Door, Join, OpenStep};
 use wire::people::Division;
 use wire::template::{Names, Quoting, Template};
 use wire::{Facts, Joins};
 
 use super::file::{self, File, NAME_BYTES_MAX};
 use super::source::{Source, is_json};
+use super::visits;
 use crate::exit::Failure;
 use crate::people;
 
@@ -109,20 +110,40 @@ pub(super) struct Joining {
     pub(super) places: Vec<Option<u16>>,
     /// By messages, at the end of the opening.
     pub(super) steps: Vec<OpenStep>,
+    /// Or while people are connected, where they come and go.
+    pub(super) doors: Vec<Door>,
 }
 
-/// How the rooms of a file are joined over a protocol. `step` reads what is joined by a message, with its own names.
+/// What people say on their way into a room, or out of it.
+pub(super) enum Passage<'a> {
+    In(&'a Spanned<file::Join>),
+    Out(&'a Spanned<file::Leave>),
+}
+
+/// How the rooms of a file are joined over a protocol, and left where people come and go (`rooms`). `step` reads what is done by a
+/// message, with its own names.
 pub(super) fn joining(
     source: &Source<'_>,
     file: &File,
     facts: &Facts,
-    names: &Names,
-    mut step: impl FnMut(&Spanned<file::Join>, &Names) -> Result<Vec<OpenStep>, Failure>,
+    (names, rooms): (&Names, Option<&Rooms>),
+    mut step: impl FnMut(Passage<'_>, &Names) -> Result<Vec<OpenStep>, Failure>,
 ) -> Result<Joining, Failure> {
     let mut joining = Joining::default();
     let rules = facts.app.expect("an app goes over it");
-    for (kind, room) in (0..).zip(file.room.values()) {
+    let visited = rooms.map_or(0, Rooms::visited);
+    let left = rooms.map_or(0, Rooms::left);
+    for (kind, (called, room)) in (0..).zip(&file.room) {
         joining.places.push(None);
+        let is_visited = visited & 1 << kind != 0;
+        match &room.get_ref().leave {
+            _ if is_visited => visits::check_join(source, called, room, left & 1 << kind != 0)?,
+            Some(leave) => {
+                let problem = "nobody leaves it: expected a `visit` that does, in [people] or a [[role]]";
+                return Err(source.error(leave.span(), problem));
+            }
+            None => {}
+        }
         let Some(join) = &room.get_ref().join else { continue };
         let names = names_in(names, kind);
         let file::Join { topic, channel, params, event, send, replied, expect } = join.get_ref();
@@ -136,7 +157,14 @@ pub(super) fn joining(
             (Joins::Channel, None, Some(channel)) if !says => channel,
             (Joins::Channel, ..) => return Err(wrong("subscribing: `channel`, and `params` if it has any")),
             (Joins::Message, None, None) if params.is_none() && (send.is_some() || expect.is_some()) => {
-                joining.steps.extend(step(join, &names)?);
+                let join = step(Passage::In(join), &names)?;
+                if !is_visited {
+                    joining.steps.extend(join);
+                    continue;
+                }
+                let leave = room.get_ref().leave.as_ref();
+                let leave = leave.map(|leave| step(Passage::Out(leave), &names)).transpose()?;
+                joining.doors.push(Door { kind, place: None, join, leave: leave.unwrap_or_default() });
                 continue;
             }
             (Joins::Message, ..) => {
@@ -152,8 +180,14 @@ pub(super) fn joining(
             None => Template::literal("{}"),
         };
         if is_json::<serde_json::Map<String, serde_json::Value>>(&params.sample()) {
-            *joining.places.last_mut().expect("just pushed") = Some(joining.joins.len() as u16);
-            joining.joins.push(Join { name: template(name, Quoting::Plain)?, params });
+            let place = joining.joins.len() as u16;
+            *joining.places.last_mut().expect("just pushed") = Some(place);
+            let visited = is_visited.then_some(kind);
+            joining.joins.push(Join { name: template(name, Quoting::Plain)?, params, visited });
+            if is_visited {
+                let (join, leave) = Default::default();
+                joining.doors.push(Door { kind, place: Some(place), join, leave });
+            }
         } else {
             return Err(source.error(join.span(), "expected `params` to be a JSON object, as text"));
         }

@@ -36,6 +36,7 @@ fn it_has_the_keys_that_are_read() {
         ("[[open]]\nbogus = 1", "/properties/open/items"),
         ("[room.a]\nbogus = 1", "/$defs/room"),
         ("[room.a]\nsize = 1\njoin = { bogus = 1 }", "/$defs/room/properties/join"),
+        ("[room.a]\nsize = 1\nleave = { send = \"x\", bogus = 1 }", "/$defs/room/properties/leave"),
         ("[say.a]\nbogus = 1", "/$defs/say"),
         ("[[role]]\nbogus = 1", "/$defs/role"),
         (

@@ -6,13 +6,15 @@ use stats::ladder::Ladder;
 use stats::{Figures, Timed};
 
 /// What is told as a histogram, and what it is. (Its parts, and deliveries by the size of their rooms, are in the results.)
-const TIMED: [(Timed, &str); 8] = [
+const TIMED: [(Timed, &str); 10] = [
     (Timed::Handshake, "Start of the TCP connect until the client is usable"),
     (Timed::Rtt, "Intended send until the echo, acknowledgement or own copy"),
     (Timed::Service, "Actual send until the echo, acknowledgement or own copy"),
     (Timed::Delivery, "Intended send until a receiver has its copy"),
     (Timed::Completion, "Intended send until the last receiver has its copy; known at the end of a step"),
     (Timed::Replay, "Usable again until a copy is in that was due while the client was away"),
+    (Timed::Join, "A visitor asks to join a room until the server has let them in"),
+    (Timed::Leave, "A visitor leaves a room until the server has confirmed it"),
     (Timed::SendLag, "Intended send until the actual send: how late the generator was"),
     (Timed::Recovery, "Connection lost until the client is usable again"),
 ];

@@ -81,7 +81,7 @@ impl Account {
         if asked > bounds.sent || held.sent > held.kept || self.acks > counts.sent {
             return Err("more messages than were to be sent");
         }
-        let part = [counts.late, tail.received, self.answers, gone.copies];
+        let part = [counts.late, counts.in_passing, tail.received, self.answers, gone.copies];
         let due = match workload {
             Workload::Echo => counts.sent,
             // Whichever client sent them: one for each client that there was.

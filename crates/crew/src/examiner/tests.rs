@@ -55,6 +55,7 @@ fn honest(workload: Workload) -> Vec<Report> {
                 intended_ns: now_ns,
                 sent_ns: now_ns,
                 is_cut_off: false,
+                is_leaving: false,
             };
             settled.sent = vec![sent; half as usize];
             let copies =
@@ -157,7 +158,8 @@ fn lies() -> Vec<(&'static str, Change)> {
     add(
         "has not sent",
         Box::new(in_books(|settled| {
-            let sent = SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false };
+            let sent =
+                SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false, is_leaving: false };
             settled.sent = vec![sent; SAMPLES as usize];
         })),
     );

@@ -18,7 +18,13 @@ fn merge(settled: Vec<Settled>) -> Merge {
 #[test]
 fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
     let tally = |worker, received| BroadcastTally { worker, client: 0, number: 0, received, last_ns: 210 };
-    let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200, is_cut_off: false }];
+    let sent = vec![SentBroadcast {
+        client: 0,
+        intended_ns: 200,
+        sent_ns: 200,
+        is_cut_off: false,
+        is_leaving: false,
+    }];
     let tallies = vec![tally(0, 2), tally(1, 3)];
     let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };
     let survivor = Settled { delta, sent, tallies, ..Settled::default() };
@@ -65,7 +71,13 @@ fn a_worker_that_waits_for_what_is_lost_was_no_less_busy() {
 
 #[test]
 fn what_an_interruption_left_open_is_not_lost() {
-    let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200, is_cut_off: false }];
+    let sent = vec![SentBroadcast {
+        client: 0,
+        intended_ns: 200,
+        sent_ns: 200,
+        is_cut_off: false,
+        is_leaving: false,
+    }];
     let books = || Settled { sent: sent.clone(), ..Settled::default() };
     let step = merge(vec![books()]).finish(1_000, true);
     assert_eq!((step.counts.missing, step.counts.in_flight), (0, 3));

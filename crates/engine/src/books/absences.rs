@@ -12,7 +12,7 @@ use crate::books::record::Record;
 use crate::messages::{Absence, age_class};
 
 /// Messages of several senders may overtake each other by so much on their way through a server.
-const OVERTAKE_NS: u64 = 1_000_000_000;
+pub(crate) const OVERTAKE_NS: u64 = 1_000_000_000;
 
 /// Where a message's copy belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

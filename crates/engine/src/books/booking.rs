@@ -11,6 +11,7 @@ use crate::books::echoes::Answer;
 use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
+use crate::books::stays::Stood;
 use crate::books::step::NUMBER_MASK;
 use crate::events::{Entry, Kind};
 
@@ -65,6 +66,9 @@ impl Booking<'_> {
             }
             Event::Broken(failure) => {
                 self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
+            }
+            Event::Passed { kind, passed } => {
+                self.ledger.handle_passed(self.client, kind, passed, self.now_ns);
             }
             // A server that says why it closes says so before.
             Event::Rejected(rejection) => {
@@ -188,6 +192,15 @@ impl Booking<'_> {
                 Due::Never => return,
             }
         }
+        let is_passing = match self.stood(stamp, kind) {
+            Stood::Inside => false,
+            Stood::Passing => true,
+            Stood::Before => return,
+            Stood::Outside => {
+                self.ledger.count(Count::Leaked, kind, self.client);
+                return self.note(Kind::Leaked, stamp, Some(number), bytes);
+            }
+        };
         let seat = self.ledger.seating.floor_of(kind).seat(self.client, room);
         let mut due = seat.members;
         if !self.ledger.seating.say(kind).hears_itself() {
@@ -196,7 +209,8 @@ impl Booking<'_> {
             }
             due -= u32::from(stamp.worker == self.worker);
         }
-        let (Stamp { worker, client, .. }, sent_ns, is_away) = (stamp, stamp.sent_ns(), absence.is_some());
+        let (Stamp { worker, client, .. }, sent_ns) = (stamp, stamp.sent_ns());
+        let is_away = absence.is_some() || is_passing;
         let origin = Origin { worker, client, kind: kind as u16, number, sent_ns, due, is_away };
         let Ledger { seating, step, .. } = &mut *self.ledger;
         let timed = || match seating.rooms().is_one() {
@@ -213,6 +227,9 @@ impl Booking<'_> {
         if let Some(absence) = absence {
             return self.recovered(absence, kind, sent_ns);
         }
+        if is_passing {
+            self.ledger.count(Count::InPassing, kind, self.client);
+        }
         self.record.copies += 1;
         self.record.latest_ns = self.record.latest_ns.max(sent_ns);
         self.received(kind);
@@ -223,6 +240,18 @@ impl Booking<'_> {
         }
         if let Some(role) = self.ledger.role(self.client) {
             role.delivery.record_ns(late_ns);
+        }
+    }
+
+    /// Where the client stood when a message of this kind was sent: in the room, where nobody comes and goes.
+    #[inline]
+    fn stood(&self, stamp: Stamp, kind: usize) -> Stood {
+        match &self.ledger.stays {
+            None => Stood::Inside,
+            Some(stays) => {
+                let room = self.ledger.seating.say(kind).room;
+                stays.stood(self.client, room, stamp.sent_ns(), self.now_ns)
+            }
         }
     }
 

@@ -150,6 +150,12 @@ impl Broadcasts {
         excused
     }
 
+    /// When the newest broadcast was sent that has come to any client here.
+    pub(crate) fn newest_ns(&self) -> Option<u64> {
+        let newest = |tallies: &Vec<Option<Tally>>| Some(tallies.last()?.as_ref()?.sent_ns);
+        self.tallies.iter().filter_map(newest).max()
+    }
+
     /// How many clients here have a message of `worker`, and when the last of them got it.
     pub(crate) fn heard(&self, worker: u16, number: u32) -> Option<(u32, u64)> {
         self.tally(worker, number).map(|tally| (tally.received, tally.last_ns))

@@ -17,6 +17,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
+    ledger.close_doors(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
     let step = &mut ledger.step;

@@ -1,6 +1,7 @@
 //! What a worker knows of its clients together, and of the step under way.
 
 mod attendance;
+mod visits;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use wire::{Fate, Stamp};
 use crate::books::meter::Meter;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
+use crate::books::stays::Stays;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
@@ -24,6 +26,8 @@ pub(crate) struct Ledger {
     pub(crate) seating: Seating,
     pub(crate) step: Step,
     pub(crate) meter: Meter,
+    /// Who is in which room, where people come and go.
+    pub(crate) stays: Option<Box<Stays>>,
     /// In a step before this one a sender was answered: the server knows how.
     was_heeded: bool,
     /// Clients usable now.
@@ -40,8 +44,10 @@ impl Ledger {
     /// Books without a step, of the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
         let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
+        let stays = Stays::of(&rooms).map(Box::new);
         let (step, freed, seating) = (Step::new(idle), Vec::new(), Seating::new(rooms, segment));
-        Self { segment, seating, step, meter, was_heeded: false, usable: 0, slow: 0, relayed: None, freed }
+        let (was_heeded, relayed) = (false, None);
+        Self { segment, seating, step, meter, stays, was_heeded, usable: 0, slow: 0, relayed, freed }
     }
 
     /// The same, of clients that say what is others': they are to be told what becomes of it.
@@ -65,6 +71,9 @@ impl Ledger {
         self.meter.start_step(&order);
         self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
         self.step = Step::new(order);
+        if let Some(stays) = &mut self.stays {
+            stays.start_step(clients);
+        }
         self.seating.start_step(order.clients, clients);
     }
 
@@ -128,8 +137,9 @@ impl Ledger {
         let stamp = Stamp::new(worker, client, step.seq(number), intended_ns, now_ns);
         if workload == Workload::Broadcast {
             let sender = self.segment.number(client);
+            let sent_ns = stamp.sent_ns();
             let times =
-                SentBroadcast { client: sender, intended_ns, sent_ns: stamp.sent_ns(), is_cut_off: false };
+                SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_leaving: false };
             let kind = self.seating.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
             step.sent.push(Sent { client, acknowledged: false, times });

@@ -18,6 +18,7 @@ mod meter;
 mod record;
 mod recorder;
 mod relayed;
+mod stays;
 mod step;
 
 pub(crate) use booking::Booking;

@@ -5,7 +5,7 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::{Sending, Stamp, StreamId};
+use wire::{Sending, Stamp, StreamId, Way};
 
 use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
@@ -41,6 +41,8 @@ enum Input {
     End,
     /// That it is time.
     Wake,
+    /// That it is to go into its room of this kind, or out of it.
+    Pass(u16, Way),
 }
 
 /// Messages that did not go out.
@@ -295,7 +297,7 @@ impl LoadClient {
         let bytes = match input {
             Input::Bytes(_) if tls.is_some() => plain.as_slice(),
             Input::Bytes(received) => &read[..received],
-            Input::End | Input::Wake => &[],
+            Input::End | Input::Wake | Input::Pass(..) => &[],
         };
         if let Some(said) = said {
             said.extend(bytes.iter().take(SAID_BYTES_MAX.saturating_sub(said.len())));
@@ -319,6 +321,10 @@ impl LoadClient {
             Input::Bytes(_) => self.session.handle_input(wire, *now_ns, token.stream, bytes, voice, on),
             Input::End => self.session.handle_eof(wire, *now_ns, token.stream, voice, on),
             Input::Wake => self.session.handle_timeout(wire, *now_ns, voice, on),
+            Input::Pass(kind, way) => {
+                self.session.pass(wire, *now_ns, (kind, way), voice, on);
+                Ok(())
+            }
         };
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
         let written = self.flush(token.client, shared);
@@ -357,6 +363,17 @@ impl LoadClient {
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         self.handle_input(token, Input::Wake, shared, ledger)
+    }
+
+    /// Goes into its room of this kind, or out of it.
+    pub(crate) fn pass(
+        &mut self,
+        token: Token,
+        (kind, way): (u16, Way),
+        shared: &mut Shared,
+        ledger: &mut Ledger,
+    ) -> Result<(), Cause> {
+        self.handle_input(token, Input::Pass(kind, way), shared, ledger)
     }
 
     /// Sends this client's next messages, which were due at these times, as many as go into one write.

@@ -7,6 +7,7 @@ mod client;
 mod link;
 mod shared;
 mod streams;
+mod visitors;
 
 use std::collections::{HashMap, VecDeque};
 

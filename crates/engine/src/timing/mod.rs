@@ -2,8 +2,8 @@
 //!
 //! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
 //! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send, a
-//! [`Batch`] at a time, [`Unrest`] (a storm, a churn, flapping or connections of so many messages) takes their connections and brings them back, and [`Sips`] lets
-//! slow ones read.
+//! [`Batch`] at a time, [`Unrest`] (a storm, a churn, flapping or connections of so many messages) takes their connections and brings them back, [`Visits`] sends
+//! them into rooms and out again, and [`Sips`] lets slow ones read.
 
 mod batch;
 mod churn;
@@ -15,9 +15,11 @@ mod returns;
 mod sips;
 mod storm;
 mod unrest;
+mod visits;
 
 pub(crate) use batch::Batch;
 pub(crate) use growth::Growth;
 pub(crate) use pace::{Choir, Next, Pace};
 pub(crate) use sips::Sips;
 pub(crate) use unrest::{Turn, Unrest};
+pub(crate) use visits::Visits;

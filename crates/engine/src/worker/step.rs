@@ -78,6 +78,7 @@ impl Worker {
         if self.plan.churn.is_some()
             || self.plan.flap.is_some()
             || self.plan.messages_per_connection.is_some()
+            || self.visits.is_some()
         {
             pace.pass_over_absent();
         }
@@ -99,6 +100,9 @@ impl Worker {
             is_flapping: unrest.as_ref().is_some_and(Unrest::is_flapping),
         };
         self.clients.ledger.start_load(terms, &present, senders, at_ns);
+        if let Some(visits) = &mut self.visits {
+            visits.start(&present, at_ns);
+        }
         (self.pace, self.unrest) = (Some(pace), unrest);
         self.phase = Phase::Loading;
         self.reporter.keep(Beat::Loading, at_ns);
@@ -117,11 +121,14 @@ impl Worker {
             for client in self.clients.ledger.freed.drain(..) {
                 pace.handle_answer(client);
             }
+            for client in self.clients.ledger.take_entered() {
+                pace.handle_return(client);
+            }
             if reserve::is_given_up() {
                 return;
             }
             let room = self.clients.ledger.step.room();
-            let is_usable = |client| self.clients.is_usable(client);
+            let is_usable = |client| self.clients.may_speak(client);
             let next = match renewal {
                 None => self.batch.gather(pace, now_ns, room, is_usable),
                 Some(renewal) => {
@@ -146,6 +153,7 @@ impl Worker {
                 // All clients are gone, and none is expected back.
                 Some(Next::Wait)
                     if self.pace.as_ref().is_some_and(Pace::is_stranded)
+                        && !self.has_visitors()
                         && !self.unrest.as_ref().is_some_and(Unrest::has_hope) =>
                 {
                     return self.start_draining(now_ns);
@@ -192,10 +200,13 @@ impl Worker {
         was_any
     }
 
-    /// Whether the client whose turn it is is away, as it was to be. An open loop that passes over clients comes to such a one
-    /// where nobody is there at all.
+    /// Whether the client whose turn it is is away, as it was to be, or outside the room where it speaks. An open loop that passes over
+    /// clients comes to such a one where nobody is there at all.
     fn has_nobody_for(&self, client: u32) -> bool {
-        !self.clients.is_usable(client) && self.unrest.as_ref().is_some_and(|unrest| unrest.is_away(client))
+        if self.clients.is_usable(client) {
+            return !self.clients.may_speak(client);
+        }
+        self.unrest.as_ref().is_some_and(|unrest| unrest.is_away(client))
     }
 
     /// Messages of a client did not go out.
@@ -212,6 +223,9 @@ impl Worker {
     pub(super) fn start_draining(&mut self, now_ns: u64) {
         self.phase = Phase::Draining;
         self.clients.ledger.step.absences.load_is_over();
+        if let Some(visits) = &mut self.visits {
+            visits.stop(now_ns);
+        }
         if let Some(unrest) = &mut self.unrest {
             unrest.handle_loaded();
         }

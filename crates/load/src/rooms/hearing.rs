@@ -3,12 +3,16 @@
 use serde::{Deserialize, Serialize};
 use wire::people::{Casting, Division, Mix, RoleKind};
 
+use super::visit::Visit;
+
 /// The kinds of rooms in a run, in a room of each of which everybody is, the kinds of messages that are said there, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rooms {
     kinds: Vec<RoomKind>,
     says: Vec<SayKind>,
     roles: Vec<RoleKind>,
+    /// By role, or of everybody; empty: everybody is in all their rooms for good.
+    visits: Vec<Visit>,
 }
 
 /// Rooms of one kind.
@@ -47,22 +51,30 @@ impl Rooms {
     /// Rooms in which everybody hears everybody.
     pub fn of(division: Division) -> Rooms {
         let say = SayKind { name: String::new(), room: 0, to_others: false, share: 1 };
-        Rooms { kinds: vec![RoomKind { name: String::new(), division }], says: vec![say], roles: Vec::new() }
+        let kinds = vec![RoomKind { name: String::new(), division }];
+        Rooms { kinds, says: vec![say], roles: Vec::new(), visits: Vec::new() }
     }
 
     /// Rooms of several kinds, and what is said there, by everybody or by these roles; `None`: that cannot be meant.
     pub fn several(kinds: Vec<RoomKind>, says: Vec<SayKind>, roles: Vec<RoleKind>) -> Option<Rooms> {
-        Some(Rooms { kinds, says, roles }).filter(Rooms::is_sound)
+        Some(Rooms { kinds, says, roles, visits: Vec::new() }).filter(Rooms::is_sound)
+    }
+
+    /// The same, where people of each role, or all where there are none, visit rooms like this; `None`: that cannot be meant.
+    pub fn with_visits(self, visits: Vec<Visit>) -> Option<Rooms> {
+        Some(Rooms { visits, ..self }).filter(Rooms::is_sound)
     }
 
     /// Whether they can be meant, wherever they come from.
     pub fn is_sound(&self) -> bool {
-        let Rooms { kinds, says, roles } = self;
+        let Rooms { kinds, says, roles, visits } = self;
         (1..=Self::KINDS_MAX).contains(&kinds.len())
             && (1..=Mix::KINDS_MAX).contains(&says.len())
             && kinds.iter().all(|kind| kind.division.is_sound())
             && says.iter().all(|say| usize::from(say.room) < kinds.len() && say.share > 0)
             && Casting::is_sound(roles, says.len())
+            && (visits.is_empty() || visits.len() == roles.len().max(1))
+            && visits.iter().all(|visit| visit.is_sound(kinds.len()))
     }
 
     /// The same, where nobody gets a copy of what they say themselves.
@@ -89,6 +101,22 @@ impl Rooms {
         &self.roles
     }
 
+    /// What people of each role do besides, or everybody where there are no roles; empty: nobody comes or goes.
+    #[inline]
+    pub fn visits(&self) -> &[Visit] {
+        &self.visits
+    }
+
+    /// The kinds of rooms that somebody joins and leaves, or is not in at all: a bit each.
+    pub fn visited(&self) -> u8 {
+        self.visits.iter().fold(0, |visited, visit| visited | visit.joined())
+    }
+
+    /// Of these, the ones that somebody leaves.
+    pub fn left(&self) -> u8 {
+        self.visits.iter().fold(0, |left, visit| left | visit.left())
+    }
+
     /// Who has which role.
     pub fn casting(&self) -> Casting {
         Casting::new(&self.roles)
@@ -103,6 +131,7 @@ impl Rooms {
     #[inline]
     pub fn is_one(&self) -> bool {
         matches!((&self.kinds[..], &self.says[..]), ([kind], [_]) if kind.division == Division::ONE)
+            && self.visits.is_empty()
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     epoch_ns: u64,
     messages: AtomicU64,
     clients: AtomicU64,
+    /// From rooms, of clients that stay connected.
+    departures: AtomicU64,
     arrivals: AtomicU64,
     /// When the last message taken on will have been served.
     busy_until_ns: AtomicU64,
@@ -79,7 +81,7 @@ impl Shared {
     pub(crate) fn new(faults: Faults, epoch_ns: u64) -> Shared {
         let zero = || AtomicU64::new(0);
         let (messages, clients, arrivals, busy_until_ns) = (zero(), zero(), zero(), zero());
-        Shared { faults, epoch_ns, messages, clients, arrivals, busy_until_ns }
+        Shared { faults, epoch_ns, messages, clients, departures: zero(), arrivals, busy_until_ns }
     }
 
     /// When a message that is ready at `now_ns` leaves.
@@ -117,6 +119,16 @@ impl Line {
     pub(crate) fn client(&self) -> Box<ClientFaults> {
         let number = self.shared.clients.fetch_add(1, Ordering::Relaxed);
         Box::new(ClientFaults { number, messages: 0, held: Vec::new(), silent: false })
+    }
+
+    /// Whether a client that leaves a room, while it stays connected, is to hear it all the same.
+    pub(crate) fn lingers(&mut self) -> bool {
+        let lingers = self.shared.faults.linger.is_some()
+            && self.shared.faults.lingers(self.shared.departures.fetch_add(1, Ordering::Relaxed));
+        if lingers {
+            self.count("linger");
+        }
+        lingers
     }
 
     /// What of `output`, which holds messages for the client of `token`, goes out now. The rest waits here.

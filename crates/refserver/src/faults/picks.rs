@@ -11,6 +11,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 const SALT_CLIENTS: u64 = 1 << 62;
 const SALT_ARRIVALS: u64 = 1 << 63;
 const SALT_REPLAYS: u64 = 3 << 62;
+const SALT_DEPARTURES: u64 = 1 << 61;
 
 /// What becomes of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,11 @@ impl Faults {
     /// Whether any of those is to go wrong.
     pub fn are_of_replays(&self) -> bool {
         self.forget.or(self.again).or(self.swap).is_some()
+    }
+
+    /// Whether departure `k` from a room is not carried out.
+    pub(super) fn lingers(&self, k: u64) -> bool {
+        self.linger.is_some_and(|which| which.holds(k, &mut self.rng(SALT_DEPARTURES ^ k)))
     }
 
     /// Whether the connection accepted as number `arrival` is reset at once.

@@ -17,6 +17,8 @@ pub struct Faults {
     pub stray: Option<Which>,
     /// Messages of which a client of another room gets a copy, too.
     pub leak: Option<Which>,
+    /// Departures from rooms that are confirmed, but not carried out: those who left go on to hear what is said there.
+    pub linger: Option<Pick>,
     /// Messages that come later, without holding others up; several add up.
     pub delays: Vec<Delay>,
     /// Messages are served one at a time, each for this long: a queue with deterministic service (D/D/1).

@@ -205,7 +205,7 @@ impl Worker {
         let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false };
         let mut verdict = Verdict::default();
         let (groups, stats, is_upgraded) = (&mut self.groups, &mut self.stats, &mut connection.is_upgraded);
-        let (faults, client_faults) = (&self.faults, &mut connection.faults);
+        let (faults, client_faults) = (&mut self.faults, &mut connection.faults);
         let memberships = &mut connection.memberships;
         let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {
@@ -215,7 +215,12 @@ impl Worker {
                 *is_upgraded = true;
                 *client_faults = faults.as_ref().map(|line| line.client());
             }
+            // Who lingers there is there already.
+            ServerEvent::Joined { room }
+                if faults.is_some()
+                    && memberships.iter().any(|place| groups.find(room) == Some(place.group)) => {}
             ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
+            ServerEvent::Left { .. } if faults.as_mut().is_some_and(|line| line.lingers()) => {}
             ServerEvent::Left { room } => {
                 let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
                 // A server that stops has removed all clients from all rooms.

@@ -60,6 +60,7 @@ fn timed(scenario: Scenario, step: &Step, style: &Style) -> Vec<(&'static str, S
         shown(step).contains(&timed)
             || timed == Timed::Handshake && style.words == Words::Own && step.figures.delivery.is_empty()
             || tells_rooms_apart && timed.facts().rooms.is_some()
+            || [Timed::Join, Timed::Leave].contains(&timed)
     };
     let is_told_already = |timed: Timed| {
         timed == Timed::Service
@@ -138,7 +139,8 @@ fn connections(step: &Step) -> Option<String> {
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
     let all = usable == all_clients
         && counts.connected == counts.connects
-        && counts.disconnects + counts.left + counts.not_back + counts.slow + counts.tls_resumed == 0;
+        && counts.disconnects + counts.left + counts.not_back + counts.slow + counts.tls_resumed == 0
+        && step.joins() == 0;
     if all && !step.figures.rtt.is_empty() {
         return None;
     }

@@ -95,6 +95,10 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             let their = if counts.disconnects == 1 { "its" } else { "their" };
             Some(format!("{who} lost {their} connection{}", first_loss(step)))
         }
+        Figure::Counted(Counted::Count(Count::JoinFailures)) => {
+            let who = part(counts.join_failures, step.joins(), "visits")?;
+            Some(format!("{who} ended at the door: not let into the room"))
+        }
         Figure::Counted(Counted::Count(Count::NotBack)) => {
             let lost = step.figures.recovery.count().max(counts.cut + counts.disconnects);
             let were = if counts.not_back == 1 { "was" } else { "were" };

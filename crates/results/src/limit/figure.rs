@@ -129,6 +129,9 @@ impl Figure {
             Figure::Counted(Counted::Count(Count::LostOffline)) => {
                 scenario.timed().any(|known| known == Timed::Replay)
             }
+            Figure::Counted(Counted::Count(Count::JoinFailures)) => {
+                scenario.timed().any(|known| known == Timed::Join)
+            }
             Figure::Counted(Counted::Count(count)) => match count.facts().of {
                 CountOf::Messages => facts.has_messages,
                 CountOf::Connections => true,
@@ -208,6 +211,7 @@ impl Figure {
                 let histogram = step.figures.get(timed);
                 (!histogram.is_empty()).then(|| statistic.of_ms(histogram))
             }
+            Figure::Counted(Counted::Count(Count::JoinFailures)) if step.joins() == 0 => None,
             Figure::Counted(counted) => {
                 let (count, whole) = counted.of(step);
                 match (as_share, whole) {
@@ -303,6 +307,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
         Whole::Connections => step.connections(),
         Whole::ThrownOut => step.figures.recovery.count(),
         Whole::OfflineDue => step.counts.offline_due,
+        Whole::Joins => step.joins(),
     }
 }
 

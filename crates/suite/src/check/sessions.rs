@@ -154,6 +154,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Usable
         | Event::Foreign { .. }
         | Event::Beside { .. }
+        | Event::Passed { .. }
         | Event::Message { .. } => Ok(()),
     }
 }

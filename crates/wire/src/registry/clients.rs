@@ -3,6 +3,7 @@
 use super::Parts;
 use crate::carried::{Hears, Letter};
 use crate::contract::{ClientProtocol, Protocol, Side};
+use crate::event::Way;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
@@ -97,6 +98,16 @@ macro_rules! clients {
                 filling: &Filling<'_>,
             ) {
                 of_any!(self, parts, through, client, link => client.send(link, letter, filling))
+            }
+
+            pub(crate) fn pass<I: Io>(
+                &mut self,
+                parts: &Parts,
+                through: Through<'_, I>,
+                place: usize,
+                way: Way,
+            ) {
+                of_any!(self, parts, through, client, link => client.pass(link, place, way))
             }
 
             pub(crate) fn resume(&mut self, resumption: &Resumption) {

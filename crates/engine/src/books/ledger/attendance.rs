@@ -1,6 +1,6 @@
 //! Who is there: clients become usable, lose their connections, are cut off, leave and come back.
 
-use load::{Cut, Segment, Workload};
+use load::{Cut, Seating, Segment, Workload};
 
 use super::Ledger;
 use crate::books::absences::Absences;
@@ -16,9 +16,9 @@ impl Ledger {
         let mut absences = Vec::new();
         let mut present = present.iter().copied().peekable();
         for client in 0..here {
-            if present.next_if_eq(&client).is_none() {
-                self.rooms_of(client).for_each(|place| note(&mut absences, 0, place, -1));
-            }
+            let is_present = present.next_if_eq(&client).is_some();
+            let out = self.rooms_of(client).filter(|&(kind, ..)| !is_present || !self.is_in(client, kind));
+            out.for_each(|place| note(&mut absences, 0, place, -1));
         }
         absences
     }
@@ -27,13 +27,16 @@ impl Ledger {
     pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
         if !record.is_slow {
             let mut attendance = std::mem::take(&mut self.step.attendance);
-            self.rooms_of(client).for_each(|place| note(&mut attendance, now_ns, place, change));
+            let is_in = |&(kind, ..): &(u16, u32, u8)| self.is_in(client, kind);
+            self.rooms_of(client)
+                .filter(is_in)
+                .for_each(|place| note(&mut attendance, now_ns, place, change));
             self.step.attendance = attendance;
         }
     }
 
-    /// The rooms of a client, each with its kind and the client's role.
-    fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32, u8)> {
+    /// The rooms of a client, each with its kind and the client's role; it need not be in them.
+    pub(super) fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32, u8)> {
         let number = self.segment.number(client);
         let role = self.seating.role_of(number).unwrap_or(0) as u8;
         (0..).zip(self.seating.floors()).map(move |(kind, floor)| (kind, floor.room(number), role))
@@ -67,6 +70,9 @@ impl Ledger {
         self.usable -= 1;
         self.slow -= u32::from(record.is_slow);
         self.note_attendance(client, record, -1, now_ns);
+        if let Some(stays) = &mut self.stays {
+            stays.handle_gone(client, now_ns);
+        }
     }
 
     /// A usable client has lost its connection.
@@ -129,10 +135,7 @@ impl Ledger {
         let mut broadcasts = std::mem::take(&mut step.broadcasts);
         let had = broadcasts.excuse(from_ns, |worker, sender, number| {
             let kind = seating.kind_of(worker, sender, step.seq(number));
-            let (floor, sender) = (seating.floor_of(kind), Segment { worker, ..*segment }.number(sender));
-            let room = floor.shared(own, sender)?;
-            let is_heard = seating.say(kind).hears_itself() || sender != own;
-            is_heard.then(|| floor.seat(client, room).place)
+            place_of(seating, *segment, client, (worker, sender), kind)
         });
         step.broadcasts = broadcasts;
         for &(worker, sender, number) in &had {
@@ -240,8 +243,24 @@ impl Ledger {
     }
 }
 
+/// The place of a client in the room of a message of this kind, by its sender's worker and number there; `None`: it does not hear
+/// it.
+pub(super) fn place_of(
+    seating: &Seating,
+    segment: Segment,
+    client: u32,
+    (worker, sender): (u16, u32),
+    kind: usize,
+) -> Option<u32> {
+    let (own, sender) = (segment.number(client), Segment { worker, ..segment }.number(sender));
+    let floor = seating.floor_of(kind);
+    let room = floor.shared(own, sender)?;
+    let is_heard = seating.say(kind).hears_itself() || sender != own;
+    is_heard.then(|| floor.seat(client, room).place)
+}
+
 /// Adds a change to others of the same moment.
-fn note(attendance: &mut Vec<Attendance>, at_ns: u64, place: (u16, u32, u8), change: i32) {
+pub(super) fn note(attendance: &mut Vec<Attendance>, at_ns: u64, place: (u16, u32, u8), change: i32) {
     let (kind, room, role) = place;
     match attendance.last_mut() {
         Some(last) if (last.at_ns, (last.kind, last.room, last.role)) == (at_ns, place) => {

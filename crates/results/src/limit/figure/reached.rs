@@ -34,6 +34,8 @@ fn worst() -> Step {
         connect_timeouts: 10,
         connect_failures: 10,
         disconnects: 9,
+        visits: 60,
+        join_failures: 7,
         not_back: 8,
         tls_resumed: 70,
         ..Counts::default()

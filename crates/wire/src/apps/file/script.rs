@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::event::Way;
+
 /// The step of a client that has come through its opening.
 pub(super) const USABLE: u16 = u16::MAX;
 
@@ -32,6 +34,9 @@ struct Besides {
     heard: String,
     /// It has come so far over an earlier connection, and is yet to say so.
     is_back: bool,
+    /// The doors that it is to go through, by number, and the step at the first of them.
+    passages: VecDeque<(u8, Way)>,
+    passage_step: u16,
 }
 
 impl Script {
@@ -51,6 +56,30 @@ impl Script {
     /// The number of the answer that is to be given next.
     pub(super) fn next_answer(&mut self) -> Option<usize> {
         self.besides.as_mut()?.questions.pop_front()
+    }
+
+    /// It is to go through this door, behind those that it is to go through already.
+    pub(crate) fn handle_passage(&mut self, door: u8, way: Way) {
+        self.besides.get_or_insert_default().passages.push_back((door, way));
+    }
+
+    /// The door at which it is, and the step there; `None`: at none.
+    #[inline]
+    pub(super) fn passage(&self) -> Option<(u8, Way, u16)> {
+        let besides = self.besides.as_ref()?;
+        besides.passages.front().map(|&(door, way)| (door, way, besides.passage_step))
+    }
+
+    /// One step further there.
+    pub(super) fn advance(&mut self) {
+        self.besides.get_or_insert_default().passage_step += 1;
+    }
+
+    /// It is through.
+    pub(super) fn pass(&mut self) {
+        let besides = self.besides.get_or_insert_default();
+        besides.passages.pop_front();
+        besides.passage_step = 0;
     }
 
     /// Whether messages may be sent.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::doors::Doors;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
 use super::script::{Script, USABLE};
+use super::steps::{Step, is_reply};
 use crate::app_file::{AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Resume, Say};
 use crate::carried::{Arrival, Letter, Opened, Says, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
@@ -25,6 +27,8 @@ pub(crate) struct Spoken {
     /// Bytes of padding in a message.
     padding: usize,
     open: Vec<Step>,
+    /// The rooms that clients visit.
+    doors: Doors,
     answers: Vec<(Matcher, Letter)>,
     /// How long from one to the next, nanoseconds, and what is said then.
     heartbeat: Option<(u64, Letter)>,
@@ -70,16 +74,6 @@ impl Roles {
     }
 }
 
-/// One step of an opening.
-#[derive(Debug)]
-enum Step {
-    Send(Letter),
-    /// The protocol's own reply to what was said last.
-    Reply,
-    Expect(Matcher),
-    Wait(u64),
-}
-
 impl Spoken {
     /// Compiles the description; `letter` puts the envelope around a message.
     pub(crate) fn new(
@@ -101,15 +95,19 @@ impl Spoken {
         let matcher = |condition: &Condition| Matcher::new(condition).map_err(unusable);
         let said = |say: &Say| letter(&utterance(&written, say, padding));
         let asked = |say: &Say| letter(&Utterance { wants_reply: true, ..utterance(&written, say, padding) });
-        let mut open = Vec::with_capacity(written.open.len());
-        for step in &written.open {
-            match step {
-                OpenStep::Send(say) => open.push(Step::Send(said(say)?)),
-                OpenStep::Ask(say) => open.extend([Step::Send(asked(say)?), Step::Reply]),
-                OpenStep::Expect(condition) => open.push(Step::Expect(matcher(condition)?)),
-                OpenStep::Wait(ns) => open.push(Step::Wait(*ns)),
+        let steps = |written: &[OpenStep]| {
+            let mut steps = Vec::with_capacity(written.len());
+            for step in written {
+                match step {
+                    OpenStep::Send(say) => steps.push(Step::Send(said(say)?)),
+                    OpenStep::Ask(say) => steps.extend([Step::Send(asked(say)?), Step::Reply]),
+                    OpenStep::Expect(condition) => steps.push(Step::Expect(matcher(condition)?)),
+                    OpenStep::Wait(ns) => steps.push(Step::Wait(*ns)),
+                }
             }
-        }
+            Ok::<_, BadOption>(steps)
+        };
+        let (open, doors) = (steps(&written.open)?, Doors::new(&written.doors, steps)?);
         let echo = written.echo.as_ref();
         let roles = match &written.broadcasts[..] {
             [] => vec![Roles::of(echo, None, &matcher)?],
@@ -121,6 +119,7 @@ impl Spoken {
             has_script: !options.dialect.facts().is_plain_http,
             padding,
             open,
+            doors,
             answers: written
                 .answers
                 .iter()
@@ -213,11 +212,14 @@ impl Spoken {
         }
         let is_awaited = match self.open.get(usize::from(script.step)) {
             Some(Step::Expect(expected)) => expected.matches(&opened),
-            Some(Step::Reply) => matches!(arrival.says, Says::Answer(_) | Says::Unknown),
+            Some(Step::Reply) => is_reply(arrival),
             _ => false,
         };
         if is_awaited {
             script.step += 1;
+            return None;
+        }
+        if self.doors.opens(script, arrival, &opened) {
             return None;
         }
         if self.ignore.iter().any(|m| m.matches(&opened)) {
@@ -305,12 +307,22 @@ impl Spoken {
                 }
             }
         }
+        if let Some(letter) = self.doors.poll(script, on) {
+            return Some(letter);
+        }
         let (every_ns, letter) = self.heartbeat.as_ref()?;
         if now_ns < script.wake_ns {
             return None;
         }
         script.wake_ns = now_ns + every_ns;
         Some(letter)
+    }
+
+    /// The number of the door to the rooms of this kind, and which of the rooms they are that the protocol joins itself, if they
+    /// are; `None`: nobody visits them.
+    pub(crate) fn door(&self, kind: u16) -> Option<(u8, Option<usize>)> {
+        let door = self.written.doors.iter().position(|door| door.kind == kind)?;
+        Some((door as u8, self.written.doors[door].place.map(usize::from)))
     }
 
     /// What the answer is that a protocol knows for one, unless conditions say what to wait for.

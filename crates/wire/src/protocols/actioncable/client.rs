@@ -4,6 +4,7 @@
 //! greeting --welcome--> subscribes; subscribing --confirm_subscription of the last that is missing--> usable
 //! greeting --welcome that has restored a subscription--> asks for what was missed, and counts it as confirmed
 //! any --reject_subscription of one of its own, disconnect--> rejected
+//! usable --visits a room--> subscribes, is confirmed or rejected, and unsubscribes, which nothing confirms
 //! ```
 
 use memchr::memmem;
@@ -12,7 +13,7 @@ use super::parts::Parts;
 use super::positions::{known_of, note, write_asking};
 use crate::carried::{Carried, Hears, Letter, Opened, Says};
 use crate::contract::ClientProtocol;
-use crate::event::{Event, Rejection};
+use crate::event::{Event, Passed, Rejection, Way};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::json::{array, members, string, unescape};
@@ -108,6 +109,13 @@ impl ClientProtocol for Client {
         link.sender.message(link.io, true, |out| letter.text.write(out, filling, 0));
     }
 
+    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Way) {
+        match way {
+            Way::In => link.say(&link.parts.subscribe[place]),
+            Way::Out => link.say(&link.parts.unsubscribe[place]),
+        }
+    }
+
     fn is_ready(&self) -> bool {
         match self {
             Client::New => false,
@@ -147,9 +155,17 @@ impl Client {
             b"welcome" => self.handle_welcome(link, payload, on),
             b"confirm_subscription" => {
                 let Some(number) = place() else { return false };
-                self.handle_confirmed(link.parts, number, on);
+                match link.parts.visited[number] {
+                    Some(kind) => on.hear(Carried::Event(Event::Passed { kind, passed: Passed::In })),
+                    None => self.handle_confirmed(link.parts, number, on),
+                }
             }
             b"reject_subscription" if place().is_none() => return false,
+            b"reject_subscription"
+                if let Some(kind) = place().and_then(|number| link.parts.visited[number]) =>
+            {
+                on.hear(Carried::Event(Event::Passed { kind, passed: Passed::Refused }));
+            }
             b"reject_subscription" => on.hear(Carried::Event(Event::Rejected(Rejection::Subscription))),
             b"disconnect" => {
                 // As @anycable/core has it: such a session is not gone on with, but what was missed is asked for.
@@ -182,7 +198,8 @@ impl Client {
         let [sid, restored, ids] = members(payload, ["sid", "restored", "restored_ids"]).unwrap_or_default();
         let parts = link.parts;
         let mut confirmed = Vec::new();
-        for (at, identifier) in parts.identifiers.iter().enumerate() {
+        let all = parts.identifiers.iter().enumerate();
+        for (at, identifier) in all.filter(|(at, _)| parts.visited[*at].is_none()) {
             let is_restored = before.is_some() && restored == b"true" && is_among(link, ids, at);
             match &before {
                 None => link.say(&parts.subscribe[at]),
@@ -217,7 +234,8 @@ impl Client {
     fn find_usable(&mut self, parts: &Parts, on: &mut impl Hears) {
         let Client::Held(held) = self else { return };
         let Stage::Subscribing(confirmed) = &held.stage else { return };
-        if confirmed.len() == parts.subscribe.len() {
+        let standing = parts.visited.iter().filter(|visited| visited.is_none()).count();
+        if confirmed.len() == standing {
             held.stage = Stage::Usable;
             if held.known.is_none() {
                 *self = Client::Usable;

@@ -18,6 +18,10 @@ const NO_MESSAGE: &[u8] = b"\0";
 pub(crate) struct Parts {
     /// The commands that subscribe.
     pub(super) subscribe: Vec<Template>,
+    /// Those that end a subscription.
+    pub(super) unsubscribe: Vec<Template>,
+    /// Of each, the kind of rooms, where clients come and go.
+    pub(super) visited: Vec<Option<u16>>,
     /// What names the subscriptions, as it stands in a JSON string.
     pub(super) identifiers: Vec<Template>,
     /// Of these, how many messages go to, and come from: the first, or each of those of the app's file.
@@ -37,12 +41,17 @@ impl Parts {
         let joins = options.of_dialect.app.as_ref().map_or(&[][..], |app| &app.joins);
         let identifiers = if joins.is_empty() { of_flags(options)? } else { of_joins(options, joins)? };
         let own = identifiers.first().ok_or(BadOption::of(&SUBSCRIPTIONS, "at least one subscription"))?;
-        let subscribe = |identifier: &Template| {
-            Template::literal(r#"{"command":"subscribe","identifier":""#).then(identifier).text(r#""}"#)
+        let command = |command: &str, identifier: &Template| {
+            let start = format!(r#"{{"command":"{command}","identifier":""#);
+            Template::literal(start).then(identifier).text(r#""}"#)
         };
+        let all = |name: &'static str| identifiers.iter().map(move |identifier| command(name, identifier));
+        let visited = |at: usize| joins.get(at).and_then(|join| join.visited);
         let usual = |own: &[u8]| [br#"{"identifier":""#, own, br#"","message":{"action":""#].concat();
         Ok(Parts {
-            subscribe: identifiers.iter().map(subscribe).collect(),
+            subscribe: all("subscribe").collect(),
+            unsubscribe: all("unsubscribe").collect(),
+            visited: (0..identifiers.len()).map(visited).collect(),
             is_extended: options.subprotocols.iter().any(|offered| offered == EXTENDED),
             answers_pings: settings.is_on(PONGS.name),
             usual: own.as_literal().map_or(NO_MESSAGE.to_vec(), usual),

@@ -3,7 +3,8 @@
 //! ```text
 //! upgraded: joins its topics; joining --ok to the last of them--> usable; joining --error--> rejected
 //! any --30 s--> sends a heartbeat; --30 s more without its answer--> failed
-//! any --phx_error, phx_close--> rejected
+//! any --phx_error, phx_close of a topic that it is in--> rejected
+//! usable --visits a topic--> joins it, and leaves it again; its own topics stay what they are
 //! ```
 
 use std::sync::LazyLock;
@@ -11,10 +12,10 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
-use super::parts::{ACCEPTED, HEARTBEAT_REF, Parts};
+use super::parts::{ACCEPTED, HEARTBEAT_REF, LEAVE_REF, Parts, Topic};
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::contract::ClientProtocol;
-use crate::event::{Event, Kind, Rejection};
+use crate::event::{Event, Kind, Passed, Rejection, Way};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::json::{items, members, string, unescape};
@@ -44,11 +45,29 @@ pub(crate) struct Client {
 impl ClientProtocol for Client {
     type Parts = Parts;
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl Hears) {
         self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
         for topic in &link.parts.topics {
+            // Each has the number of its join, whenever that is.
             self.number += 1;
-            link.say(&topic.join);
+            if topic.visited.is_none() {
+                link.say(&topic.join);
+            }
+        }
+        if link.parts.standing() == 0 {
+            self.is_joined = true;
+            on.hear(Carried::Ready);
+        }
+    }
+
+    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Way) {
+        let topic = &link.parts.topics[place];
+        match way {
+            Way::In => link.say(&topic.join),
+            Way::Out => {
+                self.joined &= !(1 << place);
+                link.say(&topic.leave);
+            }
         }
     }
 
@@ -127,9 +146,35 @@ impl Client {
     fn handle_joined(&mut self, topic: usize, parts: &Parts) -> bool {
         self.joined |= 1 << topic;
         !self.is_joined && {
-            self.is_joined = self.joined.count_ones() as usize == parts.topics.len();
+            self.is_joined = self.joined == parts.standing();
             self.is_joined
         }
+    }
+
+    /// Whether it visits this topic and is not there now.
+    fn is_outside(&self, topic: usize, parts: &Parts) -> bool {
+        parts.topics[topic].visited.is_some() && self.joined & 1 << topic == 0
+    }
+
+    /// What a message says of a topic that the client visits, if it does.
+    fn passed<'a, I: Io>(
+        &mut self,
+        control: &Control<'_>,
+        joins: Option<usize>,
+        link: &Link<'_, Parts, I>,
+    ) -> Option<Carried<'a>> {
+        let at =
+            joins.or_else(|| control.left_topic(link.parts)).filter(|_| control.event == b"phx_reply")?;
+        let kind = link.parts.topics[at].visited?;
+        let passed = match (joins, control.status) {
+            (None, _) => Passed::Out,
+            (Some(_), b"ok") => Passed::In,
+            (Some(_), _) => Passed::Refused,
+        };
+        if passed == Passed::In {
+            self.joined |= 1 << at;
+        }
+        Some(Carried::Event(Event::Passed { kind, passed }))
     }
 
     /// What a reply answers that does not say so itself.
@@ -176,6 +221,9 @@ impl Client {
         };
         let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
         let joins = control.joined_topic(link.parts);
+        if let Some(passed) = self.passed(&control, joins, link) {
+            return Some(passed);
+        }
         let of_channel = joins.is_some() || control.event != b"phx_reply";
         match (control.event, control.number) {
             (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(joins, link) => {
@@ -198,6 +246,8 @@ impl Client {
                 None => Carried::text(text, bytes, Found::None, Says::Unknown, open),
             }),
             (b"phx_error", _) => rejected(Rejection::Crashed),
+            // The end of a channel that was left.
+            (b"phx_close", _) if control.topics(link).any(|at| self.is_outside(at, link.parts)) => None,
             (b"phx_close", _) => rejected(Rejection::ChannelClosed),
             // The framework's own news of who is there.
             (b"presence_state" | b"presence_diff", _) => None,
@@ -252,12 +302,22 @@ impl<'a> Control<'a> {
         number.checked_sub(1).filter(|&topic| topic < parts.topics.len())
     }
 
-    /// Whether it is of this topic, or else of any that the client has joined.
+    /// The topic whose leave has this number.
+    fn left_topic(&self, parts: &Parts) -> Option<usize> {
+        let number = self.number.strip_prefix(LEAVE_REF.as_bytes())?;
+        Control { number, ..*self }.joined_topic(parts)
+    }
+
+    /// Whether it is of this topic, or else of any of the client's.
     fn is_of<I: Io>(&self, topic: Option<usize>, link: &Link<'_, Parts, I>) -> bool {
-        let Some(named) = unescape(self.topic) else { return false };
-        let topics = &link.parts.topics;
-        let topics = topic.map_or(&topics[..], |topic| &topics[topic..=topic]);
-        topics.iter().any(|topic| *named == *topic.name.filled(&link.filling()))
+        self.topics(link).any(|named| topic.is_none_or(|topic| topic == named))
+    }
+
+    /// Those of the client's topics that have its name.
+    fn topics<I: Io>(&self, link: &Link<'_, Parts, I>) -> impl Iterator<Item = usize> {
+        let named = unescape(self.topic).unwrap_or_default();
+        let is_it = move |topic: &Topic| *named == *topic.name.filled(&link.filling());
+        (0..).zip(&link.parts.topics).filter(move |(_, topic)| is_it(topic)).map(|(at, _)| at)
     }
 }
 

@@ -16,6 +16,8 @@ const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
 /// The number of all of a client's heartbeats. Its joins come first, and have the numbers from 1 on: later messages show that
 /// of their topic's.
 pub(super) const HEARTBEAT_REF: &str = "0";
+/// What the number of a leave starts with; then comes that of the join.
+pub(super) const LEAVE_REF: &str = "leave-";
 /// A message for a room that is not joined.
 const NO_TOPIC: BadOption =
     BadOption::OfDialect { option: "app", expected: "messages for rooms that have a `join`" };
@@ -77,8 +79,11 @@ pub(super) struct Topic {
     pub(super) name: Template,
     /// The same as a JSON string, with its marks.
     quoted: Template,
-    /// What joins it.
+    /// What joins it, and leaves it.
     pub(super) join: Template,
+    pub(super) leave: Template,
+    /// The kind of rooms, where clients come and go.
+    pub(super) visited: Option<u16>,
 }
 
 /// Adds the version to the query, unless it is there.
@@ -108,9 +113,10 @@ impl Parts {
         let version = if is_v1 { Version::V1 } else { Version::V2 };
         let topics: Vec<Topic> = (1..)
             .zip(joins(options)?)
-            .map(|(number, Join { name, params })| {
+            .map(|(number, Join { name, params, visited })| {
                 let quoted = Template::literal("\"").then(&name.escaped()).text("\"");
-                Topic { join: join(version, number, &quoted, &params), name, quoted }
+                let leave = leave(version, number, &quoted);
+                Topic { join: join(version, number, &quoted, &params), leave, name, quoted, visited }
             })
             .collect();
         let too_long = |topic: &Topic| {
@@ -137,6 +143,12 @@ impl Parts {
             pushed,
             behind_id: 0,
         })
+    }
+
+    /// The topics that a client joins at once, and stays in: a bit each.
+    pub(super) fn standing(&self) -> u8 {
+        let of = |(at, topic): (usize, &Topic)| if topic.visited.is_none() { 1 << at } else { 0 };
+        self.topics.iter().enumerate().map(of).sum()
     }
 
     /// Whether a message is as those usually are that answer nothing.
@@ -210,7 +222,7 @@ fn joins(options: &Options) -> Result<Vec<Join>, BadOption> {
     let params = settings.secret(JOIN_PARAMS.name).map_or("{}", Secret::reveal);
     let params = options.object(&JOIN_PARAMS, params)?;
     let name = options.template(topic.unwrap_or(TOPIC), Quoting::Plain)?;
-    Ok(vec![Join { name, params }])
+    Ok(vec![Join { name, params, visited: None }])
 }
 
 fn join(version: Version, number: u16, topic: &Template, params: &Template) -> Template {
@@ -225,6 +237,18 @@ fn join(version: Version, number: u16, topic: &Template, params: &Template) -> T
             .text(r#","event":"phx_join","payload":"#)
             .then(params)
             .text(format!(r#","ref":"{number}"}}"#)),
+    }
+}
+
+/// What leaves a topic. Its number is none that a message or a join has.
+fn leave(version: Version, number: u16, topic: &Template) -> Template {
+    match version {
+        Version::V2 => Template::literal(format!(r#"["{number}","{LEAVE_REF}{number}","#))
+            .then(topic)
+            .text(r#","phx_leave",{}]"#),
+        Version::V1 => Template::literal(r#"{"topic":"#)
+            .then(topic)
+            .text(format!(r#","event":"phx_leave","payload":{{}},"ref":"{LEAVE_REF}{number}"}}"#)),
     }
 }
 

@@ -1,0 +1,119 @@
+//! Who visits which room: visitors ask to be let in, are let in or not, and leave.
+
+use stats::Count;
+use wire::Passed;
+
+use super::Ledger;
+use super::attendance::{note, place_of};
+
+impl Ledger {
+    /// Whether a client is in its room of this kind, as it is where nobody comes and goes.
+    pub(super) fn is_in(&self, client: u32, kind: u16) -> bool {
+        self.stays.as_ref().is_none_or(|stays| stays.is_in(client, kind))
+    }
+
+    /// Whether a usable client is in all rooms where it has something to say.
+    #[inline]
+    pub(crate) fn may_speak(&self, client: u32) -> bool {
+        let role = || self.seating.role_of(self.segment.number(client)).unwrap_or(0);
+        self.stays.as_ref().is_none_or(|stays| stays.may_speak(client, role()))
+    }
+
+    /// Clients that have come into a room since this was asked last.
+    pub(crate) fn take_entered(&mut self) -> Vec<u32> {
+        self.stays.as_mut().map(|stays| stays.take_entered()).unwrap_or_default()
+    }
+
+    /// A client asks to be let into its room of this kind.
+    pub(crate) fn handle_asking(&mut self, client: u32, kind: u16, now_ns: u64) {
+        if let Some(stays) = &mut self.stays {
+            stays.ask(client, kind, now_ns);
+        }
+    }
+
+    /// Whether a client is in its room of this kind, or at the door.
+    pub(crate) fn is_at(&mut self, client: u32, kind: u16) -> bool {
+        self.stays.as_mut().is_some_and(|stays| stays.is_at(client, kind))
+    }
+
+    /// The server has answered a visitor.
+    pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, passed: Passed, now_ns: u64) {
+        let Some(stays) = &mut self.stays else { return };
+        match passed {
+            Passed::In => {
+                let Some(asked_ns) = stays.enter(client, kind, now_ns) else { return };
+                self.meter.figures.join.record_ns(now_ns.saturating_sub(asked_ns));
+                self.meter.counts.visits += 1;
+                self.note_visit(client, kind, 1, now_ns);
+            }
+            Passed::Out => {
+                if let Some(left_ns) = stays.confirm(client, kind, now_ns) {
+                    self.meter.figures.leave.record_ns(now_ns.saturating_sub(left_ns));
+                }
+            }
+            Passed::Refused => {
+                if stays.turn_away(client, kind, now_ns) {
+                    self.meter.counts.join_failures += 1;
+                    let why = || "the server did not let a visitor into its room".into();
+                    self.meter.error("join_refused", client, now_ns, why);
+                }
+            }
+        }
+    }
+
+    /// A client leaves its room of this kind.
+    pub(crate) fn handle_leaving(&mut self, client: u32, kind: u16, now_ns: u64) {
+        let newest_ns = self.step.broadcasts.newest_ns();
+        let Some(stays) = &mut self.stays else { return };
+        match stays.leave(client, kind, newest_ns, now_ns) {
+            Some(until_ns) => {
+                self.excuse(client, kind, until_ns);
+                self.note_visit(client, kind, -1, until_ns);
+            }
+            None if stays.turn_away(client, kind, now_ns) => self.handle_unanswered_visit(client, now_ns),
+            None => {}
+        }
+    }
+
+    /// The books are about to be closed: who is still at a door has no answer.
+    pub(crate) fn close_doors(&mut self, now_ns: u64) {
+        let waiting = self.stays.as_ref().map(|stays| stays.waiting()).unwrap_or_default();
+        for client in waiting {
+            self.handle_unanswered_visit(client, now_ns);
+        }
+    }
+
+    fn handle_unanswered_visit(&mut self, client: u32, now_ns: u64) {
+        self.meter.counts.join_failures += 1;
+        let why = || "the server has not answered a visitor who asked to be let into a room".into();
+        self.meter.error("join_unanswered", client, now_ns, why);
+    }
+
+    /// What was sent to a visitor's room since then, and has come, came in passing: it is not among what was due.
+    fn excuse(&mut self, client: u32, kind: u16, from_ns: u64) {
+        let Self { seating, segment, step, .. } = &mut *self;
+        let seq = step.seq(0);
+        let say_of = |worker, sender, number| seating.kind_of(worker, sender, seq | number);
+        let had = step.broadcasts.excuse(from_ns, |worker, sender, number| {
+            let say = say_of(worker, sender, number);
+            let is_there = seating.say(say).room == kind;
+            is_there.then(|| place_of(seating, *segment, client, (worker, sender), say)).flatten()
+        });
+        let latest = step.sent.iter_mut().enumerate().rev();
+        for (number, sent) in latest.take_while(|(_, sent)| sent.times.sent_ns >= from_ns) {
+            let say = say_of(segment.worker, sent.client, number as u32);
+            sent.times.is_leaving |= sent.client == client && seating.say(say).room == kind;
+        }
+        let says: Vec<usize> =
+            had.iter().map(|&(worker, sender, number)| say_of(worker, sender, number)).collect();
+        for say in says {
+            self.count(Count::InPassing, say, client);
+        }
+    }
+
+    /// One more is in a visitor's room from then on, or one fewer.
+    fn note_visit(&mut self, client: u32, kind: u16, change: i32, at_ns: u64) {
+        let place = self.rooms_of(client).nth(kind.into()).expect("a room of each kind");
+        note(&mut self.step.attendance, at_ns, place, change);
+    }
+}

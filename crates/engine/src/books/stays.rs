@@ -1,0 +1,332 @@
+//! Who is in which room, and when, where people come and go: the visitors of one worker.
+//!
+//! ```text
+//! outside --asks to be let in--> at the door --let in--> inside --leaves--> on the way out --gone--> outside
+//! at the door --refused, or leaves unanswered--> on the way out
+//! ```
+//!
+//! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. At the door and on the way out it is due once
+//! or not at all: the server may have known of the visitor, or not. They are at the door from what may have been under way when they
+//! asked, [`OVERTAKE_NS`] before; and on the way out from what they may have left under way: the latest message that came to anybody here
+//! stood as far behind what was sent before. Outside, nothing is due, and
+//! what comes to somebody who is outside has leaked.
+
+use load::Rooms;
+
+use crate::books::absences::OVERTAKE_NS;
+
+/// Clocks of several machines agree as well as this: somebody whose leave was confirmed is gone only then.
+const CLOCKS_NS: u64 = 100_000_000;
+
+/// Where the receiver of a copy stood when its message was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stood {
+    /// In the room.
+    Inside,
+    /// At the door, or on the way out.
+    Passing,
+    /// Outside, and has come in since: an app may show newcomers what was said before.
+    Before,
+    /// Outside, and is there.
+    Outside,
+}
+
+/// The visits of a step at one worker.
+#[derive(Debug)]
+pub(crate) struct Stays {
+    /// The kinds of rooms that are visited: a bit each, as in all that follows.
+    visited: u8,
+    /// By role: of these, the ones in which its people say something.
+    speaks_in: Vec<u8>,
+    /// By client: of these, the ones in which it is.
+    inside: Vec<u8>,
+    /// By client, and then by kind among those visited: its latest stay, from 1; 0: there is none.
+    latest: Vec<u32>,
+    all: Vec<Stay>,
+    /// Clients that have come in since somebody asked.
+    entered: Vec<u32>,
+}
+
+/// One stay of one client.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    /// When it asked to be let in.
+    asked_ns: u64,
+    /// When it was; `u64::MAX`: it is at the door.
+    from_ns: u64,
+    /// Until when what was sent is due; `u64::MAX`: it has not left.
+    until_ns: u64,
+    /// From when on it is outside.
+    gone_ns: u64,
+    /// The client's one before.
+    before: u32,
+}
+
+impl Stay {
+    fn is_waiting(&self) -> bool {
+        self.from_ns == u64::MAX && self.until_ns == u64::MAX
+    }
+
+    /// It has left at this moment, and what was sent until another is due.
+    fn end(&mut self, until_ns: u64, now_ns: u64) {
+        (self.until_ns, self.gone_ns) = (until_ns, now_ns + OVERTAKE_NS);
+    }
+}
+
+impl Stays {
+    /// Nobody is inside yet; `None`: everybody is everywhere.
+    pub(crate) fn of(rooms: &Rooms) -> Option<Stays> {
+        if rooms.visits().is_empty() {
+            return None;
+        }
+        let visited = rooms.visited();
+        let in_which = |says: &dyn Fn(usize) -> bool| {
+            let said = rooms.says().iter().enumerate().filter(|(kind, _)| says(*kind));
+            said.fold(0, |kinds, (_, say)| kinds | 1 << say.room) & visited
+        };
+        let speaks_in = match rooms.roles() {
+            [] => vec![in_which(&|_| true)],
+            roles => roles.iter().map(|role| in_which(&|kind| role.says[kind] > 0)).collect(),
+        };
+        let (inside, latest, all, entered) = Default::default();
+        Some(Stays { visited, speaks_in, inside, latest, all, entered })
+    }
+
+    /// A step begins with so many clients here. Whoever is inside, or at the door, stays there.
+    pub(crate) fn start_step(&mut self, clients: u32) {
+        let clients = self.inside.len().max(clients as usize);
+        self.inside.resize(clients, 0);
+        self.latest.resize(clients * self.visited.count_ones() as usize, 0);
+        let before = std::mem::take(&mut self.all);
+        for latest in &mut self.latest {
+            let stay = latest.checked_sub(1).map(|place| before[place as usize]);
+            *latest = match stay.filter(|stay| stay.until_ns == u64::MAX) {
+                Some(stay) => {
+                    self.all.push(Stay { before: 0, ..stay });
+                    self.all.len() as u32
+                }
+                None => 0,
+            };
+        }
+    }
+
+    /// Whether a client is in its room of this kind, as far as it may be counted there.
+    pub(crate) fn is_in(&self, client: u32, kind: u16) -> bool {
+        self.visited & 1 << kind == 0 || self.inside[client as usize] & 1 << kind != 0
+    }
+
+    /// Whether a client of this role is in all rooms where its people say something.
+    #[inline]
+    pub(crate) fn may_speak(&self, client: u32, role: usize) -> bool {
+        let needed = self.speaks_in[role];
+        self.inside[client as usize] & needed == needed
+    }
+
+    /// The clients that have come into a room since this was asked last.
+    pub(crate) fn take_entered(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.entered)
+    }
+
+    /// Where a client stood when a message was sent that came to it now, in its room of this kind.
+    pub(crate) fn stood(&self, client: u32, kind: u16, sent_ns: u64, now_ns: u64) -> Stood {
+        if self.visited & 1 << kind == 0 {
+            return Stood::Inside;
+        }
+        let latest = self.stay(self.latest[self.slot(client, kind)]);
+        let (mut stay, mut is_near) = (latest, false);
+        while let Some(Stay { asked_ns, from_ns, until_ns, gone_ns, before }) = stay {
+            match sent_ns {
+                _ if sent_ns >= *gone_ns => break,
+                _ if sent_ns >= *until_ns => return Stood::Passing,
+                _ if sent_ns >= *from_ns => return Stood::Inside,
+                _ if sent_ns >= *asked_ns => return Stood::Passing,
+                _ => {
+                    is_near |= sent_ns >= asked_ns.saturating_sub(OVERTAKE_NS);
+                    stay = self.stay(*before);
+                }
+            }
+        }
+        match latest {
+            Some(_) if is_near => Stood::Passing,
+            Some(stay) if now_ns < stay.gone_ns => Stood::Before,
+            _ => Stood::Outside,
+        }
+    }
+
+    /// A client asks to be let in.
+    pub(crate) fn ask(&mut self, client: u32, kind: u16, now_ns: u64) {
+        let slot = self.slot(client, kind);
+        let never = u64::MAX;
+        let before = self.latest[slot];
+        self.all.push(Stay { asked_ns: now_ns, from_ns: never, until_ns: never, gone_ns: never, before });
+        self.latest[slot] = self.all.len() as u32;
+    }
+
+    /// A client is let in: when it asked, if it still waits for that.
+    pub(crate) fn enter(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
+        let stay = self.latest_mut(client, kind).filter(|stay| stay.is_waiting())?;
+        stay.from_ns = now_ns;
+        let asked_ns = stay.asked_ns;
+        self.inside[client as usize] |= 1 << kind;
+        self.entered.push(client);
+        Some(asked_ns)
+    }
+
+    /// A client is not let in: whether it waited for that.
+    pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> bool {
+        let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.is_waiting()) else { return false };
+        stay.end(stay.asked_ns, now_ns);
+        true
+    }
+
+    /// Whether a client is inside or at the door.
+    pub(crate) fn is_at(&mut self, client: u32, kind: u16) -> bool {
+        self.latest_mut(client, kind).is_some_and(|stay| stay.until_ns == u64::MAX)
+    }
+
+    /// A client that is inside leaves: from when on it is on the way out, by when the newest message was sent that came to anybody
+    /// here. `None`: it is not inside.
+    pub(crate) fn leave(
+        &mut self,
+        client: u32,
+        kind: u16,
+        newest_ns: Option<u64>,
+        now_ns: u64,
+    ) -> Option<u64> {
+        let stay = self.latest_mut(client, kind);
+        let stay = stay.filter(|stay| stay.until_ns == u64::MAX && stay.from_ns != u64::MAX)?;
+        let newest_ns = newest_ns.unwrap_or(now_ns).min(now_ns);
+        let until_ns = newest_ns.saturating_sub(OVERTAKE_NS).max(stay.from_ns);
+        stay.end(until_ns, now_ns);
+        self.inside[client as usize] &= !(1 << kind);
+        Some(until_ns)
+    }
+
+    /// The server has confirmed that a client is gone: when that had left.
+    pub(crate) fn confirm(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
+        let stay = self.latest_mut(client, kind).filter(|stay| stay.until_ns != u64::MAX)?;
+        let left_ns = stay.gone_ns - OVERTAKE_NS;
+        stay.gone_ns = now_ns + CLOCKS_NS;
+        Some(left_ns)
+    }
+
+    /// A client has lost its connection: it is in no room any more.
+    pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) {
+        self.inside[client as usize] = 0;
+        let visited = self.visited;
+        for kind in (0..8).filter(|kind| visited & 1 << kind != 0) {
+            if let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.until_ns == u64::MAX) {
+                stay.end(if stay.is_waiting() { stay.asked_ns } else { now_ns }, now_ns);
+            }
+        }
+    }
+
+    /// Those who are at a door, by client and kind.
+    pub(crate) fn waiting(&self) -> Vec<u32> {
+        let slots = self.visited.count_ones();
+        let is_waiting = |&latest: &u32| self.stay(latest).is_some_and(Stay::is_waiting);
+        (0..)
+            .zip(&self.latest)
+            .filter(|(_, latest)| is_waiting(latest))
+            .map(|(slot, _)| slot / slots)
+            .collect()
+    }
+
+    fn stay(&self, number: u32) -> Option<&Stay> {
+        number.checked_sub(1).map(|place| &self.all[place as usize])
+    }
+
+    fn latest_mut(&mut self, client: u32, kind: u16) -> Option<&mut Stay> {
+        let latest = self.latest[self.slot(client, kind)];
+        latest.checked_sub(1).map(|place| &mut self.all[place as usize])
+    }
+
+    /// Where the latest stay of a client in rooms of this kind is noted.
+    fn slot(&self, client: u32, kind: u16) -> usize {
+        let before = (self.visited & ((1 << kind) - 1)).count_ones() as usize;
+        client as usize * self.visited.count_ones() as usize + before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use load::{Visit, VisitStep};
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn stays() -> Stays {
+        let wait = VisitStep::Wait { ns_min: S, ns_max: S };
+        let visit = Visit { steps: vec![VisitStep::Join(0), wait, VisitStep::Leave(0), wait], stays: 0 };
+        let mut stays = Stays::of(&Rooms::default().with_visits(vec![visit]).unwrap()).unwrap();
+        stays.start_step(2);
+        stays
+    }
+
+    #[test]
+    fn nobody_comes_or_goes_where_there_are_no_visits() {
+        assert!(Stays::of(&Rooms::default()).is_none());
+    }
+
+    #[test]
+    fn a_copy_is_due_inside_and_once_or_not_at_all_on_the_way() {
+        let mut stays = stays();
+        stays.ask(1, 0, 10 * S);
+        assert!(!stays.is_in(1, 0) && !stays.may_speak(1, 0));
+        assert_eq!(stays.enter(1, 0, 11 * S), Some(10 * S));
+        assert_eq!((stays.enter(1, 0, 12 * S), stays.take_entered()), (None, vec![1]));
+        assert!(stays.is_in(1, 0) && stays.may_speak(1, 0));
+        // The newest that anybody has was sent at 19.5 s.
+        assert_eq!(stays.leave(1, 0, Some(19 * S + S / 2), 20 * S), Some(18 * S + S / 2));
+        assert!(!stays.is_in(1, 0));
+        let stood = |stays: &Stays, sent_ns, now_ns| stays.stood(1, 0, sent_ns, now_ns);
+        for (sent_ns, expected) in [
+            (9 * S - 1, Stood::Before),
+            (9 * S, Stood::Passing),
+            (10 * S, Stood::Passing),
+            (11 * S, Stood::Inside),
+            (18 * S, Stood::Inside),
+            (18 * S + S / 2, Stood::Passing),
+            (20 * S, Stood::Passing),
+        ] {
+            assert_eq!(stood(&stays, sent_ns, 20 * S), expected, "{sent_ns}");
+        }
+        assert_eq!(stood(&stays, 21 * S, 21 * S), Stood::Outside, "a second is enough to be gone");
+        assert_eq!(stays.confirm(1, 0, 20 * S + 1), Some(20 * S));
+        assert_eq!(stood(&stays, 20 * S + S / 5, 21 * S), Stood::Outside, "the server has said so");
+        stays.ask(1, 0, 30 * S);
+        assert_eq!(stood(&stays, 25 * S, 31 * S), Stood::Before, "what newcomers are shown");
+        assert_eq!(stood(&stays, 17 * S, 31 * S), Stood::Inside, "a late one of the stay before");
+    }
+
+    #[test]
+    fn who_is_turned_away_was_never_there() {
+        let mut stays = stays();
+        stays.ask(0, 0, 10 * S);
+        assert_eq!(stays.waiting(), [0]);
+        assert!(stays.turn_away(0, 0, 12 * S) && !stays.turn_away(0, 0, 12 * S) && !stays.is_at(0, 0));
+        assert_eq!(stays.leave(0, 0, None, 13 * S), None);
+        assert_eq!(stays.stood(0, 0, 11 * S, 13 * S), Stood::Passing);
+        assert_eq!(stays.stood(0, 0, 13 * S, 13 * S), Stood::Outside);
+    }
+
+    #[test]
+    fn who_is_inside_stays_there_from_step_to_step_unless_its_connection_ends() {
+        let mut stays = stays();
+        for client in 0..2 {
+            stays.ask(client, 0, S);
+            stays.enter(client, 0, 2 * S);
+        }
+        stays.handle_gone(1, 3 * S);
+        stays.start_step(3);
+        assert!(stays.is_in(0, 0) && !stays.is_in(1, 0) && !stays.is_in(2, 0));
+        assert_eq!(stays.stood(0, 0, 9 * S, 9 * S), Stood::Inside);
+        assert_eq!(stays.stood(1, 0, 9 * S, 9 * S), Stood::Outside);
+    }
+
+    #[test]
+    fn a_stay_takes_forty_bytes() {
+        assert_eq!(size_of::<Stay>(), 40);
+    }
+}

@@ -1,0 +1,40 @@
+//! Clients that visit rooms.
+
+use wire::Way;
+
+use super::{Clients, Token};
+use crate::books::Cause;
+
+impl Clients {
+    /// Whether a client may say something now: it is usable, and in the rooms where it speaks. Nobody has to be anywhere for a message
+    /// that others publish.
+    #[inline]
+    pub(crate) fn may_speak(&self, index: u32) -> bool {
+        self.is_usable(index) && (self.shared.has_publishers || self.ledger.may_speak(index))
+    }
+
+    /// Whether a client makes visits: slow ones do nothing but read.
+    pub(crate) fn is_visitor(&self, index: u32) -> bool {
+        self.is_usable(index) && !self.all[index as usize].record.is_slow
+    }
+
+    /// Whether a client waits for the answer to something that it has said itself.
+    pub(crate) fn is_unanswered(&self, index: u32) -> bool {
+        !self.shared.has_publishers && self.all[index as usize].record.unacknowledged > 0
+    }
+
+    /// A client goes into its room of this kind, or out of it. Who was not let in has nothing to leave.
+    pub(crate) fn pass(&mut self, index: u32, kind: u16, way: Way, now_ns: u64) -> Result<(), Cause> {
+        match way {
+            Way::In => self.ledger.handle_asking(index, kind, now_ns),
+            Way::Out if !self.ledger.is_at(index, kind) => return Ok(()),
+            Way::Out => self.ledger.handle_leaving(index, kind, now_ns),
+        }
+        self.shared.now_ns = now_ns;
+        let client = &mut self.all[index as usize];
+        let token = Token { client: index, stream: 0, attempt: client.attempt };
+        let passed = client.pass(token, (kind, way), &mut self.shared, &mut self.ledger);
+        self.book_fates(index, now_ns);
+        passed
+    }
+}

@@ -1,0 +1,259 @@
+//! Who goes into which room, or out of it, and when.
+//!
+//! Each visitor goes through the steps of its role, round and round. They are in the midst of that when the load begins, each
+//! at a place of their own: so a room has its share of visitors from the start. What each waits for, and where it begins, follow from the
+//! seed, its number in the run and how often it has drawn, at any number of workers.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use load::{Casting, Rooms, Segment, Visit, VisitStep};
+use wire::Way;
+
+/// How soon somebody who waits for an answer to their own message looks again whether they can leave.
+const LOOK_NS: u64 = 20_000_000;
+/// How often they do, at the most.
+const LOOKS_MAX: u8 = 250;
+
+/// What a visitor is to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Errand {
+    /// The client, by its number at the worker.
+    pub(crate) client: u32,
+    /// The kind of its room.
+    pub(crate) kind: u16,
+    pub(crate) way: Way,
+    /// When it was to be done.
+    at_ns: u64,
+}
+
+/// The visitors of one worker.
+#[derive(Debug)]
+pub(crate) struct Visits {
+    rooms: Arc<Rooms>,
+    casting: Casting,
+    segment: Segment,
+    seed: u64,
+    /// By client.
+    places: Vec<Place>,
+    /// Whose time has come when, while there is a load.
+    due: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// How far a client is in its round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// What is left of the wait before its next step, while there is no load.
+    left_ns: u64,
+    /// How often it has drawn.
+    drawn: u32,
+    /// The step that is next.
+    at: u8,
+    /// How often it has looked whether it can leave.
+    looks: u8,
+}
+
+impl Visits {
+    /// Nobody is there yet; `None`: nobody comes or goes.
+    pub(crate) fn of(rooms: &Arc<Rooms>, segment: Segment, seed: u64) -> Option<Visits> {
+        (!rooms.visits().is_empty()).then(|| Visits {
+            casting: rooms.casting(),
+            rooms: Arc::clone(rooms),
+            segment,
+            seed,
+            places: Vec::new(),
+            due: BinaryHeap::new(),
+        })
+    }
+
+    /// A client is usable: the kinds of rooms that it joins at once, to be where it would be if it had been there for long.
+    pub(crate) fn handle_usable(&mut self, client: u32) -> Vec<u16> {
+        if self.places.len() <= client as usize {
+            self.places.resize(client as usize + 1, Place::default());
+        }
+        self.places[client as usize] =
+            Place { drawn: self.places[client as usize].drawn, ..Place::default() };
+        let mut begun = self.draw(client) * self.visit(client).round_ns_mean() as f64;
+        let Visit { steps, stays } = self.visit(client).clone();
+        let mut inside = stays;
+        for (at, step) in steps.iter().enumerate() {
+            match *step {
+                VisitStep::Join(kind) => inside |= 1 << kind,
+                VisitStep::Leave(kind) => inside &= !(1 << kind),
+                VisitStep::Wait { ns_min, ns_max } => {
+                    let mean = step.wait_ns_mean() as f64;
+                    if begun < mean {
+                        let wait_ns = self.draw_wait(client, ns_min, ns_max) as f64;
+                        let place = &mut self.places[client as usize];
+                        place.at = ((at + 1) % steps.len()) as u8;
+                        place.left_ns = (wait_ns * (1.0 - begun / mean)) as u64;
+                        break;
+                    }
+                    begun -= mean;
+                }
+            }
+        }
+        (0..8).filter(|kind| inside & 1 << kind != 0).collect()
+    }
+
+    /// The load begins at this moment for those of these who make rounds.
+    pub(crate) fn start(&mut self, clients: &[u32], at_ns: u64) {
+        self.due.clear();
+        for &client in clients {
+            if !self.visit(client).steps.is_empty() {
+                self.due.push(Reverse((at_ns + self.places[client as usize].left_ns, client)));
+            }
+        }
+    }
+
+    /// The load is over: everybody stays where they are.
+    pub(crate) fn stop(&mut self, now_ns: u64) {
+        for Reverse((at_ns, client)) in self.due.drain() {
+            self.places[client as usize].left_ns = at_ns.saturating_sub(now_ns);
+        }
+    }
+
+    /// When to ask again.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse((at_ns, _))| *at_ns)
+    }
+
+    /// Whether somebody is on a round.
+    pub(crate) fn are_on(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// What somebody is to do now: each is said once, until it is [done](Self::handle_done) or [postponed](Self::postpone). Who has no
+    /// connection goes on no more.
+    pub(crate) fn poll(&mut self, now_ns: u64, is_there: impl Fn(u32) -> bool) -> Option<Errand> {
+        while let Some(&Reverse((at_ns, client))) = self.due.peek()
+            && at_ns <= now_ns
+        {
+            self.due.pop();
+            if !is_there(client) {
+                continue;
+            }
+            let place = self.places[client as usize].at;
+            let steps = &self.visit(client).steps;
+            match steps[usize::from(place)] {
+                VisitStep::Wait { ns_min, ns_max } => {
+                    let wait_ns = self.draw_wait(client, ns_min, ns_max);
+                    self.go_on(client, at_ns + wait_ns);
+                }
+                VisitStep::Join(kind) => return Some(Errand { client, kind, way: Way::In, at_ns }),
+                VisitStep::Leave(kind) => return Some(Errand { client, kind, way: Way::Out, at_ns }),
+            }
+        }
+        None
+    }
+
+    /// Somebody has done it.
+    pub(crate) fn handle_done(&mut self, errand: Errand) {
+        self.places[errand.client as usize].looks = 0;
+        self.go_on(errand.client, errand.at_ns);
+    }
+
+    /// A client's next step is due then.
+    fn go_on(&mut self, client: u32, at_ns: u64) {
+        let steps = self.visit(client).steps.len();
+        let place = &mut self.places[client as usize];
+        place.at = ((usize::from(place.at) + 1) % steps) as u8;
+        self.due.push(Reverse((at_ns, client)));
+    }
+
+    /// Somebody who was to leave waits for an answer: whether they do so a little longer.
+    pub(crate) fn postpone(&mut self, errand: Errand, now_ns: u64) -> bool {
+        let place = &mut self.places[errand.client as usize];
+        let is_patient = place.looks < LOOKS_MAX;
+        if is_patient {
+            place.looks += 1;
+            self.due.push(Reverse((now_ns + LOOK_NS, errand.client)));
+        }
+        is_patient
+    }
+
+    fn visit(&self, client: u32) -> &Visit {
+        let role =
+            if self.rooms.roles().is_empty() { 0 } else { self.casting.role(self.segment.number(client)) };
+        &self.rooms.visits()[role]
+    }
+
+    fn draw_wait(&mut self, client: u32, ns_min: u64, ns_max: u64) -> u64 {
+        ns_min + (self.draw(client) * (ns_max - ns_min) as f64) as u64
+    }
+
+    /// A number from 0 to 1, below 1.
+    fn draw(&mut self, client: u32) -> f64 {
+        let place = &mut self.places[client as usize];
+        place.drawn = place.drawn.wrapping_add(1);
+        let number = u64::from(self.segment.number(client));
+        fastrand::Rng::with_seed(self.seed ^ number << 32 ^ u64::from(place.drawn)).f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const ALONE: Segment = Segment { worker: 0, workers: 1 };
+
+    fn visits() -> Visits {
+        let wait = |s| VisitStep::Wait { ns_min: s * S, ns_max: s * S };
+        let steps = vec![VisitStep::Join(0), wait(3), VisitStep::Leave(0), wait(1)];
+        let rooms = Rooms::default().with_visits(vec![Visit { steps, stays: 0 }]).unwrap();
+        Visits::of(&Arc::new(rooms), ALONE, 7).unwrap()
+    }
+
+    #[test]
+    fn a_room_has_its_share_from_the_start_and_keeps_it() {
+        let mut visits = visits();
+        let mut inside: Vec<bool> =
+            (0..1_000).map(|client| !visits.handle_usable(client).is_empty()).collect();
+        let clients: Vec<u32> = (0..1_000).collect();
+        visits.start(&clients, 10 * S);
+        for second in 10..30 {
+            while let Some(errand @ Errand { client, way, .. }) = visits.poll(second * S, |_| true) {
+                visits.handle_done(errand);
+                assert_ne!(inside[client as usize], way == Way::In, "in and out by turns");
+                inside[client as usize] = way == Way::In;
+            }
+            let there = inside.iter().filter(|inside| **inside).count();
+            assert!((680..820).contains(&there), "{there} of 1,000 for three of four seconds");
+        }
+    }
+
+    #[test]
+    fn who_waits_for_an_answer_leaves_a_little_later_and_not_never() {
+        let mut visits = visits();
+        visits.handle_usable(0);
+        visits.places[0] = Place::default();
+        visits.start(&[0], 0);
+        let errand = visits.poll(0, |_| true).unwrap();
+        assert_eq!(errand.way, Way::In);
+        visits.handle_done(errand);
+        assert_eq!((visits.poll(S, |_| true), visits.poll_timeout()), (None, Some(3 * S)));
+        for looks in 0..=LOOKS_MAX {
+            let now_ns = 3 * S + u64::from(looks) * LOOK_NS;
+            let errand = visits.poll(now_ns, |_| true).unwrap();
+            assert_eq!(errand.way, Way::Out);
+            assert_eq!(visits.postpone(errand, now_ns), looks < LOOKS_MAX);
+            assert_eq!(visits.are_on(), looks < LOOKS_MAX);
+            if looks == LOOKS_MAX {
+                visits.handle_done(errand);
+            }
+        }
+        assert_eq!(
+            visits.poll(9 * S - 1, |_| true),
+            None,
+            "five seconds later than it was to leave, and a second outside"
+        );
+        assert_eq!(visits.poll(9 * S, |_| true).unwrap().way, Way::In);
+    }
+
+    #[test]
+    fn a_waiting_visitor_takes_sixteen_bytes_twice() {
+        assert_eq!((size_of::<Place>(), size_of::<Reverse<(u64, u32)>>()), (16, 16));
+    }
+}

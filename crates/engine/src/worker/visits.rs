@@ -1,0 +1,41 @@
+//! A worker has its clients visit rooms.
+
+use net::clock;
+use wire::Way;
+
+use super::Worker;
+
+impl Worker {
+    /// A client is usable: it goes where it would be if it had been here for long.
+    pub(super) fn settle_in(&mut self, client: u32) {
+        let Some(visits) = self.visits.as_mut().filter(|_| self.clients.is_visitor(client)) else { return };
+        for kind in visits.handle_usable(client) {
+            self.pass(client, kind, Way::In);
+        }
+    }
+
+    /// Has visitors do what is due.
+    pub(super) fn visit(&mut self, now_ns: u64) {
+        while let Some(visits) = &mut self.visits
+            && let Some(errand) = visits.poll(now_ns, |client| self.clients.is_visitor(client))
+        {
+            let waits = errand.way == Way::Out && self.clients.is_unanswered(errand.client);
+            if !waits || !visits.postpone(errand, now_ns) {
+                visits.handle_done(errand);
+                self.pass(errand.client, errand.kind, errand.way);
+            }
+        }
+    }
+
+    fn pass(&mut self, client: u32, kind: u16, way: Way) {
+        let now_ns = clock::monotonic_ns();
+        if let Err(cause) = self.clients.pass(client, kind, way, now_ns) {
+            self.lose(client, cause, now_ns);
+        }
+    }
+
+    /// Whether somebody may still come into the rooms where they have something to say.
+    pub(super) fn has_visitors(&self) -> bool {
+        self.visits.as_ref().is_some_and(|visits| visits.are_on())
+    }
+}

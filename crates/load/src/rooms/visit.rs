@@ -1,0 +1,142 @@
+//! What people do besides: they join rooms, stay for a while, leave them, and begin again.
+
+use serde::{Deserialize, Serialize};
+
+/// What somebody does besides, round and round: they begin in none of the rooms that they visit, and end in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visit {
+    /// Empty: nothing.
+    pub steps: Vec<VisitStep>,
+    /// The kinds of rooms that they join once and for all, among those that others come to and go from: a bit each.
+    pub stays: u8,
+}
+
+/// One thing that they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VisitStep {
+    /// Join the room of this kind.
+    Join(u16),
+    /// Leave it.
+    Leave(u16),
+    /// Wait for a time that is drawn evenly from these.
+    Wait {
+        /// The least.
+        ns_min: u64,
+        /// The most.
+        ns_max: u64,
+    },
+}
+
+impl Visit {
+    /// The most steps of a round.
+    pub const STEPS_MAX: usize = 64;
+    /// A round takes at least so long: somebody who does nothing but join and leave is no visitor, and nobody could count it.
+    pub const ROUND_NS_MIN: u64 = 100_000_000;
+    /// A wait is no longer than a day.
+    pub const WAIT_NS_MAX: u64 = 86_400_000_000_000;
+
+    /// Whether it can be meant, where there are so many kinds of rooms.
+    pub fn is_sound(&self, kinds: usize) -> bool {
+        let is_step = |step: &VisitStep| match *step {
+            VisitStep::Join(kind) | VisitStep::Leave(kind) => usize::from(kind) < kinds,
+            VisitStep::Wait { ns_min, ns_max } => ns_min <= ns_max && ns_max <= Self::WAIT_NS_MAX,
+        };
+        self.steps.len() <= Self::STEPS_MAX
+            && self.steps.iter().all(is_step)
+            && (self.steps.is_empty() || self.round_ns_min() >= Self::ROUND_NS_MIN)
+            && self.stays.checked_shr(kinds as u32).unwrap_or(0) == 0
+            && self.first_wrong().is_none()
+    }
+
+    /// The place of the first step that cannot be taken: into a room where they are, or out of one where they are not. Behind the
+    /// last step: they are in a room at the end.
+    pub fn first_wrong(&self) -> Option<usize> {
+        let mut inside = self.stays;
+        for (place, step) in self.steps.iter().enumerate() {
+            let (bit, is_join) = match *step {
+                VisitStep::Join(kind) => (1 << kind, true),
+                VisitStep::Leave(kind) => (1 << kind, false),
+                VisitStep::Wait { .. } => continue,
+            };
+            if (inside & bit != 0) == is_join || self.stays & bit != 0 {
+                return Some(place);
+            }
+            inside ^= bit;
+        }
+        (inside != self.stays).then_some(self.steps.len())
+    }
+
+    /// The kinds of rooms that they join: a bit each.
+    pub fn joined(&self) -> u8 {
+        let of = |step: &VisitStep| if let VisitStep::Join(kind) = step { 1 << kind } else { 0 };
+        self.steps.iter().map(of).fold(self.stays, |joined, kind| joined | kind)
+    }
+
+    /// The kinds of rooms that they leave: a bit each.
+    pub fn left(&self) -> u8 {
+        self.joined() & !self.stays
+    }
+
+    /// Whether they are, at some moment of a round, in all of these rooms.
+    pub fn is_ever_in(&self, kinds: u8) -> bool {
+        let mut inside = self.stays;
+        let mut is_in = inside & kinds == kinds;
+        for step in &self.steps {
+            match *step {
+                VisitStep::Join(kind) => inside |= 1 << kind,
+                VisitStep::Leave(kind) => inside &= !(1 << kind),
+                VisitStep::Wait { ns_max, .. } => is_in |= ns_max > 0 && inside & kinds == kinds,
+            }
+        }
+        is_in
+    }
+
+    /// How long a round takes on average.
+    pub fn round_ns_mean(&self) -> u64 {
+        self.steps.iter().map(|step| step.wait_ns_mean()).sum()
+    }
+
+    fn round_ns_min(&self) -> u64 {
+        let of = |step: &VisitStep| if let VisitStep::Wait { ns_min, .. } = *step { ns_min } else { 0 };
+        self.steps.iter().map(of).sum()
+    }
+}
+
+impl VisitStep {
+    /// How long it takes on average.
+    pub fn wait_ns_mean(&self) -> u64 {
+        if let VisitStep::Wait { ns_min, ns_max } = *self { ns_min / 2 + ns_max / 2 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const WAIT: VisitStep = VisitStep::Wait { ns_min: S, ns_max: 3 * S };
+
+    fn visit(steps: &[VisitStep]) -> Visit {
+        Visit { steps: steps.to_vec(), stays: 0 }
+    }
+
+    #[test]
+    fn a_round_ends_as_it_began() {
+        use VisitStep::{Join, Leave};
+        let sound = visit(&[Join(1), WAIT, Join(0), Leave(1), WAIT, Leave(0)]);
+        assert!(sound.is_sound(2) && !sound.is_sound(1));
+        assert_eq!((sound.round_ns_mean(), sound.joined()), (4 * S, 0b11));
+        assert!(sound.is_ever_in(0b01) && sound.is_ever_in(0b10) && !sound.is_ever_in(0b11));
+        for (steps, wrong) in [
+            (&[Leave(0), WAIT][..], 0),
+            (&[Join(0), WAIT, Join(0)], 2),
+            (&[Join(0), WAIT], 2),
+            (&[Join(0), WAIT, Leave(1)], 2),
+        ] {
+            assert_eq!(visit(steps).first_wrong(), Some(wrong), "{steps:?}");
+        }
+        assert!(!visit(&[Join(0), Leave(0)]).is_sound(1), "it takes no time");
+        let at_home = Visit { stays: 1, ..visit(&[Join(0), WAIT, Leave(0)]) };
+        assert_eq!(at_home.first_wrong(), Some(0), "they are there for good");
+    }
+}

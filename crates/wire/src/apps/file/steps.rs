@@ -1,0 +1,19 @@
+//! What clients of a user's app do one after the other, to get in or out.
+
+use super::matcher::Matcher;
+use crate::carried::{Arrival, Letter, Says};
+
+/// One step of an opening, or of a way into a room or out of it.
+#[derive(Debug)]
+pub(super) enum Step {
+    Send(Letter),
+    /// The protocol's own reply to what was said last.
+    Reply,
+    Expect(Matcher),
+    Wait(u64),
+}
+
+/// Whether it can be the protocol's own reply to a message that is not measured.
+pub(super) fn is_reply(arrival: &Arrival<'_>) -> bool {
+    matches!(arrival.says, Says::Answer(_) | Says::Unknown)
+}

@@ -1,0 +1,36 @@
+//! A usable client joins a room, and leaves it again.
+
+use super::{Client, Session, State, split};
+use crate::apps::App;
+use crate::config::Config;
+use crate::event::{Event, Way};
+use crate::io::Io;
+use crate::registry::clients::Through;
+
+impl Client {
+    /// Joins or leaves the client's room of this kind, in the protocol's own terms or by the app's messages. What becomes of
+    /// it [`Event::Passed`] tells, unless the server says nothing.
+    pub fn pass(
+        &mut self,
+        cfg: &Config,
+        now_ns: u64,
+        (kind, way): (u16, Way),
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) {
+        let App::File(app) = &cfg.app else { return };
+        let Some((door, place)) = app.door(kind) else { return };
+        match (&mut self.state, &mut self.place, place) {
+            (State::Open(Session { sender, protocol, .. }), place, Some(at)) => {
+                let (_, pending, kept) = split(place);
+                let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
+                protocol.pass(&cfg.parts, through, at, way);
+            }
+            (State::Open(_) | State::Requesting(_), Some(place), None) => {
+                place.script.handle_passage(door, way);
+                self.speak(cfg, now_ns, io, on);
+            }
+            _ => {}
+        }
+    }
+}

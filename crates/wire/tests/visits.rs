@@ -1,0 +1,137 @@
+//! Clients that join rooms and leave them while they are connected, over protocols that carry rooms and by an app's messages.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use wire::app_file::{AppFile, Broadcast, Condition, Door, Join, OpenStep, Say};
+use wire::template::{Purpose, Quoting, Template};
+use wire::{Client, Config, DialectId, DialectOptions, Event, Options, Passed, People, Rejection, Way};
+
+fn say(event: &str, text: &str, purpose: Purpose) -> Say {
+    let body = Template::parse(text, purpose, &People::default().names, Quoting::JSON).unwrap();
+    Say { event: event.into(), body }
+}
+
+/// The app of a protocol that joins its rooms itself: of kind 0 for good, and of kind 1 now and then.
+fn of_joins(dialect: DialectId, names: [&str; 2]) -> Config {
+    let [own, hall] = names.map(|name| (Template::literal(name), Template::literal("{}")));
+    let join = |(name, params), visited| Join { name, params, visited };
+    let (none, nothing) = (Vec::new(), Vec::new());
+    config(
+        dialect,
+        AppFile {
+            joins: vec![join(own, None), join(hall, Some(1))],
+            doors: vec![Door { kind: 1, place: Some(1), join: none, leave: nothing }],
+            broadcasts: vec![Broadcast::of(say("shout", r#"{"id":"{id}"}"#, Purpose::Measured))],
+            ..AppFile::default()
+        },
+    )
+}
+
+fn config(dialect: DialectId, app: AppFile) -> Config {
+    let of_dialect = DialectOptions { app: Some(Arc::new(app)), ..DialectOptions::default() };
+    Config::new(Options { of_dialect, ..options(dialect) }).unwrap()
+}
+
+/// A client that has got these messages behind its upgrade.
+fn usable(cfg: &Config, fields: &str, messages: &[&str]) -> (Client, Fake) {
+    let (mut client, mut io, answer) = opening(cfg, fields);
+    let input = [answer, texts(messages)].concat();
+    client.handle_input(cfg, 0, 0, &input, &mut io, &mut |_| {}).unwrap();
+    assert!(client.is_usable());
+    (client, io)
+}
+
+/// What it says when it goes this way, and what it makes of the answers.
+fn pass(
+    cfg: &Config,
+    (client, io): &mut (Client, Fake),
+    way: Way,
+    answers: &[&str],
+) -> (Vec<String>, Vec<Event>) {
+    io.out.clear();
+    let mut events = vec![];
+    client.pass(cfg, 0, (1, way), io, &mut |e| events.push(e));
+    let said = said(&io.out);
+    client.handle_input(cfg, 0, 0, &texts(answers), io, &mut |e| events.push(e)).unwrap();
+    (said, events)
+}
+
+fn passed(passed: Passed) -> Vec<Event> {
+    vec![Event::Passed { kind: 1, passed }]
+}
+
+#[test]
+fn a_topic_is_joined_and_left_as_phoenix_has_it() {
+    let cfg = of_joins(DialectId::Phoenix, ["own", "hall"]);
+    let own = r#"["1","1","own","phx_reply",{"status":"ok","response":{}}]"#;
+    let mut client = usable(&cfg, "", &[own]);
+    assert_eq!(said(&client.1.out).last().unwrap(), r#"["1","1","own","phx_join",{}]"#, "and no other");
+    let joined = r#"["2","2","hall","phx_reply",{"status":"ok","response":{}}]"#;
+    let refused = r#"["2","2","hall","phx_reply",{"status":"error","response":{}}]"#;
+    let left = r#"["2","leave-2","hall","phx_reply",{"status":"ok","response":{}}]"#;
+    let closed = r#"["2","2","hall","phx_close",{}]"#;
+    let (join, leave) = (r#"["2","2","hall","phx_join",{}]"#, r#"["2","leave-2","hall","phx_leave",{}]"#);
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]), (vec![join.into()], passed(Passed::In)));
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &[left, closed]), (vec![leave.into()], passed(Passed::Out)));
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[refused]).1, passed(Passed::Refused));
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    // Who speaks the first version hears of the end of a channel without the number of its join.
+    let unnumbered = r#"[null,null,"hall","phx_close",{}]"#;
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &[left, unnumbered]).1, passed(Passed::Out));
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    let mut events = vec![];
+    let (client, io) = &mut client;
+    client.handle_input(&cfg, 0, 0, &texts(&[closed]), io, &mut |e| events.push(e)).unwrap();
+    assert_eq!(events, [Event::Rejected(Rejection::ChannelClosed)], "it had not left");
+}
+
+#[test]
+fn a_channel_is_subscribed_to_and_left_as_action_cable_has_it() {
+    let cfg = of_joins(DialectId::Actioncable, ["Own", "Hall"]);
+    let answer = |kind: &str, channel: &str| {
+        format!(r#"{{"identifier":"{{\"channel\":\"{channel}\"}}","type":"{kind}"}}"#)
+    };
+    let command = |name: &str| format!(r#"{{"command":"{name}","identifier":"{{\"channel\":\"Hall\"}}"}}"#);
+    let own = answer("confirm_subscription", "Own");
+    let mut client = usable(&cfg, "", &[r#"{"type":"welcome"}"#, &own]);
+    let [joined, refused] = ["confirm_subscription", "reject_subscription"].map(|kind| answer(kind, "Hall"));
+    let subscribed = pass(&cfg, &mut client, Way::In, &[&joined]);
+    assert_eq!(subscribed, (vec![command("subscribe")], passed(Passed::In)));
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &[]), (vec![command("unsubscribe")], vec![]));
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[&refused]).1, passed(Passed::Refused));
+}
+
+#[test]
+fn an_app_s_own_messages_join_and_leave_and_wait_for_their_answers() {
+    let expect = |text: &str| Condition { contains: Some(text.into()), ..Condition::default() };
+    let send = |text| OpenStep::Send(say("", text, Purpose::Other));
+    let door = |leave: Vec<OpenStep>| AppFile {
+        doors: vec![Door {
+            kind: 1,
+            place: None,
+            join: vec![send("join"), OpenStep::Expect(expect("joined"))],
+            leave,
+        }],
+        broadcasts: vec![Broadcast::of(say("", "{id}", Purpose::Measured))],
+        ignore: vec![expect("hum")],
+        ..AppFile::default()
+    };
+    let cfg = config(DialectId::Custom, door(vec![send("leave"), OpenStep::Expect(expect("left"))]));
+    let mut client = usable(&cfg, "", &[]);
+    assert_eq!(pass(&cfg, &mut client, Way::In, &["hum"]), (vec!["join".into()], vec![]), "not yet");
+    // It is to leave before it is in: one after the other.
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &["joined"]), (vec![], passed(Passed::In)));
+    let (this, io) = &mut client;
+    assert_eq!(said(&io.out), ["leave"]);
+    let mut events = vec![];
+    this.handle_input(&cfg, 0, 0, &texts(&["left"]), io, &mut |e| events.push(e)).unwrap();
+    assert_eq!(events, passed(Passed::Out));
+    // Where nothing answers, nobody knows.
+    let cfg = config(DialectId::Custom, door(vec![send("leave")]));
+    let mut client = usable(&cfg, "", &[]);
+    pass(&cfg, &mut client, Way::In, &["joined"]);
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &[]), (vec!["leave".into()], vec![]));
+}

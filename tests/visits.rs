@@ -1,0 +1,202 @@
+//! People come to rooms and go from them, over the protocols that have rooms: what is due follows from who was there, and what comes to
+//! somebody who has left has leaked. The reference server knows nothing of visits: it lets in and out whoever asks.
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use support::throng::{Outcome, Server, run, sum_of, throng};
+
+/// A run of a few seconds, on a busy machine.
+const RUN_MAX: Duration = Duration::from_secs(90);
+const VISIT: &str = r#"["join hall", "wait 1500ms..2s", "leave hall", "wait 200ms..400ms"]"#;
+
+/// Everybody has a room of their own, where notes come, and visits one of ten, where lines are said.
+fn app(protocol: &str, people: &str, [own, hall]: [&str; 2], says: &str) -> String {
+    let note = says.replace("ROOM", "own-{room}");
+    let line = says.replace("ROOM", "hall-{room}");
+    format!(
+        "protocol = \"{protocol}\"\n{people}\n[room.own]\nsize = 1\n{own}\n[room.hall]\nsize = 10\n{hall}\n\
+         [say.note]\nroom = \"own\"\nshare = \"20%\"\n{note}\n[say.line]\nroom = \"hall\"\nshare = \"80%\"\n{line}\n"
+    )
+}
+
+fn everybody() -> String {
+    format!("[people]\nvisit = {VISIT}\n")
+}
+
+/// Rooms that are joined and left by messages of this form.
+fn by_messages(form: fn(&str, &str) -> String) -> [String; 2] {
+    ["own", "hall"].map(|name| {
+        let leave = if name == "hall" { format!("\nleave = {}", form("leave", name)) } else { String::new() };
+        format!("join = {}{leave}", form("join", name))
+    })
+}
+
+fn plain(protocol: &str, people: &str) -> String {
+    let form = |verb: &str, name: &str| {
+        let done = if verb == "join" { "joined" } else { "left" };
+        format!(
+            r#"{{ send = '{{"type":"{verb}","room":"{name}-{{room}}"}}', expect = {{ json = {{ "/type" = "{done}" }} }} }}"#
+        )
+    };
+    let [own, hall] = by_messages(form);
+    let says = "body = '{\"type\":\"broadcast\",\"room\":\"ROOM\",\"payload\":\"{id}\"}'\n\
+                copy = { json = { \"/type\" = \"broadcast\" } }\nack = { json = { \"/type\" = \"broadcastResult\" } }";
+    app(protocol, people, [&own, &hall], says)
+}
+
+fn phoenix(people: &str) -> String {
+    let [own, hall] = ["own", "hall"].map(|name| format!("join = {{ topic = \"room:{name}-{{room}}\" }}"));
+    app(
+        "phoenix",
+        people,
+        [&own, &hall],
+        "event = \"broadcast\"\nbody = '{\"text\":\"{id}\"}'\nreplied = true",
+    )
+}
+
+fn actioncable(people: &str, class: &str) -> String {
+    let join = |class: &str, name: &str| {
+        format!("join = {{ channel = \"{class}\", params = '{{\"{name}\":{{room}}}}' }}")
+    };
+    let says = "event = \"broadcast\"\nbody = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/action\" = \"broadcast\" } }\n\
+                ack = { json = { \"/action\" = \"broadcastResult\" } }";
+    app("actioncable", people, [&join("BenchmarkChannel", "own"), &join(class, "hall")], says)
+}
+
+fn socketio(people: &str) -> String {
+    let [own, hall] = by_messages(|verb, name| {
+        format!("{{ event = \"{verb}\", send = '\"{name}-{{room}}\"', replied = true }}")
+    });
+    let says = "event = \"broadcast\"\nbody = '{\"room\":\"ROOM\",\"text\":\"{id}\"}'\ncopy = { event = \"broadcast\" }\nreplied = true";
+    app("socketio", people, [&own, &hall], says)
+}
+
+fn run_app(server: &Server, place: &str, app: &str, more: &[&str]) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, app).unwrap();
+    let url = format!("ws://{}{place}", server.address);
+    let mut command = throng(["broadcast", &url, "--format", "json", "--quiet", "--clients", "30"]);
+    command.arg("--app").arg(&file);
+    if !more.contains(&"--concurrent") {
+        command.args(["--rate", "100"]);
+    }
+    run(command.args(["--duration", "5s"]).args(more), RUN_MAX)
+}
+
+fn counts(results: &Value) -> [u64; 6] {
+    ["missing", "leaked", "unexpected", "duplicate", "join_failures", "in_flight"]
+        .map(|name| sum_of(results, name))
+}
+
+#[test]
+fn what_is_due_follows_from_who_was_there() {
+    let server = Server::start(&[]);
+    let all = everybody();
+    for (place, app, more) in [
+        ("/ws", plain("plain", &all), &[][..]),
+        ("/ws", plain("plain", &all), &["--threads", "3", "--concurrent", "4"]),
+        ("/socket/websocket", phoenix(&all), &["--processes", "2", "--threads", "1"]),
+        ("/socket/websocket", phoenix(&all), &["--vsn", "1.0.0"]),
+        ("/cable", actioncable(&all, "BenchmarkChannel"), &[]),
+        ("/socket.io/", socketio(&all), &["--threads", "2"]),
+        ("/socket.io/", socketio(&all), &["--transport", "polling"]),
+    ] {
+        let outcome = run_app(&server, place, &app, more);
+        assert_eq!(outcome.code, Some(0), "{app}\n{more:?}: {outcome}");
+        let results = outcome.json();
+        assert_eq!(counts(&results), [0; 6], "{more:?}: {outcome}");
+        let of = |name| sum_of(&results, name);
+        assert_eq!(of("expected"), of("received"), "{more:?}: {outcome}");
+        // Of four fifths of the messages, about eight of ten have each: those who are there.
+        let certain = of("received") - of("in_passing");
+        assert!(certain > of("sent") && of("received") < 8 * of("sent"), "{more:?}: {outcome}");
+        let step = &results["steps"][0];
+        let figure = |name: &str| step[name]["count"].as_u64().unwrap_or(0);
+        assert!(of("visits") > 60 && figure("join") == of("visits"), "{more:?}: {outcome}");
+        // Action Cable confirms no departure.
+        assert_eq!(figure("leave") > 30, !app.contains("actioncable"), "{more:?}: {outcome}");
+    }
+}
+
+#[test]
+fn who_has_left_and_hears_on_is_told_apart_from_who_is_there() {
+    for (place, app) in
+        [("/ws", plain("plain", &everybody())), ("/cable", actioncable(&everybody(), "BenchmarkChannel"))]
+    {
+        let app = app.replace("wait 200ms..400ms", "wait 1500ms..2s");
+        let server = Server::start(&["--fault", "linger=1%5"]);
+        let outcome = run_app(&server, place, &app, &[]);
+        let [missing, leaked, unexpected, ..] = counts(&outcome.json());
+        assert_eq!((missing, unexpected), (0, 0), "{outcome}");
+        assert!(leaked > 0 && outcome.code == Some(3), "{outcome}");
+        assert!(
+            outcome.stderr.contains("leaked into other rooms") || outcome.stdout.contains("leaked"),
+            "{outcome}"
+        );
+    }
+}
+
+#[test]
+fn some_stay_where_others_come_and_go() {
+    let roles = format!(
+        "[[role]]\nname = \"host\"\nshare = \"20%\"\nsays = [{{ say = \"line\", rate = \"80/s\" }}]\nrooms = [\"hall\"]\n\
+         [[role]]\nname = \"guest\"\nshare = \"80%\"\nsays = [{{ say = \"note\", rate = \"20/s\" }}]\nvisit = {VISIT}\n"
+    );
+    let server = Server::start(&[]);
+    for (place, app) in [
+        ("/ws", plain("plain", &roles)),
+        ("/socket/websocket", phoenix(&roles)),
+        ("/socket.io/", socketio(&roles)),
+    ] {
+        let app = app.replace("share = \"20%\"\nbody", "body").replace("share = \"80%\"\nbody", "body");
+        let app = app.replace("share = \"20%\"\nevent", "event").replace("share = \"80%\"\nevent", "event");
+        let outcome = run_app(&server, place, &app, &[]);
+        assert_eq!(outcome.code, Some(0), "{app}\n{outcome}");
+        let results = outcome.json();
+        assert_eq!(counts(&results), [0; 6], "{outcome}");
+        let roles = results["steps"][0]["roles"].as_array().unwrap();
+        let of = |place: usize, name: &str| roles[place]["counts"][name].as_u64().unwrap_or(0);
+        // Hosts are two of ten, and have all that is said; nobody has notes but guests.
+        assert_eq!((of(0, "received"), of(0, "in_passing")), (2 * of(0, "sent"), 0), "{outcome}");
+        assert!(of(1, "in_passing") > 0 && of(1, "received") == of(1, "expected"), "{outcome}");
+    }
+}
+
+#[test]
+fn who_is_not_let_in_is_counted_and_breaks_the_run() {
+    let server = Server::start(&[]);
+    let app = actioncable(&everybody(), "NoSuchChannel").replace("room = \"hall\"", "room = \"own\"");
+    let outcome = run_app(&server, "/cable", &app, &[]);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(of("join_failures") > 30 && of("visits") == 0 && of("leaked") == 0, "{outcome}");
+    assert_eq!(
+        results["steps"][0]["counts"]["errors"]["join_unanswered"]["count"],
+        of("join_failures"),
+        "{outcome}"
+    );
+}
+
+#[test]
+fn visits_take_connections_that_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, phoenix(&everybody())).unwrap();
+    let refused = |verb: &str, more: &[&str]| {
+        let mut command = throng([verb, "ws://127.0.0.1:9/socket/websocket", "--clients", "2"]);
+        let outcome = run(command.arg("--app").arg(Path::new(&file)).args(more), RUN_MAX);
+        assert_eq!(outcome.code, Some(2), "{outcome}");
+        outcome.stderr
+    };
+    for flag in [["--churn", "20%/s"], ["--flap", "10s..20s"]] {
+        let said = refused("broadcast", &flag);
+        assert!(said.contains(flag[0]) && said.contains("connections that stay"), "{said}");
+    }
+}
