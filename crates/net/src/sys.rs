@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use rustix::event::epoll;
+
 /// Room for the one control message that a stamped socket delivers, with slack for another option's.
 const CONTROL_BYTES: usize = 64;
 
@@ -37,6 +39,20 @@ pub(crate) fn drop_input(fd: BorrowedFd<'_>) -> io::Result<()> {
         )
     };
     check(rc as isize).map(drop)
+}
+
+/// `epoll_wait` without waiting: puts what is ready into the spare capacity of `events`, up to all of it.
+pub(crate) fn epoll_ready(fd: BorrowedFd<'_>, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+    const { assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>()) };
+    let (filled, spare) = (events.len(), events.capacity() - events.len());
+    let end = events.spare_capacity_mut().as_mut_ptr();
+    // SAFETY: the kernel writes at most `spare` events from `end` on, where there is room for so many, in the layout that both
+    // libraries take from it.
+    let rc = unsafe { libc::epoll_wait(fd.as_raw_fd(), end.cast(), spare as libc::c_int, 0) };
+    let ready = check(rc as isize)?;
+    // SAFETY: so many have been written.
+    unsafe { events.set_len(filled + ready as usize) };
+    Ok(())
 }
 
 /// `SIOCOUTQ`: bytes sent that the peer's kernel has not acknowledged (tcp(7)).
