@@ -116,6 +116,7 @@ fn people_who_come_and_go_hear_what_is_said_while_they_are_there() {
         assert_eq!([of("missing"), of("leaked"), of("unexpected"), of("join_failures")], [0; 4], "{outcome}");
         assert_eq!(of("expected"), of("received"), "{outcome}");
         assert!(of("visits") > 200 && of("received") > of("in_passing"), "{outcome}");
+        assert!(of("seen") > of("visits") / 2 && of("unseen") == 0, "{outcome}");
         assert_eq!(results["steps"][0]["counts"]["errors"], json!({}), "{outcome}");
     }
 }

@@ -168,6 +168,52 @@ fn some_stay_where_others_come_and_go() {
     }
 }
 
+/// The same app, whose people say who they are as they join.
+fn announced(app: &str) -> String {
+    let plain = app.replace(
+        r#""room":"hall-{room}"}', expect = { json = { "/type" = "joined" }"#,
+        r#""room":"hall-{room}","payload":"{id}"}', expect = { json = { "/type" = "joined" }"#,
+    );
+    plain.replace(
+        r#"join = { topic = "room:hall-{room}" }"#,
+        r#"join = { topic = "room:hall-{room}", params = '{"presence":{"id":"{id}"}}' }"#,
+    )
+}
+
+#[test]
+fn the_others_hear_of_who_comes() {
+    let presence = |results: &Value| ["seen_due", "seen", "unseen"].map(|name| sum_of(results, name));
+    for (place, app, more) in [
+        ("/ws", plain("plain", &everybody()), &["--threads", "3"][..]),
+        ("/socket/websocket", phoenix(&everybody()), &["--processes", "2", "--threads", "1"]),
+        ("/socket/websocket", phoenix(&everybody()), &["--vsn", "1.0.0"]),
+    ] {
+        let (server, said) = (Server::start(&[]), announced(&app));
+        assert_ne!(said, app);
+        let results = {
+            let outcome = run_app(&server, place, &said, more);
+            assert_eq!(outcome.code, Some(0), "{said}\n{more:?}: {outcome}");
+            outcome.json()
+        };
+        assert_eq!(counts(&results), [0; 6], "{more:?}: {results:#}");
+        let [due, seen, unseen] = presence(&results);
+        // About eight are there, half of whom are soon to leave.
+        assert!(due > sum_of(&results, "visits") && (seen, unseen) == (due, 0), "{more:?}: {results:#}");
+        let heard = results["steps"][0]["presence"]["count"].as_u64().unwrap();
+        assert!((seen + 1..4 * seen).contains(&heard), "those in passing, too: {results:#}");
+    }
+    // What does not come is told apart from the messages that do not.
+    let server = Server::start(&["--fault", "drop=5%20"]);
+    let outcome = run_app(&server, "/ws", &announced(&plain("plain", &everybody())), &[]);
+    let [due, seen, unseen] = presence(&outcome.json());
+    assert!(seen + unseen == due && unseen > due / 50 && unseen < due / 10, "{outcome}");
+    assert!(
+        outcome.code == Some(3) && outcome.stderr.contains("newcomers")
+            || outcome.stdout.contains("newcomers"),
+        "{outcome}"
+    );
+}
+
 #[test]
 fn who_is_not_let_in_is_counted_and_breaks_the_run() {
     let server = Server::start(&[]);

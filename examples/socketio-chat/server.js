@@ -28,14 +28,16 @@ io.use((socket, next) => {
 });
 
 io.on('connection', (socket) => {
-  socket.on('join', async (room, answer) => {
+  // What somebody joins with, the others are told: a mood, a status.
+  socket.on('join', async (room, ...more) => {
+    const answer = typeof more.at(-1) === 'function' ? more.pop() : undefined;
     if (typeof room !== 'string' || room === '') {
       answer?.({ ok: false, error: 'no such room' });
       return;
     }
     await socket.join(room);
     socket.data.room = room;
-    socket.to(room).emit('entered', { user: socket.data.user });
+    socket.to(room).emit('entered', { user: socket.data.user, status: more[0] });
     answer?.({ ok: true, room });
   });
   socket.on('leave', async (room, answer) => {

@@ -200,9 +200,11 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 26] = [
+const ELSEWHERE: [(&str, &str); 29] = [
     ("/$defs/counts/properties/in_passing", "tests/visits.rs"),
     ("/$defs/counts/properties/join_failures", "tests/visits.rs"),
+    ("/$defs/counts/properties/seen", "tests/visits.rs"),
+    ("/$defs/counts/properties/unseen", "tests/visits.rs"),
     ("/$defs/counts/properties/visits", "tests/visits.rs"),
     ("/$defs/counts/properties/nobody_to_send", "tests/flap.rs: one client that flaps"),
     ("/$defs/counts/properties/not_back", "tests/shapes.rs: storms"),
@@ -225,6 +227,7 @@ const ELSEWHERE: [(&str, &str); 26] = [
     ("/$defs/step/properties/intervals", "steps of 20 s"),
     ("/$defs/step/properties/join", "tests/visits.rs"),
     ("/$defs/step/properties/leave", "tests/visits.rs"),
+    ("/$defs/step/properties/presence", "tests/visits.rs"),
     ("/$defs/verdict/properties/capacity", "a search that tells"),
     ("/$defs/verdict/properties/knee", "latency that outgrows the load"),
     ("/$defs/verdict/properties/levels/items/properties/knee", "latency that outgrows the load"),

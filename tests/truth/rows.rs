@@ -280,6 +280,7 @@ fn visits() -> Vec<Row> {
             truth.exactly("received", truth.count("expected"));
             truth.counts("leaked", 0, truth.rare("leaked"));
             truth.counts("join failures", 0, truth.rare("join_failures"));
+            truth.counts("seen", truth.rare("seen_due"), truth.rare("seen"));
             let certain = truth.count("received") - truth.rare("in_passing");
             truth.says(
                 "received, not in passing",
@@ -306,6 +307,15 @@ fn visits() -> Vec<Row> {
                 missing.to_string(),
                 missing >= truth.of_role("host", "missing"),
             );
+            truth.exits(3);
+        }),
+        // News and lines are lost alike, and those who hear of who comes are never more than those who are there.
+        row("loses one copy of 100; newcomers are announced", "drop=99%100", load(), move |truth| {
+            identities(truth);
+            let [due, seen, unseen] = ["seen_due", "seen", "unseen"].map(|name| truth.rare(name));
+            truth.counts("seen + unseen", due, seen + unseen);
+            truth.says("seen", "more than 20", seen.to_string(), seen > 20);
+            truth.says("unseen", format!("at most {}", due / 10), unseen.to_string(), unseen <= due / 10);
             truth.exits(3);
         }),
         row("lets everybody hear on who has left", "linger=all", load(), move |truth| {

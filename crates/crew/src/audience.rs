@@ -37,6 +37,8 @@ pub(crate) struct Audience {
     pub(crate) of_roles: Vec<Due>,
     /// What was due beside them, to clients that were away.
     pub(crate) away: Away,
+    /// Of newcomers: how many in their rooms were to hear of them, and how many of those did.
+    pub(crate) presence: (u64, u64),
     /// Broadcasts that nobody got and that nobody knows the server to have had: their senders' connections ended under them.
     /// They were due to no one, and were sent at these moments.
     pub(crate) unheard_ns: Vec<u64>,
@@ -48,13 +50,7 @@ impl Audience {
     /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
     pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64) -> Self {
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
-        let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
-        for tally in books.iter().flat_map(|settled| &settled.tallies) {
-            let BroadcastTally { worker, number, received, last_ns, .. } = *tally;
-            let of_message = arrived.entry((worker, number)).or_default();
-            of_message.0 += received;
-            of_message.1 = of_message.1.max(last_ns);
-        }
+        let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
         let unheard: HashSet<Name> = all_sent(books)
             .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
             .map(|(name, _)| name)
@@ -68,9 +64,10 @@ impl Audience {
         let (lacking, away) = (lacking(&said, books), Away::of(&said, books));
         let mut of_says = apart_of_says(&hall, &lacking, &away, books);
         let mut of_roles = apart_of_roles(&hall, &said, books);
-        let mut audience = Self { away, unheard_ns, ..Self::default() };
         let absent = absent(&people.rooms, books);
         let turnout = Turnout::of(&hall, books);
+        let presence = presence(&turnout, books);
+        let mut audience = Self { away, unheard_ns, presence, ..Self::default() };
         for (name, sent) in all_sent(books).filter(|(name, _)| !unheard.contains(name)) {
             let (kind, say) = (hall.kind_of(name), hall.say_of(name));
             let present = turnout.at(say.room, sent.client, sent.sent_ns);
@@ -111,6 +108,30 @@ fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
         absent.entry(absence.client).or_default().push((absence.from_ns, absence.to_ns));
     }
     absent
+}
+
+/// How many copies of each came, to whoever it was due, and when the last did.
+fn arrived<'a>(tallies: impl Iterator<Item = &'a BroadcastTally>) -> HashMap<Name, (u32, u64)> {
+    let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
+    for &BroadcastTally { worker, number, received, last_ns, .. } in tallies {
+        let of_message = arrived.entry((worker, number)).or_default();
+        of_message.0 += received;
+        of_message.1 = of_message.1.max(last_ns);
+    }
+    arrived
+}
+
+/// How many were to hear of those who came into their rooms, and how many did. Newcomers are not there yet when they ask.
+fn presence(turnout: &Turnout<'_>, books: &[Settled]) -> (u64, u64) {
+    let heard = arrived(books.iter().flat_map(|settled| &settled.heard));
+    let announced = books.iter().flat_map(|settled| {
+        (0..).zip(&settled.announced).map(|(number, announced)| ((settled.worker, number), announced))
+    });
+    announced.filter(|(_, announced)| !announced.is_void).fold((0, 0), |(due, seen), (name, announced)| {
+        let here = turnout.at(announced.kind, announced.client, announced.sent_ns);
+        let (of_these, _) = heard.get(&name).copied().unwrap_or_default();
+        (due + u64::from(here), seen + u64::from(of_these.min(here)))
+    })
 }
 
 /// How many of the clients that left lack each broadcast.
@@ -238,6 +259,19 @@ mod tests {
         let others = People { rooms: Rooms::default().to_others().into(), ..together(2, 1) };
         let audience = Audience::of(&others, &[settled], 1_000);
         assert_eq!((audience.due.copies, audience.away.due), (3 + 1, 3));
+    }
+
+    #[test]
+    fn who_is_there_is_to_hear_of_who_comes_and_of_nobody_who_was_not_let_in() {
+        // Of four, two are in the room; client 2 comes in at 200, client 3 at 300, and one who is there leaves between.
+        let come = |client, sent_ns, is_void| engine::Announced { client, kind: 0, sent_ns, is_void };
+        let mut settled = books(0, &[(0, -2), (210, 1), (250, -1), (310, 1)], &[], &[]);
+        settled.announced = vec![come(2, 200, false), come(3, 300, false), come(3, 290, true)];
+        settled.heard = vec![tally(0, 0, 2, 220), tally(0, 1, 1, 330), tally(0, 2, 1, 330)];
+        let presence = |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000).presence;
+        assert_eq!(presence(settled.clone()), (2 + 2, 2 + 1));
+        settled.heard.clear();
+        assert_eq!(presence(settled), (4, 0));
     }
 
     #[test]

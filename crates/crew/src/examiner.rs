@@ -233,17 +233,20 @@ impl Examiner {
         let account = self.accounts.get_mut(&settled.worker).expect("its delta was added");
         account.has_settled = true;
         let left = account.counts.left;
+        let visits = account.counts.visits.saturating_add(account.counts.join_failures);
         let sent = account.counts.sent.saturating_add(account.held.waiting());
         let (gone, account_recovered) =
             (account.counts.cut + account.counts.disconnects, account.counts.recovered);
-        let tallies = &settled.tallies;
         let is_tally = |tally: &engine::BroadcastTally| {
             tally.worker < self.workers
                 && tally.number < BROADCASTS_MAX
                 && tally.received <= share
                 && tally.last_ns <= latest_ns
         };
-        let are_once = tallies.is_sorted_by(|a, b| (a.worker, a.number) < (b.worker, b.number));
+        let are_tallies = |tallies: &[engine::BroadcastTally]| {
+            tallies.is_sorted_by(|a, b| (a.worker, a.number) < (b.worker, b.number))
+                && tallies.iter().all(is_tally)
+        };
         let are_sent = settled.sent.iter().all(|sent| sent.sent_ns.max(sent.intended_ns) <= latest_ns);
         let is_here = |client: u32| client % u32::from(self.workers) == u32::from(settled.worker);
         let are_from_here = settled.sent.iter().all(|sent| is_here(sent.client));
@@ -266,8 +269,17 @@ impl Examiner {
             && recovered.max(by_age) <= account_recovered
             && had_of_says <= had
             && settled.had_of_says.len() <= self.rooms.says().len();
-        if !are_once || !tallies.iter().all(is_tally) {
+        let is_newcomer = |announced: &engine::Announced| {
+            is_here(announced.client)
+                && usize::from(announced.kind) < self.rooms.kinds().len()
+                && announced.sent_ns <= latest_ns
+        };
+        if !are_tallies(&settled.tallies) || !are_tallies(&settled.heard) {
             Err("copies of no broadcast, or to more clients than it has")
+        } else if !settled.announced.iter().all(is_newcomer)
+            || settled.announced.len() as u64 > visits.saturating_add(gone)
+        {
+            Err("newcomers that never came")
         } else if !are_sent || !are_from_here || settled.sent.len() as u64 > sent {
             Err("broadcasts that it has not sent")
         } else if !self.is_attended(settled, latest_ns) {

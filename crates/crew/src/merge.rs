@@ -322,6 +322,8 @@ impl Merge {
                 counts.in_flight = audience.due.left_behind;
                 counts.offline_due = counts.recovered.max(audience.away.due);
                 counts.lost_offline = counts.offline_due - counts.recovered;
+                (counts.seen_due, counts.seen) = audience.presence;
+                counts.unseen = counts.seen_due - counts.seen;
             }
         }
         counts.connecting += self.connecting_of_lost();

@@ -221,6 +221,10 @@ pub struct Settled {
     pub attendance: Vec<Attendance>,
     /// Broadcasts: the clients that left in mid-step.
     pub departures: Vec<Departure>,
+    /// The clients that were announced as they came into rooms, by number.
+    pub announced: Vec<Announced>,
+    /// What this worker's clients heard of all workers' announcements.
+    pub heard: Vec<BroadcastTally>,
     /// Broadcasts: the clients that lost their connections and were to come back.
     pub absences: Vec<Absence>,
     /// Of what was sent in their absence, the copies that they had got before their connections ended, by kind of messages; what
@@ -327,6 +331,19 @@ pub struct SentBroadcast {
     pub is_cut_off: bool,
     /// Its sender left the room soon after, and is not counted among those who were there.
     pub is_leaving: bool,
+}
+
+/// A client that was announced to the others in a room as it came into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announced {
+    /// Its number in the run.
+    pub client: u32,
+    /// The kind of its room.
+    pub kind: u16,
+    /// When it asked to be let in, on the run's clock.
+    pub sent_ns: u64,
+    /// It was not let in.
+    pub is_void: bool,
 }
 
 /// One broadcast as seen by the clients of one worker.

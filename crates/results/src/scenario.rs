@@ -73,7 +73,7 @@ const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
 const BY_ROOM_SIZE: &[Timed] = &Timed::BY_ROOM_SIZE;
 const REPLAY: &[Timed] = &[Timed::Replay];
-const VISITS: &[Timed] = &[Timed::Join, Timed::Leave];
+const VISITS: &[Timed] = &[Timed::Join, Timed::Leave, Timed::Presence];
 
 const ECHO: Facts = Facts {
     name: "echo",

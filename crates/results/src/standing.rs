@@ -14,12 +14,13 @@ const RATE_PERCENT_MIN: f64 = 99.0;
 
 /// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
 /// that were not let in, what was lost, what was wrong, and how much was too much.
-pub(crate) const FIGURES: [Figure; 7] = [
+pub(crate) const FIGURES: [Figure; 8] = [
     Figure::Counted(Counted::Unusable),
     Figure::Counted(Counted::Count(Count::Disconnects)),
     Figure::Counted(Counted::Count(Count::JoinFailures)),
     Figure::Counted(Counted::Count(Count::NotBack)),
     Figure::Counted(Counted::Count(Count::Missing)),
+    Figure::Counted(Counted::Count(Count::Unseen)),
     Figure::Counted(Counted::Wrong),
     RATE,
 ];
@@ -97,8 +98,15 @@ mod tests {
         for scenario in [Scenario::Echo, Scenario::Http] {
             assert_eq!(texts(scenario, &[], 0.0), all, "{scenario}");
         }
-        let with_rooms =
-            ["unusable==0", "disconnects==0", "join_failures==0", "missing==0", "wrong==0", "rate>=99%"];
+        let with_rooms = [
+            "unusable==0",
+            "disconnects==0",
+            "join_failures==0",
+            "missing==0",
+            "unseen==0",
+            "wrong==0",
+            "rate>=99%",
+        ];
         for scenario in [Scenario::Broadcast, Scenario::Saturate] {
             assert_eq!(texts(scenario, &[], 0.0), with_rooms, "{scenario}");
         }

@@ -37,6 +37,8 @@ pub enum Whole {
     OfflineDue,
     /// Rooms that visitors asked to join.
     Joins,
+    /// Newcomers that others were to hear of.
+    SeenDue,
 }
 
 /// What is known of a count, beside its name.
@@ -141,6 +143,13 @@ table! {
     visits: Visits = CountFacts { is_rare: true, words: Some("visits"), ..CONNECTIONS },
     /// Times that one was not: refused, or not answered before they left.
     join_failures: JoinFailures = CountFacts { is_rare: true, ..lost("not let in", Whole::Joins) },
+    /// Of visitors who were announced to the others in their room: how many of those were to hear of it, one by one.
+    seen_due: SeenDue = CountFacts { is_rare: true, is_of_crew: true, ..CONNECTIONS },
+    /// Of these, those who did.
+    seen: Seen =
+        CountFacts { is_rare: true, is_of_crew: true, words: Some("notices of newcomers"), ..CONNECTIONS },
+    /// Those who did not.
+    unseen: Unseen = CountFacts { is_rare: true, is_of_crew: true, ..lost("notices missing", Whole::SeenDue) },
     /// Losses in a storm after which the client was not usable again by the end.
     not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
     /// Of the begun, those that went on with a TLS session before.
@@ -181,6 +190,14 @@ pub enum Imbalance {
         /// Deliveries due.
         due: u64,
         /// Recovered and lost together.
+        accounted: u64,
+    },
+    /// Those who heard of newcomers, and those who did not, are not all who were to.
+    #[error("{accounted} who heard of newcomers or did not, but {due} were to")]
+    Presence {
+        /// Those who were to hear of them.
+        due: u64,
+        /// Those who did, and those who did not.
         accounted: u64,
     },
     /// Late or reordered deliveries, or those in passing, exceed the received ones they are part of.
@@ -232,6 +249,10 @@ impl Counts {
         if self.offline_due != accounted {
             return Err(Imbalance::Offline { due: self.offline_due, accounted });
         }
+        let accounted = self.seen + self.unseen;
+        if self.seen_due != accounted {
+            return Err(Imbalance::Presence { due: self.seen_due, accounted });
+        }
         // What is recovered may come out of order, too.
         let part = self.late.max(self.reordered).max(self.in_passing);
         let received = self.received + self.recovered;
@@ -274,6 +295,8 @@ mod tests {
         assert_eq!(counts.check(), Ok(()));
         let received = Counts { expected: 3, received: 3, lost_offline: 0, ..counts };
         assert_eq!(received.check(), Err(Imbalance::Offline { due: 10, accounted: 7 }));
+        let heard = Counts { seen_due: 10, seen: 7, unseen: 2, ..Counts::default() };
+        assert_eq!(heard.check(), Err(Imbalance::Presence { due: 10, accounted: 9 }));
     }
 
     fn ones() -> Counts {
@@ -286,7 +309,11 @@ mod tests {
 
     #[test]
     fn a_claim_beyond_counting_is_not_plausible_whatever_it_is_of() {
-        let of_a_worker = Counts { expected: 0, missing: 0, offline_due: 0, lost_offline: 0, ..ones() };
+        let of_a_crew = Count::ALL.into_iter().filter(|count| count.facts().is_of_crew);
+        let of_a_worker = of_a_crew.fold(ones(), |mut counts, count| {
+            *counts.get_mut(count) = 0;
+            counts
+        });
         assert!(of_a_worker.is_plausible());
         let claims = postcard::to_stdvec(&of_a_worker).unwrap();
         let huge = postcard::to_stdvec(&(PLAUSIBLE_MAX + 1)).unwrap();

@@ -69,6 +69,8 @@ table! {
     join: Join = OF_STEP,
     /// A visitor leaves a room → the server has confirmed it, where it does.
     leave: Leave = OF_STEP,
+    /// A visitor asks to join a room → another in it has heard of them.
+    presence: Presence = OF_STEP,
     /// Intended send → actual send.
     send_lag: SendLag = OF_STEP,
     /// Connection lost in a storm → usable again.

@@ -71,6 +71,14 @@ impl AppFile {
             || self.doors.iter().any(Door::says_kept)
     }
 
+    /// Whether who joins a room of this kind is announced to the others there: the join has an id.
+    pub(crate) fn announces(&self, kind: u16) -> bool {
+        let Some(door) = self.doors.iter().find(|door| door.kind == kind) else { return false };
+        let join = door.place.and_then(|place| self.joins.get(usize::from(place)));
+        door.join.iter().filter_map(OpenStep::said).any(|say| say.body.has_id())
+            || join.is_some_and(|join| join.params.has_id())
+    }
+
     /// The messages that are measured: the echo, or each kind of broadcasts.
     pub(crate) fn measured(&self, kind: Kind) -> Vec<&Say> {
         match kind {
@@ -156,6 +164,16 @@ pub enum OpenStep {
     Wait(u64),
 }
 
+impl OpenStep {
+    /// What it says.
+    fn said(&self) -> Option<&Say> {
+        match self {
+            OpenStep::Send(say) | OpenStep::Ask(say) => Some(say),
+            OpenStep::Expect(_) | OpenStep::Wait(_) => None,
+        }
+    }
+}
+
 /// A message and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
@@ -193,10 +211,7 @@ pub struct Door {
 
 impl Door {
     fn says_kept(&self) -> bool {
-        self.join.iter().chain(&self.leave).any(|step| match step {
-            OpenStep::Send(say) | OpenStep::Ask(say) => say.body.has_kept(),
-            OpenStep::Expect(_) | OpenStep::Wait(_) => false,
-        })
+        self.join.iter().chain(&self.leave).filter_map(OpenStep::said).any(|say| say.body.has_kept())
     }
 }
 

@@ -288,9 +288,10 @@ impl Client {
         match &mut self.state {
             State::Open(session) => session.speak(around, io, on),
             State::Requesting(protocol) => {
-                while let Some((letter, seq)) = around.poll(on) {
+                while let Some((letter, seq, announced)) = around.poll(on) {
                     let (_, pending, kept) = split(around.place);
-                    let filling = cfg.filling(Mark::NONE, seq, cfg.common.who(io, now_ns, kept));
+                    let mark = Mark::of(announced.as_ref());
+                    let filling = cfg.filling(mark, seq, cfg.common.who(io, now_ns, kept));
                     protocol.send(&cfg.parts, over_http(cfg, pending, kept, now_ns, io), letter, &filling);
                 }
             }

@@ -209,6 +209,11 @@ impl Config {
         letter.expect("the app has this kind of message")
     }
 
+    /// Whether who [joins](crate::Client::pass) a room of this kind announces themselves to the others there.
+    pub fn announces(&self, kind: u16) -> bool {
+        matches!(&self.app, App::File(app) if app.announces(kind))
+    }
+
     /// What stands in the holes of a message.
     #[inline]
     pub(crate) fn filling<'a>(&'a self, mark: Mark<'a>, seq: u32, who: Who<'a>) -> Filling<'a> {

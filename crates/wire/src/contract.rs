@@ -20,7 +20,7 @@ use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{Asked, PlainAnswer, ServerSession};
 use crate::settings::Settings;
-use crate::template::Filling;
+use crate::template::{Filling, Mark};
 use crate::ws::receiver::Message;
 
 /// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
@@ -157,7 +157,12 @@ pub(crate) trait ClientProtocol {
 
     /// Joins or leaves a room that it can join by itself, by its place among all of them. Where it hears what becomes of that, it
     /// tells so ([`Event::Passed`](crate::Event::Passed)).
-    fn pass<I: Io>(&mut self, _link: &mut Link<'_, Self::Parts, I>, _place: usize, _way: Way) {
+    fn pass<I: Io>(
+        &mut self,
+        _link: &mut Link<'_, Self::Parts, I>,
+        (_place, _way): (usize, Way),
+        _announced: Mark<'_>,
+    ) {
         unreachable!("its rooms are joined by messages")
     }
 

@@ -195,6 +195,13 @@ pub enum Event {
         /// Payload bytes on the wire.
         bytes: u32,
     },
+    /// News of somebody who has come into a room, as the server tells it to the others there.
+    Announced {
+        /// Who it is: what they gave when they [joined](crate::Client::pass).
+        stamp: Stamp,
+        /// Payload bytes on the wire.
+        bytes: u32,
+    },
     /// The server has answered a [visitor](crate::Client::pass) of its room.
     Passed {
         /// The kind of rooms.

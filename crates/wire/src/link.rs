@@ -8,7 +8,7 @@ use crate::request::Common;
 use crate::roll::Roll;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::template::{Filling, Kept, Template, Who};
+use crate::template::{Filling, Kept, Mark, Template, Who};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::sender::Sender;
 
@@ -36,7 +36,12 @@ impl<'a, P, I: Io> Link<'a, P, I> {
 
     /// Says what is no message of the app's.
     pub(crate) fn say(&mut self, text: &Template) {
-        let filling = self.filling();
+        self.say_marked(text, Mark::NONE);
+    }
+
+    /// The same, of what may announce this client.
+    pub(crate) fn say_marked(&mut self, text: &Template, mark: Mark<'_>) {
+        let filling = Filling { mark, ..self.filling() };
         self.sender.message(self.io, true, |out| text.write(out, &filling, 0));
     }
 }

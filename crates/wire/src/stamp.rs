@@ -76,6 +76,9 @@ pub const BINARY_BYTES: usize = BINARY_MAGIC.len() + FIELD_BYTES;
 /// Bytes of the text form.
 pub const TEXT_BYTES: usize = TEXT_MAGIC.len() + HEX_BYTES;
 
+/// Of a worker's number, the bit that is set where somebody is announced.
+const ANNOUNCES: u16 = 1 << 15;
+
 const BINARY_MAGIC: [u8; 4] = *b"thRg";
 const TEXT_MAGIC: [u8; 7] = *b"throng-";
 const FIELD_BYTES: usize = 24;
@@ -86,6 +89,19 @@ impl Stamp {
     pub fn new(worker: u16, client: u32, seq: u32, intended_ns: u64, sent_ns: u64) -> Stamp {
         debug_assert!(client < 1 << CLIENT_BITS, "client {client}");
         Stamp { worker, client, seq, intended_ns, lag: Lag::of_ns(sent_ns.saturating_sub(intended_ns)) }
+    }
+
+    /// The same, of one who is announced to the others in a room that they join, and not of a message. No run has so many workers
+    /// that one could be taken for the other.
+    pub fn announcing(self) -> Stamp {
+        Stamp { worker: self.worker | ANNOUNCES, ..self }
+    }
+
+    /// Of one who is announced, what the worker knows them by; `None`: it is a message's.
+    #[inline]
+    pub fn announced(self) -> Option<Stamp> {
+        let worker = self.worker & !ANNOUNCES;
+        (worker != self.worker).then_some(Stamp { worker, ..self })
     }
 
     /// When the message was really sent, as exactly as a [`Lag`] says it and never too late: the same for whoever holds

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use common::*;
 use wire::app_file::{AppFile, Broadcast, Condition, Door, Join, OpenStep, Say};
 use wire::template::{Purpose, Quoting, Template};
-use wire::{Client, Config, DialectId, DialectOptions, Event, Options, Passed, People, Rejection, Way};
+use wire::{
+    Client, Config, DialectId, DialectOptions, Event, Options, Passed, People, Rejection, Stamp, Way,
+};
 
 fn say(event: &str, text: &str, purpose: Purpose) -> Say {
     let body = Template::parse(text, purpose, &People::default().names, Quoting::JSON).unwrap();
@@ -16,7 +18,13 @@ fn say(event: &str, text: &str, purpose: Purpose) -> Say {
 
 /// The app of a protocol that joins its rooms itself: of kind 0 for good, and of kind 1 now and then.
 fn of_joins(dialect: DialectId, names: [&str; 2]) -> Config {
-    let [own, hall] = names.map(|name| (Template::literal(name), Template::literal("{}")));
+    of_joins_with(dialect, names, Template::literal("{}"))
+}
+
+/// The same, with these parameters for the second.
+fn of_joins_with(dialect: DialectId, [own, hall]: [&str; 2], params: Template) -> Config {
+    let own = (Template::literal(own), Template::literal("{}"));
+    let hall = (Template::literal(hall), params);
     let join = |(name, params), visited| Join { name, params, visited };
     let (none, nothing) = (Vec::new(), Vec::new());
     config(
@@ -53,10 +61,15 @@ fn pass(
 ) -> (Vec<String>, Vec<Event>) {
     io.out.clear();
     let mut events = vec![];
-    client.pass(cfg, 0, (1, way), io, &mut |e| events.push(e));
+    client.pass(cfg, 0, (1, way, Some(newcomer())), io, &mut |e| events.push(e));
     let said = said(&io.out);
     client.handle_input(cfg, 0, 0, &texts(answers), io, &mut |e| events.push(e)).unwrap();
     (said, events)
+}
+
+/// What announces the client.
+fn newcomer() -> Stamp {
+    Stamp::new(2, 3, 4, 5, 5).announcing()
 }
 
 fn passed(passed: Passed) -> Vec<Event> {
@@ -86,6 +99,30 @@ fn a_topic_is_joined_and_left_as_phoenix_has_it() {
     let (client, io) = &mut client;
     client.handle_input(&cfg, 0, 0, &texts(&[closed]), io, &mut |e| events.push(e)).unwrap();
     assert_eq!(events, [Event::Rejected(Rejection::ChannelClosed)], "it had not left");
+}
+
+/// A join with an id is news to others. To the newcomer it may come back as what it waits for, and a message has not come with it.
+#[test]
+fn who_joins_with_an_id_is_announced_by_it() {
+    let params = Template::parse(
+        r#"{"presence":{"id":"{id}"}}"#,
+        Purpose::Joining,
+        &People::default().names,
+        Quoting::JSON,
+    );
+    let id = String::from_utf8(newcomer().to_text().to_vec()).unwrap();
+    let cfg = of_joins_with(DialectId::Phoenix, ["own", "hall"], params.unwrap());
+    assert!(cfg.announces(1) && !cfg.announces(0));
+    let own = r#"["1","1","own","phx_reply",{"status":"ok","response":{}}]"#;
+    let mut client = usable(&cfg, "", &[own]);
+    let joined = format!(r#"["2","2","hall","phx_reply",{{"status":"ok","response":{{"you":"{id}"}}}}]"#);
+    let diff = format!(
+        r#"[null,null,"hall","presence_diff",{{"joins":{{"x":{{"metas":[{{"id":"{id}"}}]}}}},"leaves":{{}}}}]"#
+    );
+    let (said, events) = pass(&cfg, &mut client, Way::In, &[&joined, &diff]);
+    assert_eq!(said, [format!(r#"["2","2","hall","phx_join",{{"presence":{{"id":"{id}"}}}}]"#)]);
+    let news = Event::Announced { stamp: newcomer().announced().unwrap(), bytes: diff.len() as u32 };
+    assert_eq!(events, [Event::Passed { kind: 1, passed: Passed::In }, news]);
 }
 
 #[test]

@@ -177,8 +177,9 @@ impl Checked<'_> {
 
     /// What joins a room by a message, or leaves it: that message, and what it waits for.
     fn passage_steps(&self, passage: Passage<'_>) -> Result<Vec<OpenStep>, Failure> {
+        let purpose = passage.purpose();
         let (event, send, replied, expect) = match passage {
-            Passage::In(join) => {
+            Passage::In { join, .. } => {
                 let file::Join { event, send, replied, expect, .. } = join.get_ref();
                 (event, send.as_ref(), replied, expect)
             }
@@ -189,7 +190,7 @@ impl Checked<'_> {
         };
         let mut steps = Vec::new();
         if let Some(text) = send {
-            let say = self.say(event, text, Purpose::Other)?;
+            let say = self.say(event, text, purpose)?;
             steps.push(if self.replied(replied)? { OpenStep::Ask(say) } else { OpenStep::Send(say) });
         }
         if let Some(when) = expect {

@@ -7,7 +7,7 @@ use toml::Spanned;
 use wire::People;
 use wire::app_file::{Door, Join, OpenStep};
 use wire::people::Division;
-use wire::template::{Names, Quoting, Template};
+use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{Facts, Joins};
 
 use super::file::{self, File, NAME_BYTES_MAX};
@@ -116,8 +116,19 @@ pub(super) struct Joining {
 
 /// What people say on their way into a room, or out of it.
 pub(super) enum Passage<'a> {
-    In(&'a Spanned<file::Join>),
+    In {
+        join: &'a Spanned<file::Join>,
+        /// They come and go.
+        is_visited: bool,
+    },
     Out(&'a Spanned<file::Leave>),
+}
+
+impl Passage<'_> {
+    /// What it is said for. Who comes while others are there may be announced to them.
+    pub(super) fn purpose(&self) -> Purpose {
+        if let Passage::In { is_visited: true, .. } = self { Purpose::Joining } else { Purpose::Other }
+    }
 }
 
 /// How the rooms of a file are joined over a protocol, and left where people come and go (`rooms`). `step` reads what is done by a
@@ -157,7 +168,7 @@ pub(super) fn joining(
             (Joins::Channel, None, Some(channel)) if !says => channel,
             (Joins::Channel, ..) => return Err(wrong("subscribing: `channel`, and `params` if it has any")),
             (Joins::Message, None, None) if params.is_none() && (send.is_some() || expect.is_some()) => {
-                let join = step(Passage::In(join), &names)?;
+                let join = step(Passage::In { join, is_visited }, &names)?;
                 if !is_visited {
                     joining.steps.extend(join);
                     continue;
@@ -176,6 +187,12 @@ pub(super) fn joining(
                 .map_err(|bad| source.error(text.span(), people::explained(text.get_ref(), &bad)))
         };
         let params = match params {
+            // A subscription of Action Cable goes by its parameters: they are the same when it ends.
+            Some(params) if is_visited && rules.joins == Joins::Topic => {
+                let text = params.get_ref();
+                Template::parse(text, Purpose::Joining, &names, Quoting::JSON)
+                    .map_err(|bad| source.error(params.span(), people::explained(text, &bad)))?
+            }
             Some(params) => template(params, Quoting::JSON)?,
             None => Template::literal("{}"),
         };

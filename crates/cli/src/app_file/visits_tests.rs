@@ -49,6 +49,22 @@ fn parsed(text: &str) -> Result<Described, Failure> {
     parse(Path::new("app.toml"), text, People::default(), Some(1_000))
 }
 
+/// An id announces who joins, and only to those whom they join while these are there.
+#[test]
+fn what_joins_a_visited_room_may_have_an_id() {
+    let announced = |text: &str| {
+        text.replacen(r#"send = '"{room}"', replied"#, r#"send = '"{room}","{id}"', replied"#, 1)
+    };
+    assert_ne!(announced(GOOD), GOOD);
+    assert!(parsed(&announced(GOOD)).is_ok());
+    let of_topic =
+        ROLES.replace(r#"topic = "hall:{room}""#, r#"topic = "hall:{room}", params = '{"id":"{id}"}'"#);
+    assert!(parsed(&of_topic).is_ok());
+    let for_good = GOOD.replace(r#"send = '"own {room}"'"#, r#"send = '"own {id}"'"#);
+    let said = parsed(&for_good).unwrap_err().to_string();
+    assert!(said.contains("app.toml:10") && said.contains("{id}"), "{said}");
+}
+
 #[test]
 fn who_visits_a_room_does_not_join_it_at_once() {
     let described = parsed(GOOD).unwrap();

@@ -67,6 +67,15 @@ impl Booking<'_> {
             Event::Broken(failure) => {
                 self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
             }
+            Event::Announced { stamp, bytes } => {
+                self.ledger.meter.received_bytes += u64::from(bytes);
+                if stamp.worker >= self.workers {
+                    self.unexpected(stamp, bytes);
+                } else if !self.ledger.handle_news(self.client, stamp, self.now_ns) {
+                    self.ledger.meter.counts.leaked += 1;
+                    self.note(Kind::Leaked, stamp, None, bytes);
+                }
+            }
             Event::Passed { kind, passed } => {
                 self.ledger.handle_passed(self.client, kind, passed, self.now_ns);
             }

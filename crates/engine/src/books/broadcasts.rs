@@ -31,11 +31,13 @@ pub(crate) enum Copy {
 }
 
 /// Those whose order counts: a sender's of one kind, by its worker, its number there and the kind.
-type Chain = (u16, u32, u16);
+pub(crate) type Chain = (u16, u32, u16);
 
 #[derive(Debug)]
 struct Tally {
     client: u32,
+    /// The kind of message.
+    kind: u16,
     sent_ns: u64,
     /// Copies at clients that were here when it was sent, and at others.
     received: u32,
@@ -126,24 +128,19 @@ impl Broadcasts {
     }
 
     /// A client has gone away, and counts as absent since `from_ns`: takes the copies of what was sent since out of those of
-    /// clients that were here, and says which they are, by worker, sender and number. `place_of` tells the client's place in the room of a message, by the
-    /// sender's worker, its number there and that of the message; `None`: it does not hear it.
-    pub(crate) fn excuse(
-        &mut self,
-        from_ns: u64,
-        place_of: impl Fn(u16, u32, u32) -> Option<u32>,
-    ) -> Vec<(u16, u32, u32)> {
+    /// clients that were here, and says whose they are, one by one. `place_of` tells the client's place in the room of whoever
+    /// sends messages of a kind; `None`: it does not hear them.
+    pub(crate) fn excuse(&mut self, from_ns: u64, place_of: impl Fn(Chain) -> Option<u32>) -> Vec<Chain> {
         let mut excused = Vec::new();
-        for (worker, tallies) in self.tallies.iter_mut().enumerate() {
-            let all = tallies.iter_mut().enumerate().rev();
-            let all = all.filter_map(|(number, tally)| Some((number, tally.as_mut()?)));
-            for (number, tally) in all.take_while(|(_, tally)| tally.sent_ns >= from_ns) {
-                let place = place_of(worker as u16, tally.client, number as u32);
-                let Some(place) = place else { continue };
+        for (worker, tallies) in (0..).zip(&mut self.tallies) {
+            let latest = tallies.iter_mut().rev().flatten().take_while(|tally| tally.sent_ns >= from_ns);
+            for tally in latest {
+                let chain = (worker, tally.client, tally.kind);
+                let Some(place) = place_of(chain) else { continue };
                 if tally.has_come_to(place) {
                     tally.received -= 1;
                     tally.besides += 1;
-                    excused.push((worker as u16, tally.client, number as u32));
+                    excused.push(chain);
                 }
             }
         }
@@ -184,7 +181,7 @@ impl Broadcasts {
 
     /// Makes the tally at the first copy, and links it into its sender's chain.
     fn open(&mut self, origin: Origin, seats: u32, timed: Timed) {
-        let Origin { worker, client, number, sent_ns, .. } = origin;
+        let Origin { worker, client, kind, number, sent_ns, .. } = origin;
         let mut seen = self.spare.pop().unwrap_or_default();
         seen.clear();
         seen.resize(seats.div_ceil(64) as usize, 0);
@@ -200,8 +197,17 @@ impl Broadcasts {
         if of_worker.len() <= number as usize {
             of_worker.resize_with(number as usize + 1, || None);
         }
-        of_worker[number as usize] =
-            Some(Tally { client, sent_ns, received: 0, besides: 0, last_ns: 0, timed, seen, next: after });
+        of_worker[number as usize] = Some(Tally {
+            client,
+            kind,
+            sent_ns,
+            received: 0,
+            besides: 0,
+            last_ns: 0,
+            timed,
+            seen,
+            next: after,
+        });
         if let Some(before) = before {
             of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
         }
@@ -345,8 +351,8 @@ mod tests {
             (0..3).for_each(|receiver| _ = b.handle(0, u32::from(number == 2), number, receiver, 1));
         }
         assert_eq!(
-            b.0.excuse(1, |_, sender, _| (sender == 0).then_some(1)),
-            [(0, 0, 3), (0, 0, 1)],
+            b.0.excuse(1, |(_, sender, _)| (sender == 0).then_some(1)),
+            [(0, 0, 0); 2],
             "the latest but the one of another room"
         );
         let received: Vec<u32> = b.0.finish().iter().map(|tally| tally.received).collect();

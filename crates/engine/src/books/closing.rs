@@ -33,6 +33,8 @@ pub(crate) fn close<C: AsMut<Record>>(
         tallies: step.broadcasts.finish(),
         attendance: std::mem::take(&mut step.attendance),
         departures: std::mem::take(&mut step.departures),
+        announced: step.announcements.take_made(),
+        heard: step.announcements.heard.finish(),
         absences,
         had_of_says: std::mem::take(&mut step.had_of_says),
         recovered_by_age,

@@ -6,6 +6,7 @@
 //! own conclusions.
 
 mod absences;
+pub(crate) mod announcements;
 mod awaiting;
 mod booking;
 mod broadcasts;

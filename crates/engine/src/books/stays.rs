@@ -210,26 +210,36 @@ impl Stays {
         Some(left_ns)
     }
 
-    /// A client has lost its connection: it is in no room any more.
-    pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) {
+    /// A client has lost its connection: it is in no room any more. The kinds of those at whose doors it was.
+    pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) -> Vec<u16> {
         self.inside[client as usize] = 0;
-        let visited = self.visited;
-        for kind in (0..8).filter(|kind| visited & 1 << kind != 0) {
-            if let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.until_ns == u64::MAX) {
-                stay.end(if stay.is_waiting() { stay.asked_ns } else { now_ns }, now_ns);
+        let mut doors = Vec::new();
+        for kind in self.kinds() {
+            if self.turn_away(client, kind, now_ns) {
+                doors.push(kind);
+            } else if let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.until_ns == u64::MAX)
+            {
+                stay.end(now_ns, now_ns);
             }
         }
+        doors
+    }
+
+    /// The kinds of rooms that are visited.
+    fn kinds(&self) -> impl Iterator<Item = u16> + use<> {
+        let visited = self.visited;
+        (0..8).filter(move |kind| visited & 1 << kind != 0)
     }
 
     /// Those who are at a door, by client and kind.
-    pub(crate) fn waiting(&self) -> Vec<u32> {
-        let slots = self.visited.count_ones();
+    pub(crate) fn waiting(&self) -> Vec<(u32, u16)> {
+        let kinds: Vec<u16> = self.kinds().collect();
         let is_waiting = |&latest: &u32| self.stay(latest).is_some_and(Stay::is_waiting);
-        (0..)
-            .zip(&self.latest)
-            .filter(|(_, latest)| is_waiting(latest))
-            .map(|(slot, _)| slot / slots)
-            .collect()
+        let of_clients = (0..).zip(self.latest.chunks(kinds.len().max(1)));
+        let places = of_clients.flat_map(|(client, latest)| {
+            kinds.iter().zip(latest).map(move |(&kind, latest)| ((client, kind), latest))
+        });
+        places.filter(|(_, latest)| is_waiting(latest)).map(|(place, _)| place).collect()
     }
 
     fn stay(&self, number: u32) -> Option<&Stay> {
@@ -304,7 +314,7 @@ mod tests {
     fn who_is_turned_away_was_never_there() {
         let mut stays = stays();
         stays.ask(0, 0, 10 * S);
-        assert_eq!(stays.waiting(), [0]);
+        assert_eq!(stays.waiting(), [(0, 0)]);
         assert!(stays.turn_away(0, 0, 12 * S) && !stays.turn_away(0, 0, 12 * S) && !stays.is_at(0, 0));
         assert_eq!(stays.leave(0, 0, None, 13 * S), None);
         assert_eq!(stays.stood(0, 0, 11 * S, 13 * S), Stood::Passing);

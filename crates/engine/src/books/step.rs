@@ -3,6 +3,7 @@
 use load::StepOrder;
 
 use crate::books::absences::Absences;
+use crate::books::announcements::Announcements;
 use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
@@ -48,6 +49,8 @@ pub(crate) struct Step {
     pub(crate) attendance: Vec<Attendance>,
     /// Who left which broadcasts behind.
     pub(crate) departures: Vec<Departure>,
+    /// Who has come into which room, as far as others hear of it.
+    pub(crate) announcements: Announcements,
     /// Who was away, and when.
     pub(crate) absences: Absences,
     /// Copies that they had got by then of what was sent in their absence, by kind of messages.
@@ -76,6 +79,7 @@ impl Step {
             is_unheeded: false,
             attendance: Vec::new(),
             departures: Vec::new(),
+            announcements: Announcements::default(),
             absences: Absences::default(),
             had_of_says: Vec::new(),
             is_settled: false,

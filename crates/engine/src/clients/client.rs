@@ -41,8 +41,8 @@ enum Input {
     End,
     /// That it is time.
     Wake,
-    /// That it is to go into its room of this kind, or out of it.
-    Pass(u16, Way),
+    /// That it is to go into its room of this kind, or out of it, and what announces it there.
+    Pass(u16, Way, Option<Stamp>),
 }
 
 /// Messages that did not go out.
@@ -321,8 +321,8 @@ impl LoadClient {
             Input::Bytes(_) => self.session.handle_input(wire, *now_ns, token.stream, bytes, voice, on),
             Input::End => self.session.handle_eof(wire, *now_ns, token.stream, voice, on),
             Input::Wake => self.session.handle_timeout(wire, *now_ns, voice, on),
-            Input::Pass(kind, way) => {
-                self.session.pass(wire, *now_ns, (kind, way), voice, on);
+            Input::Pass(kind, way, announced) => {
+                self.session.pass(wire, *now_ns, (kind, way, announced), voice, on);
                 Ok(())
             }
         };
@@ -369,11 +369,11 @@ impl LoadClient {
     pub(crate) fn pass(
         &mut self,
         token: Token,
-        (kind, way): (u16, Way),
+        (kind, way, announced): (u16, Way, Option<Stamp>),
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        self.handle_input(token, Input::Pass(kind, way), shared, ledger)
+        self.handle_input(token, Input::Pass(kind, way, announced), shared, ledger)
     }
 
     /// Sends this client's next messages, which were due at these times, as many as go into one write.

@@ -25,15 +25,20 @@ impl Clients {
 
     /// A client goes into its room of this kind, or out of it. Who was not let in has nothing to leave.
     pub(crate) fn pass(&mut self, index: u32, kind: u16, way: Way, now_ns: u64) -> Result<(), Cause> {
+        let mut announced = None;
         match way {
-            Way::In => self.ledger.handle_asking(index, kind, now_ns),
+            Way::In => {
+                announced =
+                    self.shared.wire.announces(kind).then(|| self.ledger.announce(index, kind, now_ns));
+                self.ledger.handle_asking(index, kind, now_ns);
+            }
             Way::Out if !self.ledger.is_at(index, kind) => return Ok(()),
             Way::Out => self.ledger.handle_leaving(index, kind, now_ns),
         }
         self.shared.now_ns = now_ns;
         let client = &mut self.all[index as usize];
         let token = Token { client: index, stream: 0, attempt: client.attempt };
-        let passed = client.pass(token, (kind, way), &mut self.shared, &mut self.ledger);
+        let passed = client.pass(token, (kind, way, announced), &mut self.shared, &mut self.ledger);
         self.book_fates(index, now_ns);
         passed
     }

@@ -60,7 +60,7 @@ fn timed(scenario: Scenario, step: &Step, style: &Style) -> Vec<(&'static str, S
         shown(step).contains(&timed)
             || timed == Timed::Handshake && style.words == Words::Own && step.figures.delivery.is_empty()
             || tells_rooms_apart && timed.facts().rooms.is_some()
-            || [Timed::Join, Timed::Leave].contains(&timed)
+            || [Timed::Join, Timed::Leave, Timed::Presence].contains(&timed)
     };
     let is_told_already = |timed: Timed| {
         timed == Timed::Service

@@ -99,6 +99,10 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             let who = part(counts.join_failures, step.joins(), "visits")?;
             Some(format!("{who} ended at the door: not let into the room"))
         }
+        Figure::Counted(Counted::Count(Count::Unseen)) => {
+            let news = part(counts.unseen, counts.seen_due, "notices")?;
+            Some(format!("{news} of newcomers never came to who was in their room"))
+        }
         Figure::Counted(Counted::Count(Count::NotBack)) => {
             let lost = step.figures.recovery.count().max(counts.cut + counts.disconnects);
             let were = if counts.not_back == 1 { "was" } else { "were" };

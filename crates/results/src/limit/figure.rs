@@ -129,7 +129,7 @@ impl Figure {
             Figure::Counted(Counted::Count(Count::LostOffline)) => {
                 scenario.timed().any(|known| known == Timed::Replay)
             }
-            Figure::Counted(Counted::Count(Count::JoinFailures)) => {
+            Figure::Counted(Counted::Count(Count::JoinFailures | Count::Unseen)) => {
                 scenario.timed().any(|known| known == Timed::Join)
             }
             Figure::Counted(Counted::Count(count)) => match count.facts().of {
@@ -212,6 +212,7 @@ impl Figure {
                 (!histogram.is_empty()).then(|| statistic.of_ms(histogram))
             }
             Figure::Counted(Counted::Count(Count::JoinFailures)) if step.joins() == 0 => None,
+            Figure::Counted(Counted::Count(Count::Unseen)) if step.counts.seen_due == 0 => None,
             Figure::Counted(counted) => {
                 let (count, whole) = counted.of(step);
                 match (as_share, whole) {
@@ -308,6 +309,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
         Whole::ThrownOut => step.figures.recovery.count(),
         Whole::OfflineDue => step.counts.offline_due,
         Whole::Joins => step.joins(),
+        Whole::SeenDue => step.counts.seen_due,
     }
 }
 

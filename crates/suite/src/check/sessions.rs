@@ -154,6 +154,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Usable
         | Event::Foreign { .. }
         | Event::Beside { .. }
+        | Event::Announced { .. }
         | Event::Passed { .. }
         | Event::Message { .. } => Ok(()),
     }

@@ -6,15 +6,17 @@ use crate::config::Config;
 use crate::event::{Event, Way};
 use crate::io::Io;
 use crate::registry::clients::Through;
+use crate::stamp::Stamp;
+use crate::template::Mark;
 
 impl Client {
     /// Joins or leaves the client's room of this kind, in the protocol's own terms or by the app's messages. What becomes of
-    /// it [`Event::Passed`] tells, unless the server says nothing.
+    /// it [`Event::Passed`] tells, unless the server says nothing. Who is [announced](Config::announces) gives a stamp for that.
     pub fn pass(
         &mut self,
         cfg: &Config,
         now_ns: u64,
-        (kind, way): (u16, Way),
+        (kind, way, announced): (u16, Way, Option<Stamp>),
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) {
@@ -24,10 +26,10 @@ impl Client {
             (State::Open(Session { sender, protocol, .. }), place, Some(at)) => {
                 let (_, pending, kept) = split(place);
                 let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
-                protocol.pass(&cfg.parts, through, at, way);
+                protocol.pass(&cfg.parts, through, (at, way), Mark::of(announced.as_ref()));
             }
             (State::Open(_) | State::Requesting(_), Some(place), None) => {
-                place.script.handle_passage(door, way);
+                place.script.handle_passage(door, way, announced);
                 self.speak(cfg, now_ns, io, on);
             }
             _ => {}

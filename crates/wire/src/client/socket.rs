@@ -10,6 +10,7 @@ use crate::io::Io;
 use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
+use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
@@ -30,9 +31,9 @@ pub(super) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// What the app's script has to say next, and which message on its connection that is. Once the client is usable, what
+    /// What the app's script has to say next, which message on its connection that is, and what announces the client in it. Once the client is usable, what
     /// it was given at its login is freed, unless it has to be said again.
-    pub(super) fn poll(&mut self, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, u32)> {
+    pub(super) fn poll(&mut self, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, u32, Option<Stamp>)> {
         let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
         let Place { script, given, .. } = &mut **place;
         let frees = !self.cfg.keeps_login;
@@ -42,7 +43,7 @@ impl<'a> Around<'a> {
             }
             on(event);
         })?;
-        Some((letter, script.next()))
+        Some((letter, script.next(), script.announced()))
     }
 }
 
@@ -105,9 +106,9 @@ impl Session {
     /// Says what the app's script has to say.
     pub(super) fn speak(&mut self, around: &mut Around<'_>, io: &mut impl Io, on: &mut impl FnMut(Event)) {
         let Around { cfg, now_ns, .. } = *around;
-        while let Some((letter, seq)) = around.poll(on) {
+        while let Some((letter, seq, announced)) = around.poll(on) {
             let (_, pending, kept) = split(around.place);
-            let filling = cfg.filling(Mark::NONE, seq, cfg.common.who(io, now_ns, kept));
+            let filling = cfg.filling(Mark::of(announced.as_ref()), seq, cfg.common.who(io, now_ns, kept));
             let through =
                 Through { pending, roll: &cfg.common.roll, kept, now_ns, sender: &mut self.sender, io };
             self.protocol.send(&cfg.parts, through, letter, &filling);

@@ -11,7 +11,7 @@ use crate::pending::Pending;
 use crate::protocols;
 use crate::resumption::Resumption;
 use crate::roll::Roll;
-use crate::template::{Filling, Kept};
+use crate::template::{Filling, Kept, Mark};
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
 
@@ -104,10 +104,10 @@ macro_rules! clients {
                 &mut self,
                 parts: &Parts,
                 through: Through<'_, I>,
-                place: usize,
-                way: Way,
+                passage: (usize, Way),
+                mark: Mark<'_>,
             ) {
-                of_any!(self, parts, through, client, link => client.pass(link, place, way))
+                of_any!(self, parts, through, client, link => client.pass(link, passage, mark))
             }
 
             pub(crate) fn resume(&mut self, resumption: &Resumption) {

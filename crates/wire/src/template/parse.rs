@@ -14,6 +14,8 @@ use super::quoting::Quoting;
 pub enum Purpose {
     /// A message that is measured, and so has an id, a time and padding.
     Measured,
+    /// What lets somebody into a room, and may announce them to the others there: with an id.
+    Joining,
     /// Any other message.
     Other,
     /// What is said before there are messages: requests, and what a token claims.
@@ -22,12 +24,12 @@ pub enum Purpose {
 
 /// The placeholders that stand for themselves, and the purposes that have them.
 const NAMES: [(&str, Piece, &[Purpose]); 6] = [
-    ("id", Piece::Id, &[Purpose::Measured]),
+    ("id", Piece::Id, &[Purpose::Measured, Purpose::Joining]),
     ("intended_ns", Piece::IntendedNs, &[Purpose::Measured]),
     ("unix_ns", Piece::UnixNs, &[Purpose::Measured]),
     ("padding", Piece::Padding, &[Purpose::Measured]),
-    ("client", Piece::Client, &[Purpose::Measured, Purpose::Other]),
-    ("seq", Piece::Seq, &[Purpose::Measured, Purpose::Other]),
+    ("client", Piece::Client, &[Purpose::Measured, Purpose::Joining, Purpose::Other]),
+    ("seq", Piece::Seq, &[Purpose::Measured, Purpose::Joining, Purpose::Other]),
 ];
 
 /// What the names of columns start with, which may have any characters.
@@ -72,7 +74,7 @@ impl Template {
             None => Read::Unknown,
         });
         let template = template.map_err(|at| BadTemplate::Unknown { at, known: known(purpose, names) })?;
-        if purpose == Purpose::Measured && !template.pieces.contains(&Piece::Id) {
+        if purpose == Purpose::Measured && !template.has_id() {
             return Err(BadTemplate::NoId);
         }
         Ok(template)

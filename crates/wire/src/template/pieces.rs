@@ -132,6 +132,11 @@ impl Template {
         })
     }
 
+    /// Whether it tells one from another.
+    pub(crate) fn has_id(&self) -> bool {
+        self.pieces.contains(&Piece::Id)
+    }
+
     /// Whether it has a value in it that a client was given at its login.
     pub(crate) fn has_kept(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Kept { .. }))
@@ -338,6 +343,13 @@ pub(crate) trait Folk {
 pub(crate) struct Mark<'a> {
     pub(crate) stamp: &'a Stamp,
     pub(crate) unix_ns: u64,
+}
+
+impl<'a> Mark<'a> {
+    /// What announces somebody, if they are.
+    pub(crate) fn of(announced: Option<&'a Stamp>) -> Mark<'a> {
+        announced.map_or(Mark::NONE, |stamp| Mark { stamp, ..Mark::NONE })
+    }
 }
 
 impl Mark<'_> {

@@ -4,6 +4,7 @@ use load::{Cut, Seating, Segment, Workload};
 
 use super::Ledger;
 use crate::books::absences::Absences;
+use crate::books::broadcasts::Chain;
 use crate::books::cause::Cause;
 use crate::books::record::{Record, State};
 use crate::events::{Entry, Kind};
@@ -71,7 +72,9 @@ impl Ledger {
         self.slow -= u32::from(record.is_slow);
         self.note_attendance(client, record, -1, now_ns);
         if let Some(stays) = &mut self.stays {
-            stays.handle_gone(client, now_ns);
+            for kind in stays.handle_gone(client, now_ns) {
+                self.step.announcements.withdraw(self.segment.number(client), kind);
+            }
         }
     }
 
@@ -133,13 +136,9 @@ impl Ledger {
         let Self { seating, segment, step, .. } = self;
         let own = segment.number(client);
         let mut broadcasts = std::mem::take(&mut step.broadcasts);
-        let had = broadcasts.excuse(from_ns, |worker, sender, number| {
-            let kind = seating.kind_of(worker, sender, step.seq(number));
-            place_of(seating, *segment, client, (worker, sender), kind)
-        });
+        let had = broadcasts.excuse(from_ns, |chain| place_of(seating, *segment, client, chain));
         step.broadcasts = broadcasts;
-        for &(worker, sender, number) in &had {
-            let kind = seating.kind_of(worker, sender, step.seq(number));
+        for kind in had.iter().map(|&(.., kind)| usize::from(kind)) {
             step.had_of_says.resize(step.had_of_says.len().max(kind + 1), 0);
             step.had_of_says[kind] += 1;
         }
@@ -243,19 +242,17 @@ impl Ledger {
     }
 }
 
-/// The place of a client in the room of a message of this kind, by its sender's worker and number there; `None`: it does not hear
-/// it.
+/// The place of a client in the room of whoever sends messages of this kind; `None`: it does not hear them.
 pub(super) fn place_of(
     seating: &Seating,
     segment: Segment,
     client: u32,
-    (worker, sender): (u16, u32),
-    kind: usize,
+    (worker, sender, kind): Chain,
 ) -> Option<u32> {
     let (own, sender) = (segment.number(client), Segment { worker, ..segment }.number(sender));
-    let floor = seating.floor_of(kind);
+    let floor = seating.floor_of(kind.into());
     let room = floor.shared(own, sender)?;
-    let is_heard = seating.say(kind).hears_itself() || sender != own;
+    let is_heard = seating.say(kind.into()).hears_itself() || sender != own;
     is_heard.then(|| floor.seat(client, room).place)
 }
 

@@ -1,10 +1,15 @@
 //! Who visits which room: visitors ask to be let in, are let in or not, and leave.
 
-use stats::Count;
-use wire::Passed;
+use load::Segment;
+use stats::{Count, Timed};
+use wire::{Passed, Stamp};
 
 use super::Ledger;
 use super::attendance::{note, place_of};
+use crate::books::announcements;
+use crate::books::broadcasts::{Copy, Origin};
+use crate::books::stays::Stood;
+use crate::books::step::seq;
 
 impl Ledger {
     /// Whether a client is in its room of this kind, as it is where nobody comes and goes.
@@ -31,6 +36,50 @@ impl Ledger {
         }
     }
 
+    /// What announces a client that asks to be let into its room of this kind.
+    pub(crate) fn announce(&mut self, client: u32, kind: u16, now_ns: u64) -> Stamp {
+        let newcomer = self.segment.number(client);
+        // Who comes before the load begins is there then.
+        let number = match self.step.terms {
+            Some(_) => self.step.announcements.make(newcomer, kind, now_ns),
+            None => announcements::uncounted(kind),
+        };
+        Stamp::new(self.segment.worker, client, self.step.seq(number), now_ns, now_ns).announcing()
+    }
+
+    /// A client hears of somebody who has come into a room. False: that is none that it is in.
+    pub(crate) fn handle_news(&mut self, client: u32, stamp: Stamp, now_ns: u64) -> bool {
+        let Some(number) = self.step.number(stamp.seq) else { return true };
+        let (kind, number) = announcements::split(number);
+        let (own, newcomer) = (self.segment.number(client), Segment { worker: stamp.worker, ..self.segment });
+        let newcomer = newcomer.number(stamp.client);
+        let (Some(stays), Some(floor)) = (&self.stays, self.seating.floors().get(usize::from(kind))) else {
+            return false;
+        };
+        if newcomer == own {
+            return true;
+        }
+        let (shared, sent_ns) = (floor.shared(own, newcomer), stamp.sent_ns());
+        let stood = match shared {
+            Some(_) => stays.stood(client, kind, sent_ns, now_ns),
+            None => Stood::Outside,
+        };
+        let (Some(room), Stood::Inside | Stood::Passing) = (shared, stood) else {
+            return stood != Stood::Outside;
+        };
+        let Some(number) = number else { return true };
+        let seat = floor.seat(client, room);
+        let Stamp { worker, client, .. } = stamp;
+        let is_away = stood == Stood::Passing;
+        let origin = Origin { worker, client, kind, number, sent_ns, due: seat.members, is_away };
+        let heard = self.step.announcements.heard.handle(origin, seat, now_ns, || Timed::Delivery);
+        // Who is there may be said again and again.
+        if heard.0 != Copy::Duplicate {
+            self.meter.figures.presence.record_ns(now_ns.saturating_sub(stamp.intended_ns));
+        }
+        true
+    }
+
     /// Whether a client is in its room of this kind, or at the door.
     pub(crate) fn is_at(&mut self, client: u32, kind: u16) -> bool {
         self.stays.as_mut().is_some_and(|stays| stays.is_at(client, kind))
@@ -53,6 +102,7 @@ impl Ledger {
             }
             Passed::Refused => {
                 if stays.turn_away(client, kind, now_ns) {
+                    self.step.announcements.withdraw(self.segment.number(client), kind);
                     self.meter.counts.join_failures += 1;
                     let why = || "the server did not let a visitor into its room".into();
                     self.meter.error("join_refused", client, now_ns, why);
@@ -70,7 +120,9 @@ impl Ledger {
                 self.excuse(client, kind, until_ns);
                 self.note_visit(client, kind, -1, until_ns);
             }
-            None if stays.turn_away(client, kind, now_ns) => self.handle_unanswered_visit(client, now_ns),
+            None if stays.turn_away(client, kind, now_ns) => {
+                self.handle_unanswered_visit(client, kind, now_ns)
+            }
             None => {}
         }
     }
@@ -78,36 +130,40 @@ impl Ledger {
     /// The books are about to be closed: who is still at a door has no answer.
     pub(crate) fn close_doors(&mut self, now_ns: u64) {
         let waiting = self.stays.as_ref().map(|stays| stays.waiting()).unwrap_or_default();
-        for client in waiting {
-            self.handle_unanswered_visit(client, now_ns);
+        for (client, kind) in waiting {
+            self.handle_unanswered_visit(client, kind, now_ns);
         }
     }
 
-    fn handle_unanswered_visit(&mut self, client: u32, now_ns: u64) {
+    fn handle_unanswered_visit(&mut self, client: u32, kind: u16, now_ns: u64) {
+        self.step.announcements.withdraw(self.segment.number(client), kind);
         self.meter.counts.join_failures += 1;
         let why = || "the server has not answered a visitor who asked to be let into a room".into();
         self.meter.error("join_unanswered", client, now_ns, why);
     }
 
-    /// What was sent to a visitor's room since then, and has come, came in passing: it is not among what was due.
+    /// What was sent to a visitor's room since then, and has come, came in passing: it is not among what was due. Neither is the
+    /// news of who has come into it.
     fn excuse(&mut self, client: u32, kind: u16, from_ns: u64) {
         let Self { seating, segment, step, .. } = &mut *self;
-        let seq = step.seq(0);
-        let say_of = |worker, sender, number| seating.kind_of(worker, sender, seq | number);
-        let had = step.broadcasts.excuse(from_ns, |worker, sender, number| {
-            let say = say_of(worker, sender, number);
-            let is_there = seating.say(say).room == kind;
-            is_there.then(|| place_of(seating, *segment, client, (worker, sender), say)).flatten()
+        let had = step.broadcasts.excuse(from_ns, |chain| {
+            let is_there = seating.say(chain.2.into()).room == kind;
+            is_there.then(|| place_of(seating, *segment, client, chain)).flatten()
         });
+        let (floor, own) = (&seating.floors()[usize::from(kind)], segment.number(client));
+        step.announcements.heard.excuse(from_ns, |(worker, newcomer, room_kind)| {
+            let newcomer = Segment { worker, ..*segment }.number(newcomer);
+            let room = floor.shared(own, newcomer).filter(|_| room_kind == kind)?;
+            Some(floor.seat(client, room).place)
+        });
+        let index = step.order.index;
         let latest = step.sent.iter_mut().enumerate().rev();
         for (number, sent) in latest.take_while(|(_, sent)| sent.times.sent_ns >= from_ns) {
-            let say = say_of(segment.worker, sent.client, number as u32);
+            let say = seating.kind_of(segment.worker, sent.client, seq(index, number as u32));
             sent.times.is_leaving |= sent.client == client && seating.say(say).room == kind;
         }
-        let says: Vec<usize> =
-            had.iter().map(|&(worker, sender, number)| say_of(worker, sender, number)).collect();
-        for say in says {
-            self.count(Count::InPassing, say, client);
+        for (.., say) in had {
+            self.count(Count::InPassing, say.into(), client);
         }
     }
 

@@ -36,6 +36,9 @@ fn worst() -> Step {
         disconnects: 9,
         visits: 60,
         join_failures: 7,
+        seen_due: 50,
+        seen: 40,
+        unseen: 10,
         not_back: 8,
         tls_resumed: 70,
         ..Counts::default()

@@ -17,6 +17,7 @@ use memchr::memmem::{self, Finder};
 
 use super::json_words::{BEFORE_PADDING, BEFORE_STAMP, BEFORE_TIME_BROADCAST, END, TIME_DIGITS_MAX};
 use crate::event::{Kind, Role};
+use crate::json::members;
 use crate::json::scan::Scan;
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, padding};
@@ -178,6 +179,12 @@ pub(crate) fn recognise_move(message: &[u8]) -> Option<(bool, &[u8])> {
         false => message.strip_prefix(br#"{"type":"leave","room":"#)?,
     };
     Some((joins, Scan::new(named).string()?))
+}
+
+/// What somebody who joins a room has to say to those in it.
+pub(crate) fn payload_of_move(message: &[u8]) -> Option<&[u8]> {
+    let [payload] = members(message, ["payload"])?;
+    (!payload.is_empty()).then_some(payload)
 }
 
 /// The value of `type` in the result of a broadcast, which is `broadcast` in the broadcast.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::event::Way;
+use crate::stamp::Stamp;
 
 /// The step of a client that has come through its opening.
 pub(super) const USABLE: u16 = u16::MAX;
@@ -34,8 +35,8 @@ struct Besides {
     heard: String,
     /// It has come so far over an earlier connection, and is yet to say so.
     is_back: bool,
-    /// The doors that it is to go through, by number, and the step at the first of them.
-    passages: VecDeque<(u8, Way)>,
+    /// The doors that it is to go through, by number, with what announces it there, and the step at the first of them.
+    passages: VecDeque<(u8, Way, Option<Stamp>)>,
     passage_step: u16,
 }
 
@@ -59,15 +60,20 @@ impl Script {
     }
 
     /// It is to go through this door, behind those that it is to go through already.
-    pub(crate) fn handle_passage(&mut self, door: u8, way: Way) {
-        self.besides.get_or_insert_default().passages.push_back((door, way));
+    pub(crate) fn handle_passage(&mut self, door: u8, way: Way, announced: Option<Stamp>) {
+        self.besides.get_or_insert_default().passages.push_back((door, way, announced));
+    }
+
+    /// What announces it at the door at which it is.
+    pub(crate) fn announced(&self) -> Option<Stamp> {
+        self.besides.as_ref()?.passages.front()?.2
     }
 
     /// The door at which it is, and the step there; `None`: at none.
     #[inline]
     pub(super) fn passage(&self) -> Option<(u8, Way, u16)> {
         let besides = self.besides.as_ref()?;
-        besides.passages.front().map(|&(door, way)| (door, way, besides.passage_step))
+        besides.passages.front().map(|&(door, way, _)| (door, way, besides.passage_step))
     }
 
     /// One step further there.

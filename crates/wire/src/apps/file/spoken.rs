@@ -12,7 +12,7 @@ use crate::carried::{Arrival, Letter, Opened, Says, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::people::Mix;
-use crate::stamp::{self, Found};
+use crate::stamp::{self, Found, Stamp};
 use crate::template::Kept;
 
 /// Most bytes of what a copy says of how far its receiver has come: servers accept no larger field in a head.
@@ -186,7 +186,10 @@ impl Spoken {
     pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script) -> Option<Event> {
         let bytes = arrival.bytes;
         let stamp = match arrival.found.unwrap_or_else(|| stamp::find(arrival.text)) {
-            Found::At { stamp, .. } => Some(stamp),
+            Found::At { stamp, .. } => match stamp.announced() {
+                Some(stamp) => return self.judge_announcement(stamp, arrival, script),
+                None => Some(stamp),
+            },
             Found::Corrupt => return Some(Event::Corrupt { bytes }),
             Found::None => None,
         };
@@ -203,27 +206,8 @@ impl Spoken {
             self.note(role, &opened, script);
             return Some(Event::Message { role, stamp, bytes });
         }
-        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(&opened)) {
-            return Some(Event::Rejected(rejection));
-        }
-        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(&opened)) {
-            script.handle_question(answer);
-            return None;
-        }
-        let is_awaited = match self.open.get(usize::from(script.step)) {
-            Some(Step::Expect(expected)) => expected.matches(&opened),
-            Some(Step::Reply) => is_reply(arrival),
-            _ => false,
-        };
-        if is_awaited {
-            script.step += 1;
-            return None;
-        }
-        if self.doors.opens(script, arrival, &opened) {
-            return None;
-        }
-        if self.ignore.iter().any(|m| m.matches(&opened)) {
-            return None;
+        if let Some(besides) = self.judge_besides(arrival, &opened, script) {
+            return besides;
         }
         let role = match arrival.says {
             // Nobody waits for it.
@@ -239,6 +223,48 @@ impl Spoken {
             (None, _, Says::NamedAmongOthers(_)) => None,
             _ => Some(Event::Foreign { bytes }),
         }
+    }
+
+    /// What a message that has the id of somebody who has come into a room is: what they wait for themselves, or news of them.
+    #[cold]
+    fn judge_announcement(&self, stamp: Stamp, arrival: &Arrival<'_>, script: &mut Script) -> Option<Event> {
+        let bytes = arrival.bytes;
+        let Some(opened) = (arrival.open)(arrival.text) else { return Some(Event::Foreign { bytes }) };
+        let besides = self.judge_besides(arrival, &opened, script);
+        besides.unwrap_or(Some(Event::Announced { stamp, bytes }))
+    }
+
+    /// What a message is that is none of those that are measured: refused, to be answered, waited for or ignored. `None`: it is
+    /// none of these.
+    fn judge_besides(
+        &self,
+        arrival: &Arrival<'_>,
+        opened: &Opened<'_>,
+        script: &mut Script,
+    ) -> Option<Option<Event>> {
+        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
+            return Some(Some(Event::Rejected(rejection)));
+        }
+        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
+            script.handle_question(answer);
+            return Some(None);
+        }
+        let is_awaited = match self.open.get(usize::from(script.step)) {
+            Some(Step::Expect(expected)) => expected.matches(opened),
+            Some(Step::Reply) => is_reply(arrival),
+            _ => false,
+        };
+        if is_awaited {
+            script.step += 1;
+            return Some(None);
+        }
+        if self.doors.opens(script, arrival, opened) {
+            return Some(None);
+        }
+        if self.ignore.iter().any(|m| m.matches(opened)) {
+            return Some(None);
+        }
+        None
     }
 
     /// Keeps how far the client has come, if a copy tells that.
@@ -316,6 +342,11 @@ impl Spoken {
         }
         script.wake_ns = now_ns + every_ns;
         Some(letter)
+    }
+
+    /// Whether who joins a room of this kind is announced to the others there.
+    pub(crate) fn announces(&self, kind: u16) -> bool {
+        self.written.announces(kind)
     }
 
     /// The number of the door to the rooms of this kind, and which of the rooms they are that the protocol joins itself, if they

@@ -20,7 +20,7 @@ use crate::json::{array, members, string, unescape};
 use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
-use crate::template::{Filling, Folk as _};
+use crate::template::{Filling, Folk as _, Mark};
 use crate::ws::receiver::Message;
 
 /// What answers a ping.
@@ -109,7 +109,7 @@ impl ClientProtocol for Client {
         link.sender.message(link.io, true, |out| letter.text.write(out, filling, 0));
     }
 
-    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Way) {
+    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, (place, way): (usize, Way), _: Mark<'_>) {
         match way {
             Way::In => link.say(&link.parts.subscribe[place]),
             Way::Out => link.say(&link.parts.unsubscribe[place]),

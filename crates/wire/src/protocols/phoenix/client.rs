@@ -22,7 +22,7 @@ use crate::json::{items, members, string, unescape};
 use crate::link::Link;
 use crate::pending::{self, Pending};
 use crate::stamp::{self, Found};
-use crate::template::Filling;
+use crate::template::{Filling, Mark};
 use crate::ws::receiver::Message;
 
 /// As often as phoenix.js. Phoenix gives up a client that is silent for twice that long.
@@ -60,10 +60,15 @@ impl ClientProtocol for Client {
         }
     }
 
-    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Way) {
+    fn pass<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        (place, way): (usize, Way),
+        announced: Mark<'_>,
+    ) {
         let topic = &link.parts.topics[place];
         match way {
-            Way::In => link.say(&topic.join),
+            Way::In => link.say_marked(&topic.join, announced),
             Way::Out => {
                 self.joined &= !(1 << place);
                 link.say(&topic.leave);
@@ -86,6 +91,13 @@ impl ClientProtocol for Client {
         let found = stamp::find_before(text, link.parts.bytes_behind_id(text));
         let says = match found {
             Found::None => {
+                if let Some(carried) = self.handle_control(link, text, bytes) {
+                    on.hear(carried);
+                }
+                return Ok(());
+            }
+            Found::At { stamp, .. } if stamp.announced().is_some() && is_reply(text) => {
+                // Who joins may be told what they have joined with.
                 if let Some(carried) = self.handle_control(link, text, bytes) {
                     on.hear(carried);
                 }
@@ -319,6 +331,11 @@ impl<'a> Control<'a> {
         let is_it = move |topic: &Topic| *named == *topic.name.filled(&link.filling());
         (0..).zip(&link.parts.topics).filter(move |(_, topic)| is_it(topic)).map(|(at, _)| at)
     }
+}
+
+/// Whether it is the protocol's own reply to something.
+fn is_reply(message: &[u8]) -> bool {
+    Control::parse(message).is_some_and(|control| control.event == b"phx_reply")
 }
 
 /// Whether a message of ours comes back as an error. Only what has the word is looked at closely.

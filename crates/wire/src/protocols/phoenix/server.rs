@@ -3,6 +3,8 @@
 //! The channel is websocket-shootout's. As Phoenix does, it answers a message for a topic that was not joined with
 //! an error, crashes the channel on an event that it does not know, and the connection (1011) on anything that is not
 //! a message; a connection that says nothing for a minute is closed.
+//!
+//! Who joins with a `presence` is made known by it to those in the topic, as Phoenix.Presence does it: `presence_diff`.
 
 use super::binary::{self, Push};
 use super::facts::TIMEOUT;
@@ -165,7 +167,7 @@ impl Connection {
                     on(ServerEvent::Echoed { bytes });
                 }
                 (b"broadcast", Some(members)) => {
-                    broadcast(link, &message.topic, members, on);
+                    tell_topic(link, &message.topic, ("broadcast", &typed(members, b"broadcast")), on);
                     self.answer(link, message, at, members, "broadcastResult");
                 }
                 _ => self.crash(link, at, on),
@@ -229,6 +231,12 @@ impl Connection {
             Some(at) => Some(std::mem::replace(&mut self.topics[at], topic)),
             None if self.topics.len() >= TOPICS_MAX => return self.refuse(link, message, "too many topics"),
             None => {
+                if let Some([presence]) = members(message.payload, ["presence"])
+                    && !presence.is_empty()
+                {
+                    let diff = [br#"{"joins":{"visitor":{"metas":["#, presence, br#"]}},"leaves":{}}"#];
+                    tell_topic(link, &topic.name, ("presence_diff", &diff), on);
+                }
                 on(ServerEvent::Joined { room: room_of(&topic.name, self.version) });
                 self.topics.push(topic);
                 None
@@ -301,12 +309,17 @@ const OK: &[u8] = br#","status":"ok"}"#;
 const ERROR: &[u8] = br#","status":"error"}"#;
 
 /// One frame for each room of the topic, plain: members differ in their compression contexts.
-fn broadcast<I: Io>(link: &mut ServerLink<'_, I>, topic: &[u8], members: &[u8], on: &mut impl Tells) {
+fn tell_topic<I: Io>(
+    link: &mut ServerLink<'_, I>,
+    topic: &[u8],
+    (event, payload): (&str, &[&[u8]]),
+    on: &mut impl Tells,
+) {
     for version in [Version::V2, Version::V1] {
         let out = link.io.out(0);
         let start = out.len();
         frame::put(out, Opcode::Text, |out| {
-            write(out, version, [b"null", b"null"], topic, "broadcast", &typed(members, b"broadcast"));
+            write(out, version, [b"null", b"null"], topic, event, payload);
         });
         let (room, frame) = (room_of(topic, version), &out[start..]);
         on(match version {

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! >> {"type":"join","room":"NAME"}                        << {"type":"joined","room":"NAME"}
+//! >> {"type":"join","room":"NAME","payload":P}            the same, and to those in it {"type":"arrived","room":"NAME","payload":P}
 //! >> {"type":"broadcast","room":"NAME","payload":P}       to those in it, as without a room; from outside it, nothing
 //! >> {"type":"leave","room":"NAME"}                       << {"type":"left","room":"NAME"}
 //! ```
@@ -136,6 +137,11 @@ impl Server {
         match joined.iter().position(|&other| other == room) {
             None if joins && joined.len() < JOINED_MAX => {
                 joined.push(room);
+                // Before it hears of itself.
+                if let Some(payload) = json::payload_of_move(message) {
+                    let news = [br#"{"type":"arrived","room":""#, name, br#"","payload":"#, payload, b"}"];
+                    link.broadcast(room, &news, on);
+                }
                 on(ServerEvent::Joined { room });
             }
             None if joins => return,

@@ -1,0 +1,77 @@
+//! Who was announced to the others in a room as they came into it, and who of those has heard of it: the announcements of a step at one
+//! worker.
+//!
+//! They have numbers of their own, which their stamps carry together with the kind of rooms. Whether the others were to hear of one,
+//! the crew finds out, as it does of messages.
+
+use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
+use crate::messages::Announced;
+
+/// How many bits of a number lie below the kind of rooms.
+const KIND_SHIFT: u32 = BROADCASTS_PER_WORKER_MAX.ilog2() - 3;
+/// The number of those that nobody counts.
+const UNCOUNTED: u32 = (1 << KIND_SHIFT) - 1;
+
+const _: () = assert!(load::Rooms::KINDS_MAX <= 1 << 3);
+
+/// The announcements of a step at one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Announcements {
+    /// Those of clients here, by number.
+    made: Vec<Announced>,
+    /// What clients here have heard, of anybody.
+    pub(crate) heard: Broadcasts,
+}
+
+impl Announcements {
+    /// A client, by its number in the run, asks to be let into its room of this kind: what the stamp carries.
+    pub(crate) fn make(&mut self, client: u32, kind: u16, sent_ns: u64) -> u32 {
+        let number = self.made.len() as u32;
+        if number >= UNCOUNTED {
+            return uncounted(kind);
+        }
+        self.made.push(Announced { client, kind, sent_ns, is_void: false });
+        u32::from(kind) << KIND_SHIFT | number
+    }
+
+    /// A client was not let in: nobody is to hear of it.
+    pub(crate) fn withdraw(&mut self, client: u32, kind: u16) {
+        let is_it = |made: &&mut Announced| (made.client, made.kind) == (client, kind);
+        if let Some(latest) = self.made.iter_mut().rev().find(is_it) {
+            latest.is_void = true;
+        }
+    }
+
+    /// Those of clients here.
+    pub(crate) fn take_made(&mut self) -> Vec<Announced> {
+        std::mem::take(&mut self.made)
+    }
+}
+
+/// What the stamp carries of somebody who comes into a room of this kind and is not counted.
+pub(crate) fn uncounted(kind: u16) -> u32 {
+    u32::from(kind) << KIND_SHIFT | UNCOUNTED
+}
+
+/// The kind of rooms, and the number among the announcements of a worker; `None`: it is not counted.
+pub(crate) fn split(number: u32) -> (u16, Option<u32>) {
+    let below = number & UNCOUNTED;
+    ((number >> KIND_SHIFT) as u16, (below != UNCOUNTED).then_some(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_says_of_which_kind_of_rooms_it_is() {
+        let mut announcements = Announcements::default();
+        let numbers = [(3, 0), (3, 7), (5, 0)].map(|(client, kind)| announcements.make(client, kind, 9));
+        assert_eq!(numbers.map(split), [(0, Some(0)), (7, Some(1)), (0, Some(2))]);
+        assert_eq!(split(uncounted(7)), (7, None));
+        announcements.withdraw(3, 0);
+        announcements.withdraw(4, 0);
+        let voided: Vec<bool> = announcements.take_made().iter().map(|made| made.is_void).collect();
+        assert_eq!(voided, [true, false, false]);
+    }
+}
