@@ -249,7 +249,10 @@ pub(super) struct Role {
 #[serde(deny_unknown_fields)]
 pub(super) struct Saying {
     pub(super) say: Spanned<String>,
-    pub(super) rate: Spanned<toml::Value>,
+    /// Over all of its people.
+    pub(super) rate: Option<Spanned<toml::Value>>,
+    /// From one to the next of the same person.
+    pub(super) every: Option<Spanned<String>>,
 }
 
 /// Who of a room hears what is said there.

@@ -229,6 +229,18 @@ fn roles_are_in_the_order_of_the_file_and_their_rates_add_up() {
 }
 
 #[test]
+fn what_each_says_so_often_is_more_of_more_people() {
+    let each = ROLES.replace("rate = 0.5", "every = \"20s\"");
+    let rate = |people| parsed(&each, people).unwrap().usual.rate.unwrap();
+    assert_eq!(rate(Some(1_000)), crate::rates::constant(55.0), "a tenth of them");
+    assert_eq!(rate(Some(10_000)), crate::rates::constant(100.0));
+    let unknown = parsed(&each, None).unwrap_err().to_string();
+    assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many people"), "{unknown}");
+    let with_load = format!("{each}[load]\npeople = 1000\n");
+    assert_eq!(parsed(&with_load, None).unwrap().usual.rate.unwrap(), crate::rates::constant(55.0));
+}
+
+#[test]
 fn roles_that_cannot_be_meant_name_their_line_and_what_was_expected() {
     let many = "[[role]]\nname = \"x\"\nshare = \"1%\"\n".repeat(16) + "[[role]]\n";
     for (from, to, place, problem) in [
@@ -247,6 +259,8 @@ fn roles_that_cannot_be_meant_name_their_line_and_what_was_expected() {
         ),
         ("say = \"word\"", "say = \"line\"", "app.toml:8:50", "this role says it already"),
         ("rate = 0.5", "rate = 0", "app.toml:8:65", "more than 0 and less than four million a second"),
+        ("rate = 0.5", "every = \"5s..9s\"", "app.toml:8:66", "expected one time"),
+        ("rate = 0.5", "rate = 1, every = \"9s\"", "app.toml:8:42", "either `rate`"),
         ("rate = 0.5", "rat = 0.5", "app.toml:8:58", "`rat`"),
         (", { say = \"word\", rate = 0.5 }", "", "app.toml:12:1", "nobody says it: expected { say = "),
         (

@@ -164,7 +164,7 @@ fn describe(
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
     let mut usual = usual::usual(source, &file.load)?;
-    let roles = roles::kinds(source, &file.role, &file.say, &mut usual)?;
+    let roles = roles::kinds(source, &file.role, &file.say, clients_max.or(usual.people), &mut usual)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
     let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }.app(

@@ -13,11 +13,13 @@ use super::source::Source;
 use super::usual::Usual;
 use crate::exit::Failure;
 
-/// The roles that a file has, in its order. What they say in a second altogether is what is usual.
+/// The roles that a file has, in its order. What they say in a second altogether is what is usual, of so many people, if that is
+/// known.
 pub(super) fn kinds(
     source: &Source<'_>,
     roles: &[Spanned<file::Role>],
     says: &BTreeMap<String, Spanned<file::Say>>,
+    people: Option<u64>,
     usual: &mut Usual,
 ) -> Result<Vec<RoleKind>, Failure> {
     let (Some(first), Some(last)) = (roles.first(), roles.last()) else { return Ok(Vec::new()) };
@@ -45,7 +47,7 @@ pub(super) fn kinds(
         kinds.push(RoleKind {
             name: name.get_ref().clone(),
             share: ((read * SHARE_WHOLE).round() as u32).max(1),
-            says: said(source, role.get_ref(), says)?,
+            says: said(source, role.get_ref(), says, people.map(|people| people as f64 * read))?,
         });
     }
     says::check_whole(shares).map_err(|problem| source.error(last.get_ref().share.span(), problem))?;
@@ -55,15 +57,16 @@ pub(super) fn kinds(
     Ok(kinds)
 }
 
-/// How often the people of a role say each kind of messages.
+/// How often the people of a role say each kind of messages, of whom there are so many, if that is known.
 fn said(
     source: &Source<'_>,
     role: &file::Role,
     says: &BTreeMap<String, Spanned<file::Say>>,
+    people: Option<f64>,
 ) -> Result<Vec<u32>, Failure> {
     let mut often = vec![0; says.len()];
     for saying in &role.says {
-        let file::Saying { say, rate } = saying.get_ref();
+        let file::Saying { say, rate, every } = saying.get_ref();
         let kind = says.keys().position(|name| name == say.get_ref()).ok_or_else(|| {
             let names: Vec<&str> = says.keys().map(String::as_str).collect();
             let problem =
@@ -73,7 +76,16 @@ fn said(
         if often[kind] > 0 {
             return Err(source.error(say.span(), "this role says it already"));
         }
-        often[kind] = says::counted(says::rate(source, rate)?, RATE_UNIT);
+        let rate_per_s = match (rate, every) {
+            (Some(rate), None) => says::rate(source, rate)?,
+            (None, Some(every)) => says::rate_of_each(source, every, people)?,
+            _ => {
+                let problem =
+                    "expected either `rate`, over all people of the role, or `every`, of each of them";
+                return Err(source.error(saying.span(), problem));
+            }
+        };
+        often[kind] = says::counted(rate_per_s, RATE_UNIT);
     }
     Ok(often)
 }

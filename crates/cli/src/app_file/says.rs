@@ -155,8 +155,33 @@ pub(super) fn rate(source: &Source<'_>, rate: &Spanned<toml::Value>) -> Result<f
         other => other.to_string(),
     };
     let read = units::rate_per_s(&text).map_err(|problem| source.error(rate.span(), problem))?;
-    let is_within = read > 0.0 && read <= f64::from(u32::MAX) / RATE_UNIT;
+    within(source, rate, read)
+}
+
+/// Messages a second of so many people, of whom each says one after this time, again and again.
+pub(super) fn rate_of_each(
+    source: &Source<'_>,
+    every: &Spanned<String>,
+    people: Option<f64>,
+) -> Result<f64, Failure> {
+    let wrong = |problem: &str| source.error(every.span(), problem);
+    let text = every.get_ref();
+    if text.contains("..") {
+        return Err(wrong(
+            "people take turns, and so speak as often as each other: expected one time, such as \"12s\"",
+        ));
+    }
+    let ns = units::duration_ns(text).map_err(|problem| source.error(every.span(), problem))?;
+    let people = people.ok_or_else(|| {
+        wrong("of how many people, is not known: expected `people` in [load], or --people or --clients with one number")
+    })?;
+    within(source, every, people * 1e9 / ns as f64)
+}
+
+/// A rate that can be counted.
+fn within<T>(source: &Source<'_>, at: &Spanned<T>, rate_per_s: f64) -> Result<f64, Failure> {
+    let is_within = rate_per_s > 0.0 && rate_per_s <= f64::from(u32::MAX) / RATE_UNIT;
     is_within
-        .then_some(read)
-        .ok_or_else(|| source.error(rate.span(), "expected more than 0 and less than four million a second"))
+        .then_some(rate_per_s)
+        .ok_or_else(|| source.error(at.span(), "expected more than 0 and less than four million a second"))
 }

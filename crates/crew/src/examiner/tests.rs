@@ -171,6 +171,11 @@ fn lies() -> Vec<(&'static str, Change)> {
     for (worker, number, received) in [(2, 0, 1), (0, BROADCASTS_MAX, 1), (0, 0, u32::MAX)] {
         let tally = BroadcastTally { worker, client: 0, number, received, last_ns: 0 };
         add("no broadcast", Box::new(in_books(move |settled| settled.tallies = vec![tally])));
+        add("no broadcast", Box::new(in_books(move |settled| settled.heard = vec![tally])));
+    }
+    for (client, kind) in [(1, 0), (0, 0), (1, 1)] {
+        let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
+        add("never came", Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99])));
     }
     let twice = vec![BroadcastTally { worker: 0, client: 0, number: 0, received: 2, last_ns: 0 }; 2];
     add("no broadcast", Box::new(in_books(move |settled| settled.tallies = twice.clone())));
