@@ -235,11 +235,11 @@ ONE_ROOM_TOOLS = (
     at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--dialect=json", "--rooms=1000")),
     replace(throng_broadcast(1000, (100, 1000), "--dialect=json"), name="throng without --rooms"),
 )
-# The same pace to clients of which some are always away, and to clients that stay.
+# As many broadcasts as there is CPU for, to clients of which some are always away, and to clients that stay.
 FLAP_TOOLS = tuple(
     replace(
         throng(
-            (5, 20), received, "broadcast", "--dialect=json", "--clients=1000", "--rate=100", "--duration={}s", *flags
+            (5, 20), received, "broadcast", "--dialect=json", "--clients=1000", "--concurrent=10", "--duration={}s", *flags
         ), name=name
     )
     for name, flags in (("throng", ["--flap=10s..20s:2s"]), ("throng without --flap", []))
