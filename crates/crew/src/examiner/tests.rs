@@ -114,6 +114,12 @@ fn attendance(changes: &[(u64, u32, i32)]) -> Change {
     Box::new(in_books(move |settled| settled.attendance.clone_from(&attendance)))
 }
 
+/// Clients in whose place nobody joined a room.
+fn newcomers((client, kind): (u32, u16)) -> Change {
+    let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
+    Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99]))
+}
+
 fn lies() -> Vec<(&'static str, Change)> {
     let later_ns = || clock::monotonic_ns() + 2 * AHEAD_NS_MAX;
     let departure = |from_ns, to_ns| Departure { client: 1, from_ns, to_ns, received: 0 };
@@ -173,10 +179,7 @@ fn lies() -> Vec<(&'static str, Change)> {
         add("no broadcast", Box::new(in_books(move |settled| settled.tallies = vec![tally])));
         add("no broadcast", Box::new(in_books(move |settled| settled.heard = vec![tally])));
     }
-    for (client, kind) in [(1, 0), (0, 0), (1, 1)] {
-        let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
-        add("never came", Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99])));
-    }
+    [(1, 0), (0, 0), (1, 1)].into_iter().for_each(|newcomer| add("never came", newcomers(newcomer)));
     let twice = vec![BroadcastTally { worker: 0, client: 0, number: 0, received: 2, last_ns: 0 }; 2];
     add("no broadcast", Box::new(in_books(move |settled| settled.tallies = twice.clone())));
     add(
