@@ -246,7 +246,10 @@ fn a_replay_without_end_ends_with_the_run() {
     let (outcome, results, _) = audit(Replay::WithoutEnd, FEW);
     let of = |name| sum_of(&results, name);
     assert_eq!(outcome.code, Some(3), "{outcome}");
-    assert!(of("duplicate") > 10 * of("sent") && of("missing") > 0, "{outcome}");
+    assert!(of("duplicate") > 10 * of("sent"), "{outcome}");
+    // Whether what is new comes through such a flood is a matter of moments; that it is due once, to both of the room, is not.
+    let heard = of("sent") - errors_of(&results, "cut_off");
+    assert_eq!(of("expected") + of("offline_due"), 2 * heard, "{outcome}");
     assert!(sentence(&outcome).contains(" copies too many"), "{outcome}");
     // Who is never let in is not back.
     let (outcome, results, _) = audit(Replay::WithoutEndNorBeginning, FEW);
