@@ -131,6 +131,11 @@ impl History {
         message
     }
 
+    /// The latest number that was given to anything; 0 if none was.
+    pub(crate) fn latest(&self) -> u64 {
+        self.lock().number
+    }
+
     /// What a room was told behind a number; `None`: that number was never given.
     pub(crate) fn after(&self, room: Room, number: u64, now_ns: u64) -> Option<Missed> {
         let state = &mut *self.lock();

@@ -293,6 +293,26 @@ fn a_history_comes_whole_or_not_at_all() {
     assert_eq!(history(""), (0, "confirm_subscription".to_owned()), "nothing was asked for");
 }
 
+/// It counts as there from its welcome on: that the rest is forgotten is no reason for not hearing what is said now.
+#[test]
+fn who_was_restored_hears_what_came_since_though_the_rest_is_forgotten() {
+    let cable = Cable::keeping(Keep::Messages(2));
+    let mut listener = cable.connect(1, "", EXTENDED);
+    let sid = value(&said(&std::mem::take(&mut listener.io.out))[0], "sid").to_owned();
+    cable.hear(&mut listener, &[&command("subscribe", "")]);
+    let mut speaker = cable.connect(2, "", "");
+    cable.hear(&mut speaker, &[&command("subscribe", ""), &broadcast(0)]);
+    let heard = said(&std::mem::take(&mut speaker.told)).remove(0);
+    cable.hear(&mut speaker, &[&broadcast(1), &broadcast(2), &broadcast(3)]);
+    let mut back = cable.connect(3, &format!("?sid={sid}"), EXTENDED);
+    assert!(said(&std::mem::take(&mut back.io.out))[0].contains("restored"));
+    speaker.told.clear();
+    cable.hear(&mut speaker, &[&broadcast(4)]);
+    let answers = cable.hear(&mut back, &[&command("history", &behind(&heard))]);
+    assert_eq!((&answers[..1], back.joined), (&said(&speaker.told)[..], 1));
+    assert_eq!(kinds(&answers[1..]), ["reject_history"]);
+}
+
 #[test]
 fn who_does_not_answer_pings_is_disconnected_where_answers_are_wanted() {
     let settings = Settings::default().with("cable-ping-interval", 3 * S).with("cable-pong-timeout", 6 * S);

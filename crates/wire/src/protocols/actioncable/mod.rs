@@ -18,7 +18,7 @@
 //! >> GET /cable?sid=S, of who comes back
 //! << {"type":"welcome","sid":T,"restored":true,"restored_ids":[I]}, or as to anybody, who then subscribes anew
 //! >> {"command":"history","identifier":I,"history":{"since":<unix s>,"streams":{N:{"epoch":E,"offset":7}}}}, or subscribe with history
-//! << what is behind that, as it came; then {"type":"confirm_history","identifier":I}, or reject_history without any of it
+//! << what is behind that, as it came; then {"type":"confirm_history","identifier":I}, or reject_history with what came since the welcome alone
 //! >> {"command":"pong"}, where the server wants answers to its pings
 //! ```
 //!

@@ -52,8 +52,8 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct Subscription {
     room: Room,
-    /// Whether it has been restored, and its history is still to be asked for.
-    is_waiting: bool,
+    /// It has been restored, and its history is still to be asked for: the latest number that was given until then.
+    restored_at: Option<u64>,
 }
 
 /// A client's command; strings still escaped.
@@ -180,7 +180,8 @@ impl Connection {
         let before = sessions.take(&std::mem::take(&mut self.before), now_ns);
         let identifiers = before.as_deref().unwrap_or_default();
         let rooms = identifiers.iter().filter_map(|identifier| room_of(identifier));
-        self.subscriptions.extend(rooms.map(|room| Subscription { room, is_waiting: true }));
+        let restored_at = Some(history.latest());
+        self.subscriptions.extend(rooms.map(|room| Subscription { room, restored_at }));
         let ids = identifiers.iter().map(|identifier| [b"\"", &identifier[..], b"\""].concat());
         let ids = before.is_some().then(|| ids.collect::<Vec<_>>().join(&b','));
         sessions.keep(&self.sid, before.unwrap_or_default(), now_ns);
@@ -199,7 +200,7 @@ impl Connection {
         match (command.name, subscribed) {
             (b"subscribe", None) => self.subscribe(link, command, room, on),
             (b"unsubscribe", Some(at)) => {
-                if !self.subscriptions.swap_remove(at).is_waiting {
+                if self.subscriptions.swap_remove(at).restored_at.is_none() {
                     on(ServerEvent::Left { room });
                 }
                 if let Some(history) = &link.cfg.history {
@@ -212,8 +213,9 @@ impl Connection {
                 }
             }
             (b"history", Some(at)) if self.is_extended => {
-                self.catch_up(link, command, room);
-                if std::mem::take(&mut self.subscriptions[at].is_waiting) {
+                let restored_at = self.subscriptions[at].restored_at.take();
+                self.catch_up(link, command, room, restored_at);
+                if restored_at.is_some() {
                     on(ServerEvent::Joined { room });
                 }
             }
@@ -231,17 +233,24 @@ impl Connection {
         if self.subscriptions.len() >= SUBSCRIPTIONS_MAX {
             return command.answer(link, b"reject_subscription");
         }
-        self.subscriptions.push(Subscription { room, is_waiting: false });
+        self.subscriptions.push(Subscription { room, restored_at: None });
         if let Some(history) = &link.cfg.history {
             history.sessions().join(&self.sid, command.identifier);
         }
         on(ServerEvent::Joined { room });
         command.answer(link, b"confirm_subscription");
-        self.catch_up(link, command, room);
+        self.catch_up(link, command, room, None);
     }
 
-    /// Says what a subscription has missed, if it asks for that.
-    fn catch_up<I: Io>(&self, link: &mut ServerLink<'_, I>, command: &Command<'_>, room: Room) {
+    /// Says what a subscription has missed, if it asks for that. One that was restored before has been there since: what came
+    /// meanwhile is no part of what it missed, and comes even where that is rejected.
+    fn catch_up<I: Io>(
+        &self,
+        link: &mut ServerLink<'_, I>,
+        command: &Command<'_>,
+        room: Room,
+        restored_at: Option<u64>,
+    ) {
         let stream = histories::stream_of(room);
         let asked = Asked::of(command.history, stream.as_bytes()).filter(|_| self.is_extended);
         let Some(asked) = asked else { return };
@@ -249,10 +258,15 @@ impl Connection {
             Some(history) => asked.missed(history, room, link.now_ns, link.cfg.unix_minus_now_ns),
             None => (!histories::names_streams(command.history)).then(Vec::new),
         };
-        for message in missed.iter().flatten() {
+        let meanwhile = || {
+            let history = link.cfg.history.as_ref()?;
+            Some(history.after(room, restored_at?, link.now_ns)?.messages)
+        };
+        let kind: &[u8] = if missed.is_some() { b"confirm_history" } else { b"reject_history" };
+        for message in missed.or_else(meanwhile).iter().flatten() {
             link.say(&[&message[0]]);
         }
-        command.answer(link, if missed.is_some() { b"confirm_history" } else { b"reject_history" });
+        command.answer(link, kind);
     }
 }
 
