@@ -12,9 +12,10 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A client's number among those of all workers, by its number at this one.
+    /// A client's number among those of all workers, by its number at this one. Of one that a server makes up, some number.
+    #[inline]
     pub fn number(&self, client: u32) -> u32 {
-        client * u32::from(self.workers) + u32::from(self.worker)
+        client.wrapping_mul(self.workers.into()).wrapping_add(self.worker.into())
     }
 
     /// This worker's share of `total`: shares differ by at most one, and grow as the total grows.

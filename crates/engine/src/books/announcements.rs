@@ -10,7 +10,7 @@ use crate::messages::Announced;
 /// How many bits of a number lie below the kind of rooms.
 const KIND_SHIFT: u32 = BROADCASTS_PER_WORKER_MAX.ilog2() - 3;
 /// The number of those that nobody counts.
-const UNCOUNTED: u32 = (1 << KIND_SHIFT) - 1;
+pub(crate) const UNCOUNTED: u32 = (1 << KIND_SHIFT) - 1;
 
 const _: () = assert!(load::Rooms::KINDS_MAX <= 1 << 3);
 
@@ -34,11 +34,10 @@ impl Announcements {
         u32::from(kind) << KIND_SHIFT | number
     }
 
-    /// A client was not let in: nobody is to hear of it.
-    pub(crate) fn withdraw(&mut self, client: u32, kind: u16) {
-        let is_it = |made: &&mut Announced| (made.client, made.kind) == (client, kind);
-        if let Some(latest) = self.made.iter_mut().rev().find(is_it) {
-            latest.is_void = true;
+    /// Who has this number was not let in: nobody is to hear of it. Of those that nobody counts there is nothing to withdraw.
+    pub(crate) fn withdraw(&mut self, number: u32) {
+        if let Some(made) = self.made.get_mut(number as usize) {
+            made.is_void = true;
         }
     }
 
@@ -69,8 +68,8 @@ mod tests {
         let numbers = [(3, 0), (3, 7), (5, 0)].map(|(client, kind)| announcements.make(client, kind, 9));
         assert_eq!(numbers.map(split), [(0, Some(0)), (7, Some(1)), (0, Some(2))]);
         assert_eq!(split(uncounted(7)), (7, None));
-        announcements.withdraw(3, 0);
-        announcements.withdraw(4, 0);
+        announcements.withdraw(0);
+        announcements.withdraw(UNCOUNTED);
         let voided: Vec<bool> = announcements.take_made().iter().map(|made| made.is_void).collect();
         assert_eq!(voided, [true, false, false]);
     }

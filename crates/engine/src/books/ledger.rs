@@ -113,8 +113,7 @@ impl Ledger {
     /// different ones.
     #[inline]
     pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
-        let (worker, workers) = (u32::from(stamp.worker), u32::from(self.segment.workers));
-        let sender = stamp.client.wrapping_mul(workers).wrapping_add(worker);
+        let sender = Segment { worker: stamp.worker, ..self.segment }.number(stamp.client);
         self.seating.floor_of(kind).shared(self.segment.number(client), sender)
     }
 

@@ -14,6 +14,7 @@
 use load::Rooms;
 
 use crate::books::absences::OVERTAKE_NS;
+use crate::books::announcements::UNCOUNTED;
 
 /// Clocks of several machines agree as well as this: somebody whose leave was confirmed is gone only then.
 const CLOCKS_NS: u64 = 100_000_000;
@@ -60,6 +61,8 @@ struct Stay {
     gone_ns: u64,
     /// The client's one before.
     before: u32,
+    /// The number by which it was announced in this step, if anybody counts that.
+    announced: u32,
 }
 
 impl Stay {
@@ -102,7 +105,7 @@ impl Stays {
             let stay = latest.checked_sub(1).map(|place| before[place as usize]);
             *latest = match stay.filter(|stay| stay.until_ns == u64::MAX) {
                 Some(stay) => {
-                    self.all.push(Stay { before: 0, ..stay });
+                    self.all.push(Stay { before: 0, announced: UNCOUNTED, ..stay });
                     self.all.len() as u32
                 }
                 None => 0,
@@ -134,7 +137,7 @@ impl Stays {
         }
         let latest = self.stay(self.latest[self.slot(client, kind)]);
         let (mut stay, mut is_near) = (latest, false);
-        while let Some(Stay { asked_ns, from_ns, until_ns, gone_ns, before }) = stay {
+        while let Some(Stay { asked_ns, from_ns, until_ns, gone_ns, before, .. }) = stay {
             match sent_ns {
                 _ if sent_ns >= *gone_ns => break,
                 _ if sent_ns >= *until_ns => return Stood::Passing,
@@ -153,12 +156,13 @@ impl Stays {
         }
     }
 
-    /// A client asks to be let in.
-    pub(crate) fn ask(&mut self, client: u32, kind: u16, now_ns: u64) {
+    /// A client asks to be let in, and is announced by this number.
+    pub(crate) fn ask(&mut self, client: u32, kind: u16, announced: u32, now_ns: u64) {
         let slot = self.slot(client, kind);
         let never = u64::MAX;
         let before = self.latest[slot];
-        self.all.push(Stay { asked_ns: now_ns, from_ns: never, until_ns: never, gone_ns: never, before });
+        let (from_ns, until_ns, gone_ns) = (never, never, never);
+        self.all.push(Stay { asked_ns: now_ns, from_ns, until_ns, gone_ns, before, announced });
         self.latest[slot] = self.all.len() as u32;
     }
 
@@ -172,11 +176,11 @@ impl Stays {
         Some(asked_ns)
     }
 
-    /// A client is not let in: whether it waited for that.
-    pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> bool {
-        let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.is_waiting()) else { return false };
+    /// A client is not let in: by which number it was announced, if it waited for that.
+    pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
+        let stay = self.latest_mut(client, kind).filter(|stay| stay.is_waiting())?;
         stay.end(stay.asked_ns, now_ns);
-        true
+        Some(stay.announced)
     }
 
     /// Whether a client is inside or at the door.
@@ -210,13 +214,13 @@ impl Stays {
         Some(left_ns)
     }
 
-    /// A client has lost its connection: it is in no room any more. The kinds of those at whose doors it was.
-    pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) -> Vec<u16> {
+    /// A client has lost its connection: it is in no room any more. By which numbers it was announced where it was at the door.
+    pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) -> Vec<u32> {
         self.inside[client as usize] = 0;
         let mut doors = Vec::new();
         for kind in self.kinds() {
-            if self.turn_away(client, kind, now_ns) {
-                doors.push(kind);
+            if let Some(announced) = self.turn_away(client, kind, now_ns) {
+                doors.push(announced);
             } else if let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.until_ns == u64::MAX)
             {
                 stay.end(now_ns, now_ns);
@@ -231,15 +235,14 @@ impl Stays {
         (0..8).filter(move |kind| visited & 1 << kind != 0)
     }
 
-    /// Those who are at a door, by client and kind.
-    pub(crate) fn waiting(&self) -> Vec<(u32, u16)> {
-        let kinds: Vec<u16> = self.kinds().collect();
-        let is_waiting = |&latest: &u32| self.stay(latest).is_some_and(Stay::is_waiting);
-        let of_clients = (0..).zip(self.latest.chunks(kinds.len().max(1)));
-        let places = of_clients.flat_map(|(client, latest)| {
-            kinds.iter().zip(latest).map(move |(&kind, latest)| ((client, kind), latest))
-        });
-        places.filter(|(_, latest)| is_waiting(latest)).map(|(place, _)| place).collect()
+    /// Those who are at a door, and by which number each was announced.
+    pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
+        let slots = self.visited.count_ones();
+        let waits = |&latest: &u32| self.stay(latest).filter(|stay| stay.is_waiting());
+        (0..)
+            .zip(&self.latest)
+            .filter_map(|(slot, latest)| Some((slot / slots, waits(latest)?.announced)))
+            .collect()
     }
 
     fn stay(&self, number: u32) -> Option<&Stay> {
@@ -282,7 +285,7 @@ mod tests {
     #[test]
     fn a_copy_is_due_inside_and_once_or_not_at_all_on_the_way() {
         let mut stays = stays();
-        stays.ask(1, 0, 10 * S);
+        stays.ask(1, 0, 7, 10 * S);
         assert!(!stays.is_in(1, 0) && !stays.may_speak(1, 0));
         assert_eq!(stays.enter(1, 0, 11 * S), Some(10 * S));
         assert_eq!((stays.enter(1, 0, 12 * S), stays.take_entered()), (None, vec![1]));
@@ -305,7 +308,7 @@ mod tests {
         assert_eq!(stood(&stays, 21 * S, 21 * S), Stood::Outside, "a second is enough to be gone");
         assert_eq!(stays.confirm(1, 0, 20 * S + 1), Some(20 * S));
         assert_eq!(stood(&stays, 20 * S + S / 5, 21 * S), Stood::Outside, "the server has said so");
-        stays.ask(1, 0, 30 * S);
+        stays.ask(1, 0, 7, 30 * S);
         assert_eq!(stood(&stays, 25 * S, 31 * S), Stood::Before, "what newcomers are shown");
         assert_eq!(stood(&stays, 17 * S, 31 * S), Stood::Inside, "a late one of the stay before");
     }
@@ -313,9 +316,10 @@ mod tests {
     #[test]
     fn who_is_turned_away_was_never_there() {
         let mut stays = stays();
-        stays.ask(0, 0, 10 * S);
-        assert_eq!(stays.waiting(), [(0, 0)]);
-        assert!(stays.turn_away(0, 0, 12 * S) && !stays.turn_away(0, 0, 12 * S) && !stays.is_at(0, 0));
+        stays.ask(0, 0, 7, 10 * S);
+        assert_eq!(stays.waiting(), [(0, 7)]);
+        let turned = [12, 12].map(|s| stays.turn_away(0, 0, s * S));
+        assert!(turned == [Some(7), None] && !stays.is_at(0, 0));
         assert_eq!(stays.leave(0, 0, None, 13 * S), None);
         assert_eq!(stays.stood(0, 0, 11 * S, 13 * S), Stood::Passing);
         assert_eq!(stays.stood(0, 0, 13 * S, 13 * S), Stood::Outside);
@@ -325,7 +329,7 @@ mod tests {
     fn who_is_inside_stays_there_from_step_to_step_unless_its_connection_ends() {
         let mut stays = stays();
         for client in 0..2 {
-            stays.ask(client, 0, S);
+            stays.ask(client, 0, 7, S);
             stays.enter(client, 0, 2 * S);
         }
         stays.handle_gone(1, 3 * S);

@@ -28,9 +28,8 @@ impl Clients {
         let mut announced = None;
         match way {
             Way::In => {
-                announced =
-                    self.shared.wire.announces(kind).then(|| self.ledger.announce(index, kind, now_ns));
-                self.ledger.handle_asking(index, kind, now_ns);
+                let is_announced = self.shared.wire.announces(kind);
+                announced = self.ledger.handle_asking(index, kind, is_announced, now_ns);
             }
             Way::Out if !self.ledger.is_at(index, kind) => return Ok(()),
             Way::Out => self.ledger.handle_leaving(index, kind, now_ns),

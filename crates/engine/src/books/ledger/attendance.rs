@@ -72,8 +72,8 @@ impl Ledger {
         self.slow -= u32::from(record.is_slow);
         self.note_attendance(client, record, -1, now_ns);
         if let Some(stays) = &mut self.stays {
-            for kind in stays.handle_gone(client, now_ns) {
-                self.step.announcements.withdraw(self.segment.number(client), kind);
+            for announced in stays.handle_gone(client, now_ns) {
+                self.step.announcements.withdraw(announced);
             }
         }
     }

@@ -6,7 +6,7 @@ use wire::{Passed, Stamp};
 
 use super::Ledger;
 use super::attendance::{note, place_of};
-use crate::books::announcements;
+use crate::books::announcements::{self, UNCOUNTED};
 use crate::books::broadcasts::{Copy, Origin};
 use crate::books::stays::Stood;
 use crate::books::step::seq;
@@ -29,22 +29,26 @@ impl Ledger {
         self.stays.as_mut().map(|stays| stays.take_entered()).unwrap_or_default()
     }
 
-    /// A client asks to be let into its room of this kind.
-    pub(crate) fn handle_asking(&mut self, client: u32, kind: u16, now_ns: u64) {
-        if let Some(stays) = &mut self.stays {
-            stays.ask(client, kind, now_ns);
-        }
-    }
-
-    /// What announces a client that asks to be let into its room of this kind.
-    pub(crate) fn announce(&mut self, client: u32, kind: u16, now_ns: u64) -> Stamp {
-        let newcomer = self.segment.number(client);
+    /// A client asks to be let into its room of this kind: what announces it there, if its kind of rooms is told of newcomers.
+    pub(crate) fn handle_asking(
+        &mut self,
+        client: u32,
+        kind: u16,
+        is_announced: bool,
+        now_ns: u64,
+    ) -> Option<Stamp> {
         // Who comes before the load begins is there then.
         let number = match self.step.terms {
-            Some(_) => self.step.announcements.make(newcomer, kind, now_ns),
-            None => announcements::uncounted(kind),
+            Some(_) if is_announced => {
+                self.step.announcements.make(self.segment.number(client), kind, now_ns)
+            }
+            _ => announcements::uncounted(kind),
         };
-        Stamp::new(self.segment.worker, client, self.step.seq(number), now_ns, now_ns).announcing()
+        if let Some(stays) = &mut self.stays {
+            stays.ask(client, kind, announcements::split(number).1.unwrap_or(UNCOUNTED), now_ns);
+        }
+        let stamp = || Stamp::new(self.segment.worker, client, self.step.seq(number), now_ns, now_ns);
+        is_announced.then(|| stamp().announcing())
     }
 
     /// A client hears of somebody who has come into a room. False: that is none that it is in.
@@ -101,8 +105,8 @@ impl Ledger {
                 }
             }
             Passed::Refused => {
-                if stays.turn_away(client, kind, now_ns) {
-                    self.step.announcements.withdraw(self.segment.number(client), kind);
+                if let Some(announced) = stays.turn_away(client, kind, now_ns) {
+                    self.step.announcements.withdraw(announced);
                     self.meter.counts.join_failures += 1;
                     let why = || "the server did not let a visitor into its room".into();
                     self.meter.error("join_refused", client, now_ns, why);
@@ -120,23 +124,24 @@ impl Ledger {
                 self.excuse(client, kind, until_ns);
                 self.note_visit(client, kind, -1, until_ns);
             }
-            None if stays.turn_away(client, kind, now_ns) => {
-                self.handle_unanswered_visit(client, kind, now_ns)
+            None => {
+                if let Some(announced) = stays.turn_away(client, kind, now_ns) {
+                    self.handle_unanswered_visit(client, announced, now_ns);
+                }
             }
-            None => {}
         }
     }
 
     /// The books are about to be closed: who is still at a door has no answer.
     pub(crate) fn close_doors(&mut self, now_ns: u64) {
         let waiting = self.stays.as_ref().map(|stays| stays.waiting()).unwrap_or_default();
-        for (client, kind) in waiting {
-            self.handle_unanswered_visit(client, kind, now_ns);
+        for (client, announced) in waiting {
+            self.handle_unanswered_visit(client, announced, now_ns);
         }
     }
 
-    fn handle_unanswered_visit(&mut self, client: u32, kind: u16, now_ns: u64) {
-        self.step.announcements.withdraw(self.segment.number(client), kind);
+    fn handle_unanswered_visit(&mut self, client: u32, announced: u32, now_ns: u64) {
+        self.step.announcements.withdraw(announced);
         self.meter.counts.join_failures += 1;
         let why = || "the server has not answered a visitor who asked to be let into a room".into();
         self.meter.error("join_unanswered", client, now_ns, why);
