@@ -74,7 +74,7 @@ impl Audience {
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
             // A sender that has lost its connection since, or left the room, is not counted among those who are here.
-            let counts_itself = !sent.is_leaving && !absent.get(&sent.client).is_some_and(is_away);
+            let counts_itself = !sent.is_outside && !absent.get(&sent.client).is_some_and(is_away);
             let due = if counts_itself { say.hearers(present) } else { present };
             let of_roles_there = turnout.of_roles_at(say.room, sent.client, sent.sent_ns);
             for (role, (of_role, there)) in of_roles.iter_mut().zip(of_roles_there).enumerate() {
@@ -168,7 +168,7 @@ mod tests {
                 intended_ns: ns,
                 sent_ns: ns,
                 is_cut_off: false,
-                is_leaving: false,
+                is_outside: false,
             })
             .collect();
         let change =
@@ -296,7 +296,7 @@ mod tests {
             intended_ns: ns,
             sent_ns: ns,
             is_cut_off: false,
-            is_leaving: false,
+            is_outside: false,
         };
         let change = |at_ns, room, change| engine::Attendance { at_ns, kind: 0, room, role: 0, change };
         let even = Settled {

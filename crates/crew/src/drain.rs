@@ -139,7 +139,7 @@ impl Drain {
 /// How long no answer may be expected, by how long the longest took.
 fn patience_ns(merge: &Merge) -> u64 {
     let figures = &merge.totals().figures;
-    LONGEST_ANSWERS * figures.service.max_ns().max(figures.delivery.max_ns())
+    LONGEST_ANSWERS * figures.service.max_ns().max(figures.delivery.max_ns()).max(figures.join.max_ns())
 }
 
 #[cfg(test)]

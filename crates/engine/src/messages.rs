@@ -329,8 +329,8 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
     /// Its sender's connection ended before it was answered: the server may never have had it.
     pub is_cut_off: bool,
-    /// Its sender left the room soon after, and is not counted among those who were there.
-    pub is_leaving: bool,
+    /// Its sender was not in the room, as far as that is counted: it had not been let in, or was on its way out.
+    pub is_outside: bool,
 }
 
 /// A client that was announced to the others in a room as it came into it.

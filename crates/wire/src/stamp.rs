@@ -206,10 +206,11 @@ impl Lag {
     }
 }
 
+static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
+
 /// Looks for a stamp in text form anywhere in `bytes`.
 #[inline(always)]
 pub fn find(bytes: &[u8]) -> Found {
-    static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
     let mut damaged = false;
     let mut from = 0;
     while let Some(at) = MAGIC.find(&bytes[from..]) {
@@ -223,7 +224,12 @@ pub fn find(bytes: &[u8]) -> Found {
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
 }
 
-/// The same, where the stamp is usually followed by so many bytes: there first.
+/// All sound stamps in text form in `bytes`.
+pub(crate) fn all(bytes: &[u8]) -> impl Iterator<Item = Stamp> {
+    MAGIC.find_iter(bytes).filter_map(|offset| read_text(&bytes[offset..]))
+}
+
+/// As [`find`], where the stamp is usually followed by so many bytes: there first.
 #[inline(always)]
 pub fn find_before(bytes: &[u8], behind: usize) -> Found {
     if let Some(offset) = bytes.len().checked_sub(behind + TEXT_BYTES)

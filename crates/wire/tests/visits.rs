@@ -95,6 +95,13 @@ fn a_topic_is_joined_and_left_as_phoenix_has_it() {
     let unnumbered = r#"[null,null,"hall","phx_close",{}]"#;
     assert_eq!(pass(&cfg, &mut client, Way::Out, &[left, unnumbered]).1, passed(Passed::Out));
     assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    // Who leaves before the answer to its join is there gets both, and the end of the channel.
+    let both = [passed(Passed::In), passed(Passed::Out)].concat();
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &[joined, left, closed]).1, both);
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    // Who comes back before it has ended hears of its end after that.
+    assert_eq!(pass(&cfg, &mut client, Way::Out, &[]).1, []);
+    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined, closed]).1, passed(Passed::In));
     let mut events = vec![];
     let (client, io) = &mut client;
     client.handle_input(&cfg, 0, 0, &texts(&[closed]), io, &mut |e| events.push(e)).unwrap();
@@ -116,13 +123,20 @@ fn who_joins_with_an_id_is_announced_by_it() {
     let own = r#"["1","1","own","phx_reply",{"status":"ok","response":{}}]"#;
     let mut client = usable(&cfg, "", &[own]);
     let joined = format!(r#"["2","2","hall","phx_reply",{{"status":"ok","response":{{"you":"{id}"}}}}]"#);
+    let other = Stamp { client: 8, ..newcomer() };
+    let with = String::from_utf8(other.to_text().to_vec()).unwrap();
     let diff = format!(
-        r#"[null,null,"hall","presence_diff",{{"joins":{{"x":{{"metas":[{{"id":"{id}"}}]}}}},"leaves":{{}}}}]"#
+        r#"[null,null,"hall","presence_diff",{{"joins":{{"x":{{"metas":[{{"id":"{id}"}}]}},"y":{{"metas":[{{"id":"{with}"}}]}}}},"leaves":{{}}}}]"#
     );
     let (said, events) = pass(&cfg, &mut client, Way::In, &[&joined, &diff]);
     assert_eq!(said, [format!(r#"["2","2","hall","phx_join",{{"presence":{{"id":"{id}"}}}}]"#)]);
-    let news = Event::Announced { stamp: newcomer().announced().unwrap(), bytes: diff.len() as u32 };
-    assert_eq!(events, [Event::Passed { kind: 1, passed: Passed::In }, news]);
+    // What several servers have put together is one message, and each of its newcomers is news.
+    let news = |stamp: Stamp, bytes| Event::Announced { stamp: stamp.announced().unwrap(), bytes };
+    let bytes = diff.len() as u32;
+    assert_eq!(
+        events,
+        [Event::Passed { kind: 1, passed: Passed::In }, news(newcomer(), bytes), news(other, 0)]
+    );
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn honest(workload: Workload) -> Vec<Report> {
                 intended_ns: now_ns,
                 sent_ns: now_ns,
                 is_cut_off: false,
-                is_leaving: false,
+                is_outside: false,
             };
             settled.sent = vec![sent; half as usize];
             let copies =
@@ -165,7 +165,7 @@ fn lies() -> Vec<(&'static str, Change)> {
         "has not sent",
         Box::new(in_books(|settled| {
             let sent =
-                SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false, is_leaving: false };
+                SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false, is_outside: false };
             settled.sent = vec![sent; SAMPLES as usize];
         })),
     );

@@ -23,7 +23,7 @@ fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
         intended_ns: 200,
         sent_ns: 200,
         is_cut_off: false,
-        is_leaving: false,
+        is_outside: false,
     }];
     let tallies = vec![tally(0, 2), tally(1, 3)];
     let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };
@@ -76,7 +76,7 @@ fn what_an_interruption_left_open_is_not_lost() {
         intended_ns: 200,
         sent_ns: 200,
         is_cut_off: false,
-        is_leaving: false,
+        is_outside: false,
     }];
     let books = || Settled { sent: sent.clone(), ..Settled::default() };
     let step = merge(vec![books()]).finish(1_000, true);

@@ -24,6 +24,11 @@ pub(crate) struct Announcements {
 }
 
 impl Announcements {
+    /// Those of a step; with `has_leavers`, clients may leave their rooms in the midst of it.
+    pub(crate) fn new(has_leavers: bool) -> Self {
+        Self { made: Vec::new(), heard: Broadcasts::new(has_leavers) }
+    }
+
     /// A client, by its number in the run, asks to be let into its room of this kind: what the stamp carries.
     pub(crate) fn make(&mut self, client: u32, kind: u16, sent_ns: u64) -> u32 {
         let number = self.made.len() as u32;
@@ -64,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_number_says_of_which_kind_of_rooms_it_is() {
-        let mut announcements = Announcements::default();
+        let mut announcements = Announcements::new(true);
         let numbers = [(3, 0), (3, 7), (5, 0)].map(|(client, kind)| announcements.make(client, kind, 9));
         assert_eq!(numbers.map(split), [(0, Some(0)), (7, Some(1)), (0, Some(2))]);
         assert_eq!(split(uncounted(7)), (7, None));

@@ -220,7 +220,7 @@ impl Booking<'_> {
         }
         let (Stamp { worker, client, .. }, sent_ns) = (stamp, stamp.sent_ns());
         let is_away = absence.is_some() || is_passing;
-        let origin = Origin { worker, client, kind: kind as u16, number, sent_ns, due, is_away };
+        let origin = Origin { worker, client, kind: kind as u16, room, number, sent_ns, due, is_away };
         let Ledger { seating, step, .. } = &mut *self.ledger;
         let timed = || match seating.rooms().is_one() {
             true => Timed::Delivery,

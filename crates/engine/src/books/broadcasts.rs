@@ -9,6 +9,9 @@
 //! Who comes back to much that it has missed gets each copy at the far end of a chain. How far such a client has come is
 //! remembered, for its copies not to cost a walk each.
 //!
+//! Where clients lose their connections and come back, or leave rooms, the broadcasts of each room are kept by when they were sent:
+//! who leaves costs as much as has been said there lately, and not as much as everywhere.
+//!
 //! The worker does not know how many copies were due: other workers' clients send too. It reports how many
 //! came, and the crew compares that with the clients that were there when the message was sent.
 
@@ -31,14 +34,14 @@ pub(crate) enum Copy {
 }
 
 /// Those whose order counts: a sender's of one kind, by its worker, its number there and the kind.
-pub(crate) type Chain = (u16, u32, u16);
+type Chain = (u16, u32, u16);
+
+/// What was said in one room, by when it was sent: with its worker and its number there.
+type Said = BTreeSet<(u64, u16, u32)>;
 
 #[derive(Debug)]
 struct Tally {
     client: u32,
-    /// The kind of message.
-    kind: u16,
-    sent_ns: u64,
     /// Copies at clients that were here when it was sent, and at others.
     received: u32,
     besides: u32,
@@ -57,8 +60,9 @@ pub(crate) struct Origin {
     /// Who sent it, by worker and number there.
     pub(crate) worker: u16,
     pub(crate) client: u32,
-    /// The kind of message, and the message, among the worker's.
+    /// The kind of message, the room where it is said, and the message, among the worker's.
     pub(crate) kind: u16,
+    pub(crate) room: u32,
     pub(crate) number: u32,
     pub(crate) sent_ns: u64,
     /// To how many clients here it is due.
@@ -76,6 +80,9 @@ pub(crate) struct Broadcasts {
     chains: HashMap<Chain, BTreeSet<u32>>,
     /// Of places that were far behind: the highest number seen there.
     highest: HashMap<(Chain, u32), u32>,
+    /// By kind and room, where anybody may leave.
+    by_room: Option<HashMap<(u16, u32), Said>>,
+    newest_ns: Option<u64>,
     spare: Vec<Vec<u64>>,
 }
 
@@ -86,6 +93,11 @@ const BEHIND_MAX: usize = 64;
 pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {
+    /// Those of a step; with `has_leavers`, clients may [leave](Broadcasts::excuse) in the midst of it.
+    pub(crate) fn new(has_leavers: bool) -> Self {
+        Self { by_room: has_leavers.then(HashMap::new), ..Self::default() }
+    }
+
     /// Books the copy of a broadcast at a member of the same room. What its deliveries count as is asked once for each
     /// broadcast.
     ///
@@ -127,21 +139,26 @@ impl Broadcasts {
         (if reordered { Copy::Reordered } else { Copy::InOrder }, tally.timed)
     }
 
-    /// A client has gone away, and counts as absent since `from_ns`: takes the copies of what was sent since out of those of
-    /// clients that were here, and says whose they are, one by one. `place_of` tells the client's place in the room of whoever
-    /// sends messages of a kind; `None`: it does not hear them.
-    pub(crate) fn excuse(&mut self, from_ns: u64, place_of: impl Fn(Chain) -> Option<u32>) -> Vec<Chain> {
-        let mut excused = Vec::new();
-        for (worker, tallies) in (0..).zip(&mut self.tallies) {
-            let latest = tallies.iter_mut().rev().flatten().take_while(|tally| tally.sent_ns >= from_ns);
-            for tally in latest {
-                let chain = (worker, tally.client, tally.kind);
-                let Some(place) = place_of(chain) else { continue };
-                if tally.has_come_to(place) {
-                    tally.received -= 1;
-                    tally.besides += 1;
-                    excused.push(chain);
-                }
+    /// The client at this place of a room has left, and counts as absent since `from_ns`: takes the copies of the messages of a
+    /// kind that were sent there since, and were due to it, out of those of clients that were here. How many they are.
+    /// `is_heard` says by a sender's worker and number there whether it hears that one.
+    pub(crate) fn excuse(
+        &mut self,
+        kind: u16,
+        room: u32,
+        place: u32,
+        from_ns: u64,
+        is_heard: impl Fn(u16, u32) -> bool,
+    ) -> u32 {
+        let said = self.by_room.as_ref().and_then(|by_room| by_room.get(&(kind, room)));
+        let mut excused = 0;
+        for &(_, worker, number) in said.into_iter().flat_map(|said| said.range((from_ns, 0, 0)..)) {
+            let tally =
+                self.tallies[usize::from(worker)][number as usize].as_mut().expect("noted when opened");
+            if is_heard(worker, tally.client) && tally.has_come_to(place) {
+                tally.received -= 1;
+                tally.besides += 1;
+                excused += 1;
             }
         }
         excused
@@ -149,8 +166,7 @@ impl Broadcasts {
 
     /// When the newest broadcast was sent that has come to any client here.
     pub(crate) fn newest_ns(&self) -> Option<u64> {
-        let newest = |tallies: &Vec<Option<Tally>>| Some(tallies.last()?.as_ref()?.sent_ns);
-        self.tallies.iter().filter_map(newest).max()
+        self.newest_ns
     }
 
     /// How many clients here have a message of `worker`, and when the last of them got it.
@@ -181,7 +197,11 @@ impl Broadcasts {
 
     /// Makes the tally at the first copy, and links it into its sender's chain.
     fn open(&mut self, origin: Origin, seats: u32, timed: Timed) {
-        let Origin { worker, client, kind, number, sent_ns, .. } = origin;
+        let Origin { worker, client, kind, room, number, sent_ns, .. } = origin;
+        self.newest_ns = self.newest_ns.max(Some(sent_ns));
+        if let Some(by_room) = &mut self.by_room {
+            by_room.entry((kind, room)).or_default().insert((sent_ns, worker, number));
+        }
         let mut seen = self.spare.pop().unwrap_or_default();
         seen.clear();
         seen.resize(seats.div_ceil(64) as usize, 0);
@@ -197,17 +217,8 @@ impl Broadcasts {
         if of_worker.len() <= number as usize {
             of_worker.resize_with(number as usize + 1, || None);
         }
-        of_worker[number as usize] = Some(Tally {
-            client,
-            kind,
-            sent_ns,
-            received: 0,
-            besides: 0,
-            last_ns: 0,
-            timed,
-            seen,
-            next: after,
-        });
+        of_worker[number as usize] =
+            Some(Tally { client, received: 0, besides: 0, last_ns: 0, timed, seen, next: after });
         if let Some(before) = before {
             of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
         }
@@ -260,13 +271,13 @@ mod tests {
         fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
             let seat = Seat { place, members: self.1 };
             let (sent_ns, due) = (number.into(), self.1);
-            let origin = Origin { worker, client, kind: 0, number, sent_ns, due, is_away: false };
+            let origin = Origin { worker, client, kind: 0, room: 0, number, sent_ns, due, is_away: false };
             self.0.handle(origin, seat, now_ns, || Timed::Delivery).0
         }
     }
 
     fn broadcasts(clients: u32) -> Room {
-        Room(Broadcasts::default(), clients)
+        Room(Broadcasts::new(true), clients)
     }
 
     #[test]
@@ -310,8 +321,8 @@ mod tests {
     fn rooms_of_another_kind_have_other_members_and_no_order() {
         let mut b = Broadcasts::default();
         let mut handle = |kind, number, place, members| {
-            let origin =
-                Origin { worker: 0, client: 5, kind, number, sent_ns: 1, due: members, is_away: false };
+            let (worker, client, room, sent_ns, due, is_away) = (0, 5, 0, 1, members, false);
+            let origin = Origin { worker, client, kind, room, number, sent_ns, due, is_away };
             b.handle(origin, Seat { place, members }, 2, || Timed::Delivery).0
         };
         assert_eq!(handle(0, 0, 3, 400), Copy::InOrder);
@@ -350,11 +361,9 @@ mod tests {
         for number in 0..4 {
             (0..3).for_each(|receiver| _ = b.handle(0, u32::from(number == 2), number, receiver, 1));
         }
-        assert_eq!(
-            b.0.excuse(1, |(_, sender, _)| (sender == 0).then_some(1)),
-            [(0, 0, 0); 2],
-            "the latest but the one of another room"
-        );
+        let in_other_rooms = [b.0.excuse(1, 0, 1, 1, |_, _| true), b.0.excuse(0, 1, 1, 1, |_, _| true)];
+        assert_eq!(in_other_rooms, [0, 0]);
+        assert_eq!(b.0.excuse(0, 0, 1, 1, |_, sender| sender == 0), 2, "the latest but one's own");
         let received: Vec<u32> = b.0.finish().iter().map(|tally| tally.received).collect();
         assert_eq!(received, [3, 2, 3, 2]);
         assert_eq!(b.handle(0, 0, 3, 1, 9), Copy::Duplicate);

@@ -4,7 +4,7 @@ use load::Segment;
 
 use crate::books::ledger::Ledger;
 use crate::books::record::Record;
-use crate::messages::{SentBroadcast, Settled};
+use crate::messages::Settled;
 
 /// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the caller's to
 /// take. `due_ns` says when a message was due, by its sender's place among the senders and its number, where that is known
@@ -20,12 +20,12 @@ pub(crate) fn close<C: AsMut<Record>>(
     ledger.close_doors(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
+    let sent = ledger.sent();
     let step = &mut ledger.step;
     step.is_settled = true;
     let (absences, recovered_by_age) = step.absences.finish();
     // An absence begins before it is noted.
     step.attendance.sort_by_key(|change| change.at_ns);
-    let sent: Vec<SentBroadcast> = step.sent.iter().map(|sent| sent.times).collect();
     Settled {
         worker: segment.worker,
         unanswered,
@@ -184,7 +184,16 @@ mod tests {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
             let (seat, origin) = (
                 ledger.seating.floor_of(0).seat(1, 0),
-                Origin { worker: 0, client: 0, kind: 0, number: 0, sent_ns: MS, due: 2, is_away: false },
+                Origin {
+                    worker: 0,
+                    client: 0,
+                    kind: 0,
+                    room: 0,
+                    number: 0,
+                    sent_ns: MS,
+                    due: 2,
+                    is_away: false,
+                },
             );
             ledger.step.broadcasts.handle(origin, seat, 2 * MS, || stats::Timed::Delivery);
         };

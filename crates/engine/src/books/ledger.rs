@@ -28,6 +28,8 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Who is in which room, where people come and go.
     pub(crate) stays: Option<Box<Stays>>,
+    /// Clients may leave in the midst of a step: a room, or the server for a while.
+    has_leavers: bool,
     /// In a step before this one a sender was answered: the server knows how.
     was_heeded: bool,
     /// Clients usable now.
@@ -45,9 +47,15 @@ impl Ledger {
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
         let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
         let stays = Stays::of(&rooms).map(Box::new);
-        let (step, freed, seating) = (Step::new(idle), Vec::new(), Seating::new(rooms, segment));
-        let (was_heeded, relayed) = (false, None);
-        Self { segment, seating, step, meter, stays, was_heeded, usable: 0, slow: 0, relayed, freed }
+        let has_leavers = stays.is_some();
+        let (step, freed, seating) = (Step::new(idle, has_leavers), Vec::new(), Seating::new(rooms, segment));
+        let (was_heeded, relayed, usable, slow) = (false, None, 0, 0);
+        Self { segment, seating, step, meter, stays, has_leavers, was_heeded, usable, slow, relayed, freed }
+    }
+
+    /// The same, of clients that may lose their connections and come back.
+    pub(crate) fn of_flapping(self, is_flapping: bool) -> Self {
+        Self { has_leavers: self.has_leavers || is_flapping, ..self }
     }
 
     /// The same, of clients that say what is others': they are to be told what becomes of it.
@@ -70,7 +78,7 @@ impl Ledger {
     pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
         self.meter.start_step(&order);
         self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
-        self.step = Step::new(order);
+        self.step = Step::new(order, self.has_leavers);
         if let Some(stays) = &mut self.stays {
             stays.start_step(clients);
         }
@@ -117,6 +125,17 @@ impl Ledger {
         self.seating.floor_of(kind).shared(self.segment.number(client), sender)
     }
 
+    /// A client has left: takes the copies of what was sent since then, of messages of this kind that it hears, out of those of
+    /// clients that were here. How many they are.
+    pub(super) fn excuse(&mut self, client: u32, kind: usize, from_ns: u64) -> u32 {
+        let Self { seating, segment, step, .. } = self;
+        let (floor, own) = (seating.floor_of(kind), (segment.worker, client));
+        let room = floor.room(segment.number(client));
+        let hears_itself = seating.say(kind).hears_itself();
+        let is_heard = |worker, sender| hears_itself || (worker, sender) != own;
+        step.broadcasts.excuse(kind as u16, room, floor.seat(client, room).place, from_ns, is_heard)
+    }
+
     /// A client's next message, due at `intended_ns`, is about to go out: its number and its stamp.
     #[inline]
     pub(crate) fn handle_sending(
@@ -138,7 +157,7 @@ impl Ledger {
             let sender = self.segment.number(client);
             let sent_ns = stamp.sent_ns();
             let times =
-                SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_leaving: false };
+                SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_outside: false };
             let kind = self.seating.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
             step.sent.push(Sent { client, acknowledged: false, times });
@@ -311,8 +330,14 @@ impl Ledger {
         if self.seating.rooms().says().len() == 1 {
             return 0;
         }
+        let sent = &self.step.sent;
         let is_it = |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns;
-        self.step.sent.iter().rposition(is_it).map_or(0, |number| self.kind_of(client, number as u32))
+        // They are about in the order in which they were due: it is near here, on either side.
+        let near = sent.partition_point(|sent| sent.times.intended_ns < since_ns);
+        let around =
+            (0..sent.len()).flat_map(|by| [near.checked_add(by), near.checked_sub(by + 1)]).flatten();
+        let number = around.into_iter().find(|&number| sent.get(number).is_some_and(is_it));
+        number.map_or(0, |number| self.kind_of(client, number as u32))
     }
 
     /// A message without an answer counts as late as it is by now.

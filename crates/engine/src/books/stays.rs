@@ -135,7 +135,7 @@ impl Stays {
         if self.visited & 1 << kind == 0 {
             return Stood::Inside;
         }
-        let latest = self.stay(self.latest[self.slot(client, kind)]);
+        let latest = self.latest(client, kind);
         let (mut stay, mut is_near) = (latest, false);
         while let Some(Stay { asked_ns, from_ns, until_ns, gone_ns, before, .. }) = stay {
             match sent_ns {
@@ -184,8 +184,13 @@ impl Stays {
     }
 
     /// Whether a client is inside or at the door.
-    pub(crate) fn is_at(&mut self, client: u32, kind: u16) -> bool {
-        self.latest_mut(client, kind).is_some_and(|stay| stay.until_ns == u64::MAX)
+    pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
+        self.latest(client, kind).is_some_and(|stay| stay.until_ns == u64::MAX)
+    }
+
+    /// Whether a client is at the door.
+    pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
+        self.latest(client, kind).is_some_and(Stay::is_waiting)
     }
 
     /// A client that is inside leaves: from when on it is on the way out, by when the newest message was sent that came to anybody
@@ -247,6 +252,10 @@ impl Stays {
 
     fn stay(&self, number: u32) -> Option<&Stay> {
         number.checked_sub(1).map(|place| &self.all[place as usize])
+    }
+
+    fn latest(&self, client: u32, kind: u16) -> Option<&Stay> {
+        self.stay(self.latest[self.slot(client, kind)])
     }
 
     fn latest_mut(&mut self, client: u32, kind: u16) -> Option<&mut Stay> {
@@ -317,7 +326,7 @@ mod tests {
     fn who_is_turned_away_was_never_there() {
         let mut stays = stays();
         stays.ask(0, 0, 7, 10 * S);
-        assert_eq!(stays.waiting(), [(0, 7)]);
+        assert!(stays.waiting() == [(0, 7)] && stays.is_at_door(0, 0) && !stays.is_at_door(1, 0));
         let turned = [12, 12].map(|s| stays.turn_away(0, 0, s * S));
         assert!(turned == [Some(7), None] && !stays.is_at(0, 0));
         assert_eq!(stays.leave(0, 0, None, 13 * S), None);

@@ -67,19 +67,19 @@ pub(crate) struct Sent {
 }
 
 impl Step {
-    /// A step that has not started yet.
-    pub(crate) fn new(order: StepOrder) -> Self {
+    /// A step that has not started yet; with `has_leavers`, clients may leave in the midst of it: a room, or the server for a while.
+    pub(crate) fn new(order: StepOrder, has_leavers: bool) -> Self {
         Self {
             order,
             terms: None,
             senders: Vec::new(),
             messages_sent: 0,
-            broadcasts: Broadcasts::default(),
+            broadcasts: Broadcasts::new(has_leavers),
             sent: Vec::new(),
             is_unheeded: false,
             attendance: Vec::new(),
             departures: Vec::new(),
-            announcements: Announcements::default(),
+            announcements: Announcements::new(has_leavers),
             absences: Absences::default(),
             had_of_says: Vec::new(),
             is_settled: false,

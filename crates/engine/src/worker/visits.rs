@@ -19,7 +19,7 @@ impl Worker {
         while let Some(visits) = &mut self.visits
             && let Some(errand) = visits.poll(now_ns, |client| self.clients.is_visitor(client))
         {
-            let waits = errand.way == Way::Out && self.clients.is_unanswered(errand.client);
+            let waits = errand.way == Way::Out && self.clients.is_unanswered(errand.client, errand.kind);
             if !waits || !visits.postpone(errand, now_ns) {
                 visits.handle_done(errand);
                 self.pass(errand.client, errand.kind, errand.way);

@@ -10,7 +10,7 @@ use crate::io::Io;
 use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
-use crate::stamp::Stamp;
+use crate::stamp::{self, Stamp};
 use crate::template::{Kept, Mark};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
@@ -73,6 +73,9 @@ impl<F: FnMut(Event)> Hears for Ear<'_, F> {
             Carried::Arrival(arrival) => {
                 if let Some(event) = self.cfg.app.judge(&arrival, self.script.as_deref_mut()) {
                     (self.on)(event);
+                    if let Event::Announced { .. } = event {
+                        self.hear_of_more(arrival.text);
+                    }
                 }
             }
             Carried::Event(event) => (self.on)(event),
@@ -80,6 +83,16 @@ impl<F: FnMut(Event)> Hears for Ear<'_, F> {
                 None => (self.on)(Event::Usable),
                 Some(script) => script.handle_ready(),
             },
+        }
+    }
+}
+
+impl<F: FnMut(Event)> Ear<'_, F> {
+    /// News may be of several who have come: what several servers have put together, or a list of all who are there.
+    #[cold]
+    fn hear_of_more(&mut self, text: &[u8]) {
+        for stamp in stamp::all(text).filter_map(Stamp::announced).skip(1) {
+            (self.on)(Event::Announced { stamp, bytes: 0 });
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Who is there: clients become usable, lose their connections, are cut off, leave and come back.
 
-use load::{Cut, Seating, Segment, Workload};
+use load::{Cut, Workload};
 
 use super::Ledger;
 use crate::books::absences::Absences;
-use crate::books::broadcasts::Chain;
 use crate::books::cause::Cause;
 use crate::books::record::{Record, State};
 use crate::events::{Entry, Kind};
@@ -133,20 +132,20 @@ impl Ledger {
             return self.handle_unusable(client, record, now_ns);
         }
         let from_ns = Absences::from_ns(record);
-        let Self { seating, segment, step, .. } = self;
-        let own = segment.number(client);
-        let mut broadcasts = std::mem::take(&mut step.broadcasts);
-        let had = broadcasts.excuse(from_ns, |chain| place_of(seating, *segment, client, chain));
-        step.broadcasts = broadcasts;
-        for kind in had.iter().map(|&(.., kind)| usize::from(kind)) {
-            step.had_of_says.resize(step.had_of_says.len().max(kind + 1), 0);
-            step.had_of_says[kind] += 1;
+        let kinds = self.seating.rooms().says().len();
+        self.step.had_of_says.resize(kinds, 0);
+        let mut had = 0;
+        for kind in 0..kinds {
+            let of_kind = self.excuse(client, kind, from_ns);
+            self.step.had_of_says[kind] += u64::from(of_kind);
+            had += of_kind;
         }
+        let (own, step) = (self.segment.number(client), &mut self.step);
         let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
         for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
             sent.times.is_cut_off = true;
         }
-        step.absences.begin(own, record, cut, had.len() as u32, now_ns);
+        step.absences.begin(own, record, cut, had, now_ns);
         self.handle_unusable(client, record, from_ns);
     }
 
@@ -240,20 +239,6 @@ impl Ledger {
             _ => cause.to_string(),
         });
     }
-}
-
-/// The place of a client in the room of whoever sends messages of this kind; `None`: it does not hear them.
-pub(super) fn place_of(
-    seating: &Seating,
-    segment: Segment,
-    client: u32,
-    (worker, sender, kind): Chain,
-) -> Option<u32> {
-    let (own, sender) = (segment.number(client), Segment { worker, ..segment }.number(sender));
-    let floor = seating.floor_of(kind.into());
-    let room = floor.shared(own, sender)?;
-    let is_heard = seating.say(kind.into()).hears_itself() || sender != own;
-    is_heard.then(|| floor.seat(client, room).place)
 }
 
 /// Adds a change to others of the same moment.

@@ -5,11 +5,12 @@ use stats::{Count, Timed};
 use wire::{Passed, Stamp};
 
 use super::Ledger;
-use super::attendance::{note, place_of};
+use super::attendance::note;
 use crate::books::announcements::{self, UNCOUNTED};
 use crate::books::broadcasts::{Copy, Origin};
 use crate::books::stays::Stood;
-use crate::books::step::seq;
+use crate::books::step::Sent;
+use crate::messages::SentBroadcast;
 
 impl Ledger {
     /// Whether a client is in its room of this kind, as it is where nobody comes and goes.
@@ -75,18 +76,23 @@ impl Ledger {
         let seat = floor.seat(client, room);
         let Stamp { worker, client, .. } = stamp;
         let is_away = stood == Stood::Passing;
-        let origin = Origin { worker, client, kind, number, sent_ns, due: seat.members, is_away };
+        let origin = Origin { worker, client, kind, room, number, sent_ns, due: seat.members, is_away };
         let heard = self.step.announcements.heard.handle(origin, seat, now_ns, || Timed::Delivery);
-        // Who is there may be said again and again.
-        if heard.0 != Copy::Duplicate {
+        // Who is there may be said again and again, and to who comes after them.
+        if heard.0 != Copy::Duplicate && !is_away {
             self.meter.figures.presence.record_ns(now_ns.saturating_sub(stamp.intended_ns));
         }
         true
     }
 
     /// Whether a client is in its room of this kind, or at the door.
-    pub(crate) fn is_at(&mut self, client: u32, kind: u16) -> bool {
-        self.stays.as_mut().is_some_and(|stays| stays.is_at(client, kind))
+    pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
+        self.stays.as_ref().is_some_and(|stays| stays.is_at(client, kind))
+    }
+
+    /// Whether a client has asked to be let into its room of this kind, and has no answer.
+    pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
+        self.stays.as_ref().is_some_and(|stays| stays.is_at_door(client, kind))
     }
 
     /// The server has answered a visitor.
@@ -121,7 +127,7 @@ impl Ledger {
         let Some(stays) = &mut self.stays else { return };
         match stays.leave(client, kind, newest_ns, now_ns) {
             Some(until_ns) => {
-                self.excuse(client, kind, until_ns);
+                self.excuse_visitor(client, kind, until_ns);
                 self.note_visit(client, kind, -1, until_ns);
             }
             None => {
@@ -149,27 +155,32 @@ impl Ledger {
 
     /// What was sent to a visitor's room since then, and has come, came in passing: it is not among what was due. Neither is the
     /// news of who has come into it.
-    fn excuse(&mut self, client: u32, kind: u16, from_ns: u64) {
-        let Self { seating, segment, step, .. } = &mut *self;
-        let had = step.broadcasts.excuse(from_ns, |chain| {
-            let is_there = seating.say(chain.2.into()).room == kind;
-            is_there.then(|| place_of(seating, *segment, client, chain)).flatten()
-        });
-        let (floor, own) = (&seating.floors()[usize::from(kind)], segment.number(client));
-        step.announcements.heard.excuse(from_ns, |(worker, newcomer, room_kind)| {
-            let newcomer = Segment { worker, ..*segment }.number(newcomer);
-            let room = floor.shared(own, newcomer).filter(|_| room_kind == kind)?;
-            Some(floor.seat(client, room).place)
-        });
-        let index = step.order.index;
-        let latest = step.sent.iter_mut().enumerate().rev();
-        for (number, sent) in latest.take_while(|(_, sent)| sent.times.sent_ns >= from_ns) {
-            let say = seating.kind_of(segment.worker, sent.client, seq(index, number as u32));
-            sent.times.is_leaving |= sent.client == client && seating.say(say).room == kind;
+    fn excuse_visitor(&mut self, client: u32, kind: u16, from_ns: u64) {
+        for say in 0..self.seating.rooms().says().len() {
+            if self.seating.say(say).room == kind {
+                let had = self.excuse(client, say, from_ns);
+                (0..had).for_each(|_| self.count(Count::InPassing, say, client));
+            }
         }
-        for (.., say) in had {
-            self.count(Count::InPassing, say.into(), client);
-        }
+        let Self { seating, segment, step, .. } = self;
+        let floor = &seating.floors()[usize::from(kind)];
+        let room = floor.room(segment.number(client));
+        let place = floor.seat(client, room).place;
+        step.announcements.heard.excuse(kind, room, place, from_ns, |_, _| true);
+    }
+
+    /// What was sent in the step, as the crew is told of it.
+    pub(crate) fn sent(&self) -> Vec<SentBroadcast> {
+        let is_outside = |number: u32, sent: &Sent| {
+            let Some(stays) = &self.stays else { return false };
+            let room = self.seating.say(self.kind_of(sent.client, number)).room;
+            stays.stood(sent.client, room, sent.times.sent_ns, u64::MAX) != Stood::Inside
+        };
+        let told = |(number, sent): (u32, &Sent)| SentBroadcast {
+            is_outside: is_outside(number, sent),
+            ..sent.times
+        };
+        (0..).zip(&self.step.sent).map(told).collect()
     }
 
     /// One more is in a visitor's room from then on, or one fewer.

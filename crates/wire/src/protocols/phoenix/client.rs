@@ -3,7 +3,7 @@
 //! ```text
 //! upgraded: joins its topics; joining --ok to the last of them--> usable; joining --error--> rejected
 //! any --30 s--> sends a heartbeat; --30 s more without its answer--> failed
-//! any --phx_error, phx_close of a topic that it is in--> rejected
+//! any --phx_error, or a phx_close more than it has left topics--> rejected
 //! usable --visits a topic--> joins it, and leaves it again; its own topics stay what they are
 //! ```
 
@@ -34,12 +34,26 @@ pub(crate) struct Client {
     next_heartbeat_ns: u64,
     /// Messages sent, the joins being the first.
     number: u32,
-    /// Topics joined so far: a bit each.
-    joined: u8,
+    topics: Topics,
     /// A server's replies do not say to what: as a rule, to what was sent last.
     sent_broadcast: bool,
-    is_joined: bool,
     awaits_heartbeat: bool,
+}
+
+/// Where a client is.
+#[derive(Debug)]
+enum Topics {
+    /// On the way: the topics joined so far, of those that it stays in, a bit each.
+    Joining(u8),
+    /// In all of these. How many that it visits it has left without having heard that they are closed: Phoenix may say so
+    /// when it has let the client in again, because it closes the channel before for it.
+    Joined { leaving: u8 },
+}
+
+impl Default for Topics {
+    fn default() -> Self {
+        Topics::Joining(0)
+    }
 }
 
 impl ClientProtocol for Client {
@@ -55,7 +69,7 @@ impl ClientProtocol for Client {
             }
         }
         if link.parts.standing() == 0 {
-            self.is_joined = true;
+            self.topics = Topics::Joined { leaving: 0 };
             on.hear(Carried::Ready);
         }
     }
@@ -70,7 +84,9 @@ impl ClientProtocol for Client {
         match way {
             Way::In => link.say_marked(&topic.join, announced),
             Way::Out => {
-                self.joined &= !(1 << place);
+                if let Topics::Joined { leaving } = &mut self.topics {
+                    *leaving = leaving.saturating_add(1);
+                }
                 link.say(&topic.leave);
             }
         }
@@ -135,7 +151,7 @@ impl ClientProtocol for Client {
     }
 
     fn is_ready(&self) -> bool {
-        self.is_joined
+        matches!(self.topics, Topics::Joined { .. })
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -156,21 +172,18 @@ impl ClientProtocol for Client {
 impl Client {
     /// A topic is joined: whether it was the last that was missing.
     fn handle_joined(&mut self, topic: usize, parts: &Parts) -> bool {
-        self.joined |= 1 << topic;
-        !self.is_joined && {
-            self.is_joined = self.joined == parts.standing();
-            self.is_joined
+        let Topics::Joining(joined) = &mut self.topics else { return false };
+        *joined |= 1 << topic;
+        let is_last = *joined == parts.standing();
+        if is_last {
+            self.topics = Topics::Joined { leaving: 0 };
         }
-    }
-
-    /// Whether it visits this topic and is not there now.
-    fn is_outside(&self, topic: usize, parts: &Parts) -> bool {
-        parts.topics[topic].visited.is_some() && self.joined & 1 << topic == 0
+        is_last
     }
 
     /// What a message says of a topic that the client visits, if it does.
     fn passed<'a, I: Io>(
-        &mut self,
+        &self,
         control: &Control<'_>,
         joins: Option<usize>,
         link: &Link<'_, Parts, I>,
@@ -183,9 +196,6 @@ impl Client {
             (Some(_), b"ok") => Passed::In,
             (Some(_), _) => Passed::Refused,
         };
-        if passed == Passed::In {
-            self.joined |= 1 << at;
-        }
         Some(Carried::Event(Event::Passed { kind, passed }))
     }
 
@@ -258,9 +268,13 @@ impl Client {
                 None => Carried::text(text, bytes, Found::None, Says::Unknown, open),
             }),
             (b"phx_error", _) => rejected(Rejection::Crashed),
-            // The end of a channel that was left.
-            (b"phx_close", _) if control.topics(link).any(|at| self.is_outside(at, link.parts)) => None,
-            (b"phx_close", _) => rejected(Rejection::ChannelClosed),
+            (b"phx_close", _) => match &mut self.topics {
+                Topics::Joined { leaving } if *leaving > 0 => {
+                    *leaving -= 1;
+                    None
+                }
+                _ => rejected(Rejection::ChannelClosed),
+            },
             // The framework's own news of who is there.
             (b"presence_state" | b"presence_diff", _) => None,
             _ => Some(Carried::text(text, bytes, Found::None, Says::Pushed, open)),
