@@ -20,7 +20,7 @@ use support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
 /// What starts a server: it goes on while the lines below it are run.
-const SERVERS: [&str; 3] = ["node server.js", "puma", ".venv/bin/python serve.py"];
+const SERVERS: [&str; 4] = ["node server.js", "puma", ".venv/bin/python serve.py", "mix phx.server"];
 
 /// An example's page, and what its lines are run with.
 struct Page {

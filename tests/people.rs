@@ -292,6 +292,17 @@ fn mistakes_in_a_file_name_the_place() {
     }
 }
 
+/// With the URL as a browser has it, everybody would come without what says who they are.
+#[test]
+fn a_path_in_the_url_takes_nobody_s_name_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = folder.path().join("app.toml");
+    fs::write(&app, "[connect]\npath = '/socket?name={person.id}'\n[echo]\nsend = '{id}'\n").unwrap();
+    let outcome = run(throng(["echo", "ws://127.0.0.1:9/socket", "--app"]).arg(&app), WITHIN);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("/socket?name={person.id}; leave out the URL's"), "{outcome}");
+}
+
 /// What the documentation shows, as it shows it.
 #[test]
 fn the_files_of_the_documentation_work() {

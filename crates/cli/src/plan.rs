@@ -244,8 +244,16 @@ fn speech(
     if speech.subprotocols.is_empty() {
         speech.subprotocols = described.subprotocols;
     }
-    if let Some(path) = described.connect.path.filter(|_| target.path == "/") {
-        speech.path = path.into();
+    match described.connect.path {
+        Some(path) if target.path == "/" => speech.path = path.into(),
+        // Whoever copies the whole URL of a socket would send everybody there without a token, and be told 403.
+        Some(path) if path.contains('{') && !target.path.contains('{') => {
+            let problem = format!(
+                "its path takes the place of the app's, which is different for each client: {path}; leave out the URL's, or write {{…}} there, too"
+            );
+            return Err(Failure::usage("URL", problem));
+        }
+        _ => {}
     }
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
