@@ -200,7 +200,7 @@ fn the_others_hear_of_who_comes() {
         // About eight are there, half of whom are soon to leave.
         assert!(due > sum_of(&results, "visits") && (seen, unseen) == (due, 0), "{more:?}: {results:#}");
         let heard = results["steps"][0]["presence"]["count"].as_u64().unwrap();
-        assert!((seen + 1..4 * seen).contains(&heard), "those in passing, too: {results:#}");
+        assert!((seen..2 * seen).contains(&heard), "those who left soon after, too: {results:#}");
     }
     // What does not come is told apart from the messages that do not.
     let server = Server::start(&["--fault", "drop=5%20"]);
@@ -222,7 +222,8 @@ fn who_is_not_let_in_is_counted_and_breaks_the_run() {
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
-    assert!(of("join_failures") > 30 && of("visits") == 0 && of("leaked") == 0, "{outcome}");
+    // Each waits for an answer until the end.
+    assert!(of("join_failures") == 30 && of("visits") == 0 && of("leaked") == 0, "{outcome}");
     assert_eq!(
         results["steps"][0]["counts"]["errors"]["join_unanswered"]["count"],
         of("join_failures"),

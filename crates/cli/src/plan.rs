@@ -244,22 +244,29 @@ fn speech(
     if speech.subprotocols.is_empty() {
         speech.subprotocols = described.subprotocols;
     }
-    match described.connect.path {
-        Some(path) if target.path == "/" => speech.path = path.into(),
-        // Whoever copies the whole URL of a socket would send everybody there without a token, and be told 403.
-        Some(path) if path.contains('{') && !target.path.contains('{') => {
-            let problem = format!(
-                "its path takes the place of the app's, which is different for each client: {path}; leave out the URL's, or write {{…}} there, too"
-            );
-            return Err(Failure::usage("URL", problem));
-        }
-        _ => {}
+    if let Some(path) = described.connect.path.as_deref() {
+        speech.path = opened(path, &target.path)?.into();
     }
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     speech.people = described.people.into();
     let spoken = Spoken { publish: described.publish, rooms: described.rooms };
     Ok((introduced(speech, described.says_token)?, spoken))
+}
+
+/// The path that is opened, by what the app's file and the URL say of it: the URL's, if it has one. Whoever copies the whole URL of a
+/// socket would so send everybody there without a token.
+fn opened<'a>(of_app: &'a str, of_url: &'a str) -> Result<&'a str, Failure> {
+    if of_url == "/" {
+        return Ok(of_app);
+    }
+    if of_app.contains('{') && !of_url.contains('{') {
+        let problem = format!(
+            "its path takes the place of the app's, which is different for each client: {of_app}; leave out the URL's, or write {{…}} there, too"
+        );
+        return Err(Failure::usage("URL", problem));
+    }
+    Ok(of_url)
 }
 
 /// Whether the frames of messages may be chosen, where they are.
