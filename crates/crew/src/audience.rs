@@ -9,6 +9,7 @@
 mod away;
 mod due;
 mod hall;
+mod presence;
 mod said;
 mod turnout;
 
@@ -23,6 +24,7 @@ pub(crate) use due::Due;
 use due::{apart_of_roles, apart_of_says};
 pub(crate) use hall::People;
 use hall::{Hall, Name};
+use presence::presence;
 use said::{Said, all_sent};
 use turnout::Turnout;
 
@@ -119,19 +121,6 @@ fn arrived<'a>(tallies: impl Iterator<Item = &'a BroadcastTally>) -> HashMap<Nam
         of_message.1 = of_message.1.max(last_ns);
     }
     arrived
-}
-
-/// How many were to hear of those who came into their rooms, and how many did. Newcomers are not there yet when they ask.
-fn presence(turnout: &Turnout<'_>, books: &[Settled]) -> (u64, u64) {
-    let heard = arrived(books.iter().flat_map(|settled| &settled.heard));
-    let announced = books.iter().flat_map(|settled| {
-        (0..).zip(&settled.announced).map(|(number, announced)| ((settled.worker, number), announced))
-    });
-    announced.filter(|(_, announced)| !announced.is_void).fold((0, 0), |(due, seen), (name, announced)| {
-        let here = turnout.at(announced.kind, announced.client, announced.sent_ns);
-        let (of_these, _) = heard.get(&name).copied().unwrap_or_default();
-        (due + u64::from(here), seen + u64::from(of_these.min(here)))
-    })
 }
 
 /// How many of the clients that left lack each broadcast.
@@ -270,6 +259,9 @@ mod tests {
         settled.heard = vec![tally(0, 0, 2, 220), tally(0, 1, 1, 330), tally(0, 2, 1, 330)];
         let presence = |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000).presence;
         assert_eq!(presence(settled.clone()), (2 + 2, 2 + 1));
+        // The slowest news took 30: who left then had heard, or would have.
+        settled.attendance.push(engine::Attendance { at_ns: 330, ..settled.attendance[2] });
+        assert_eq!(presence(settled.clone()), (2 + 1, 2 + 1));
         settled.heard.clear();
         assert_eq!(presence(settled), (4, 0));
     }

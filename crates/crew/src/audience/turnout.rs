@@ -16,8 +16,9 @@ type Changes = Vec<(u64, i64)>;
 pub(super) struct Turnout<'a> {
     /// Those whose workers are there.
     hall: &'a Hall<'a>,
-    /// Of the rooms in which that changed.
+    /// Of the rooms in which that changed; and when members left them.
     changes: HashMap<Room, Changes>,
+    left_ns: HashMap<Room, Vec<u64>>,
     /// Where there are roles, by role: members of the rooms, and how these changed.
     members_of_roles: HashMap<(Room, usize), u32>,
     changes_of_roles: HashMap<(Room, usize), Changes>,
@@ -29,6 +30,7 @@ impl<'a> Turnout<'a> {
         let mut turnout = Self {
             hall,
             changes: changes(books, room),
+            left_ns: left_ns(books),
             members_of_roles: HashMap::new(),
             changes_of_roles: HashMap::new(),
         };
@@ -51,6 +53,14 @@ impl<'a> Turnout<'a> {
         present(census.members(room), self.changes.get(&(kind, room)), at_ns)
     }
 
+    /// How many members of a client's room of this kind left it after one moment, and not after another.
+    pub(super) fn leavers(&self, kind: u16, client: u32, from_ns: u64, to_ns: u64) -> u32 {
+        let left_ns =
+            self.left_ns.get(&(kind, self.hall.census(kind).room(client))).map_or(&[][..], Vec::as_slice);
+        let until = |ns| left_ns.partition_point(|&left_ns| left_ns <= ns);
+        (until(to_ns) - until(from_ns)) as u32
+    }
+
     /// How many of them had each role; nothing without roles.
     pub(super) fn of_roles_at(&self, kind: u16, client: u32, at_ns: u64) -> impl Iterator<Item = u32> {
         let room = (kind, self.hall.census(kind).room(client));
@@ -59,6 +69,19 @@ impl<'a> Turnout<'a> {
             present(members, self.changes_of_roles.get(&(room, role)), at_ns)
         })
     }
+}
+
+/// When members left each room, where anybody is announced to those who are there.
+fn left_ns(books: &[Settled]) -> HashMap<Room, Vec<u64>> {
+    let mut left_ns: HashMap<Room, Vec<u64>> = HashMap::new();
+    let are_announced = books.iter().any(|settled| !settled.announced.is_empty());
+    for change in books.iter().filter(|_| are_announced).flat_map(|settled| &settled.attendance) {
+        for _ in change.change..0 {
+            left_ns.entry((change.kind, change.room)).or_default().push(change.at_ns);
+        }
+    }
+    left_ns.values_mut().for_each(|left_ns| left_ns.sort_unstable());
+    left_ns
 }
 
 /// Adds up the changes of each of these, in order of time.
