@@ -218,10 +218,11 @@ CABLE_TOOLS = (
 )
 
 
-def throng_paced_broadcast(clients: int, *flags: str) -> Tool:
-    """Its size is in seconds. At a pace, because clients that hear more often would read several copies at once."""
+def throng_paced_broadcast(clients: int, *flags: str, rate: int = 2000, seconds: tuple[int, int] = (2, 8)) -> Tool:
+    """At a pace, because clients that hear more often would read several copies at once."""
     return throng(
-        (2, 8), received, "broadcast", "--dialect=json", f"--clients={clients}", "--rate=2000", "--duration={}s", *flags
+        seconds, received, "broadcast", "--dialect=json", f"--clients={clients}", f"--rate={rate}", "--duration={}s",
+        *flags
     )
 
 
@@ -235,13 +236,9 @@ ONE_ROOM_TOOLS = (
     at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--dialect=json", "--rooms=1000")),
     replace(throng_broadcast(1000, (100, 1000), "--dialect=json"), name="throng without --rooms"),
 )
-# As many broadcasts as there is CPU for, to clients of which some are always away, and to clients that stay.
+# The same broadcasts to clients of which some are always away, and to clients that stay.
 FLAP_TOOLS = tuple(
-    replace(
-        throng(
-            (5, 20), received, "broadcast", "--dialect=json", "--clients=1000", "--concurrent=10", "--duration={}s", *flags
-        ), name=name
-    )
+    replace(throng_paced_broadcast(1000, *flags, rate=200, seconds=(5, 20)), name=name)
     for name, flags in (("throng", ["--flap=10s..20s:2s"]), ("throng without --flap", []))
 )
 # One at a time, with pauses, so that none waits for another; nobody tries first, because bare sends begin with whoever is there.

@@ -80,7 +80,7 @@ pub fn complete(command: &mut Command) -> Result<String, Unavailable> {
     if status.is_some_and(|status| status.success()) {
         return Ok(stdout);
     }
-    let last_line = stderr.lines().last().unwrap_or("no word on stderr");
+    let last_line = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no word on stderr");
     Err(Unavailable(format!("{command:?}: {last_line}")))
 }
 
