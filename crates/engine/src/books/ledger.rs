@@ -334,9 +334,8 @@ impl Ledger {
         let is_it = |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns;
         // They are about in the order in which they were due: it is near here, on either side.
         let near = sent.partition_point(|sent| sent.times.intended_ns < since_ns);
-        let around =
-            (0..sent.len()).flat_map(|by| [near.checked_add(by), near.checked_sub(by + 1)]).flatten();
-        let number = around.into_iter().find(|&number| sent.get(number).is_some_and(is_it));
+        let around = (0..sent.len()).flat_map(|by| [Some(near + by), near.checked_sub(by + 1)]);
+        let number = around.flatten().find(|&number| sent.get(number).is_some_and(is_it));
         number.map_or(0, |number| self.kind_of(client, number as u32))
     }
 
