@@ -107,6 +107,10 @@ impl Figure {
         match self.unit() {
             Unit::Ms if value < 10.0 => format!("{value:.2}"),
             Unit::Ms if value < 100.0 => format!("{value:.1}"),
+            // What has not all come is not rounded to all.
+            Unit::Percent if self.more_is_better() && value < 100.0 => {
+                format!("{:.2}", (value * 100.0).floor() / 100.0)
+            }
             _ => count(value.round() as u64),
         }
     }
@@ -150,6 +154,8 @@ mod tests {
         assert_eq!([0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
         assert!(!rtt.more_is_better() && Figure::parse("rate", Scenario::Http).unwrap().more_is_better());
         assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().show(12_000.0), "12,000");
+        let delivered = Figure::parse("delivered", Scenario::Broadcast).unwrap();
+        assert_eq!([88.049, 99.999, 100.0].map(|percent| delivered.show(percent)), ["88.04", "99.99", "100"]);
         assert!(Figure::parse("rtt.p95", Scenario::Idle).unwrap_err().contains("memory_per_client"));
     }
 
