@@ -15,7 +15,7 @@ mod turnout;
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{BroadcastTally, Settled};
+use engine::Settled;
 use load::Rooms;
 use stats::Histogram;
 
@@ -25,7 +25,7 @@ use due::{apart_of_roles, apart_of_says};
 pub(crate) use hall::People;
 use hall::{Hall, Name};
 use presence::presence;
-use said::{Said, all_sent};
+use said::{Said, all_sent, arrived};
 use turnout::Turnout;
 
 /// What all workers' books together say of a step's broadcasts.
@@ -112,17 +112,6 @@ fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
     absent
 }
 
-/// How many copies of each came, to whoever it was due, and when the last did.
-fn arrived<'a>(tallies: impl Iterator<Item = &'a BroadcastTally>) -> HashMap<Name, (u32, u64)> {
-    let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
-    for &BroadcastTally { worker, number, received, last_ns, .. } in tallies {
-        let of_message = arrived.entry((worker, number)).or_default();
-        of_message.0 += received;
-        of_message.1 = of_message.1.max(last_ns);
-    }
-    arrived
-}
-
 /// How many of the clients that left lack each broadcast.
 fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<Name, u32> {
     let mut lacking = HashMap::new();
@@ -139,9 +128,10 @@ fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<Name, u32> {
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
-    use engine::{Departure, SentBroadcast};
+    use engine::{BroadcastTally, Departure, SentBroadcast};
     use wire::people::Division;
+
+    use super::*;
 
     /// Everybody in one room.
     fn together(clients: u32, workers: u16) -> People {

@@ -2,7 +2,7 @@
 
 use engine::{Announced, Settled};
 
-use super::arrived;
+use super::said::arrived;
 use super::turnout::Turnout;
 
 /// How many were to hear of those who came into their rooms, and how many did. Newcomers are not there yet when they ask; and who

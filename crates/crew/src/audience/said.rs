@@ -1,8 +1,8 @@
-//! What was said to whom in a step, in order of time.
+//! What was said to whom in a step, in order of time, and what came of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use engine::{SentBroadcast, Settled};
+use engine::{BroadcastTally, SentBroadcast, Settled};
 
 use super::hall::{Hall, Name};
 
@@ -70,4 +70,15 @@ pub(super) fn all_sent(books: &[Settled]) -> impl Iterator<Item = (Name, &SentBr
     books
         .iter()
         .flat_map(|settled| (0..).zip(&settled.sent).map(|(number, sent)| ((settled.worker, number), sent)))
+}
+
+/// How many copies of each came, to whoever it was due, and when the last did.
+pub(super) fn arrived<'a>(tallies: impl Iterator<Item = &'a BroadcastTally>) -> HashMap<Name, (u32, u64)> {
+    let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
+    for &BroadcastTally { worker, number, received, last_ns, .. } in tallies {
+        let of_message = arrived.entry((worker, number)).or_default();
+        of_message.0 += received;
+        of_message.1 = of_message.1.max(last_ns);
+    }
+    arrived
 }
