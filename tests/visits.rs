@@ -200,7 +200,7 @@ fn the_others_hear_of_who_comes() {
         // About eight are there, half of whom are soon to leave.
         assert!(due > sum_of(&results, "visits") && (seen, unseen) == (due, 0), "{more:?}: {results:#}");
         let heard = results["steps"][0]["presence"]["count"].as_u64().unwrap();
-        assert!((seen..2 * seen).contains(&heard), "those who left soon after, too: {results:#}");
+        assert!((seen + 1..4 * seen).contains(&heard), "those who left soon after, too: {results:#}");
     }
     // What does not come is told apart from the messages that do not.
     let server = Server::start(&["--fault", "drop=5%20"]);
