@@ -10,7 +10,8 @@ use super::signs::{percent, worker_cpu};
 use crate::format::duration;
 use crate::step::Step;
 
-/// Where lag and latency are compared, the deepest first: a tail of a few samples is a single hiccup, and accuses nobody.
+/// Where lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
+/// single hiccup, and accuses nobody.
 const QUANTILES: [f64; 3] = [0.99, 0.95, 0.9];
 /// Lag below which it never matters.
 const LAG_NS_MIN: u64 = 1_000_000;
@@ -36,19 +37,23 @@ pub(super) struct Lag {
 }
 
 impl Lag {
-    /// Of events that waited to be handled, or of messages that waited to be sent, at the deepest quantile that the
-    /// latency's samples show.
+    /// Of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
     pub(super) fn of(step: &Step) -> Option<Lag> {
         let figure = if step.figures.rtt.is_empty() { Timed::Handshake } else { Timed::Rtt };
+        let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
+        let lags = loop_lag.into_iter().chain([&step.figures.send_lag]);
+        let lags = lags.map(|lag| Lag::between(lag, figure, step));
+        let lag = lags.max_by(|a, b| a.share_of(a.latency_ns).total_cmp(&b.share_of(b.latency_ns)))?;
+        (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
+    }
+
+    fn between(lag: &Histogram, figure: Timed, step: &Step) -> Lag {
         let latency = step.figures.get(figure);
-        let quantile = QUANTILES.into_iter().find(|&quantile| !latency.is_marked(quantile)).unwrap_or(0.5);
-        let at = |histogram: &Histogram| histogram.quantile_ns(quantile);
-        let loop_lag = step.generator.as_ref().map(|generator| at(&generator.loop_lag));
-        let lag_ns = loop_lag.unwrap_or(0).max(at(&step.figures.send_lag));
-        let latency_ns = at(latency);
-        let longest_ns = latency_ns.max(at(&step.figures.delivery));
-        let lag = Lag { lag_ns, latency_ns, figure, quantile, longest_ns };
-        (lag_ns > LAG_NS_MIN && lag.share_of(latency_ns) > SHARE_SAID).then_some(lag)
+        let is_shown = |&quantile: &f64| !latency.is_marked(quantile) && !lag.is_marked(quantile);
+        let quantile = QUANTILES.into_iter().find(is_shown).unwrap_or(0.5);
+        let latency_ns = latency.quantile_ns(quantile);
+        let longest_ns = latency_ns.max(step.figures.delivery.quantile_ns(quantile));
+        Lag { lag_ns: lag.quantile_ns(quantile), latency_ns, figure, quantile, longest_ns }
     }
 
     fn share_of(&self, latency_ns: u64) -> f64 {

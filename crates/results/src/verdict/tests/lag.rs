@@ -88,3 +88,24 @@ fn a_hiccup_is_not_what_a_hundred_samples_show() {
     let why = bottleneck(&late, None);
     assert!(why.reason.contains("up to 3.00ms of the rtt p90 of 3.00ms"), "{}", why.reason);
 }
+
+#[test]
+fn a_hiccup_is_not_what_a_dozen_sampled_reads_show() {
+    let step = with(|step| {
+        answered(step, MS / 5);
+        let lag = &mut generator(step).loop_lag;
+        lag.clear();
+        lag.record_n_ns(MS / 20, 12);
+        lag.record_ns(2 * MS);
+    });
+    assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
+    assert_eq!(marks(&step, 0.95, false), Vec::<String>::new());
+    let late = with(|step| {
+        answered(step, 2 * MS);
+        let lag = &mut generator(step).loop_lag;
+        lag.clear();
+        lag.record_n_ns(2 * MS, 12);
+    });
+    let why = bottleneck(&late, None).reason;
+    assert!(why.contains("up to 2.00ms of the rtt p50 of 2.00ms"), "{why}");
+}
