@@ -1,8 +1,9 @@
 //! A child process in a group of its own, which ends with the value that holds it, however the test ends.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -17,7 +18,11 @@ pub struct Process {
     stderr: Option<Collected>,
 }
 
-type Collected = JoinHandle<String>;
+/// What an output has said so far; it is whole once the thread has ended.
+struct Collected {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
 
 impl Process {
     /// Starts the command with both outputs collected.
@@ -54,12 +59,21 @@ impl Process {
         status
     }
 
+    /// What was written to stdout so far; nothing if that is not collected.
+    pub fn said(&self) -> String {
+        self.stdout.as_ref().map(Collected::text).unwrap_or_default()
+    }
+
     /// What was written to stdout and stderr; ends the group, so that nobody holds the pipes open.
     pub fn into_output(mut self) -> (String, String) {
         self.kill_group();
-        let text =
-            |collected: Option<Collected>| collected.map(|thread| thread.join().unwrap()).unwrap_or_default();
-        (text(self.stdout.take()), text(self.stderr.take()))
+        self.output()
+    }
+
+    /// What was written, of a group that was killed.
+    fn output(&mut self) -> (String, String) {
+        let whole = |collected: Option<Collected>| collected.map(Collected::whole).unwrap_or_default();
+        (whole(self.stdout.take()), whole(self.stderr.take()))
     }
 
     fn kill_group(&mut self) {
@@ -70,16 +84,43 @@ impl Process {
 }
 
 impl Drop for Process {
+    /// Where the test failed, what the process said may say why.
     fn drop(&mut self) {
         self.kill_group();
+        if thread::panicking() {
+            let (stdout, stderr) = self.output();
+            if !(stdout.is_empty() && stderr.is_empty()) {
+                eprintln!("--- stdout of process {}\n{stdout}\n--- its stderr\n{stderr}", self.child.id());
+            }
+        }
     }
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> Collected {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let so_far = Arc::clone(&bytes);
+    let thread = thread::spawn(move || {
+        let mut piece = vec![0; 64 * 1024];
         // A broken pipe ends the output; what came before it counts.
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+        loop {
+            match pipe.read(&mut piece) {
+                Ok(count @ 1..) => so_far.lock().unwrap().extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+    });
+    Collected { bytes, thread }
+}
+
+impl Collected {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+
+    fn whole(self) -> String {
+        let Collected { bytes, thread } = self;
+        thread.join().unwrap();
+        String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned()
+    }
 }

@@ -141,8 +141,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `throng serve` on a free port with these further arguments, and waits until it listens. A port that was
-    /// free may be somebody's a moment later (a shootout's server): then another is tried.
+    /// Starts `throng serve` on a free port with these further arguments, and waits until it says that it listens. A port
+    /// that was free may be somebody's a moment later (a shootout's server, which would answer in its place for as long as
+    /// it runs): then another is tried.
     pub fn start(arguments: &[&str]) -> Server {
         Server::start_as(arguments, |serve| serve)
     }
@@ -154,9 +155,11 @@ impl Server {
             let mut serve = throng(["serve", "--listen", &address.to_string()]);
             serve.args(arguments);
             let mut process = Process::start(&mut change(serve));
-            let up = |process: &mut Process| process.wait(Duration::ZERO).is_some() || is_listening(address);
-            let listening = wait_until(Duration::from_secs(10), || up(&mut process));
-            if listening && process.wait(Duration::ZERO).is_none() {
+            let has_started = |process: &Process| process.said().starts_with("throng serves on ");
+            let is_decided =
+                |process: &mut Process| has_started(process) || process.wait(Duration::ZERO).is_some();
+            wait_until(Duration::from_secs(10), || is_decided(&mut process));
+            if has_started(&process) && wait_until(Duration::from_secs(10), || is_listening(address)) {
                 return Server { process, address };
             }
         }
