@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wire::app_file::{AppFile, Condition, Exchange, JsonScalar, OpenStep, Reaction, Refusal, Say};
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::ws::upgrade::accept_of;
-use wire::{Client, Config, DialectId, DialectOptions, Io, Options, Payload, StreamId};
+use wire::{Carrier, Client, Config, DialectId, DialectOptions, Io, Options, Payload, StreamId};
 
 /// Output kept, randomness fixed: the same input must do the same each time.
 #[derive(Default)]
@@ -76,6 +76,7 @@ pub fn options(dialect: DialectId, path: &str) -> Options {
         payload: Payload { padding: Some(10), text: false },
         of_dialect: DialectOptions::default(),
         people: Arc::default(),
+        carrier: Carrier::default(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! `throng http --http2` from end to end: against the reference server and servers that are not ours, peers against the reference
-//! server, and servers that misbehave.
+//! `--http2` from end to end, of requests and of WebSockets: against the reference server and servers that are not ours, peers
+//! against the reference server, and servers that misbehave.
 
 mod support;
 
@@ -12,9 +12,11 @@ use rustix::process::Signal;
 
 use support::cases::check_all;
 use support::hostile::{HostileServer, Peer};
+use support::node::Scripts;
 use support::process::Process;
 use support::requests::{Nginx, RUN_MAX, fine, http, root_of};
-use support::throng::{Server, errors_of, finish, run, sum_of, throng};
+use support::target::Unavailable;
+use support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
 use support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 2;
@@ -161,6 +163,65 @@ fn misdeeds_are_counted_by_kind() {
             assert_eq!(errors_of(&outcome.json(), kind), CLIENTS, "{outcome}");
         },
     );
+}
+
+/// A run of WebSockets over HTTP/2 with this command.
+fn websockets(command: &str) -> Outcome {
+    run(throng([]).args(command.split_whitespace()).args(["--http2", "--format", "json", "--quiet"]), RUN_MAX)
+}
+
+#[test]
+fn websockets_go_over_streams_of_nodes_http2() {
+    let scripts = match Scripts::install_in("tests/servers", "http2") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("node's http2", &why),
+    };
+    let (_folder, [cert, key]) = certificate();
+    for (scheme, files) in [("ws", vec![]), ("wss", vec![cert.as_str(), &key])] {
+        let address = free_address();
+        let port = address.port().to_string();
+        let _node = scripts.start("server.js", &[&[port.as_str()], &files[..]].concat());
+        assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+        let trust = if files.is_empty() { String::new() } else { format!("--ca {cert}") };
+        let fine = |command: &str, path: &str, flags: &str| {
+            let url = format!("{scheme}://{address}{path}");
+            let outcome = websockets(&format!("{command} {url} {trust} {flags}"));
+            assert_eq!(outcome.code, Some(0), "{outcome}");
+            outcome.json()
+        };
+        let echoed = fine("echo", "/", "--clients 20 -c 20 -s 3000");
+        assert_eq!((sum_of(&echoed, "received"), &echoed["dialect"]), (3000, &"json/http2".into()));
+        // More than a frame of HTTP/2 holds, and than the first window of a stream.
+        let large = fine("echo", "/", "--clients 4 -c 4 -s 40 --payload-padding 70k..300k");
+        assert_eq!((sum_of(&large, "received"), sum_of(&large, "corrupt")), (40, 0));
+        let heard = fine("broadcast", "/all", "--clients 10 -s 100");
+        assert_eq!((sum_of(&heard, "received"), sum_of(&heard, "missing")), (1000, 0));
+        let renewed = fine("echo", "/", "--clients 5 -c 5 -s 200 --messages-per-connection 10");
+        assert_eq!((sum_of(&renewed, "received"), sum_of(&renewed, "disconnects")), (200, 0));
+        let url = format!("{scheme}://{address}");
+        let cut = websockets(&format!("echo {url}/cut {trust} --clients 3 -c 3 -s 30 --no-preflight")).json();
+        // Node ends a stream that it cuts off, where it gets to it.
+        assert_eq!(errors_of(&cut, "eof") + errors_of(&cut, "http2_reset"), 3, "{cut:#}");
+        let nowhere = websockets(&format!("echo {url}/nowhere {trust} --clients 3"));
+        assert_eq!(nowhere.code, Some(1), "{nowhere}");
+        assert!(nowhere.stderr.contains("404"), "{nowhere}");
+    }
+}
+
+#[test]
+fn a_server_without_websockets_over_http2_is_told_so() {
+    let server = Server::start(&[]);
+    let outcome = websockets(&format!("echo {} --clients 3", server.url()));
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(
+        outcome.stderr.contains("no_http2_websocket") && outcome.stderr.contains("leave out --http2"),
+        "{outcome}"
+    );
+    for flags in ["--dialect sockjs --info", "--dialect socketio --transport polling"] {
+        let outcome = websockets(&format!("echo {} --clients 3 {flags}", server.url()));
+        assert_eq!(outcome.code, Some(2), "{outcome}");
+        assert!(outcome.stderr.contains("--http2: expected a WebSocket from the start"), "{outcome}");
+    }
 }
 
 #[test]

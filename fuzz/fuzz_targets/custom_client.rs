@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use throng_fuzz::{Fake, answer, app, check_portions, limits, split};
+use throng_fuzz::{Fake, answer, app, check_portions, limits, options, split};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{Client, Config, DialectId, Limits, Options, Payload, People};
 
@@ -19,18 +19,11 @@ fuzz_target!(|data: &[u8]| {
     }
     // A pointer that is none is refused; any other must do.
     let Ok(cfg) = Config::new(Options {
-        dialect: DialectId::Custom,
-        host: "h".into(),
-        path: format!("/?{text}").into(),
-        headers: vec![],
-        subprotocols: vec![],
-        origin: None,
-        basic_auth: None,
-        deflate: None,
         limits: Limits { head_bytes_max: 4096, ..limits() },
         payload: Payload::default(),
         of_dialect: app(pointer, text),
         people: people.into(),
+        ..options(DialectId::Custom, &format!("/?{text}"))
     }) else {
         return;
     };

@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use throng_fuzz::{Fake, check_portions, limits, split};
+use throng_fuzz::{Fake, check_portions, limits, options, split};
 use wire::app_file::{AppFile, Keep, LoginContent, LoginRequest};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{Client, Config, DialectId, DialectOptions, Limits, Options, Payload, People};
@@ -43,18 +43,12 @@ fn config(place: &str) -> Config {
     };
     let app = AppFile { login: vec![first, second], ..AppFile::default() };
     Config::new(Options {
-        dialect: DialectId::Custom,
-        host: "h".into(),
-        path: "/?{kept}".into(),
         headers: vec![("X".into(), "{kept}".into())],
-        subprotocols: vec![],
-        origin: None,
-        basic_auth: None,
-        deflate: None,
         limits: Limits { head_bytes_max: 4096, ..limits() },
         payload: Payload::default(),
         of_dialect: DialectOptions { app: Some(Arc::new(app)), ..DialectOptions::default() },
         people: people.into(),
+        ..options(DialectId::Custom, "/?{kept}")
     })
     .expect("a good login")
 }

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use throng_fuzz::{Fake, answer, app, check_portions, limits, split};
+use throng_fuzz::{Fake, answer, app, check_portions, limits, options, split};
 use wire::{Client, Config, DeflateOptions, DialectId, DialectOptions, Limits, Options, Payload};
 
 /// All dialects but those that stay with plain requests.
@@ -23,19 +23,12 @@ fuzz_target!(|data: &[u8]| {
         false => DialectOptions::default(),
     };
     let cfg = Config::new(Options {
-        dialect,
-        host: "h".into(),
-        path: "/".into(),
-        headers: vec![],
-        subprotocols: vec![],
-        origin: None,
-        basic_auth: None,
         deflate: Some(DeflateOptions::default()),
         // The server's 101 must pass.
         limits: Limits { head_bytes_max: 4096, ..limits() },
         payload: Payload::default(),
         of_dialect,
-        people: Default::default(),
+        ..options(dialect, "/")
     });
     let cfg = cfg.expect("good options");
     check_portions(bytes, step, |portions| {

@@ -108,6 +108,9 @@ pub(crate) struct RunArgs {
     /// Accept any certificate
     #[arg(long, conflicts_with = "ca", help_heading = "Connections")]
     pub(crate) insecure: bool,
+    /// Use HTTP/2, by prior knowledge where there is no TLS: each client's WebSocket is then a stream of a connection of its own (RFC 8441)
+    #[arg(long = "http2", help_heading = "Connections")]
+    pub(crate) over_http2: bool,
     /// Clients that come back make a new TLS handshake, as many libraries do, and do not go on with their sessions, as browsers do
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_tls_resumption: bool,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsPlan, Workload};
 use net::clock;
 use wire::people::Division;
-use wire::{BadOption, DialectId};
+use wire::{BadOption, Carrier, DialectId};
 
 use crate::app_file::{self, Publish, TellArgs};
 use crate::args::RunArgs;
@@ -190,8 +190,10 @@ fn speech(
     let known = DialectId::from_name(dialect);
     let has_app = file.is_some() || tells.is_given();
     let spoken = known.or(has_app.then_some(DialectId::Custom));
+    let spoken = spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?;
     let mut speech = Speech {
-        dialect: spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?,
+        dialect: spoken,
+        carrier: carrier(args, target, spoken),
         host: target.host.clone(),
         path: target.path.as_str().into(),
         origin: args.origin.clone(),
@@ -252,6 +254,14 @@ fn speech(
     speech.people = described.people.into();
     let spoken = Spoken { publish: described.publish, rooms: described.rooms };
     Ok((introduced(speech, described.says_token)?, spoken))
+}
+
+/// What WebSockets go over. Of plain requests the dialect itself says it.
+fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Carrier {
+    match args.over_http2 && !spoken.facts().is_plain_http {
+        true => Carrier::Http2 { is_secure: target.tls_name.is_some() },
+        false => Carrier::Http1,
+    }
 }
 
 /// The path that is opened, by what the app's file and the URL say of it: the URL's, if it has one. Whoever copies the whole URL of a

@@ -84,8 +84,10 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
         return Some(format!("the server speaks {other}, not {dialect}: it opens with {heard}; {remedy}"));
     }
     let (kind, why) = met.failure.as_ref()?;
-    let quoted =
-        if heard.is_empty() || why.contains(&heard) { String::new() } else { format!(" (it said: {heard})") };
+    // Frames of HTTP/2 are nothing to be read.
+    let is_text = plan.speech.alpn().is_none() || kind == "not_http2";
+    let is_news = is_text && !heard.is_empty() && !why.contains(&heard);
+    let quoted = if is_news { format!(" (it said: {heard})") } else { String::new() };
     Some(format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard)))
 }
 
@@ -127,7 +129,10 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
 fn hint(plan: &Plan, kind: &str, heard: &str) -> &'static str {
     match kind {
         "not_http2" => "; leave out --http2, or enable HTTP/2 on this port (without TLS: by prior knowledge)",
-        "eof" | "reset" if plan.speech.dialect.facts().alpn.is_some() => {
+        "no_http2_websocket" => {
+            "; leave out --http2, or enable extended CONNECT there (RFC 8441, SETTINGS_ENABLE_CONNECT_PROTOCOL)"
+        }
+        "eof" | "reset" if plan.speech.alpn().is_some() => {
             "; a server that does not speak HTTP/2 here may do so: leave out --http2, or try https://"
         }
         "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use load::{Publishing, Speech, TlsPlan};
 use wire::app_file::AppFile;
-use wire::{DialectId, DialectOptions, HttpOptions};
+use wire::{Carrier, DialectId, DialectOptions, HttpOptions};
 
 use crate::app_file::Publish;
 use crate::exit::Failure;
@@ -57,6 +57,7 @@ pub(crate) fn publishing(
         },
         speech: Speech {
             dialect: DialectId::Http,
+            carrier: Carrier::Http1,
             host: to.host.clone(),
             path: there.as_ref().map_or(url, |there| there.path.clone()).into(),
             origin: None,

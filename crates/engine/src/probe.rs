@@ -193,7 +193,7 @@ mod tests {
     use std::time::Duration;
 
     use load::{Connecting, Draining, Endpoint, Speech, Workload};
-    use wire::{Io, StreamId};
+    use wire::{Carrier, Io, StreamId};
 
     use super::*;
 
@@ -242,6 +242,7 @@ mod tests {
             tls: None,
             speech: Speech {
                 dialect: wire::DialectId::Raw,
+                carrier: Carrier::Http1,
                 host: "localhost".into(),
                 path: "/".into(),
                 origin: None,

@@ -37,6 +37,8 @@ pub struct TlsPlan {
 pub struct Speech {
     /// The dialect.
     pub dialect: wire::DialectId,
+    /// What its WebSocket goes over.
+    pub carrier: wire::Carrier,
     /// The Host header.
     pub host: String,
     /// Path and query. In the query there may be a token.
@@ -69,13 +71,22 @@ pub struct Speech {
 
 impl Speech {
     /// What results call it: the dialect, or a user's own app by the name they gave it and what carries it unless that
-    /// is a plain WebSocket; and the transport where one was chosen, e.g. `sockjs/xhr-polling`.
+    /// is a plain WebSocket; and the transport or HTTP/2 where one was chosen, e.g. `sockjs/xhr-polling`, `raw/http2`.
     pub fn dialect_name(&self) -> String {
         let app = self.of_dialect.app.as_ref().map(|app| app.name.as_str());
         let facts = self.dialect.facts();
         let dialect = (!(facts.needs_app && app.is_some())).then_some(facts.name);
-        let parts = app.into_iter().chain(dialect).chain(self.of_dialect.settings.transport());
+        let carrier = matches!(self.carrier, wire::Carrier::Http2 { .. }).then_some("http2");
+        let parts = app.into_iter().chain(dialect).chain(self.of_dialect.settings.transport()).chain(carrier);
         parts.collect::<Vec<_>>().join("/")
+    }
+
+    /// What TLS has to agree on (RFC 7301); `None`: nothing.
+    pub fn alpn(&self) -> Option<&'static str> {
+        match self.carrier {
+            wire::Carrier::Http1 => self.dialect.facts().alpn,
+            wire::Carrier::Http2 { .. } => Some("h2"),
+        }
     }
 
     /// The same, checked and encoded for the wire.
@@ -92,6 +103,7 @@ impl Speech {
         };
         let options = wire::Options {
             dialect: self.dialect,
+            carrier: self.carrier,
             host: self.host.clone(),
             path: self.path.clone(),
             headers: self.headers.clone(),

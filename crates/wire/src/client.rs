@@ -1,6 +1,7 @@
 //! The client role: HTTP upgrade, WebSocket, protocol and app of one virtual user; or a protocol over plain requests.
 //!
 //! ```text
+//! idle --handle_open, over HTTP/2--> tunnelled: all of this is the business of another client, inside
 //! idle --handle_open, if there is a login--> logging in --all answers as expected--> as if idle without one
 //! idle --handle_open, if there is a question to ask first--> asking --200, whole--> as if idle without one
 //! idle --handle_open--> opening --101, verified--> open --close frames both ways--> open, but silent
@@ -12,6 +13,7 @@
 mod passage;
 mod question;
 mod socket;
+mod tunnel;
 
 use crate::apps::{Given, Place};
 use crate::config::Config;
@@ -20,6 +22,7 @@ use crate::failure::Failure;
 use crate::io::{Io, Sending, StreamId};
 use crate::login::{Visit, Went};
 use crate::opening::Opening;
+use crate::options::Carrier;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
 use crate::registry::requesting::{HttpClientState, HttpThrough};
@@ -28,6 +31,7 @@ use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use question::Question;
 use socket::{Around, Ear, Session, split};
+use tunnel::{Inside, Speaks, Tunnel};
 
 /// One virtual user's connection.
 #[derive(Debug, Default)]
@@ -46,7 +50,15 @@ enum State {
     Opening(Box<Opening>),
     Open(Session),
     Requesting(Box<HttpClientState>),
+    Tunnelled(Box<Tunnelled>),
     Failed,
+}
+
+/// A connection of HTTP/2, and the client that speaks over a stream of it.
+#[derive(Debug)]
+struct Tunnelled {
+    tunnel: Tunnel,
+    inside: Client,
 }
 
 impl Client {
@@ -64,8 +76,9 @@ impl Client {
 
     /// What it takes to go on with this client's session over another connection, if its protocol has a way.
     pub fn resumption(&self) -> Option<Resumption> {
-        let place = self.place.as_ref();
-        let known = match &self.state {
+        let Client { state, place } = self.speaker();
+        let place = place.as_ref();
+        let known = match state {
             State::Open(session) => session.protocol.resumption(),
             State::Requesting(protocol) => protocol.resumption(),
             _ => place.and_then(|place| place.given.as_ref()?.resumption.as_ref()),
@@ -76,8 +89,22 @@ impl Client {
         }
     }
 
+    /// This client, or the one that it carries.
+    #[inline]
+    fn speaker(&self) -> &Client {
+        match &self.state {
+            State::Tunnelled(of) => &of.inside,
+            _ => self,
+        }
+    }
+
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
+        if let (State::Idle, Carrier::Http2 { .. }) = (&self.state, cfg.options().carrier) {
+            let inside = std::mem::take(self);
+            self.state = State::Tunnelled(Box::new(Tunnelled { tunnel: Tunnel::open(cfg, io), inside }));
+            return;
+        }
         if let (State::Idle, Some(steps)) = (&self.state, &cfg.login) {
             self.state = State::LoggingIn(Box::new(Visit::new(steps)));
         }
@@ -190,6 +217,12 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
+        if let State::Tunnelled(of) = &mut self.state {
+            let Tunnelled { tunnel, inside } = &mut **of;
+            let result =
+                tunnel.handle_input(cfg, bytes, io, &mut Insider { client: inside, cfg, now_ns, on });
+            return result.inspect_err(|_| self.state = State::Failed);
+        }
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
             let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.roll));
             let went = visit.handle_input(steps, from, now_ns, &mut input, io);
@@ -246,6 +279,10 @@ impl Client {
     ) -> Result<(), Failure> {
         match &mut self.state {
             State::Open(session) if session.receiver.is_closed() => Ok(()),
+            State::Tunnelled(of) => {
+                let Tunnelled { tunnel, inside } = &mut **of;
+                tunnel.act(io, |io| Insider { client: inside, cfg, now_ns, on }.handle_eof(io))
+            }
             State::LoggingIn(visit) => {
                 let Some(steps) = &cfg.login else { return Err(Failure::Eof) };
                 let went = visit.handle_eof(steps, &cfg.common.roll, now_ns, io)?;
@@ -317,6 +354,11 @@ impl Client {
     ) -> Result<(), Failure> {
         let (_, _, kept) = split(&mut self.place);
         let result = match &mut self.state {
+            State::Tunnelled(of) if of.tunnel.is_overfull() => Err(Failure::NoRoom),
+            State::Tunnelled(of) => {
+                let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
+                tunnel.act(io, |io| inside.handle_timeout(cfg, now_ns, io, &mut on))
+            }
             State::Requesting(protocol) => {
                 protocol.handle_timeout(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
             }
@@ -342,6 +384,9 @@ impl Client {
     /// When the protocol or the app wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
     pub fn poll_timeout(&self) -> Option<u64> {
         let protocol = match &self.state {
+            // At once: it has failed.
+            State::Tunnelled(of) if of.tunnel.is_overfull() => return Some(0),
+            State::Tunnelled(of) => return of.inside.poll_timeout(),
             State::Open(session) => session.protocol.poll_timeout(),
             State::Requesting(protocol) => protocol.poll_timeout(),
             _ => return None,
@@ -362,17 +407,18 @@ impl Client {
 
     /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
     pub fn is_open(&self) -> bool {
-        matches!(self.state, State::Open(_) | State::Requesting(_))
+        matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
     }
 
     /// Whether messages may be sent.
     pub fn is_usable(&self) -> bool {
-        let may_speak = match &self.state {
+        let Client { state, place } = self.speaker();
+        let may_speak = match state {
             State::Open(session) => !session.sender.is_closed() && session.protocol.is_ready(),
             State::Requesting(protocol) => protocol.is_ready(),
             _ => false,
         };
-        may_speak && self.place.as_ref().is_none_or(|place| place.script.is_usable())
+        may_speak && place.as_ref().is_none_or(|place| place.script.is_usable())
     }
 
     /// Sends one stamped message; nothing when the client is not usable. `unix_ns` is the wall clock, for
@@ -390,6 +436,10 @@ impl Client {
         stamp: Stamp,
         io: &mut impl Io,
     ) -> Sending {
+        if let State::Tunnelled(of) = &mut self.state {
+            let Tunnelled { tunnel, inside } = &mut **of;
+            return tunnel.act(io, |io| inside.send(cfg, now_ns, unix_ns, kind, stamp, io));
+        }
         let (script, pending, kept) = split(&mut self.place);
         let seq = match script {
             None => 0,
@@ -418,6 +468,10 @@ impl Client {
     /// nothing before the upgrade or after another close.
     pub fn close(&mut self, cfg: &Config, now_ns: u64, code: u16, io: &mut impl Io) {
         match &mut self.state {
+            State::Tunnelled(of) => {
+                let Tunnelled { tunnel, inside } = &mut **of;
+                tunnel.act(io, |io| inside.close(cfg, now_ns, code, io));
+            }
             State::Open(session) => session.sender.close(io, code),
             State::Requesting(protocol) => {
                 let (_, _, kept) = split(&mut self.place);
@@ -429,11 +483,37 @@ impl Client {
 
     /// Whether no goodbye is to be waited for: none is owed, or there is no way to say one.
     pub fn is_closed(&self) -> bool {
-        match &self.state {
+        match &self.speaker().state {
             State::Open(session) => session.receiver.is_closed(),
             State::Requesting(protocol) => protocol.is_closed(),
             _ => true,
         }
+    }
+}
+
+/// The client inside a tunnel, with what else it needs to be told.
+struct Insider<'a> {
+    client: &'a mut Client,
+    cfg: &'a Config,
+    now_ns: u64,
+    on: &'a mut dyn FnMut(Event),
+}
+
+impl Speaks for Insider<'_> {
+    fn begin(&mut self, io: &mut Inside<'_>) {
+        self.client.begin(self.cfg, self.now_ns, io);
+    }
+
+    fn handle_input(&mut self, bytes: &[u8], io: &mut Inside<'_>) -> Result<(), Failure> {
+        self.client.handle_input(self.cfg, self.now_ns, 0, bytes, io, &mut self.on)
+    }
+
+    fn handle_eof(&mut self, io: &mut Inside<'_>) -> Result<(), Failure> {
+        self.client.handle_eof(self.cfg, self.now_ns, 0, io, &mut self.on)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.client.is_closed()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use secret::Secret;
+
 use crate::acks::Acks;
 use crate::app_file::{AppFile, Broadcast, Say};
 use crate::apps::App;
@@ -12,8 +14,9 @@ use crate::event::Kind;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::flag::TRANSPORT;
+use crate::http2::head;
 use crate::login::Steps;
-use crate::options::{BadOption, Options};
+use crate::options::{BadOption, Carrier, Options};
 use crate::people::Mix;
 use crate::registry::Parts;
 use crate::registry::requesting::HttpClientState;
@@ -74,7 +77,25 @@ impl Config {
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
         let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
         let (common, mix) = (Common::new(options)?, app.mix());
-        Ok(Config { common, parts, app, login, keeps_login, letters, mix })
+        let config = Config { common, parts, app, login, keeps_login, letters, mix };
+        config.check_carrier()?;
+        Ok(config)
+    }
+
+    /// A stream of HTTP/2 is a WebSocket from its first byte on, and its head has no fields that are about a connection.
+    fn check_carrier(&self) -> Result<(), BadOption> {
+        let options = self.options();
+        if options.carrier == Carrier::Http1 {
+            return Ok(());
+        }
+        if self.login.is_some() || self.question().is_some() || HttpClientState::new(&self.parts).is_some() {
+            let expected = "a WebSocket from the start: without a login, and by a transport that asks nothing by plain requests";
+            return Err(BadOption::OfDialect { option: "http2", expected });
+        }
+        let is_foreign = |(name, value): &(String, Secret)| {
+            head::is_foreign(&name.to_ascii_lowercase(), value.reveal().as_bytes())
+        };
+        if options.headers.iter().any(is_foreign) { Err(BadOption::Header) } else { Ok(()) }
     }
 
     /// The same, with messages that take these sizes in turn, which mean what [`Payload::padding`](crate::Payload)

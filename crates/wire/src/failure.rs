@@ -60,6 +60,10 @@ pub enum Failure {
     BadUpgrade,
     /// The server offers no WebSocket for a session of plain requests.
     NoUpgrade,
+    /// The server speaks HTTP/2, and has no WebSockets over it (RFC 8441 §3).
+    NoTunnel,
+    /// The server gives a WebSocket over HTTP/2 no more room, and too much waits for it (RFC 9113 §5.2).
+    NoRoom,
     /// The server chose a subprotocol that was not offered.
     UnaskedProtocol,
     /// The server chose an extension, or a parameter of one, that was not offered.
@@ -167,6 +171,8 @@ impl Failure {
             Failure::BadAccept => "bad_accept",
             Failure::BadUpgrade => "bad_upgrade",
             Failure::NoUpgrade => "no_upgrade",
+            Failure::NoTunnel => "no_http2_websocket",
+            Failure::NoRoom => "unread",
             Failure::UnaskedProtocol => "unasked_protocol",
             Failure::UnaskedExtension => "unasked_extension",
             Failure::Protocol(_) => "protocol",
@@ -204,6 +210,8 @@ impl fmt::Display for Failure {
             Failure::BadAccept => f.write_str("Sec-WebSocket-Accept is missing or wrong"),
             Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),
             Failure::NoUpgrade => f.write_str("the server offers no upgrade to a WebSocket"),
+            Failure::NoTunnel => f.write_str("the server has no WebSockets over HTTP/2"),
+            Failure::NoRoom => f.write_str("the server does not read what it is sent"),
             Failure::UnaskedProtocol => f.write_str("the server chose a subprotocol nobody offered"),
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),

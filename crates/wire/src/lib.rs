@@ -69,7 +69,7 @@ pub use history::{History, Keep, Mischief};
 pub use io::{Fate, Io, Sending, StreamId};
 pub use limits::{DeflateOptions, Limits};
 pub use login::{BadFind, check as check_find};
-pub use options::{BadOption, Options, Payload};
+pub use options::{BadOption, Carrier, Options, Payload};
 pub use people::People;
 pub use registry::relayed::can_carry;
 pub use registry::sessions::{Answer, Session, SessionRequest, Word};

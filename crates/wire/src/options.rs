@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
 use secret::Secret;
+use serde::{Deserialize, Serialize};
 
 use crate::dialect_id::DialectId;
 use crate::flag::Flag;
@@ -22,6 +22,8 @@ use crate::template::{BadTemplate, Quoting, Template};
 pub struct Options {
     /// The dialect spoken.
     pub dialect: DialectId,
+    /// What its WebSocket goes over.
+    pub carrier: Carrier,
     /// The `Host` field: host name, and port unless it is the scheme's own.
     pub host: String,
     /// Path and query, in origin form. In the query there may be a token.
@@ -44,6 +46,19 @@ pub struct Options {
     pub of_dialect: DialectOptions,
     /// Who the clients are.
     pub people: Arc<People>,
+}
+
+/// What a WebSocket goes over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Carrier {
+    /// A connection that HTTP/1.1 has upgraded (RFC 6455).
+    #[default]
+    Http1,
+    /// A stream of HTTP/2, one on each connection (RFC 8441).
+    Http2 {
+        /// The connection is over TLS.
+        is_secure: bool,
+    },
 }
 
 /// The size and form of the messages sent.

@@ -50,13 +50,17 @@ pub(crate) struct Http {
     #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
     amount: Option<u64>,
     /// Requests under way on each connection
-    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        conflicts_with = "over_http2",
+        help_heading = "Load"
+    )]
     pipelining: u32,
-    /// Use HTTP/2: agreed on with TLS (ALPN) for https://, by prior knowledge for http://
-    #[arg(long, conflicts_with_all = ["pipelining", "no_keep_alive"], help_heading = "Load")]
-    http2: bool,
     /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows fewer gets fewer
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
     streams: u32,
     /// Each connection ends after this many answers, and another takes its place at once
     #[arg(
@@ -83,7 +87,7 @@ pub(crate) struct Http {
     #[arg(short, long, value_name = "FILE", conflicts_with = "body", help_heading = "Requests")]
     input: Option<PathBuf>,
     /// Use a new connection for each request
-    #[arg(long, help_heading = "Requests")]
+    #[arg(long, conflicts_with = "over_http2", help_heading = "Requests")]
     no_keep_alive: bool,
     /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error. If the trial request gets a bad 3xx, 401,
     /// 403, 404, 405 or 407, there is no run (unless --no-preflight leaves it out)
@@ -117,6 +121,9 @@ fn for_http(arg: clap::Arg) -> clap::Arg {
         "url" => {
             arg.help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own, started for this run]")
         }
+        "over_http2" => arg
+            .help("Use HTTP/2: agreed on with TLS (ALPN) for https://, by prior knowledge for http://")
+            .help_heading("Load"),
         "token" => arg.help_heading("Requests"),
         "token_in" => {
             arg.help_heading("Requests").help("Where it goes: query:NAME, header:NAME or cookie:NAME")
@@ -170,12 +177,12 @@ impl Http {
 
     /// What its clients speak.
     fn dialect(&self) -> DialectId {
-        if self.http2 { DialectId::Http2 } else { DialectId::Http }
+        if self.run.over_http2 { DialectId::Http2 } else { DialectId::Http }
     }
 
     /// Requests under way on each connection.
     fn per_connection(&self) -> u32 {
-        if self.http2 { self.streams } else { self.pipelining }
+        if self.run.over_http2 { self.streams } else { self.pipelining }
     }
 
     fn body(&self) -> Result<Option<Vec<u8>>, Failure> {
@@ -247,7 +254,7 @@ impl Http {
                 host = Some(value.reveal().to_owned());
                 false
             }
-            "connection" if !self.http2 => {
+            "connection" if !self.run.over_http2 => {
                 self.no_keep_alive |= value.reveal().eq_ignore_ascii_case("close");
                 false
             }

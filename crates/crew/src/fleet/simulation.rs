@@ -269,6 +269,7 @@ fn carried_bytes(told_at: u16) -> Option<u64> {
 pub(crate) fn plan() -> Plan {
     let speech = Speech {
         dialect: wire::DialectId::Raw,
+        carrier: wire::Carrier::Http1,
         host: "server".into(),
         path: "/".into(),
         origin: None,

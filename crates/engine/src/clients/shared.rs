@@ -93,7 +93,7 @@ impl Shared {
             load::Endpoint::Inet(addr) => Addr::Inet(*addr),
             load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
         });
-        let alpn = plan.speech.dialect.facts().alpn;
+        let alpn = plan.speech.alpn();
         let client_tls = |tls: &load::TlsPlan| {
             let options = TlsOptions { authorities: tls.authorities.clone(), insecure: tls.insecure, alpn };
             ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))

@@ -1,6 +1,6 @@
 //! A usable client joins a room, and leaves it again.
 
-use super::{Client, Session, State, split};
+use super::{Client, Session, State, Tunnelled, split};
 use crate::apps::App;
 use crate::config::Config;
 use crate::event::{Event, Way};
@@ -20,6 +20,10 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) {
+        if let State::Tunnelled(of) = &mut self.state {
+            let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
+            return tunnel.act(io, |io| inside.pass(cfg, now_ns, (kind, way, announced), io, &mut on));
+        }
         let App::File(app) = &cfg.app else { return };
         let Some((door, place)) = app.door(kind) else { return };
         match (&mut self.state, &mut self.place, place) {

@@ -39,6 +39,8 @@ mod setting {
     pub(super) const INITIAL_WINDOW_SIZE: u16 = 0x4;
     pub(super) const MAX_FRAME_SIZE: u16 = 0x5;
     pub(super) const MAX_HEADER_LIST_SIZE: u16 = 0x6;
+    /// RFC 8441 §3.
+    pub(super) const ENABLE_CONNECT_PROTOCOL: u16 = 0x8;
 }
 
 /// What came in.
@@ -68,6 +70,8 @@ pub(crate) struct Settings {
     pub(crate) streams_max: u32,
     pub(crate) window: u32,
     pub(crate) payload_bytes_max: usize,
+    /// A stream may be a tunnel for another protocol, such as WebSocket (RFC 8441 §3).
+    pub(crate) has_tunnels: bool,
 }
 
 /// The state of a connection.
@@ -103,6 +107,7 @@ impl Connection {
                 streams_max: u32::MAX,
                 window: WINDOW_FIRST,
                 payload_bytes_max: PAYLOAD_BYTES_MAX,
+                has_tunnels: false,
             },
             is_greeted: false,
             sending: Sending::new(WINDOW_FIRST),
@@ -306,6 +311,8 @@ impl Connection {
                     return Err(bad(Http2Reason::Setting));
                 }
                 setting::MAX_FRAME_SIZE => self.settings.payload_bytes_max = value as usize,
+                setting::ENABLE_CONNECT_PROTOCOL if value > 1 => return Err(bad(Http2Reason::Setting)),
+                setting::ENABLE_CONNECT_PROTOCOL => self.settings.has_tunnels = value == 1,
                 _ => {}
             }
         }

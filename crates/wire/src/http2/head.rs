@@ -76,7 +76,7 @@ impl AnswerHeads {
         {
             return Ok(Some(known.head));
         }
-        let Some(head) = judge_answer(decoder, block, limits)? else { return Ok(None) };
+        let Some(head) = judge_answer(decoder, block, limits, &mut |_, _| {})? else { return Ok(None) };
         if decoder.changes() == changes && block.len() <= KNOWN_BYTES_MAX {
             let mut kept = self.known.take().map_or_else(Vec::new, |known| known.block);
             kept.clear();
@@ -87,7 +87,13 @@ impl AnswerHeads {
     }
 }
 
-fn judge_answer(decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<Option<AnswerHead>, Failure> {
+/// Judges the head of an answer, and tells `on` its regular fields. `None`: they break the rules.
+pub(crate) fn judge_answer(
+    decoder: &mut Decoder,
+    block: &[u8],
+    limits: &Limits,
+    on: &mut impl FnMut(&[u8], &[u8]),
+) -> Result<Option<AnswerHead>, Failure> {
     let (mut status, mut length, mut is_bad, mut has_regular) = (None, None, false, false);
     decoder.decode(block, limits, &mut |name, value| match sort_of(name, value) {
         Sort::Pseudo if name == b":status" && status.is_none() && !has_regular => {
@@ -96,6 +102,7 @@ fn judge_answer(decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<
         }
         Sort::Regular => {
             has_regular = true;
+            on(name, value);
             if name == b"content-length" {
                 let number = fields::number(value).ok();
                 is_bad |= number.is_none() || length.is_some_and(|other| Some(other) != number);

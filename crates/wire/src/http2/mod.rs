@@ -8,7 +8,7 @@
 //! hpack        such blocks themselves (RFC 7541)
 //! ```
 //!
-//! What a stream is, whoever uses a connection knows: the client's side has its requests, the server's side its answers.
+//! What a stream is, whoever uses a connection knows: the client's side has its requests or its tunnel, the server's side its answers.
 //! Priorities (§5.3) and pushed answers (§8.4) are not there: the former are deprecated, the latter are switched off.
 
 pub(crate) mod connection;

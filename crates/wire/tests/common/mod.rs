@@ -8,8 +8,8 @@ pub(crate) mod visitor;
 pub(crate) mod world;
 
 use wire::{
-    Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Room, Server,
-    ServerConfig, ServerEvent, Stamp, StreamId,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Room,
+    Server, ServerConfig, ServerEvent, Stamp, StreamId,
 };
 
 /// Output, and randomness that is the same each time.
@@ -62,6 +62,7 @@ impl Io for Fake {
 pub(crate) fn options(dialect: DialectId) -> Options {
     Options {
         dialect,
+        carrier: Carrier::Http1,
         host: "127.0.0.1:9000".into(),
         path: dialect.facts().paths.first().copied().unwrap_or("/ws").into(),
         headers: vec![],

@@ -118,7 +118,7 @@ impl Block {
     fn new(fields: &[Field], tabling: Tabling) -> Block {
         let mut block = Block::default();
         if tabling == Tabling::Avoids {
-            integer::write(0x20, 5, 0, &mut block.last);
+            write_emptying(&mut block.last);
         }
         let mut entries_left = fields.iter().filter_map(Field::entry).count() as u32;
         for field in fields {
@@ -131,8 +131,7 @@ impl Block {
                 (None, Tabling::Refers) if is_entry => {
                     integer::write(0x80, 7, table::NEWEST + entries_left, &mut block.last);
                 }
-                _ if field.worth == Worth::Secret => block.push(field, 0x10, 4, name),
-                _ => block.push(field, 0x00, 4, name),
+                _ => block.push(field, literal(field.worth == Worth::Secret), 4, name),
             }
         }
         block
@@ -141,14 +140,43 @@ impl Block {
     /// A literal field, in the representation of this pattern (§6.2).
     fn push(&mut self, field: &Field, pattern: u8, bits: u32, name: Option<u32>) {
         let out = &mut self.last;
-        integer::write(pattern, bits, name.unwrap_or_default(), out);
-        if name.is_none() {
-            write_text(field.name.as_bytes(), out);
-        }
+        write_name(pattern, bits, (&field.name, name), out);
         match field.value.as_literal() {
             Some(value) => write_text(value, out),
             None => self.literals.push((std::mem::take(out), field.value.clone())),
         }
+    }
+}
+
+/// Appends a block of fields that are said once: it leaves the peer's table empty, whatever its size.
+pub(crate) fn write_once<'a>(fields: impl Iterator<Item = (&'a str, &'a [u8])>, out: &mut Vec<u8>) {
+    write_emptying(out);
+    for (name, value) in fields {
+        match table::find(name, Some(value)) {
+            (Some(index), _) => integer::write(0x80, 7, index, out),
+            (None, known) => {
+                write_name(literal(secret::is_secret(name)), 4, (name, known), out);
+                write_text(value, out);
+            }
+        }
+    }
+}
+
+/// The pattern of a literal that leaves no entry (§6.2.2, §6.2.3).
+fn literal(is_secret: bool) -> u8 {
+    if is_secret { 0x10 } else { 0x00 }
+}
+
+/// Appends that the peer's table is emptied (§6.3).
+fn write_emptying(out: &mut Vec<u8>) {
+    integer::write(0x20, 5, 0, out);
+}
+
+/// Appends a literal up to its value: its name, or where that is known.
+fn write_name(pattern: u8, bits: u32, (name, known): (&str, Option<u32>), out: &mut Vec<u8>) {
+    integer::write(pattern, bits, known.unwrap_or_default(), out);
+    if known.is_none() {
+        write_text(name.as_bytes(), out);
     }
 }
 

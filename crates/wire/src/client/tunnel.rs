@@ -1,0 +1,308 @@
+//! A client whose WebSocket is a stream of HTTP/2 (RFC 8441).
+//!
+//! ```text
+//! greeting --the server's settings, which allow it--> asking: CONNECT goes out on the first stream
+//! asking --2xx--> open: what the client inside says goes out as data, and data is what it hears
+//! open --the end of the stream--> over: the client inside judges that as it would the end of a connection
+//! greeting, asking, open --anything else--> failed
+//! ```
+//!
+//! The client inside speaks as if it had a connection of its own: the request for its upgrade is asked as a CONNECT, and
+//! the answer is told to it as that of an upgrade, so that both are made and judged in one place.
+//!
+//! A tunnel knows it as [`Speaks`], and the client inside knows the driver as `dyn Io`: a client that has a client inside
+//! would have no end otherwise, as a module and as a type.
+
+use crate::config::Config;
+use crate::failure::{ErrorCode, Failure, Http2Reason};
+use crate::http::head::{Expect, HeadReader};
+use crate::http::request::Request;
+use crate::http2::connection::{self, CLIENT_WINDOW, Connection, Got, PREFACE, bad};
+use crate::http2::credit::{Receiving, Sending};
+use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
+use crate::http2::{head, hpack};
+use crate::io::{Fate, Io, StreamId};
+use crate::options::Carrier;
+use crate::stamp::Stamp;
+use crate::ws::upgrade::{self, Key};
+
+/// The byte stream of the connection.
+const STREAM: StreamId = 0;
+/// The stream of HTTP/2 that is the tunnel: the first of a client (RFC 9113 §5.1.1).
+const TUNNEL: u32 = 1;
+/// What may wait for room: a message of the usual largest size, or many that are small.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+
+/// What an upgrade of HTTP/1.1 has, and a CONNECT says otherwise, or not at all (RFC 8441 §5).
+const OF_UPGRADES: [&str; 4] = ["host", "upgrade", "connection", "sec-websocket-key"];
+
+/// Who speaks over a tunnel.
+pub(super) trait Speaks {
+    /// Asks for the upgrade.
+    fn begin(&mut self, io: &mut Inside<'_>);
+    /// Bytes came in.
+    fn handle_input(&mut self, bytes: &[u8], io: &mut Inside<'_>) -> Result<(), Failure>;
+    /// The server says no more.
+    fn handle_eof(&mut self, io: &mut Inside<'_>) -> Result<(), Failure>;
+    /// Whether that is to be expected: both have said goodbye.
+    fn is_closed(&self) -> bool;
+}
+
+/// A connection, of which one stream is a tunnel.
+#[derive(Debug)]
+pub(super) struct Tunnel {
+    state: State,
+    frames: FrameReader,
+    connection: Connection,
+    sending: Sending,
+    receiving: Receiving,
+    /// What the client inside has said, and is not out yet.
+    said: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Greeting,
+    /// With the key that the client inside waits to have answered.
+    Asking(Key),
+    Open,
+    Over,
+}
+
+/// What the client inside does to the world: it is the tunnel's to send what it says.
+pub(super) struct Inside<'a> {
+    io: &'a mut dyn Io,
+    said: &'a mut Vec<u8>,
+}
+
+impl Io for Inside<'_> {
+    fn out(&mut self, _stream: StreamId) -> &mut Vec<u8> {
+        self.said
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        self.io.random_u64()
+    }
+
+    fn client(&self) -> u32 {
+        self.io.client()
+    }
+
+    fn open_stream(&mut self, stream: StreamId) {
+        self.io.open_stream(stream);
+    }
+
+    fn close_stream(&mut self, stream: StreamId) {
+        self.io.close_stream(stream);
+    }
+
+    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
+        self.io.handle_fate(stamp, fate);
+    }
+}
+
+impl Tunnel {
+    /// The connection stands: greets the server.
+    pub(super) fn open(cfg: &Config, io: &mut impl Io) -> Tunnel {
+        let out = io.out(STREAM);
+        out.extend_from_slice(PREFACE);
+        connection::greet(&cfg.options().limits, CLIENT_WINDOW, None, out);
+        let connection = Connection::new(CLIENT_WINDOW);
+        Tunnel {
+            state: State::Greeting,
+            frames: FrameReader::default(),
+            sending: Sending::new(connection.settings.window),
+            receiving: Receiving::new(CLIENT_WINDOW),
+            connection,
+            said: Vec::new(),
+        }
+    }
+
+    /// Has the client inside do something, and sends what it says.
+    pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
+        let result = act(&mut Inside { io, said: &mut self.said });
+        self.flush(io);
+        result
+    }
+
+    /// Sends what waits, as far as the server has room for it.
+    fn flush(&mut self, io: &mut impl Io) {
+        if self.state != State::Open {
+            return;
+        }
+        let mut left = self.said.as_slice();
+        while !left.is_empty() {
+            let room = self.connection.sending.left().min(self.sending.left());
+            let room = room.min(self.connection.settings.payload_bytes_max);
+            let (part, rest) = left.split_at(room.min(left.len()));
+            if part.is_empty() {
+                break;
+            }
+            frame::put(io.out(STREAM), kind::DATA, 0, TUNNEL, part);
+            self.connection.sending.spend(part.len());
+            self.sending.spend(part.len());
+            left = rest;
+        }
+        let sent = self.said.len() - left.len();
+        self.said.drain(..sent);
+    }
+
+    /// Whether more waits for room than is kept.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.said.len() > WAITING_BYTES_MAX
+    }
+
+    /// Bytes came in. After an error the connection is of no further use, and the server has been told why.
+    pub(super) fn handle_input(
+        &mut self,
+        cfg: &Config,
+        mut input: &[u8],
+        io: &mut impl Io,
+        inside: &mut impl Speaks,
+    ) -> Result<(), Failure> {
+        // Apart, because a frame that came in pieces lies in there while it is handled.
+        let mut frames = std::mem::take(&mut self.frames);
+        loop {
+            let handled = match frames.next(&mut input) {
+                Ok(None) => break,
+                Ok(Some(frame)) => self.handle_frame(cfg, frame, io, inside),
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = handled {
+                if let Failure::BadHttp2(reason) = failure {
+                    connection::put_goodbye(0, reason.code(), io.out(STREAM));
+                }
+                return Err(failure);
+            }
+        }
+        self.frames = frames;
+        self.flush(io);
+        Ok(())
+    }
+
+    fn handle_frame(
+        &mut self,
+        cfg: &Config,
+        frame: Frame<'_>,
+        io: &mut impl Io,
+        inside: &mut impl Speaks,
+    ) -> Result<(), Failure> {
+        match self.connection.handle_frame(frame, &cfg.options().limits, io.out(STREAM))? {
+            Got::Settings { more } if self.state != State::Greeting => self.sending.grow(more).map_err(bad),
+            Got::Settings { .. } => self.ask(cfg, io, inside),
+            Got::Head { stream: TUNNEL, block, ends } => {
+                self.handle_head(cfg, &block, io, inside)?;
+                if ends { self.handle_end(io, inside) } else { Ok(()) }
+            }
+            Got::Data { stream: TUNNEL, data, taken, ends } if self.state == State::Open => {
+                if let Some(more) = self.receiving.take(taken).map_err(bad)? {
+                    connection::put_room(TUNNEL, more, io.out(STREAM));
+                }
+                self.act(io, |io| inside.handle_input(data, io))?;
+                if ends { self.handle_end(io, inside) } else { Ok(()) }
+            }
+            Got::Reset { stream: TUNNEL, .. } if self.state == State::Over => Ok(()),
+            Got::Reset { stream: TUNNEL, .. } if inside.is_closed() && self.state == State::Open => {
+                self.handle_end(io, inside)
+            }
+            Got::Reset { stream: TUNNEL, code } if self.state != State::Greeting => Err(Failure::Reset(code)),
+            Got::GoAway { last, code } if last < TUNNEL || code != ErrorCode::NoError => {
+                Err(Failure::GoAway(code))
+            }
+            Got::Room { stream: TUNNEL, more } if self.state != State::Greeting => {
+                self.sending.grow(more).map_err(bad)
+            }
+            Got::Room { stream: 0, .. } | Got::GoAway { .. } | Got::Nothing => Ok(()),
+            // Of a stream that nobody has opened, or behind its end.
+            Got::Data { .. } | Got::Reset { .. } | Got::Room { .. } | Got::Head { .. } => {
+                Err(bad(Http2Reason::Frame))
+            }
+        }
+    }
+
+    /// The server's settings are in: asks it for the tunnel, if it has any.
+    fn ask(&mut self, cfg: &Config, io: &mut impl Io, inside: &mut impl Speaks) -> Result<(), Failure> {
+        if !self.connection.settings.has_tunnels {
+            return Err(Failure::NoTunnel);
+        }
+        self.sending = Sending::new(self.connection.settings.window);
+        self.act(io, |io| inside.begin(io));
+        let text = std::mem::take(&mut self.said);
+        let (mut reader, mut text) = (HeadReader::default(), text.as_slice());
+        let Some((head, lines)) = reader.read(Expect::Request, &cfg.options().limits, &mut text)? else {
+            return Err(Failure::HeadTooLarge);
+        };
+        let request = Request::parse(head, lines)?;
+        let key = request.fields.only("sec-websocket-key").ok().flatten();
+        let key = key.and_then(|key| key.try_into().ok()).ok_or(Failure::BadUpgrade)?;
+        let block = |out: &mut Vec<u8>| write_connect(cfg, &request, out);
+        connection::put_head(TUNNEL, false, block, io.out(STREAM));
+        self.state = State::Asking(key);
+        Ok(())
+    }
+
+    /// A head of the answer is in, or what stands behind all data.
+    fn handle_head(
+        &mut self,
+        cfg: &Config,
+        block: &[u8],
+        io: &mut impl Io,
+        inside: &mut impl Speaks,
+    ) -> Result<(), Failure> {
+        let (limits, decoder) = (&cfg.options().limits, &mut self.connection.decoder);
+        let State::Asking(key) = self.state else {
+            let is_good = head::judge_trailer(decoder, block, limits)?;
+            return if is_good && self.state == State::Open { Ok(()) } else { Err(bad(Http2Reason::Field)) };
+        };
+        let mut agreed = Vec::new();
+        let answer = head::judge_answer(decoder, block, limits, &mut |name, value| {
+            if name.starts_with(b"sec-websocket-") && name != b"sec-websocket-accept" {
+                agreed.extend([name, b": ", value, b"\r\n"].concat());
+            }
+        })?;
+        match answer.ok_or(bad(Http2Reason::Field))?.status {
+            // There is no other protocol to switch to (RFC 9113 §8.6).
+            101 => Err(bad(Http2Reason::Field)),
+            100..200 => Ok(()),
+            200..300 => {
+                self.state = State::Open;
+                let told = told_as_upgrade(&key, &agreed);
+                self.act(io, |io| inside.handle_input(&told, io))
+            }
+            status => Err(Failure::HttpStatus(status)),
+        }
+    }
+
+    /// The server says no more: ours ends, too, and with the stream the connection, which carries nothing else.
+    fn handle_end(&mut self, io: &mut impl Io, inside: &mut impl Speaks) -> Result<(), Failure> {
+        self.act(io, |io| inside.handle_eof(io))?;
+        self.state = State::Over;
+        frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");
+        io.close_stream(STREAM);
+        Ok(())
+    }
+}
+
+/// Appends the block of a CONNECT for what this upgrade asks for (RFC 8441 §4, §5).
+fn write_connect(cfg: &Config, request: &Request<'_>, out: &mut Vec<u8>) {
+    let options = cfg.options();
+    let is_secure = matches!(options.carrier, Carrier::Http2 { is_secure: true });
+    let pseudo = [
+        (":method", "CONNECT"),
+        (":protocol", "websocket"),
+        (":scheme", if is_secure { "https" } else { "http" }),
+        (":authority", &options.host),
+        (":path", request.target),
+    ];
+    let lower: Vec<(String, &[u8])> =
+        request.fields.list.iter().map(|field| (field.name.to_ascii_lowercase(), field.value)).collect();
+    let regular = lower.iter().map(|(name, value)| (name.as_str(), *value));
+    let regular = regular.filter(|(name, _)| !OF_UPGRADES.contains(name));
+    hpack::write_once(pseudo.map(|(name, value)| (name, value.as_bytes())).into_iter().chain(regular), out);
+}
+
+/// The answer to an upgrade that says what was agreed on.
+fn told_as_upgrade(key: &Key, agreed: &[u8]) -> Vec<u8> {
+    let start = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ";
+    [start, &upgrade::accept_of(key)[..], b"\r\n", agreed, b"\r\n"].concat()
+}
