@@ -222,6 +222,27 @@ fn binary_frames_where_the_dialect_has_them() {
 }
 
 #[test]
+fn a_frame_may_hold_several_messages_a_line_each() {
+    let copy = |seq| {
+        format!(r#"{{"type":"say","id":"{}"}}"#, String::from_utf8(stamp(seq).to_text().to_vec()).unwrap())
+    };
+    let lines = [copy(1), r#"{"type":"ping"}"#.into(), copy(2)].join("\n");
+    let heard = |seq, bytes| Event::Message { role: Role::Copy, stamp: stamp(seq), bytes };
+    let bytes = |text: &str| text.len() as u32;
+    for text in [lines.clone(), format!("{lines}\n")] {
+        let cfg = config_of(AppFile { by_line: true, open: vec![], ..chat() });
+        let (mut client, mut io) = opened(&cfg);
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&text, &copy(3)]);
+        assert_eq!(events, [heard(1, bytes(&text)), heard(2, 0), heard(3, bytes(&copy(3)))], "{text:?}");
+        assert_eq!(said(&io.out), [r#"{"type":"pong"}"#]);
+    }
+    let cfg = config_of(AppFile { open: vec![], ..chat() });
+    let (mut client, mut io) = opened(&cfg);
+    let events = events_of(&mut client, &cfg, 0, &mut io, &[&lines]);
+    assert_eq!(events, [heard(1, bytes(&lines))], "one message, of which the first id counts");
+}
+
+#[test]
 fn what_cannot_be_spoken_is_refused() {
     assert!(matches!(
         Config::new(options(DialectId::Custom)).err(),

@@ -53,6 +53,7 @@ impl Checked<'_> {
         if let Some(frames) = file.frames.as_ref().filter(|_| !self.facts.is_bare) {
             return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));
         }
+        let frames = file.frames.as_ref().map(|frames| *frames.get_ref()).unwrap_or_default();
         let resume =
             file.resume.as_ref().map(|resume| self.resume(resume, !broadcasts.is_empty())).transpose()?;
         let mut open = file.open.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
@@ -60,7 +61,8 @@ impl Checked<'_> {
         Ok(AppFile {
             name: self.name(file)?,
             resume,
-            binary: file.frames.as_ref().is_some_and(|frames| *frames.get_ref() == Frames::Binary),
+            binary: frames == Frames::Binary,
+            by_line: frames == Frames::Lines,
             login,
             open,
             echo,

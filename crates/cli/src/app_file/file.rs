@@ -146,13 +146,15 @@ pub(super) struct Connect {
     pub(super) headers: BTreeMap<String, Spanned<String>>,
 }
 
-/// The frames of what is sent.
+/// The frames of what is sent, and what comes in them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Frames {
     #[default]
     Text,
     Binary,
+    /// Text, and what comes in may be several messages, a line each.
+    Lines,
 }
 
 /// How data is put into messages.

@@ -18,13 +18,14 @@ mod visits;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use load::{Plan, RoleKind, RoomKind, Rooms, SayKind, Workload};
 use results::Scenario;
 use toml::Spanned;
 use wire::app_file::AppFile;
 use wire::template::Quoting;
-use wire::{DialectId, People};
+use wire::{DialectId, DialectOptions, People};
 
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
@@ -86,6 +87,26 @@ pub(crate) fn read(path: &Path, given: People, clients_max: Option<u64>) -> Resu
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")))?;
     parse(path, &text, given, clients_max)
+}
+
+/// Reads the file of a target's app: what carries it, and what is said. The clients of a shootout are all alike, and a check has
+/// nothing but their connections.
+pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), String> {
+    let described = read(path, People::default(), ANY_NUMBER).map_err(|failure| failure.to_string())?;
+    let Described { app, protocol, flags, subprotocols, people, connect, publish, rooms, .. } = described;
+    flags.check(protocol).map_err(|failure| failure.to_string())?;
+    let has_more = !app.login.is_empty()
+        || !subprotocols.is_empty()
+        || !connect.is_usual()
+        || people != People::default()
+        || publish.is_some()
+        || rooms.is_some();
+    if has_more {
+        return Err("the clients of a target are all alike: leave out people, rooms, [[login]], [connect], [publish], \
+                    [resume] and subprotocols"
+            .to_owned());
+    }
+    Ok((protocol, DialectOptions { app: Some(Arc::new(app)), ..flags.options() }))
 }
 
 /// What flags say in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.

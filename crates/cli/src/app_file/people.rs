@@ -22,6 +22,13 @@ pub(crate) struct Connect {
     pub(crate) headers: Vec<(String, Secret)>,
 }
 
+impl Connect {
+    /// Whether it is where and what the command line says, and no more.
+    pub(super) fn is_usual(&self) -> bool {
+        self.path.is_none() && self.headers.is_empty()
+    }
+}
+
 /// The people of a file, beginning with those of the command line.
 pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<People, Failure> {
     let own = file.people.as_ref().map(Spanned::get_ref);

@@ -73,10 +73,34 @@ fn it_has_the_keys_that_are_read() {
     assert_eq!(protocols.len(), carriers.split(", ").count(), "{carriers}");
 }
 
+/// The apps of targets with protocols of their own.
+fn of_targets() -> Vec<PathBuf> {
+    let folders = fs::read_dir(PathBuf::from(ROOT).join("targets")).unwrap();
+    let files = folders.map(|folder| folder.unwrap().path().join("app.toml"));
+    files.filter(|file| file.is_file()).collect()
+}
+
+#[test]
+fn every_target_s_app_can_be_spoken() {
+    let files = of_targets();
+    assert!(files.len() >= 2, "{files:?}");
+    for file in files {
+        let (protocol, options) = of_target(&file).unwrap();
+        let app = options.app.unwrap();
+        assert!(protocol == DialectId::Custom && app.echo.is_some() && app.broadcasts.len() == 1, "{app:?}");
+    }
+    let login = "[people]\ndata = 'users.csv'\n[echo]\nsend = '{id} {person.user}'\n";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("users.csv"), "user\nann\n").unwrap();
+    fs::write(folder.path().join("app.toml"), login).unwrap();
+    let refused = of_target(&folder.path().join("app.toml")).unwrap_err();
+    assert!(refused.contains("leave out people"), "{refused}");
+}
+
 #[test]
 fn every_example_is_as_it_says() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    let mut folders = vec![PathBuf::from(ROOT).join("examples")];
+    let mut folders = vec![PathBuf::from(ROOT).join("examples"), PathBuf::from(ROOT).join("suites/apps")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -91,6 +115,7 @@ fn every_example_is_as_it_says() {
         }
     }
     assert!(files.len() >= 7, "{files:?}");
+    files.extend(of_targets());
     for path in files {
         let value: Value = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let faults: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();

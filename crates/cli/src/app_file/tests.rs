@@ -68,6 +68,7 @@ fn a_file_becomes_an_app() {
     assert_eq!((dialect.answers.len(), dialect.ignore.len()), (1, 1));
     assert_eq!(parsed("").unwrap().app.name, "chat", "named after its file");
     assert!(parsed("frames = 'binary'").unwrap().app.binary);
+    assert!(parsed("frames = 'lines'").unwrap().app.by_line);
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn mistakes_name_file_line_and_what_was_expected() {
             "name = \"chat\"",
             "frames = \"bin\"",
             "chat.toml:2:10",
-            "unknown variant `bin`, expected `text` or `binary`",
+            "unknown variant `bin`, expected one of `text`, `binary`, `lines`",
         ),
         (
             "{ wait = \"50ms\" }",

@@ -1,5 +1,8 @@
 //! The client's side: no state.
 
+use std::iter;
+
+use super::parts::Parts;
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
@@ -12,35 +15,47 @@ use crate::ws::receiver::Message;
 pub(crate) struct Client;
 
 impl ClientProtocol for Client {
-    type Parts = ();
+    type Parts = Parts;
 
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, (), I>, on: &mut impl Hears) {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, on: &mut impl Hears) {
         on.hear(Carried::Ready);
     }
 
     #[inline]
     fn handle_message<I: Io>(
         &mut self,
-        _link: &mut Link<'_, (), I>,
+        link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
         let text = message.bytes()?;
-        on.hear(Carried::Arrival(Arrival {
-            text,
-            spelling: Spelling::Whole { is_text: message.text },
-            found: None,
-            says: Says::Unknown,
-            bytes: message.wire_bytes,
-            open,
-        }));
+        if link.parts.by_line {
+            hear_lines(text, message, on);
+        } else {
+            on.hear(arrival(text, message.text, message.wire_bytes));
+        }
         Ok(())
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, (), I>, letter: &Letter, filling: &Filling<'_>) {
+    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
         link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0));
     }
+}
+
+/// Tells each line of a frame, of which the last need not end. The frame's bytes came with the first.
+fn hear_lines(frame: &[u8], message: &Message<'_>, on: &mut impl Hears) {
+    let lines = frame.strip_suffix(b"\n").unwrap_or(frame).split(|&byte| byte == b'\n');
+    let bytes = iter::once(message.wire_bytes).chain(iter::repeat(0));
+    for (line, bytes) in lines.zip(bytes) {
+        on.hear(arrival(line, message.text, bytes));
+    }
+}
+
+#[inline(always)]
+fn arrival(text: &[u8], is_text: bool, bytes: u32) -> Carried<'_> {
+    let spelling = Spelling::Whole { is_text };
+    Carried::Arrival(Arrival { text, spelling, found: None, says: Says::Unknown, bytes, open })
 }
 
 /// There is no envelope.

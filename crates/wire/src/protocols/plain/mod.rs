@@ -2,9 +2,11 @@
 
 mod client;
 mod facts;
+mod parts;
 mod server;
 
 use client::Client;
+use parts::Parts;
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
@@ -20,9 +22,9 @@ use crate::room::Room;
 pub(crate) struct Plain;
 
 impl Protocol for Plain {
-    type Parts = ();
+    type Parts = Parts;
     type Client = Client;
-    type Requests = NoRequests<(), Client>;
+    type Requests = NoRequests<Parts, Client>;
     type Server = Server;
     type Session = NoSession;
 
@@ -30,18 +32,19 @@ impl Protocol for Plain {
         facts::of(dialect)
     }
 
-    fn parts(_options: &Options) -> Result<(), BadOption> {
-        Ok(())
+    fn parts(options: &Options) -> Result<Parts, BadOption> {
+        Ok(Parts { by_line: options.of_dialect.app.as_ref().is_some_and(|app| app.by_line) })
     }
 
-    fn client(_parts: &()) -> Side<Client, Self::Requests> {
+    fn client(_parts: &Parts) -> Side<Client, Self::Requests> {
         Side::Socket(Client)
     }
 
-    fn letter(_parts: &(), utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
+    fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
         let Utterance { body, is_binary, kind, .. } = utterance;
         Ok(Letter { text: body.into(), is_binary: *is_binary, kind: *kind, ..Letter::default() })
     }
+
     /// The rooms of raw, json and binary are one, in which any text may come.
     fn attachments(room: Room, text: &[u8]) -> Option<u32> {
         match room.dialect {
