@@ -129,7 +129,7 @@ fn rounds_are_added_where_a_figure_is_not_known_and_only_there() {
 }
 
 #[test]
-fn a_budget_ends_the_rounds_also_when_it_is_resumed() {
+fn a_budget_ends_the_rounds_also_when_it_is_resumed_without_another() {
     // Two servers with 2.5 s each at the least: three rounds take more than 14 s on any machine.
     let arena = Arena::new(&suite("repeats = 3").replace("\"10ms\"", "\"2s\""), SERVE);
     let small = shootout(&arena, &["--budget", "1s"]);
@@ -140,9 +140,13 @@ fn a_budget_ends_the_rounds_also_when_it_is_resumed() {
     assert!(outcome.stderr.contains("would end after --budget"), "{outcome}");
     let before = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap().lines().count();
     assert!((2..6).contains(&before), "{outcome}");
-    let mut resumed = throng(["shootout", "--resume", "kept"]);
-    let resumed = run(resumed.current_dir(arena.folder()), RUN_MAX);
-    assert_eq!(resumed.code, Some(0), "{resumed}");
-    let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap().lines().count();
-    assert_eq!(after, before, "the time is up still\n{resumed}");
+    let measured_after = |arguments: &[&str]| {
+        let mut resumed = throng(["shootout", "--resume", "kept"]);
+        let resumed = run(resumed.args(arguments).current_dir(arena.folder()), RUN_MAX);
+        assert_eq!(resumed.code, Some(0), "{resumed}");
+        fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap().lines().count()
+    };
+    assert_eq!(measured_after(&[]), before, "the time is up still");
+    assert_eq!(measured_after(&["--budget", "1h"]), 6, "another time, and all three rounds");
+    assert_eq!(arena.kept("shootout.json")["budget_s"], 3600.0);
 }

@@ -324,3 +324,19 @@ fn the_published_workloads_with_rooms_run_in_a_short_form() {
         }
     }
 }
+
+#[test]
+fn a_scenario_over_tls_is_of_those_that_speak_it() {
+    let flags = r#"clients = 3, duration = "500ms", drain-timeout = "1s""#;
+    let suite = tiny_suite(1, flags, &["rtt.p50"]).replace("[\"echo\"]", "[\"echo\", \"tls\"]");
+    let arena = Arena::new(&suite, SERVE);
+    let outcome = shootout(&arena, &["tiny", "--out", "kept"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let cells = lines(&arena.path("kept/cells.jsonl"));
+    let of: Vec<&str> = cells.iter().map(|cell| cell["target"].as_str().unwrap()).collect();
+    assert_eq!(of, ["throng"], "the other speaks in the clear");
+    let command = cells[0]["command"].to_string();
+    assert!(command.contains("\"wss://127.0.0.1:") && command.contains("\"--insecure\""), "{command}");
+    let run = arena.kept("echo/throng-1.json");
+    assert_eq!(run["target"]["url"].as_str().unwrap().split(':').next(), Some("wss"), "{run}");
+}

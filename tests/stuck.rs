@@ -297,8 +297,7 @@ fn what_a_version_command_leaves_behind_is_not_waited_for() {
 fn a_server_that_died_unnoticed_was_not_measured() {
     let arena = Arena::new("", "trap 'exit 7' INT\n\"$THRONG\" serve --listen \"$AT\" &\nwait\n");
     let folder = arena.path("targets/sh-copy");
-    let target =
-        suite::Target::of_folder(&folder, &|_| Ok(wire::DialectOptions::default())).unwrap().remove(0);
+    let target = suite::Target::of_folder(&folder, suite::Readers::INDIFFERENT).unwrap().remove(0);
     let start = || suite::Server::start(&target, Some(&arena.path("log")), &[], &tools()).unwrap();
     assert_eq!(start().finish(), None, "it was asked to stop");
     let server = start();

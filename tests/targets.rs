@@ -110,6 +110,25 @@ fn one_that_answers_wrongly_gets_no_number() {
 }
 
 #[test]
+fn one_that_speaks_tls_is_checked_over_tls_too() {
+    let folder = target("exec \"$THRONG\" serve --listen \"$AT\" \"$@\"");
+    let can_tls = manifest(r#"["sh", "serve.sh"]"#).replace("\"http\"]", "\"http\", \"tls\"]")
+        + r#"tls = { arguments = ["--cert", "{certificate}", "--key", "{key}"] }"#;
+    fs::write(folder.path().join("sh-none/target.toml"), can_tls).unwrap();
+    let check = ["check", "sh-none", "--format", "json"];
+    let outcome = targets(&folder, &check);
+    assert_eq!((outcome.code, &outcome.json()[0]["verdict"]), (Some(0), &"passes".into()), "{outcome}");
+
+    // It ignores the certificate, and goes on in the clear.
+    fs::write(folder.path().join("sh-none/serve.sh"), "exec \"$THRONG\" serve --listen \"$AT\"").unwrap();
+    let outcome = targets(&folder, &check);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    let reason = outcome.json()[0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.starts_with("check: over TLS: raw: "), "{reason}");
+    assert!(!is_running(folder.path()));
+}
+
+#[test]
 fn one_that_ignores_the_signal_is_killed() {
     let reason = failing("trap '' TERM; \"$THRONG\" serve --listen \"$AT\" & while :; do sleep 1; done");
     assert_eq!(reason, "stop: still running 3s after SIGTERM");
@@ -216,6 +235,7 @@ fn servers_of_others_are_installed_and_pass() {
         "python-tornado",
         "sockjs-node",
         "socketio-node",
+        "node-socketcluster",
         "erlang-cowboy",
     ];
     let mut command = throng(["targets", "check", "--format", "json"]);

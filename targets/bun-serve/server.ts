@@ -13,6 +13,7 @@ export function startServer() {
   const server = Bun.serve({
     hostname: Bun.env.HOST ?? '127.0.0.1',
     port: Number(Bun.env.PORT ?? 3334),
+    tls: certificate(),
     // Workers share the port; the kernel deals out the connections.
     reusePort: process.send !== undefined,
     routes: {
@@ -52,4 +53,10 @@ export function startServer() {
     await Promise.race([server.stop(), Bun.sleep(CLOSE_GRACE_MS)]);
     process.exit(0);
   }
+}
+
+/** What to speak TLS with, if there is one. */
+function certificate() {
+  const { TLS_CERT, TLS_KEY } = Bun.env;
+  return TLS_CERT && TLS_KEY ? { cert: Bun.file(TLS_CERT), key: Bun.file(TLS_KEY) } : undefined;
 }

@@ -34,7 +34,7 @@ func serve(address string) error {
 	server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 
 	failed := make(chan error, 1)
-	go func() { failed <- server.ListenAndServe() }()
+	go func() { failed <- listenAndServe(server) }()
 	select {
 	case err := <-failed:
 		return err
@@ -50,6 +50,14 @@ func serve(address string) error {
 		return nil
 	}
 	return err
+}
+
+// listenAndServe speaks TLS if it has a certificate.
+func listenAndServe(server *http.Server) error {
+	if certificate := os.Getenv("TLS_CERT"); certificate != "" {
+		return server.ListenAndServeTLS(certificate, os.Getenv("TLS_KEY"))
+	}
+	return server.ListenAndServe()
 }
 
 func env(name, fallback string) string {

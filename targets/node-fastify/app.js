@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import process from 'node:process';
 import Fastify from 'fastify';
 import websocket from '@fastify/websocket';
 import benchmark from './benchmark.js';
@@ -5,7 +7,7 @@ import benchmark from './benchmark.js';
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 export async function buildApp() {
-  const app = Fastify({ forceCloseConnections: 'idle' });
+  const app = Fastify({ forceCloseConnections: 'idle', https: certificate() });
   await app.register(websocket, {
     options: { maxPayload: MESSAGE_BYTES_MAX },
     // ws has closed the connection with the right code by now.
@@ -21,4 +23,10 @@ export async function buildApp() {
 function sayGoodbye(done) {
   for (const client of this.websocketServer.clients) client.close(1001);
   this.websocketServer.close(done);
+}
+
+/** What to speak TLS with, if there is one. */
+function certificate() {
+  const { TLS_CERT, TLS_KEY } = process.env;
+  return TLS_CERT ? { cert: fs.readFileSync(TLS_CERT), key: fs.readFileSync(TLS_KEY) } : null;
 }

@@ -1,4 +1,7 @@
+import fs from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
+import process from 'node:process';
 import { WebSocket, WebSocketServer } from 'ws';
 import { broadcastResult } from './protocol.js';
 
@@ -10,7 +13,7 @@ const CLOSE_GRACE_MS = 1000;
  * Returns `deliver(data, isBinary)`, for broadcasts made elsewhere, and `close(done)`.
  */
 export function serve({ host, port, relay }) {
-  const server = http.createServer((request, response) => {
+  const server = createServer((request, response) => {
     response.statusCode = request.method === 'GET' && request.url === '/' ? 200 : 404;
     response.setHeader('Content-Length', 0);
     response.end();
@@ -49,4 +52,11 @@ export function serve({ host, port, relay }) {
   }
 
   return { deliver, close };
+}
+
+/** Over TLS, if there is a certificate. */
+function createServer(onRequest) {
+  const { TLS_CERT, TLS_KEY } = process.env;
+  if (!TLS_CERT) return http.createServer(onRequest);
+  return https.createServer({ cert: fs.readFileSync(TLS_CERT), key: fs.readFileSync(TLS_KEY) }, onRequest);
 }

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import ssl
 import weakref
 
 import uvloop
@@ -71,11 +72,21 @@ def build_app():
     return app
 
 
+def tls():
+    """What to speak TLS with, if there is a certificate."""
+    if "TLS_CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    return context
+
+
 if __name__ == "__main__":
     web.run_app(
         build_app(),
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "3334")),
+        ssl_context=tls(),
         backlog=4096,
         access_log=None,
         print=None,

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from granian import Granian
 from granian.constants import Interfaces, Loops
@@ -33,6 +34,11 @@ def redis_server():
                 redis.terminate()
 
 
+def path(variable):
+    """The path that an environment variable names, if it is set: Granian wants no string."""
+    return Path(os.environ[variable]) if variable in os.environ else None
+
+
 def main():
     workers = int(os.environ.get("WORKERS", "1"))
     server = Granian(
@@ -40,6 +46,8 @@ def main():
         address=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "3334")),
         interface=Interfaces.ASGI,
+        ssl_cert=path("TLS_CERT"),
+        ssl_key=path("TLS_KEY"),
         workers=workers,
         loop=Loops.uvloop,
         backlog=4096,

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import ssl
 
 import uvloop
 from picows import (
@@ -91,6 +92,15 @@ async def say_goodbye():
         await asyncio.wait([asyncio.ensure_future(t.wait_disconnected()) for t in leaving], timeout=CLOSE_GRACE_S)
 
 
+def tls():
+    """What to speak TLS with, if there is a certificate."""
+    if "TLS_CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    return context
+
+
 async def main():
     stopped = asyncio.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
@@ -100,6 +110,7 @@ async def main():
         accept,
         os.environ.get("HOST", "127.0.0.1"),
         int(os.environ.get("PORT", "3334")),
+        ssl=tls(),
         backlog=4096,
         max_frame_size=MESSAGE_BYTES_MAX,
     )

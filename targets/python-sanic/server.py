@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import ssl
 
 from sanic import Sanic, empty
 from sanic.exceptions import WebsocketClosed
@@ -58,10 +59,20 @@ async def say_goodbye(app):
     await asyncio.gather(*(client.close(1001) for client in list(app.ctx.clients)), return_exceptions=True)
 
 
+def tls():
+    """What to speak TLS with, if there is a certificate."""
+    if "TLS_CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    return context
+
+
 if __name__ == "__main__":
     app.run(
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "3334")),
+        ssl=tls(),
         backlog=4096,
         single_process=True,
     )

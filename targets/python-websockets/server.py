@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import ssl
 from http import HTTPStatus
 
 from websockets.asyncio.server import broadcast, serve
@@ -39,6 +40,15 @@ def answer_request(connection, request):
     return connection.respond(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND, "")
 
 
+def tls():
+    """What to speak TLS with, if there is a certificate."""
+    if "TLS_CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    return context
+
+
 async def main():
     stopped = asyncio.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
@@ -49,6 +59,7 @@ async def main():
         handle,
         os.environ.get("HOST", "127.0.0.1"),
         int(os.environ.get("PORT", "3334")),
+        ssl=tls(),
         backlog=4096,
         process_request=answer_request,
         compression=None,

@@ -1,4 +1,7 @@
+import fs from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
+import process from 'node:process';
 
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const CLOSE_GRACE_MS = 1000;
@@ -6,7 +9,7 @@ const CLOSE_GRACE_MS = 1000;
 /** Serves on host:port with socket.io of this major version, 4 or 2; `recovery`: version 4 keeps what
  *  clients miss that lose their connection. Returns `close(done)`. */
 export async function serve({ host, port, version, recovery }) {
-  const server = http.createServer((request, response) => {
+  const server = createServer((request, response) => {
     response.statusCode = request.method === 'GET' && request.url === '/' ? 200 : 404;
     response.setHeader('Content-Length', 0);
     response.end();
@@ -44,4 +47,11 @@ async function attach(server, version, recovery) {
   }
   const { Server } = await import('socket.io');
   return new Server(server, recovery ? { ...options, connectionStateRecovery: {} } : options);
+}
+
+/** Over TLS, if there is a certificate. */
+function createServer(onRequest) {
+  const { TLS_CERT, TLS_KEY } = process.env;
+  if (!TLS_CERT) return http.createServer(onRequest);
+  return https.createServer({ cert: fs.readFileSync(TLS_CERT), key: fs.readFileSync(TLS_KEY) }, onRequest);
 }

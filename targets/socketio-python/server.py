@@ -38,6 +38,8 @@ if __name__ == "__main__":
         app,
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "3338")),
+        ssl_certfile=os.environ.get("TLS_CERT"),
+        ssl_keyfile=os.environ.get("TLS_KEY"),
         backlog=4096,
         log_level="warning",
         loop="uvloop",

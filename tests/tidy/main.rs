@@ -209,11 +209,23 @@ fn targets_are_complete() {
         if !is_throng && !LOCKFILES.iter().any(|lockfile| folder.join(lockfile).exists()) {
             wrong.push(format!("{}: none of {LOCKFILES:?}", folder.display()));
         }
-        if let Err(mistake) = suite::Target::of_folder(&folder, &|_| Ok(wire::DialectOptions::default())) {
+        if let Err(mistake) = suite::Target::of_folder(&folder, suite::Readers::INDIFFERENT) {
             wrong.push(format!("{}: {}", folder.display(), mistake.line()));
         }
     }
     assert_none("targets that lack something", wrong);
+}
+
+/// What is part of the program is also a file that people read: one file, or the two come apart.
+#[test]
+fn what_is_carried_is_a_link_to_what_people_read() {
+    let carried: Vec<PathBuf> = fs::read_dir(root().join("crates/suite/carried"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(!carried.is_empty(), "nothing is carried: the test looks in the wrong place");
+    let copies = carried.iter().filter(|path| !path.is_symlink()).map(|path| path.display().to_string());
+    assert_none("copies in place of links", copies.collect());
 }
 
 #[test]

@@ -65,10 +65,9 @@ mod tests {
     use crate::standing::{Entrant, standings};
 
     fn ranked(values: &[(&str, f64)]) -> Vec<Standing> {
-        let entrant = |&(target, value): &(&str, f64)| Entrant {
-            target: target.to_owned(),
-            values: vec![value, value * 1.001, value * 0.999],
-            is_ranked: true,
+        let entrant = |&(target, value): &(&str, f64)| {
+            let values = vec![value, value * 1.001, value * 0.999];
+            Entrant { target: target.to_owned(), reaches: values.clone(), values, is_ranked: true }
         };
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         standings(&figure, &values.iter().map(entrant).collect::<Vec<_>>(), "throng")

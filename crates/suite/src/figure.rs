@@ -78,6 +78,24 @@ impl Figure {
         }
     }
 
+    /// How far the value in a run may reach in truth: a search knows a load that kept the limits and the next that broke
+    /// them, and nothing of those between. What was not searched is what it is.
+    pub(crate) fn reach(&self, run: &Run) -> Option<f64> {
+        let value = self.read(run)?;
+        let broke = match &self.of {
+            Of::Step(_) | Of::Memory | Of::ClientsPerGib => None,
+            Of::Capacity => match &run.verdict.capacity {
+                Some(capacity) => Some(capacity.high as f64),
+                None => run.steps.iter().find(|step| !step.has_passed()).map(|step| step.clients as f64),
+            },
+            Of::SafeRate | Of::SafeRatePerCore => {
+                let level = best(&run.verdict.levels)?;
+                level.overload_per_s.zip(level.safe_per_s).map(|(broke, kept)| value * broke / kept)
+            }
+        };
+        Some(broke.unwrap_or(value).max(value))
+    }
+
     /// Whether it is a number of clients, which more files would make larger.
     pub(crate) fn is_capacity(&self) -> bool {
         self.of == Of::Capacity

@@ -39,7 +39,7 @@ pub mod trust;
 mod visit;
 
 pub use figure::Figure;
-pub use manifest::{Ability, ReadFlags, Target};
+pub use manifest::{Ability, Readers, Target};
 pub use mistake::Mistake;
 pub use place::Place;
 pub use record::Record;

@@ -8,6 +8,6 @@ mod target;
 mod tests;
 mod values;
 
-pub use file::{CONTROL_NAME, FILE_NAME, REFERENCE_NAME, ReadFlags};
+pub use file::{CONTROL_NAME, FILE_NAME, REFERENCE_NAME, Readers};
 pub use target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Version};
 pub(crate) use values::{dialect, flag_value, time};

@@ -1,5 +1,6 @@
 //! Where a target runs this time: the values of a manifest's placeholders.
 
+use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ pub struct Place {
     pub admin_port: u16,
     /// A path for a unix socket, in a folder of its own.
     pub socket: PathBuf,
+    /// Where the certificate of a server that speaks TLS is, and its key.
+    certificate: PathBuf,
+    key: PathBuf,
     /// This program.
     throng: PathBuf,
 }
@@ -39,6 +43,8 @@ impl Place {
             address: SocketAddr::from((host, port)),
             admin_port: free_port(host, Some(port))?,
             socket: folder.join("server.sock"),
+            certificate: folder.join("server.pem"),
+            key: folder.join("server.key"),
             throng: throng.to_owned(),
         })
     }
@@ -46,7 +52,19 @@ impl Place {
     /// On another machine, where it has no unix socket that could be reached.
     pub fn elsewhere(host: Ipv4Addr, port: u16, admin_port: u16) -> Place {
         let address = SocketAddr::from((host, port));
-        Place { address, admin_port, socket: PathBuf::new(), throng: PathBuf::new() }
+        let [socket, certificate, key, throng] = Default::default();
+        Place { address, admin_port, socket, certificate, key, throng }
+    }
+
+    /// Makes the certificate, signed by itself, of the server that is to be here, and its key.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn certify(&self) -> io::Result<()> {
+        let names = vec![self.address.ip().to_string()];
+        let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
+        fs::write(&self.certificate, made.cert.pem())?;
+        fs::write(&self.key, made.signing_key.serialize_pem())
     }
 
     /// The URL at which the target, being there, speaks a dialect.
@@ -69,6 +87,8 @@ impl Place {
             .replace("{port}", &self.address.port().to_string())
             .replace("{admin_port}", &self.admin_port.to_string())
             .replace("{socket}", &self.socket.to_string_lossy())
+            .replace("{certificate}", &self.certificate.to_string_lossy())
+            .replace("{key}", &self.key.to_string_lossy())
             .replace("{cores}", &cores.to_string())
             .replace("{throng}", &self.throng.to_string_lossy())
     }

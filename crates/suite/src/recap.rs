@@ -1,13 +1,18 @@
 //! Finished shootouts in short, on one page: for each scenario one ranked table, "now" beside "then".
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::manifest::REFERENCE_NAME;
 use crate::record::Record;
 use crate::section::{Section, main_figure, share, with_unit};
+use crate::standing::Standing;
 use crate::suite::Suite;
 use crate::summary;
 use crate::table::Table;
+
+/// From so many questions on, one table has all servers and all questions.
+const QUESTIONS_MIN: usize = 4;
 
 /// One finished shootout.
 pub struct Finished {
@@ -33,6 +38,14 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
             let _ = writeln!(text, "- {fact}");
         }
         let _ = writeln!(text, "- All figures: `{}`", record.folder().join("report.md").display());
+        if sections.len() >= QUESTIONS_MIN {
+            let _ = write!(
+                text,
+                "\n### {}: all servers\n\nThe figure by which each question ranks, and the places it may have.\n\n{}",
+                suite.name,
+                all_servers(sections).markdown()
+            );
+        }
         for section in sections {
             let _ = write!(text, "\n### {}: {}\n\n", suite.name, section.name);
             if let Some(line) = summary::shortened(section) {
@@ -105,6 +118,36 @@ fn table(section: &Section) -> Table {
     table
 }
 
+/// A row for each server, by their names, and a column for each question: who chooses a server has more than one.
+fn all_servers(sections: &[Section]) -> Table {
+    let columns: Vec<String> =
+        sections.iter().map(|section| format!("{} ({})", section.name, with_unit(&section.figure))).collect();
+    let head: Vec<&str> = ["target"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&head, 1..head.len());
+    let names: BTreeSet<&str> = sections
+        .iter()
+        .flat_map(|section| &section.standings)
+        .map(|standing| standing.target.as_str())
+        .collect();
+    for name in names {
+        let cells = sections.iter().map(|section| {
+            let standing = section.standings.iter().find(|standing| standing.target == name);
+            standing.map_or(String::new(), |standing| figure_and_place(section, standing))
+        });
+        table.row([name.to_owned()].into_iter().chain(cells).collect());
+    }
+    table
+}
+
+/// `186,575 (1–6)`; a figure without a place is of a server that did not do all that was asked.
+fn figure_and_place(section: &Section, standing: &Standing) -> String {
+    let figure = standing.mean.map_or("none".to_owned(), |mean| section.figure.show(mean));
+    match standing.place {
+        Some(place) => format!("{figure} ({place})"),
+        None => format!("{figure} (no place)"),
+    }
+}
+
 /// The targets that were not measured, in a line: the record says why.
 fn left_out(record: &Record) -> Option<String> {
     let named = record.head.receipts.iter().filter_map(|receipt| {
@@ -114,4 +157,59 @@ fn left_out(record: &Record) -> Option<String> {
     let named: Vec<String> = named.collect();
     (!named.is_empty())
         .then(|| format!("Not measured, and at which stage that was found: {}.", named.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use results::Scenario;
+
+    use super::*;
+    use crate::figure::Figure;
+    use crate::standing::{Entrant, standings};
+
+    fn section(name: &str, figure: &str, entrants: &[(&str, &[f64], bool)]) -> Section {
+        let figure = Figure::parse(figure, Scenario::Echo).unwrap();
+        let entrants: Vec<Entrant> = entrants
+            .iter()
+            .map(|&(target, values, is_ranked)| Entrant {
+                target: target.to_owned(),
+                values: values.to_vec(),
+                reaches: values.to_vec(),
+                is_ranked,
+            })
+            .collect();
+        Section {
+            name: name.to_owned(),
+            command: String::new(),
+            shortened: Vec::new(),
+            standings: standings(&figure, &entrants, REFERENCE_NAME),
+            figure,
+            remarks: Vec::new(),
+            at_file_limit: 0,
+            control: None,
+            table: Table::new(&[], 0..0),
+            msacc: Vec::new(),
+            then: BTreeMap::new(),
+            then_column: None,
+            remark: None,
+        }
+    }
+
+    #[test]
+    fn one_table_has_every_server_and_every_question() {
+        let sections = [
+            section("fast", "rate", &[("node-ws", &[90.0, 92.0], true), ("throng", &[200.0, 200.0], true)]),
+            section("late", "rtt.p99", &[("deaf", &[], false), ("node-ws", &[7.0, 7.0], false)]),
+        ];
+        let expected = [
+            ["deaf", "", "none (no place)"],
+            ["node-ws", "91 (2)", "7.00 (no place)"],
+            ["throng", "200 (1)", ""],
+        ];
+        let table = all_servers(&sections);
+        assert_eq!(table.head(), ["target", "fast (rate /s)", "late (rtt.p99 ms)"]);
+        assert_eq!(table.body(), expected.map(|row| row.map(str::to_owned).to_vec()));
+    }
 }

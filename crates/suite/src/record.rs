@@ -12,6 +12,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use net::files::Readers;
 use results::Run;
@@ -107,8 +108,7 @@ impl Record {
         if Record::is_at(folder) {
             return Err(RecordError::Taken(folder.display().to_string()));
         }
-        let text = serde_json::to_string_pretty(&head).expect("the head is plain data");
-        replace(&folder.join(HEAD), &(text + "\n"))?;
+        write_head(folder, &head)?;
         net::private::create(&folder.join(CELLS)).map_err(at)?;
         Ok(Record { folder: folder.to_owned(), packed: Archive::default(), head, entries: Vec::new() })
     }
@@ -177,6 +177,15 @@ impl Record {
         below.sort();
         let found: Result<Vec<_>, _> = below.iter().map(|path| Record::find(path)).collect();
         Ok(found?.concat())
+    }
+
+    /// Gives it another time to end in, from its beginning, which is kept.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn set_budget(&mut self, budget: Duration) -> Result<(), RecordError> {
+        self.head.budget_s = Some(budget.as_secs_f64());
+        write_head(&self.folder, &self.head)
     }
 
     /// Where it is.
@@ -299,6 +308,11 @@ impl Record {
 /// The name of a results file, below the folder.
 fn results_file(scenario: &str, target: &str, repeat: u32) -> String {
     format!("{scenario}/{target}-{repeat}.json")
+}
+
+fn write_head(folder: &Path, head: &Head) -> Result<(), RecordError> {
+    let text = serde_json::to_string_pretty(head).expect("the head is plain data");
+    replace(&folder.join(HEAD), &(text + "\n"))
 }
 
 fn line(entry: &Entry) -> String {

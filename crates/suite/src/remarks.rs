@@ -103,7 +103,7 @@ fn first_full(run: &Run) -> Option<&Step> {
 fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> {
     let mut doubts = Vec::new();
     if !runs.is_empty() && runs.iter().all(|run| scenario.figures[0].read(run).is_none()) {
-        doubts.push(format!("{} could not be told", scenario.figures[0].name));
+        doubts.push(untold(scenario, runs));
     }
     doubts.extend(failed(entries, |trouble| !trouble.is_of_target()));
     let of_generator = wrong(scenario.verb, runs, is_by_generator);
@@ -125,6 +125,16 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
         }
     }
     doubts
+}
+
+/// Why no run has the main figure: a search for a rate may have ended where it began.
+fn untold(scenario: &Scenario, runs: &[Run]) -> String {
+    let levels = runs.iter().flat_map(|run| &run.verdict.levels);
+    let broken = levels.filter(|level| level.safe_per_s.is_none()).filter_map(|level| level.overload_per_s);
+    match broken.reduce(f64::min) {
+        Some(rate) => format!("the first rate broke the limits already, {rate}/s"),
+        None => format!("{} could not be told", scenario.figures[0].name),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use results::Run;
 use results::format::count;
+use stats::Interval;
 
 use crate::figure::Figure;
 use crate::manifest::{CONTROL_NAME, REFERENCE_NAME};
@@ -14,6 +15,9 @@ use crate::remarks::Remarks;
 use crate::standing::{Control, Entrant, Standing, standings};
 use crate::suite::{Scenario, Shortened, Suite};
 use crate::table::Table;
+
+/// An interval whose sides differ by less than this share of its middle is shown as even.
+const UNEVEN_MAX: f64 = 1e-6;
 
 /// One scenario's outcome.
 #[derive(Clone, Debug)]
@@ -68,14 +72,13 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let figure = scenario.figures[0].clone();
     let said: Vec<Remarks> =
         runs.iter().map(|(name, runs)| Remarks::of(scenario, name, runs, record)).collect();
-    let entrant = |((name, runs), said): (&(&str, Vec<Run>), &Remarks)| Entrant {
-        target: (*name).to_owned(),
-        values: if said.is_at_file_limit { Vec::new() } else { each_round(&figure, runs) },
-        is_ranked: said.flaw.is_none(),
+    let of_target = |((name, runs), said): (&(&str, Vec<Run>), &Remarks)| {
+        let runs: &[Run] = if said.is_at_file_limit { &[] } else { runs };
+        entrant(&figure, name, runs, said.flaw.is_none())
     };
-    let standings =
-        standings(&figure, &runs.iter().zip(&said).map(entrant).collect::<Vec<_>>(), REFERENCE_NAME);
-    let again = each_round(&figure, &record.runs(&scenario.name, CONTROL_NAME)?);
+    let entrants: Vec<Entrant> = runs.iter().zip(&said).map(of_target).collect();
+    let standings = standings(&figure, &entrants, REFERENCE_NAME);
+    let again = entrant(&figure, CONTROL_NAME, &record.runs(&scenario.name, CONTROL_NAME)?, true);
     let reference = standings.iter().find(|standing| standing.target == REFERENCE_NAME);
     let control = reference.and_then(|reference| Control::of(reference, &again));
     let then = scenario.published.as_ref().map(|published| published::read(published, &names));
@@ -152,6 +155,16 @@ fn of<'a>(standing: &Standing, runs: &'a Runs<'_>) -> &'a [Run] {
     runs.iter().find(|(name, _)| *name == standing.target).map_or(&[], |(_, runs)| runs)
 }
 
+/// What a target's rounds say of a figure.
+fn entrant(figure: &Figure, target: &str, runs: &[Run], is_ranked: bool) -> Entrant {
+    Entrant {
+        target: target.to_owned(),
+        values: each_round(figure, runs),
+        reaches: runs.iter().filter_map(|run| figure.reach(run)).collect(),
+        is_ranked,
+    }
+}
+
 /// The figure's value in each round that has one.
 pub(crate) fn each_round(figure: &Figure, runs: &[Run]) -> Vec<f64> {
     runs.iter().filter_map(|run| figure.read(run)).collect()
@@ -164,14 +177,18 @@ pub(crate) fn with_unit(figure: &Figure) -> String {
     }
 }
 
-/// The mean, and what the interval adds on both sides.
+/// The mean, and its interval.
 pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     let Some(mean) = standing.mean else { return String::new() };
-    match standing.interval {
-        Some(interval) => {
-            format!("{} ±{}", figure.show(mean), figure.show((interval.high - interval.low) / 2.0))
-        }
-        None => figure.show(mean),
+    standing.interval.map_or_else(|| figure.show(mean), |interval| with_interval(figure, mean, interval))
+}
+
+/// `90.1 ±2.5`; where the interval reaches further to one side, because the figure was searched, `90.1 (87.6 to 109)`.
+pub(crate) fn with_interval(figure: &Figure, mean: f64, Interval { low, high }: Interval) -> String {
+    let (below, above) = (mean - low, high - mean);
+    match (above - below).abs() <= UNEVEN_MAX * mean.abs() {
+        true => format!("{} ±{}", figure.show(mean), figure.show(above)),
+        false => format!("{} ({} to {})", figure.show(mean), figure.show(low.max(0.0)), figure.show(high)),
     }
 }
 

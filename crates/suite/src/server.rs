@@ -23,7 +23,7 @@ pub struct Server {
     guarded: Guarded,
     place: Place,
     log: PathBuf,
-    /// Holds the unix socket, and the reference server's log; gone with the server.
+    /// Holds the unix socket, the certificate, and the reference server's log; gone with the server.
     _folder: Scratch,
 }
 
@@ -44,6 +44,9 @@ impl Server {
         let folder = Scratch::new().map_err(could_not)?;
         let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
         let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
+        if target.is_over_tls() {
+            place.certify().map_err(could_not)?;
+        }
         let brief = Brief {
             enclosure: None,
             command: target.start.command.iter().map(|word| place.fill(word)).collect(),

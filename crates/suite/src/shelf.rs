@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{self, REFERENCE_NAME, ReadFlags, Target};
+use crate::manifest::{self, REFERENCE_NAME, Readers, Target};
 use crate::mistake::Mistake;
 
 /// Every target of a folder, the reference server first.
@@ -20,7 +20,7 @@ impl Shelf {
     ///
     /// # Errors
     /// The folder cannot be listed.
-    pub fn read(folder: &Path, read_flags: ReadFlags<'_>) -> io::Result<Shelf> {
+    pub fn read(folder: &Path, readers: Readers<'_>) -> io::Result<Shelf> {
         // Commands run in these folders, and name programs relative to them.
         let folder = folder.canonicalize()?;
         let mut folders: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
@@ -32,7 +32,7 @@ impl Shelf {
             if name == REFERENCE_NAME {
                 continue; // part of this program
             }
-            match Target::of_folder(&folder, read_flags) {
+            match Target::of_folder(&folder, readers) {
                 Ok(targets) => shelf.targets.extend(targets),
                 Err(mistake) => shelf.mistakes.push((name, mistake)),
             }

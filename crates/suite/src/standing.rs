@@ -34,7 +34,7 @@ pub struct Standing {
     pub target: String,
     /// The mean of the figure over the repeats.
     pub mean: Option<f64>,
-    /// Its 95% interval; `None` with fewer than two repeats.
+    /// Its 95% interval, which reaches as far as the figure may; `None` with fewer than two repeats.
     pub interval: Option<Interval>,
     /// The mean as a multiple of the reference server's.
     pub share: Option<f64>,
@@ -47,8 +47,18 @@ pub struct Entrant {
     pub target: String,
     /// The figure in each round.
     pub values: Vec<f64>,
+    /// How far it may reach in each, where it was searched; otherwise the figure itself.
+    pub reaches: Vec<f64>,
     /// Whether it did what was asked: who loses messages, dies or answers with errors has no place, however fast it is.
     pub is_ranked: bool,
+}
+
+impl Entrant {
+    /// From the low end of what it has to the high end of what it may have.
+    fn interval(&self) -> Option<Interval> {
+        let (own, reach) = (interval::of_repeats(&self.values)?, interval::of_repeats(&self.reaches)?);
+        Some(Interval { low: own.low.min(reach.low), high: own.high.max(reach.high) })
+    }
 }
 
 /// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
@@ -62,12 +72,13 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
         .filter(|mean| *mean > 0.0);
     let mut standings: Vec<(bool, Standing)> = entrants
         .iter()
-        .map(|Entrant { target, values, is_ranked }| {
+        .map(|entrant| {
+            let Entrant { target, values, is_ranked, .. } = entrant;
             let standing = Standing {
                 place: None,
                 target: target.clone(),
                 mean: mean(values),
-                interval: interval::of_repeats(values),
+                interval: entrant.interval(),
                 share: mean(values).zip(of_reference).map(|(mean, reference)| mean / reference),
             };
             (*is_ranked && standing.mean.is_some(), standing)
@@ -107,8 +118,8 @@ pub struct Control {
 
 impl Control {
     /// Beside the reference; `None` without intervals, which tell nobody apart.
-    pub(crate) fn of(reference: &Standing, values: &[f64]) -> Option<Control> {
-        let (mean, interval) = (mean(values)?, interval::of_repeats(values)?);
+    pub(crate) fn of(reference: &Standing, again: &Entrant) -> Option<Control> {
+        let (mean, interval) = (mean(&again.values)?, again.interval()?);
         Some(Control { mean, interval, is_apart: overlap(reference.interval?, interval).is_none() })
     }
 }
@@ -131,7 +142,8 @@ mod tests {
     use super::*;
 
     fn entrant(target: &str, values: &[f64]) -> Entrant {
-        Entrant { target: target.to_owned(), values: values.to_vec(), is_ranked: true }
+        let (values, reaches) = (values.to_vec(), values.to_vec());
+        Entrant { target: target.to_owned(), values, reaches, is_ranked: true }
     }
 
     fn places(verb: Scenario, name: &str, values: &[(&str, &[f64])]) -> Vec<(String, String)> {
@@ -176,6 +188,22 @@ mod tests {
     }
 
     #[test]
+    fn a_search_does_not_tell_apart_what_lies_between_its_steps() {
+        let searched = |target: &str, kept: f64| Entrant {
+            values: vec![kept, kept * 1.001],
+            reaches: vec![kept * 1.2, kept * 1.2],
+            ..entrant(target, &[])
+        };
+        let figure = Figure::parse("rate", Scenario::Http).unwrap();
+        let found =
+            standings(&figure, &[searched("a", 360.0), searched("b", 300.0), searched("c", 250.0)], "");
+        let places: Vec<String> = found.iter().map(|one| one.place.unwrap().to_string()).collect();
+        assert_eq!(places, ["1–2", "1–3", "2–3"], "next to each other they cannot be told apart");
+        let interval = found[0].interval.unwrap();
+        assert!(interval.low < 360.0 && interval.high == 432.0, "{interval:?}");
+    }
+
+    #[test]
     fn more_is_better_for_rates() {
         let found = places(Scenario::Http, "rate", &[("a", &[10.0, 10.0]), ("b", &[20.0, 20.0])]);
         assert_eq!(found, [("1".to_owned(), "b".to_owned()), ("2".to_owned(), "a".to_owned())]);
@@ -206,7 +234,9 @@ mod tests {
     fn a_control_that_can_be_told_from_the_reference_says_so() {
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         let reference = standings(&figure, &[entrant("throng", &[100.0, 101.0, 99.0])], "throng").remove(0);
-        let is_apart = |values: &[f64]| Control::of(&reference, values).map(|control| control.is_apart);
+        let is_apart = |values: &[f64]| {
+            Control::of(&reference, &entrant("again", values)).map(|control| control.is_apart)
+        };
         assert_eq!(is_apart(&[100.0, 102.0, 101.0]), Some(false));
         assert_eq!(is_apart(&[120.0, 121.0, 119.0]), Some(true));
         assert_eq!(is_apart(&[120.0]), None);

@@ -8,7 +8,7 @@ use results::format::counted;
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
 use crate::record::Record;
-use crate::section::Section;
+use crate::section::{Section, with_interval};
 use crate::standing::Control;
 use crate::suite::Suite;
 
@@ -118,8 +118,9 @@ pub fn facts(record: &Record) -> Vec<String> {
         (least, most) => {
             let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
             format!(
-                "{rounds} rounds in random order: means, ± 95% intervals; of servers whose intervals overlap it cannot be told \
-                 who is ahead, and a place such as 1–3 says so"
+                "{rounds} rounds in random order: means and 95% intervals, which reach up to the next load that broke the limits \
+                 where a load was searched; of servers whose intervals overlap it cannot be told who is ahead, and a place \
+                 such as 1–3 says so"
             )
         }
     });
@@ -164,8 +165,7 @@ fn beyond(section: &Section) -> Option<String> {
 /// In a line for each scenario.
 fn control(section: &Section) -> Option<String> {
     let Control { mean, interval, is_apart } = section.control.as_ref()?;
-    let half = (interval.high - interval.low) / 2.0;
-    let again = format!("{} ±{}", section.figure.show(*mean), section.figure.show(half));
+    let again = with_interval(&section.figure, *mean, *interval);
     Some(if *is_apart {
         format!(
             "Control: {REFERENCE_NAME} a second time has {again} and is told from itself: differences as small as that mean \

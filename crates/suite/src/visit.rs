@@ -1,8 +1,8 @@
 //! One client of wire over plain blocking code: for probes and checks, where nothing has to be fast.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
+mod line;
+
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 use wire::{
-    Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Limits, Options, Payload,
-    Settings, Stamp, StreamId,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Limits, Options,
+    Payload, Settings, Stamp, StreamId,
 };
+
+pub(crate) use line::address;
+use line::{Line, connect};
 
 /// How long one answer may take of a server that is checked.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
@@ -40,23 +43,6 @@ pub(crate) struct Visitor {
     start: Instant,
     /// What has happened and was not asked for yet.
     pub(crate) events: Vec<Event>,
-}
-
-/// A connection, of either kind.
-trait Line: Read + Write {
-    fn set_nonblocking(&self) -> io::Result<()>;
-}
-
-impl Line for TcpStream {
-    fn set_nonblocking(&self) -> io::Result<()> {
-        TcpStream::set_nonblocking(self, true)
-    }
-}
-
-impl Line for UnixStream {
-    fn set_nonblocking(&self) -> io::Result<()> {
-        UnixStream::set_nonblocking(self, true)
-    }
 }
 
 /// The byte streams of a client, and what it has written to each.
@@ -139,7 +125,6 @@ impl Visitor {
     fn turn(&mut self, connect: &dyn Fn() -> Result<Box<dyn Line>, String>) -> Result<(), String> {
         for stream in std::mem::take(&mut self.lines.wanted) {
             let line = connect()?;
-            line.set_nonblocking().map_err(|error| error.to_string())?;
             let index = usize::from(stream);
             if self.lines.open.len() <= index {
                 self.lines.open.resize_with(index + 1, || None);
@@ -254,6 +239,7 @@ fn config(url: &Url, route: &Route<'_>) -> Result<Config, String> {
     let host = url.host_str().unwrap_or_default();
     let options = Options {
         dialect: route.dialect,
+        carrier: Carrier::Http1,
         host: url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")),
         path: format!("{}{query}", url.path()).into(),
         headers: Vec::new(),
@@ -267,20 +253,4 @@ fn config(url: &Url, route: &Route<'_>) -> Result<Config, String> {
         people: Arc::default(),
     };
     Config::new(options).map_err(|bad| format!("{bad:?}"))
-}
-
-fn connect(url: &Url, socket: Option<&Path>) -> io::Result<Box<dyn Line>> {
-    if let Some(path) = socket {
-        return Ok(Box::new(UnixStream::connect(path)?));
-    }
-    Ok(Box::new(TcpStream::connect_timeout(&address(url)?, Duration::from_secs(2))?))
-}
-
-/// The address in a URL: targets listen on the loopback address, so there is no name to resolve.
-pub(crate) fn address(url: &Url) -> io::Result<SocketAddr> {
-    let addresses = url.socket_addrs(|| None)?;
-    addresses
-        .first()
-        .copied()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL has no address"))
 }

@@ -1,5 +1,5 @@
 %% The listeners: the server on TCP and, if there is a path for it, on a unix socket; the figures on a port of their own.
-%% Set by the environment: HOST, PORT, SOCKET, ADMIN_PORT.
+%% Set by the environment: HOST, PORT, SOCKET, ADMIN_PORT, TLS_CERT, TLS_KEY.
 -module(bench_app).
 -behaviour(application).
 
@@ -12,7 +12,7 @@ start(_Type, _Args) ->
     Host = os:getenv("HOST", "127.0.0.1"),
     {ok, Ip} = inet:parse_address(Host),
     Port = list_to_integer(os:getenv("PORT", "3334")),
-    listen(tcp, [{ip, Ip}, {port, Port}], server_routes()),
+    listen(tcp, [{ip, Ip}, {port, Port} | certificate()], server_routes()),
     case os:getenv("SOCKET") of
         false ->
             ok;
@@ -49,7 +49,17 @@ listen(Name, SocketOptions, Routes) ->
         idle_timeout => infinity,
         max_keepalive => infinity
     },
-    {ok, _} = cowboy:start_clear(Name, Transport, Protocol).
+    case proplists:is_defined(certfile, SocketOptions) of
+        true -> {ok, _} = cowboy:start_tls(Name, Transport, Protocol);
+        false -> {ok, _} = cowboy:start_clear(Name, Transport, Protocol)
+    end.
+
+%% What to speak TLS with, if there is one.
+certificate() ->
+    case os:getenv("TLS_CERT") of
+        false -> [];
+        File -> [{certfile, File}, {keyfile, os:getenv("TLS_KEY")}]
+    end.
 
 server_routes() ->
     [{"/", home_handler, []}, {"/ws", ws_handler, []}].

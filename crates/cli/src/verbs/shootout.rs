@@ -80,8 +80,8 @@ pub(crate) struct Shootout {
     /// Keep everything in this directory [default: shootouts/SUITE-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Continue an interrupted shootout, with its original options
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out"])]
+    /// Continue an interrupted shootout, with its original options; --budget replaces the original one
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
     resume: Option<PathBuf>,
     /// Measure nothing; print a summary of the newest shootout of each suite in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
@@ -169,12 +169,12 @@ impl Shootout {
         let scale = self.scale.unwrap_or(1.0);
         let mut suite = read_suite(&path, &text, scale)?;
         if host.is_elsewhere() {
-            let problem = "a unix socket does not reach another machine";
-            for name in chosen::leave_out_unix(&mut suite) {
-                stderr::line(format_args!("{name} is left out: {problem}"));
+            let left_out = chosen::leave_out_local(&mut suite);
+            for (name, why) in &left_out {
+                stderr::line(format_args!("{name} is left out: {why}"));
             }
-            if suite.scenarios.is_empty() {
-                return Err(Failure::usage("--target-agent", problem));
+            if let (true, Some((_, why))) = (suite.scenarios.is_empty(), left_out.first()) {
+                return Err(Failure::usage("--target-agent", why));
             }
         }
         if self.pin.is_some() && self.fleet.fleet.is_some() {
@@ -238,7 +238,11 @@ impl Shootout {
         host: &Host,
         tools: &Tools<'_>,
     ) -> Result<(Suite, Record, Vec<Target>), Failure> {
-        let (record, damaged) = Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
+        let (mut record, damaged) =
+            Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
+        if let Some(budget) = self.budget {
+            record.set_budget(Duration::from_nanos(budget)).map_err(could_not_keep)?;
+        }
         for what in damaged {
             stderr::line(format_args!("throng: measured again, because it is damaged: {what}"));
         }
@@ -293,10 +297,7 @@ impl Shootout {
             // A suite can have a shell run something (--restart-command).
             let folder =
                 trust::check("SUITE", &folder, |folder| format!("name the file: {folder}/{name}.toml"))?;
-            let here = here.canonicalize().unwrap_or(here);
-            let path = folder.join(format!("{name}.toml"));
-            // Relative where it can be: the path is kept, and results are shared.
-            path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path)
+            kept::from_here(&folder.join(format!("{name}.toml")))
         };
         let text = std::fs::read_to_string(&path).map_err(|error| {
             Failure::usage("SUITE", format!("could not read {}: {error}", path.display()))

@@ -10,8 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use suite::{Server, Shelf, Target, Tools};
+use suite::{Readers, Server, Shelf, Target, Tools};
 
+use crate::app_file;
 use crate::dialect_args;
 use crate::exit::{Exit, Failure};
 use crate::hidden;
@@ -153,7 +154,8 @@ pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
             format!("throng targets trust {folder}, or name it for this once: --targets-dir {folder}")
         })?,
     };
-    Shelf::read(&folder, &dialect_args::read_flags)
+    let readers = Readers { flags: &dialect_args::read_flags, app: &app_file::of_target };
+    Shelf::read(&folder, readers)
         .map_err(|error| Failure::could_not(format!("list {}", folder.display()), error))
 }
 
@@ -179,13 +181,11 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
     };
     let version = suite::setup::prepare(target, tools).map_err(failed)?;
     let mut server = Server::start(target, None, &[], tools).map_err(failed)?;
-    let urls = target
-        .dialects
-        .iter()
-        .map(|dialect| format!("{}: {}", dialect.name(), server.place().url(target, *dialect)));
     let mut text = format!("{} ({version}), process {}\n", target.name, server.pid());
-    for line in urls {
-        text.push_str(&format!("  {line}\n"));
+    let app = target.app.as_ref().map_or(String::new(), |app| format!(" --app {}", app.display()));
+    for &dialect in &target.dialects {
+        let url = server.place().url(target, dialect);
+        text.push_str(&format!("  {}: {url}{app}\n", target.name_of(dialect)));
     }
     text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", server.log().display()));
     output::print(&text)?;

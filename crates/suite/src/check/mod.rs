@@ -13,8 +13,23 @@ use crate::visit::{self, ANSWER_MAX};
 /// # Errors
 /// It does not start, gives a wrong answer, dies, does not stop within its grace, or leaves processes behind.
 pub fn check(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+    check_as_it_is(target, tools)?;
+    target.over_tls().map_or(Ok(()), |secure| check_as_it_is(&secure, tools).map_err(over_tls))
+}
+
+/// Says of what went wrong that it did so over TLS.
+fn over_tls(trouble: Trouble) -> Trouble {
+    Trouble { reason: format!("over TLS: {}", trouble.reason), ..trouble }
+}
+
+/// The same of a server in the clear, or of one that speaks TLS.
+fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     let mut server = Server::start(target, None, &[], tools)?;
-    let answers = answers(target, &server, tools);
+    let answers = if target.is_over_tls() {
+        sessions_of(target, &server, tools)
+    } else {
+        in_the_clear(target, &server).and_then(|()| sessions_of(target, &server, tools))
+    };
     let death = server.poll_death();
     let end = server.stop();
     if let Some(death) = death {
@@ -32,11 +47,10 @@ pub fn check(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     }
 }
 
-/// Everything that the manifest promises, one after the other.
-fn answers(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
+/// What the manifest promises of plain requests, and that frames are well-formed.
+fn in_the_clear(target: &Target, server: &Server) -> Result<(), Trouble> {
     let place = server.place();
     let root = format!("http://{}/", place.address);
-    let wrong = |what: &str, why: String| Trouble::new(Stage::Check, format!("{what}: {why}"));
     if target.can(Ability::Http) {
         visit::get(&root, None, ANSWER_MAX).map_err(|why| wrong("GET /", why))?;
     }
@@ -44,16 +58,26 @@ fn answers(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Tr
         visit::get(&root, Some(&place.socket), ANSWER_MAX)
             .map_err(|why| wrong("GET / at the unix socket", why))?;
     }
+    for &dialect in target.dialects.iter().filter(|dialect| dialect.facts().takes_anything) {
+        if target.can(Ability::Echo) {
+            frames::check(&place.url(target, dialect)).map_err(|why| wrong(dialect.name(), why))?;
+        }
+    }
+    Ok(())
+}
+
+/// Everything that it promises of its dialects, one after the other.
+fn sessions_of(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
     for &dialect in target.dialects.iter().filter(|dialect| !dialect.facts().is_plain_http) {
         if (tools.is_interrupted)() {
             return Err(Trouble::new(Stage::Check, "interrupted"));
         }
-        let url = place.url(target, dialect);
-        let wrong = |why| wrong(dialect.name(), why);
-        if dialect.facts().takes_anything && target.can(Ability::Echo) {
-            frames::check(&url).map_err(wrong)?;
-        }
-        sessions::check(&url, dialect, target).map_err(wrong)?;
+        let url = server.place().url(target, dialect);
+        sessions::check(&url, dialect, target).map_err(|why| wrong(target.name_of(dialect), why))?;
     }
     Ok(())
+}
+
+fn wrong(what: &str, why: String) -> Trouble {
+    Trouble::new(Stage::Check, format!("{what}: {why}"))
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use wire::{DialectId, DialectOptions};
 
-use super::target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Version};
+use super::target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Tls, Version};
 use super::values::{command, dialect, flag_value, placeholders, signal, time, url};
 use crate::mistake::{Mistake, Source};
 
@@ -21,25 +21,43 @@ pub const REFERENCE_NAME: &str = "throng";
 /// Its name where it runs a second time, as a control.
 pub const CONTROL_NAME: &str = "throng-control";
 
-/// Reads flags, as names without dashes and values, as the command line would; what is wrong with them otherwise.
-pub type ReadFlags<'a> = &'a dyn Fn(&[(String, String)]) -> Result<DialectOptions, String>;
+/// Reads what a manifest says of its server's clients, as the command line would.
+#[derive(Clone, Copy)]
+pub struct Readers<'a> {
+    /// Reads flags.
+    pub flags: ReadFlags<'a>,
+    /// Reads the file of an app.
+    pub app: ReadApp<'a>,
+}
+
+impl Readers<'_> {
+    /// For whoever starts servers and does not speak to them: whatever is said of their clients will do.
+    pub const INDIFFERENT: Readers<'static> = Readers {
+        flags: &|_| Ok(DialectOptions::default()),
+        app: &|_| Ok((DialectId::Custom, DialectOptions::default())),
+    };
+}
+
+/// Of flags, as names without dashes and values: what they mean, or what is wrong with them.
+type ReadFlags<'a> = &'a dyn Fn(&[(String, String)]) -> Result<DialectOptions, String>;
+/// Of an app's file: over which dialect's protocol its clients speak, and how; or what is wrong with it.
+type ReadApp<'a> = &'a dyn Fn(&Path) -> Result<(DialectId, DialectOptions), String>;
 
 impl Target {
     /// The targets of a folder: the server itself and its variants.
     ///
     /// # Errors
     /// The manifest cannot be read, or has a mistake.
-    pub fn of_folder(folder: &Path, read_flags: ReadFlags<'_>) -> Result<Vec<Target>, Mistake> {
+    pub fn of_folder(folder: &Path, readers: Readers<'_>) -> Result<Vec<Target>, Mistake> {
         let path = folder.join(FILE_NAME);
         let text = std::fs::read_to_string(&path).map_err(|error| Mistake::unreadable(&path, &error))?;
-        read(&path, &text, folder, read_flags)
+        read(&path, &text, folder, readers)
     }
 
     /// throng's own server.
     pub fn reference() -> Target {
-        let targets = read(Path::new(FILE_NAME), REFERENCE, Path::new(REFERENCE_NAME), &|_| {
-            Ok(DialectOptions::default())
-        });
+        let (path, folder) = (Path::new(FILE_NAME), Path::new(REFERENCE_NAME));
+        let targets = read(path, REFERENCE, folder, Readers::INDIFFERENT);
         let target = targets.expect("the manifest is part of throng").remove(0);
         Target { folder: PathBuf::from("."), ..target }
     }
@@ -61,8 +79,9 @@ impl Target {
 struct FileManifest {
     language: String,
     library: String,
-    dialects: Spanned<Vec<Spanned<String>>>,
-    supports: Vec<Ability>,
+    dialects: Option<Spanned<Vec<Spanned<String>>>>,
+    app: Option<Spanned<String>>,
+    supports: Spanned<Vec<Ability>>,
     endpoint: Spanned<String>,
     #[serde(default)]
     endpoints: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -74,6 +93,7 @@ struct FileManifest {
     build: Option<FileStep>,
     version: FileVersion,
     start: Option<FileStep>,
+    tls: Option<FileTls>,
     ready: Spanned<FileReady>,
     stop: FileStop,
     metrics: Option<FileMetrics>,
@@ -92,6 +112,15 @@ struct FileRequirement {
 #[serde(deny_unknown_fields)]
 struct FileStep {
     command: Spanned<Vec<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileTls {
+    #[serde(default)]
+    arguments: Vec<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
 }
@@ -139,7 +168,7 @@ pub(super) fn read(
     path: &Path,
     text: &str,
     folder: &Path,
-    read_flags: ReadFlags<'_>,
+    readers: Readers<'_>,
 ) -> Result<Vec<Target>, Mistake> {
     let source = Source { path, text };
     let manifest: FileManifest = source.parse()?;
@@ -148,7 +177,7 @@ pub(super) fn read(
     if let Some(start) = &manifest.start {
         let own =
             Own { name: base.clone(), start, version: &manifest.version, flags: manifest.flags.clone() };
-        targets.push(target(&source, &manifest, folder, own, read_flags)?);
+        targets.push(target(&source, &manifest, folder, own, readers)?);
     }
     for (name, spanned) in &manifest.variants {
         let variant = spanned.get_ref();
@@ -161,7 +190,7 @@ pub(super) fn read(
         flags.extend(variant.flags.clone());
         let version = variant.version.as_ref().unwrap_or(&manifest.version);
         let own = Own { name: format!("{base}-{name}"), start, version, flags };
-        targets.push(target(&source, &manifest, folder, own, read_flags)?);
+        targets.push(target(&source, &manifest, folder, own, readers)?);
     }
     if targets.is_empty() {
         let help = Some("add a [start] with a command, or [variants.NAME.start]".to_owned());
@@ -183,22 +212,14 @@ fn target(
     manifest: &FileManifest,
     folder: &Path,
     own: Own<'_>,
-    read_flags: ReadFlags<'_>,
+    readers: Readers<'_>,
 ) -> Result<Target, Mistake> {
     let Own { name, start, version, flags } = own;
-    let (flags, speech) = speech(source, &flags, read_flags)?;
-    let dialects: Result<Vec<DialectId>, Mistake> =
-        manifest.dialects.get_ref().iter().map(|name| dialect(source, name)).collect();
-    let dialects = dialects?;
-    if dialects.is_empty() {
-        let help =
-            Some("name at least one, e.g. \"raw\"; a server of plain requests speaks \"http\"".to_owned());
-        return Err(source.mistake(manifest.dialects.span(), "there is no dialect".to_owned(), help));
-    }
+    let Spoken { dialects, app, flags, speech } = spoken(source, manifest, folder, &flags, readers)?;
     let endpoints: Result<Vec<_>, Mistake> = manifest
         .endpoints
         .iter()
-        .map(|(name, at)| Ok((dialect(source, name)?, url(source, at, &["ws", "http"])?)))
+        .map(|(name, at)| Ok((dialect(source, name, DialectId::named())?, url(source, at, &["ws", "http"])?)))
         .collect();
     let requires: Result<Vec<_>, Mistake> = manifest
         .requires
@@ -214,7 +235,8 @@ fn target(
         language: manifest.language.clone(),
         library: manifest.library.clone(),
         dialects,
-        supports: manifest.supports.clone(),
+        app,
+        supports: manifest.supports.get_ref().clone(),
         endpoint: url(source, &manifest.endpoint, &["ws", "http"])?,
         endpoints: endpoints?,
         flags,
@@ -233,6 +255,7 @@ fn target(
             })?,
         },
         start: step(source, start)?,
+        tls: tls(source, manifest)?,
         ready: ready(source, &manifest.ready)?,
         stop: Stop {
             signal: signal(source, &manifest.stop.signal)?,
@@ -248,6 +271,18 @@ fn target(
 
 fn step(source: &Source<'_>, step: &FileStep) -> Result<Step, Mistake> {
     Ok(Step { command: command(source, &step.command)?, env: step.env.clone() })
+}
+
+/// What a start over TLS has besides; a server that supports it says how, and one that does not, nothing.
+fn tls(source: &Source<'_>, manifest: &FileManifest) -> Result<Option<Tls>, Mistake> {
+    let is_said = manifest.supports.get_ref().contains(&Ability::Tls);
+    if is_said != manifest.tls.is_some() {
+        let message = "\"tls\" among what it supports and a table [tls] belong together".to_owned();
+        let help = "e.g. [tls] with env = { TLS_CERT = \"{certificate}\", TLS_KEY = \"{key}\" }".to_owned();
+        return Err(source.mistake(manifest.supports.span(), message, Some(help)));
+    }
+    let of = |tls: &FileTls| Tls { arguments: tls.arguments.clone(), env: tls.env.clone() };
+    Ok(manifest.tls.as_ref().map(of))
 }
 
 fn ready(source: &Source<'_>, ready: &Spanned<FileReady>) -> Result<Ready, Mistake> {
@@ -266,16 +301,69 @@ fn ready(source: &Source<'_>, ready: &Spanned<FileReady>) -> Result<Ready, Mista
     Ok(Ready { probe, timeout: time(source, timeout)? })
 }
 
+/// How a server is spoken to.
+struct Spoken {
+    dialects: Vec<DialectId>,
+    app: Option<PathBuf>,
+    flags: Vec<(String, String)>,
+    speech: DialectOptions,
+}
+
+/// In dialects, with flags, or as an app's file says, which has flags of its own.
+fn spoken(
+    source: &Source<'_>,
+    manifest: &FileManifest,
+    folder: &Path,
+    table: &BTreeMap<String, Spanned<toml::Value>>,
+    readers: Readers<'_>,
+) -> Result<Spoken, Mistake> {
+    match (&manifest.dialects, &manifest.app) {
+        (Some(dialects), None) => {
+            let (flags, speech) = speech(source, table, readers)?;
+            Ok(Spoken { dialects: named(source, dialects)?, app: None, flags, speech })
+        }
+        (None, Some(app)) if table.is_empty() => {
+            let path = folder.join(app.get_ref());
+            let (dialect, speech) = (readers.app)(&path).map_err(|problem| {
+                source.mistake(app.span(), "this app cannot be spoken".to_owned(), Some(problem))
+            })?;
+            Ok(Spoken { dialects: vec![dialect], app: Some(path), flags: Vec::new(), speech })
+        }
+        (None, Some(app)) => {
+            let help = Some("put them into the app's file, under [flags]".to_owned());
+            Err(source.mistake(app.span(), "a manifest with an app has no flags".to_owned(), help))
+        }
+        (dialects, app) => {
+            let place = app.as_ref().map(Spanned::span).or(dialects.as_ref().map(Spanned::span));
+            let help = Some(
+                "give one of dialects = [\"raw\"] and, for a protocol of its own, app = \"app.toml\""
+                    .to_owned(),
+            );
+            let message = "it takes either dialects or an app to speak to the server".to_owned();
+            Err(source.mistake(place.unwrap_or(0..0), message, help))
+        }
+    }
+}
+
+fn named(source: &Source<'_>, names: &Spanned<Vec<Spanned<String>>>) -> Result<Vec<DialectId>, Mistake> {
+    if names.get_ref().is_empty() {
+        let help =
+            Some("name at least one, e.g. \"raw\"; a server of plain requests speaks \"http\"".to_owned());
+        return Err(source.mistake(names.span(), "there is no dialect".to_owned(), help));
+    }
+    names.get_ref().iter().map(|name| dialect(source, name, DialectId::named())).collect()
+}
+
 /// Flags as they are written on a command line, and what they mean; a key that is `true` stands for a flag without a
 /// value.
 fn speech(
     source: &Source<'_>,
     table: &BTreeMap<String, Spanned<toml::Value>>,
-    read_flags: ReadFlags<'_>,
+    readers: Readers<'_>,
 ) -> Result<(Vec<(String, String)>, DialectOptions), Mistake> {
     let flag = |(name, value): (&String, &Spanned<toml::Value>)| (name.clone(), flag_value(value.get_ref()));
     let flags: Vec<(String, String)> = table.iter().map(flag).collect();
-    let speech = read_flags(&flags).map_err(|problem| {
+    let speech = (readers.flags)(&flags).map_err(|problem| {
         let places = table.values().map(Spanned::span);
         let place = places.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)).unwrap_or(0..0);
         source.mistake(place, "these are not flags for throng's clients".to_owned(), Some(problem))

@@ -22,6 +22,8 @@ pub struct Target {
     pub library: String,
     /// The dialects it speaks, the one to prefer first.
     pub dialects: Vec<DialectId>,
+    /// The file of the app that its clients speak, where it has a protocol of its own.
+    pub app: Option<PathBuf>,
     /// What it can do.
     pub supports: Vec<Ability>,
     /// The URL to load, with placeholders.
@@ -42,6 +44,8 @@ pub struct Target {
     pub version: Version,
     /// Runs it in the foreground.
     pub start: Step,
+    /// What its start has besides where it is to speak TLS.
+    pub(super) tls: Option<Tls>,
     /// When it can be loaded.
     pub ready: Ready,
     /// How it is ended.
@@ -62,6 +66,8 @@ pub enum Ability {
     Http,
     /// All of it at a unix socket too.
     Unix,
+    /// Echoes over TLS, where it is started with a certificate.
+    Tls,
 }
 
 /// A program that has to be there.
@@ -80,6 +86,15 @@ pub struct Step {
     pub command: Vec<String>,
     /// Added to throng's own environment.
     pub env: BTreeMap<String, String>,
+}
+
+/// What a start has besides where it is to speak TLS and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tls {
+    /// Follow its command.
+    pub(super) arguments: Vec<String>,
+    /// Added to its environment.
+    pub(super) env: BTreeMap<String, String>,
 }
 
 /// How a target is asked for its version.
@@ -126,11 +141,43 @@ impl Target {
         self.supports.contains(&ability)
     }
 
+    /// What people call one of its dialects: by the app's name, where it has a protocol of its own.
+    pub fn name_of(&self, dialect: DialectId) -> &str {
+        self.speech.app.as_ref().map_or(dialect.name(), |app| &app.name)
+    }
+
+    /// The names of all of them.
+    pub fn speaks(&self) -> Vec<String> {
+        self.dialects.iter().map(|dialect| self.name_of(*dialect).to_owned()).collect()
+    }
+
     /// The URL at which it speaks a dialect, with placeholders.
     pub fn endpoint(&self, dialect: DialectId) -> &str {
         let elsewhere = self.endpoints.iter().find(|(other, _)| *other == dialect);
         elsewhere.map_or(&self.endpoint, |(_, url)| url)
     }
+
+    /// The same server, started to speak TLS at all of its URLs; `None` if it cannot. It is ready when it accepts connections.
+    pub fn over_tls(&self) -> Option<Target> {
+        let tls = self.tls.as_ref()?;
+        let mut secure = self.clone();
+        secure.start.command.extend(tls.arguments.clone());
+        secure.start.env.extend(tls.env.clone());
+        secure.endpoint = secured(&self.endpoint);
+        secure.endpoints = self.endpoints.iter().map(|(dialect, url)| (*dialect, secured(url))).collect();
+        secure.ready.probe = Probe::Tcp("{host}:{port}".to_owned());
+        Some(secure)
+    }
+
+    /// Whether it speaks TLS as it is.
+    pub fn is_over_tls(&self) -> bool {
+        ["wss:", "https:"].iter().any(|scheme| self.endpoint.starts_with(scheme))
+    }
+}
+
+/// The URL with TLS: `ws` becomes `wss`, and `http` `https`.
+fn secured(url: &str) -> String {
+    url.replacen("://", "s://", 1)
 }
 
 impl Ability {
@@ -141,6 +188,7 @@ impl Ability {
             Ability::Broadcast => "broadcast",
             Ability::Http => "http",
             Ability::Unix => "unix",
+            Ability::Tls => "tls",
         }
     }
 }

@@ -16,7 +16,12 @@ fn read(text: &str) -> Result<Vec<Target>, Mistake> {
         [(name, value)] if name == "eio" && value == "3" => Ok(Settings::default().with("eio", 3).into()),
         _ => Err("unexpected argument".to_owned()),
     };
-    file::read(Path::new("node-ws/target.toml"), text, Path::new("targets/node-ws"), &flags)
+    let app = |path: &Path| match path.ends_with("targets/node-ws/app.toml") {
+        true => Ok((DialectId::Custom, DialectOptions::from(Settings::default().with("is_app", 1)))),
+        false => Err(format!("{} cannot be read", path.display())),
+    };
+    let readers = Readers { flags: &flags, app: &app };
+    file::read(Path::new("node-ws/target.toml"), text, Path::new("targets/node-ws"), readers)
 }
 
 /// The mistake, what of the text it underlines, and its help.
@@ -57,6 +62,29 @@ fn flags_are_read_as_the_command_line_reads_them() {
 }
 
 #[test]
+fn a_server_with_a_protocol_of_its_own_has_an_app_in_place_of_dialects() {
+    let dialects = "dialects = [\"raw\", \"json\", \"binary\"]";
+    let with = |line: &str| GOOD.replace(dialects, line);
+    for target in read(&with("app = \"app.toml\"")).unwrap() {
+        assert_eq!(target.dialects, [DialectId::Custom], "the variant, too");
+        assert_eq!(target.app.as_deref(), Some(Path::new("targets/node-ws/app.toml")));
+        assert_eq!(target.speech.settings, Settings::default().with("is_app", 1));
+    }
+    let (what, underlined, help) = mistake(&with("app = \"none.toml\""));
+    assert_eq!((what.as_str(), underlined.as_str()), ("this app cannot be spoken", "\"none.toml\""));
+    assert_eq!(help, "targets/node-ws/none.toml cannot be read");
+    let (what, underlined, _) = mistake(&with(&format!("{dialects}\napp = \"app.toml\"")));
+    assert!(
+        what.contains("either dialects or an app") && underlined == "\"app.toml\"",
+        "{what} {underlined}"
+    );
+    let (what, _, help) = mistake(&with(""));
+    assert!(what.contains("either dialects or an app") && help.contains("app = "), "{what} {help}");
+    let (what, _, help) = mistake(&with("app = \"app.toml\"\nflags = { eio = 3 }"));
+    assert!(what.contains("has no flags") && help.contains("[flags]"), "{what} {help}");
+}
+
+#[test]
 fn an_unknown_key_is_underlined_beside_those_that_exist() {
     let (what, underlined, help) = mistake(&GOOD.replace("library =", "libary ="));
     assert_eq!((what.as_str(), underlined.as_str()), ("unknown field `libary`", "libary"));
@@ -74,11 +102,11 @@ fn values_that_throng_does_not_know_are_underlined() {
     for (of, to, what, underlined, help) in [
         ("\"raw\"", "\"rawr\"", "there is no dialect \"rawr\"", "\"rawr\"", "there are raw, json"),
         (
-            "\"http\"]",
-            "\"https\"]",
+            "\"http\",",
+            "\"https\",",
             "unknown variant `https`",
             "\"https\"",
-            "`echo`, `broadcast`, `http`, `unix`",
+            "`echo`, `broadcast`, `http`, `unix`, `tls`",
         ),
         (
             "\"TERM\"",
@@ -160,4 +188,20 @@ fn the_reference_server_speaks_everything() {
     assert!(spoken.all(|dialect| throng.dialects.contains(&dialect)));
     assert_eq!(throng.endpoint(DialectId::Raw), throng.endpoint(DialectId::Json));
     assert!(throng.endpoint(DialectId::Actioncable).ends_with("/cable"));
+}
+
+#[test]
+fn what_speaks_tls_says_how_and_is_the_same_server_otherwise() {
+    let targets = read(GOOD).unwrap();
+    let secure = targets[0].over_tls().expect("ws can");
+    assert!(secure.is_over_tls() && !targets[0].is_over_tls());
+    assert_eq!(secure.endpoint(DialectId::Json), "wss://{host}:{port}/ws");
+    assert_eq!(secure.ready.probe, Probe::Tcp("{host}:{port}".to_owned()));
+    assert_eq!(secure.start.env["TLS_CERT"], "{certificate}");
+    assert_eq!((&secure.name, &secure.start.command), (&targets[0].name, &targets[0].start.command));
+
+    let silent = GOOD.replace(", \"tls\"]", "]");
+    let (what, underlined, _) = mistake(&silent);
+    assert_eq!(what, "\"tls\" among what it supports and a table [tls] belong together");
+    assert_eq!(underlined, "[\"echo\", \"broadcast\", \"http\"]");
 }

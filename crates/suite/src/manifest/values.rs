@@ -10,11 +10,15 @@ use wire::DialectId;
 use crate::mistake::{Mistake, Source};
 
 /// Words in braces that stand for what is known only when a target runs ([`Place`](crate::Place)).
-const PLACEHOLDERS: [&str; 6] = ["{host}", "{port}", "{admin_port}", "{socket}", "{cores}", "{throng}"];
+const PLACEHOLDERS: [&str; 8] =
+    ["{host}", "{port}", "{admin_port}", "{socket}", "{certificate}", "{key}", "{cores}", "{throng}"];
 
-/// The dialect of that name.
-pub(crate) fn dialect(source: &Source<'_>, name: &Spanned<String>) -> Result<DialectId, Mistake> {
-    let known = DialectId::named();
+/// The one of these dialects that has that name.
+pub(crate) fn dialect(
+    source: &Source<'_>,
+    name: &Spanned<String>,
+    known: impl Iterator<Item = DialectId> + Clone,
+) -> Result<DialectId, Mistake> {
     let found = known.clone().find(|dialect| dialect.name() == name.get_ref());
     found.ok_or_else(|| {
         let names: Vec<&str> = known.map(DialectId::name).collect();

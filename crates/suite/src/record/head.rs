@@ -101,7 +101,7 @@ impl About {
         About {
             language: target.language.clone(),
             library: target.library.clone(),
-            dialects: target.dialects.iter().map(|dialect| dialect.name().to_owned()).collect(),
+            dialects: target.speaks(),
             start: env.chain(target.start.command.iter().cloned()).collect::<Vec<_>>().join(" "),
         }
     }

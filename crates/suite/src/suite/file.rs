@@ -7,6 +7,7 @@ use results::Unit;
 use results::scenario::UnknownScenario;
 use serde::Deserialize;
 use toml::Spanned;
+use wire::DialectId;
 
 use super::scenario::{CheckFlags, Published, Scenario, Suite};
 use super::shorten::{Shortened, shorten};
@@ -185,7 +186,11 @@ fn scenario(
     let verb = verb
         .parse()
         .map_err(|error: UnknownScenario| source.mistake(file.verb.span(), error.to_string(), None))?;
-    let dialects = file.dialects.iter().map(|name| dialect(source, name)).collect::<Result<_, _>>()?;
+    let dialects = file
+        .dialects
+        .iter()
+        .map(|name| dialect(source, name, DialectId::ALL.iter().copied()))
+        .collect::<Result<_, _>>()?;
     let figures: Result<Vec<Figure>, Mistake> =
         file.figures.get_ref().iter().map(|name| figure(source, name, verb)).collect();
     let figures = figures?;
@@ -203,6 +208,7 @@ fn scenario(
         dialects,
         supports: file.supports.clone(),
         unix: file.supports.contains(&Ability::Unix),
+        tls: file.supports.contains(&Ability::Tls),
         flags,
         shortened,
         figures,

@@ -48,6 +48,8 @@ pub struct Scenario {
     pub supports: Vec<Ability>,
     /// Connect to the target's unix socket.
     pub unix: bool,
+    /// Load the target over TLS.
+    pub tls: bool,
     /// The verb's long flags, without dashes; a flag without a value has an empty one.
     pub flags: Vec<(String, String)>,
     /// Which of them are not as the suite asks for them.
@@ -112,11 +114,13 @@ impl Scenario {
         if self.dialects.is_empty() {
             return Ok(None);
         }
+        if target.app.is_some() && self.flags.iter().any(|(name, _)| name == "app") {
+            return Err("speaks an app of its own, and the scenario another".to_owned());
+        }
         let spoken = self.dialects.iter().find(|dialect| target.dialects.contains(dialect));
         spoken.copied().map(Some).ok_or_else(|| {
-            let names =
-                |dialects: &[DialectId]| dialects.iter().map(|id| id.name()).collect::<Vec<_>>().join(", ");
-            format!("speaks {}, and the scenario {}", names(&target.dialects), names(&self.dialects))
+            let names = self.dialects.iter().map(|id| id.name()).collect::<Vec<_>>().join(", ");
+            format!("speaks {}, and the scenario {names}", target.speaks().join(", "))
         })
     }
 }

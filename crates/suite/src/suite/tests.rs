@@ -122,6 +122,19 @@ fn targets_take_part_by_what_they_can_do() {
 }
 
 #[test]
+fn a_target_with_an_app_of_its_own_takes_part_where_there_is_no_other() {
+    let own = GOOD.replace("\"actioncable\"", "\"custom\"");
+    assert_ne!(own, GOOD);
+    let mut target = Target::reference();
+    (target.dialects, target.app) = (vec![DialectId::Custom], Some("app.toml".into()));
+    let suite = parse(&own, 1.0).unwrap();
+    assert_eq!(suite.scenarios[0].dialect_for(&target), Some(Some(DialectId::Custom)));
+    let mut scenario = suite.scenarios[0].clone();
+    scenario.flags.push(("app".to_owned(), "other.toml".to_owned()));
+    assert_eq!(scenario.fit(&target).unwrap_err(), "speaks an app of its own, and the scenario another");
+}
+
+#[test]
 fn rounds_are_interleaved_and_drawn_from_the_seed() {
     let suite = parse(GOOD, 1.0).unwrap();
     let mut targets = vec![Target::reference(); 8];

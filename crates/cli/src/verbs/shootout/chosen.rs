@@ -19,9 +19,14 @@ pub(super) fn named<'a>(
     Ok(each_once(found.concat()))
 }
 
-/// Takes out of a suite what cannot be had of servers on another machine: the scenarios over a unix socket. Their names.
-pub(super) fn leave_out_unix(suite: &mut Suite) -> Vec<String> {
-    suite.scenarios.extract_if(.., |scenario| scenario.unix).map(|scenario| scenario.name).collect()
+/// Takes out of a suite what cannot be had of servers on another machine. The scenarios' names, and why.
+pub(super) fn leave_out_local(suite: &mut Suite) -> Vec<(String, &'static str)> {
+    let why = |scenario: &Scenario| match scenario {
+        Scenario { unix: true, .. } => "a unix socket does not reach another machine",
+        _ => "the certificate is made where the shootout runs",
+    };
+    let local = suite.scenarios.extract_if(.., |scenario| scenario.unix || scenario.tls);
+    local.map(|scenario| (scenario.name.clone(), why(&scenario))).collect()
 }
 
 /// Which of them have no part in which scenarios.

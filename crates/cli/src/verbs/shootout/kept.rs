@@ -1,5 +1,6 @@
 //! A shootout as it is kept: its suite, its results as JSON, and what goes wrong with them.
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -20,11 +21,17 @@ pub(super) fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, F
     Ok(suite)
 }
 
+/// The path from here, where it is below: it is kept, and results are shared.
+pub(super) fn from_here(path: &Path) -> PathBuf {
+    let here = env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).to_owned()
+}
+
 /// The suite of a shootout, as far as it could be had of servers where they ran.
 pub(super) fn kept_suite(head: &Head) -> Result<Suite, Failure> {
     let mut suite = read_suite(&suite_path(head), &head.text, head.scale)?;
     if head.target_agent.is_some() {
-        chosen::leave_out_unix(&mut suite);
+        chosen::leave_out_local(&mut suite);
     }
     Ok(suite)
 }

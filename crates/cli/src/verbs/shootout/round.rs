@@ -13,7 +13,7 @@ use suite::schedule::{self, Cell};
 use suite::{Figure, Record, Scenario, Suite, Target, Tools, Trouble, measure, noise, rounds};
 
 use super::host::{Host, Running};
-use super::kept::{could_not_keep, could_not_read};
+use super::kept::{could_not_keep, could_not_read, from_here};
 use super::{flags, forecast};
 use crate::exit::Failure;
 use crate::{secrets, stderr};
@@ -46,6 +46,8 @@ pub(super) fn run_all(
             bar.set_message(what.clone());
             let scenario = suite.scenario(&cell.scenario).expect("of this suite");
             let target = targets.iter().find(|target| target.name == cell.target).expect("of these targets");
+            let secure = scenario.tls.then(|| target.over_tls().expect("it supports it"));
+            let target = secure.as_ref().unwrap_or(target);
             let log = record.log(cell).map_err(could_not_keep)?;
             let subject = Subject { cell, scenario, target, record };
             let outcome = subject.measure_in_quiet(&log, host, tools, suite.cooldown, &bar);
@@ -158,9 +160,13 @@ impl Subject<'_> {
             None => format!("http://{}/", place.address),
         };
         let mut words = vec![scenario.verb.to_string(), url];
-        words.extend(
-            cell.dialect.iter().flat_map(|dialect| ["--dialect".to_owned(), dialect.name().to_owned()]),
-        );
+        words.extend(cell.dialect.iter().flat_map(|dialect| match &target.app {
+            Some(app) => ["--app".to_owned(), from_here(app).display().to_string()],
+            None => ["--dialect".to_owned(), dialect.name().to_owned()],
+        }));
+        if scenario.tls {
+            words.push("--insecure".to_owned()); // each server has a certificate of its own making
+        }
         if scenario.unix {
             words.extend(["--socket".to_owned(), place.socket.display().to_string()]);
         }
@@ -185,7 +191,7 @@ fn told(figure: &Figure, outcome: &Result<Run, Trouble>) -> String {
             Some(value) => format!("{} {} {}", figure.name, figure.show(value), figure.unit().name())
                 .trim_end()
                 .to_owned(),
-            None => format!("{} was not measured", figure.name),
+            None => format!("{} could not be told", figure.name),
         },
         Err(trouble) => trouble.to_string(),
     }

@@ -68,7 +68,7 @@ pub(crate) struct Row {
     name: String,
     language: String,
     library: String,
-    dialects: Vec<&'static str>,
+    dialects: Vec<String>,
     supports: Vec<&'static str>,
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ impl Row {
             name: target.name.clone(),
             language: target.language.clone(),
             library: target.library.clone(),
-            dialects: target.dialects.iter().map(|dialect| dialect.name()).collect(),
+            dialects: target.speaks(),
             supports: target.supports.iter().map(|ability| ability.name()).collect(),
             verdict,
             version,

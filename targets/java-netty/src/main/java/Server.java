@@ -17,8 +17,12 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.websocketx.WebSocketFrameAggregator;
 import io.netty.handler.codec.http.websocketx.WebSocketServerProtocolConfig;
 import io.netty.handler.codec.http.websocketx.WebSocketServerProtocolHandler;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.File;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 
 /** An echo and broadcast server on Netty. */
 public final class Server {
@@ -34,23 +38,35 @@ public final class Server {
   private final EventLoopGroup workers;
   private final Class<? extends ServerChannel> channelType;
 
-  public static void main(String[] args) throws InterruptedException {
+  /** Null: connections are in the clear. */
+  private final SslContext tls;
+
+  public static void main(String[] args) throws InterruptedException, SSLException {
     var environment = System.getenv();
     var host = environment.getOrDefault("HOST", "127.0.0.1");
     var port = Integer.parseInt(environment.getOrDefault("PORT", "3334"));
 
-    var server = new Server();
+    var server = new Server(tls(environment.get("TLS_CERT"), environment.get("TLS_KEY")));
     server.listen(new InetSocketAddress(host, port));
     Runtime.getRuntime().addShutdownHook(new Thread(server::stop));
   }
 
-  private Server() {
+  private Server(SslContext tls) {
+    this.tls = tls;
     IoHandlerFactory io =
         Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
     channelType =
         Epoll.isAvailable() ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
     acceptor = new MultiThreadIoEventLoopGroup(1, io);
     workers = new MultiThreadIoEventLoopGroup(io);
+  }
+
+  /** What to speak TLS with, or null if there is no certificate. */
+  private static SslContext tls(String certificate, String key) throws SSLException {
+    if (certificate == null) {
+      return null;
+    }
+    return SslContextBuilder.forServer(new File(certificate), new File(key)).build();
   }
 
   private void listen(InetSocketAddress address) throws InterruptedException {
@@ -87,6 +103,9 @@ public final class Server {
 
     @Override
     protected void initChannel(Channel channel) {
+      if (tls != null) {
+        channel.pipeline().addLast(tls.newHandler(channel.alloc()));
+      }
       channel
           .pipeline()
           .addLast(new HttpServerCodec())
