@@ -10,8 +10,9 @@ pub(crate) enum Awaiting {
     #[default]
     Nothing,
     One(u64),
+    /// Those that were due at the same time together, and how many they are: what goes out in one write.
     #[allow(clippy::box_collection)] // 16 bytes in a client, not 32
-    Many(Box<VecDeque<u64>>),
+    Many(Box<VecDeque<(u64, u32)>>),
 }
 
 impl Awaiting {
@@ -19,8 +20,15 @@ impl Awaiting {
     pub(crate) fn push(&mut self, due_ns: u64) {
         match self {
             Self::Nothing => *self = Self::One(due_ns),
-            Self::One(first_ns) => *self = Self::Many(Box::new(VecDeque::from([*first_ns, due_ns]))),
-            Self::Many(all) => all.push_back(due_ns),
+            Self::One(first_ns) => {
+                let mut all = Self::Many(Box::new(VecDeque::from([(*first_ns, 1)])));
+                all.push(due_ns);
+                *self = all;
+            }
+            Self::Many(all) => match all.back_mut() {
+                Some((latest_ns, messages)) if *latest_ns == due_ns => *messages += 1,
+                _ => all.push_back((due_ns, 1)),
+            },
         }
     }
 
@@ -29,10 +37,13 @@ impl Awaiting {
         match self {
             Self::One(first_ns) if *first_ns == due_ns => *self = Self::Nothing,
             Self::Nothing | Self::One(_) => return false,
-            Self::Many(all) => match all.iter().position(|&ns| ns == due_ns) {
-                Some(at) => drop(all.remove(at)),
-                None => return false,
-            },
+            Self::Many(all) => {
+                let Some(at) = all.iter().position(|&(ns, _)| ns == due_ns) else { return false };
+                all[at].1 -= 1;
+                if all[at].1 == 0 {
+                    all.remove(at);
+                }
+            }
         }
         true
     }
@@ -50,7 +61,8 @@ impl Awaiting {
             Self::One(first_ns) => (Some(*first_ns), None),
             Self::Many(all) => (None, Some(all)),
         };
-        one.into_iter().chain(many.into_iter().flat_map(|all| all.iter().copied()))
+        let each = |&(due_ns, messages): &(u64, u32)| std::iter::repeat_n(due_ns, messages as usize);
+        one.into_iter().chain(many.into_iter().flat_map(move |all| all.iter().flat_map(each)))
     }
 }
 

@@ -29,9 +29,26 @@ pub(crate) struct Booking<'a> {
     pub(crate) ledger: &'a mut Ledger,
     /// Set when the event ends the connection.
     pub(crate) end: &'a mut Option<Cause>,
+    /// Answers that are not in the figures yet.
+    pub(crate) alike: Alike,
+}
+
+/// Answers that took as long as each other, one after the other: those that came in one read, of what had gone out in one write.
+#[derive(Default)]
+pub(crate) struct Alike {
+    service_ns: u64,
+    rtt_ns: u64,
+    answers: u64,
 }
 
 impl Booking<'_> {
+    /// Puts into the figures what is not there yet.
+    pub(crate) fn finish(&mut self) {
+        let Alike { service_ns, rtt_ns, answers } = std::mem::take(&mut self.alike);
+        self.ledger.meter.figures.service.record_n_ns(service_ns, answers);
+        self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
+    }
+
     /// Books one event.
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
@@ -305,22 +322,26 @@ impl Booking<'_> {
     }
 
     fn answered(&mut self, stamp: Stamp, kind: usize) {
-        let intended_ns = stamp.intended_ns;
-        self.ledger.meter.figures.service.record_ns(self.now_ns.saturating_sub(stamp.sent_ns()));
+        let service_ns = self.now_ns.saturating_sub(stamp.sent_ns());
+        let rtt_ns = self.now_ns.saturating_sub(stamp.intended_ns);
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.ledger.step.awaits() {
-            if !self.record.awaiting.remove(intended_ns) {
-                return; // given up before, and in the figures since
+            if !self.record.awaiting.remove(stamp.intended_ns) {
+                // Given up before, and in the other figure since.
+                return self.ledger.meter.figures.service.record_ns(service_ns);
             }
             self.ledger.freed.push(self.client);
         }
-        let late_ns = self.now_ns.saturating_sub(intended_ns);
-        self.ledger.meter.figures.rtt.record_ns(late_ns);
+        if (self.alike.service_ns, self.alike.rtt_ns) != (service_ns, rtt_ns) {
+            self.finish();
+            (self.alike.service_ns, self.alike.rtt_ns) = (service_ns, rtt_ns);
+        }
+        self.alike.answers += 1;
         if let Some(say) = self.ledger.meter.say(kind) {
-            say.rtt.record_ns(late_ns);
+            say.rtt.record_ns(rtt_ns);
         }
         if let Some(role) = self.ledger.role(self.client) {
-            role.rtt.record_ns(late_ns);
+            role.rtt.record_ns(rtt_ns);
         }
     }
 }

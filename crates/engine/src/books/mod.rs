@@ -22,7 +22,7 @@ mod relayed;
 mod stays;
 mod step;
 
-pub(crate) use booking::Booking;
+pub(crate) use booking::{Alike, Booking};
 pub(crate) use broadcasts::BROADCASTS_PER_WORKER_MAX;
 pub(crate) use cause::Cause;
 pub(crate) use closing::close;

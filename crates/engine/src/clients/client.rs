@@ -7,7 +7,7 @@ use net::poll::Event;
 use net::tls::Tls;
 use wire::{Sending, Stamp, StreamId, Way};
 
-use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
+use crate::books::{Alike, Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
 use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token, is_stamped};
 use crate::clients::streams::{Streams, Wish};
@@ -189,7 +189,10 @@ impl LoadClient {
     /// Carries out what the session said and wished.
     #[inline]
     fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
-        let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
+        let mut written = shared.output.flush(&mut self.streams, &mut shared.scratch);
+        if self.session.is_overfull() {
+            written = written.and(Err(Cause::Unread));
+        }
         if shared.output.wishes.is_empty() { written } else { self.grant(index, shared, written) }
     }
 
@@ -313,6 +316,7 @@ impl LoadClient {
             record: &mut self.record,
             ledger,
             end: &mut end,
+            alike: Alike::default(),
         };
         let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);
@@ -326,6 +330,7 @@ impl LoadClient {
                 Ok(())
             }
         };
+        booking.finish();
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
         let written = self.flush(token.client, shared);
         if was_logging_in {

@@ -17,7 +17,7 @@ use net::errors::ErrorKind;
 use net::poll::Event;
 use wire::{Acks, Fate, Role, Sending, Stamp};
 
-use crate::books::{Booking, Cause, Ledger, State};
+use crate::books::{Alike, Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
 
 pub(crate) use client::{LoadClient, Unsent};
@@ -365,8 +365,10 @@ impl Clients {
             record: &mut all[stamp.client as usize].record,
             ledger,
             end: &mut None,
+            alike: Alike::default(),
         };
         booking.handle(wire::Event::Message { role: Role::Ack, stamp, bytes });
+        booking.finish();
     }
 
     /// A client's message could not be said.
