@@ -156,7 +156,8 @@ impl Tls {
 impl State {
     /// Appends what there is to be sent, and then what the caller says.
     fn say(&mut self, saying: Saying<'_>, out: &mut Vec<u8>) {
-        out.append(&mut self.desk.output);
+        // Its room is given back: an idle connection would keep that of its handshake.
+        out.append(&mut std::mem::take(&mut self.desk.output));
         std::mem::swap(out, &mut self.desk.output);
         let mut records = std::mem::take(&mut self.partial);
         // What is wrong with what arrived was told when it arrived.
