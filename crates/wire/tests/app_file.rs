@@ -229,11 +229,13 @@ fn a_frame_may_hold_several_messages_a_line_each() {
     let lines = [copy(1), r#"{"type":"ping"}"#.into(), copy(2)].join("\n");
     let heard = |seq, bytes| Event::Message { role: Role::Copy, stamp: stamp(seq), bytes };
     let bytes = |text: &str| text.len() as u32;
-    for text in [lines.clone(), format!("{lines}\n")] {
+    for end in ["", "\n", "\n\n"] {
+        let text = format!("{lines}{end}");
         let cfg = config_of(AppFile { by_line: true, open: vec![], ..chat() });
         let (mut client, mut io) = opened(&cfg);
         let events = events_of(&mut client, &cfg, 0, &mut io, &[&text, &copy(3)]);
-        assert_eq!(events, [heard(1, bytes(&text)), heard(2, 0), heard(3, bytes(&copy(3)))], "{text:?}");
+        let [line, last] = [bytes(&copy(1)) + 1, bytes(&copy(2)) + end.len().min(1) as u32];
+        assert_eq!(events, [heard(1, line), heard(2, last), heard(3, bytes(&copy(3)))], "{text:?}");
         assert_eq!(said(&io.out), [r#"{"type":"pong"}"#]);
     }
     let cfg = config_of(AppFile { open: vec![], ..chat() });

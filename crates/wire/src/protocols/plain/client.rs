@@ -1,7 +1,5 @@
 //! The client's side: no state.
 
-use std::iter;
-
 use super::parts::Parts;
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::contract::ClientProtocol;
@@ -43,12 +41,18 @@ impl ClientProtocol for Client {
     }
 }
 
-/// Tells each line of a frame, of which the last need not end. The frame's bytes came with the first.
+/// Tells each line of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes, compressed perhaps,
+/// each line has its share.
 fn hear_lines(frame: &[u8], message: &Message<'_>, on: &mut impl Hears) {
-    let lines = frame.strip_suffix(b"\n").unwrap_or(frame).split(|&byte| byte == b'\n');
-    let bytes = iter::once(message.wire_bytes).chain(iter::repeat(0));
-    for (line, bytes) in lines.zip(bytes) {
-        on.hear(arrival(line, message.text, bytes));
+    let so_far = |end: usize| u64::from(message.wire_bytes) * end as u64 / frame.len() as u64;
+    let (mut told, mut end) = (0, 0);
+    for line in frame.split_inclusive(|&byte| byte == b'\n') {
+        end += line.len();
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        if !text.is_empty() {
+            let bytes = so_far(end) - std::mem::replace(&mut told, so_far(end));
+            on.hear(arrival(text, message.text, bytes as u32));
+        }
     }
 }
 
