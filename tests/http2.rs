@@ -202,6 +202,9 @@ fn websockets_go_over_streams_of_nodes_http2() {
         let cut = websockets(&format!("echo {url}/cut {trust} --clients 3 -c 3 -s 30 --no-preflight")).json();
         // Node ends a stream that it cuts off, where it gets to it.
         assert_eq!(errors_of(&cut, "eof") + errors_of(&cut, "http2_reset"), 3, "{cut:#}");
+        let load = "--rate 400 --payload-padding 20k --duration 2s --drain-timeout 1s";
+        let deaf = websockets(&format!("echo {url}/deaf {trust} --clients 2 {load} --no-preflight")).json();
+        assert_eq!(errors_of(&deaf, "unread"), 2, "more is kept for a server that does not read: {deaf:#}");
         let nowhere = websockets(&format!("echo {url}/nowhere {trust} --clients 3"));
         assert_eq!(nowhere.code, Some(1), "{nowhere}");
         assert!(nowhere.stderr.contains("404"), "{nowhere}");
@@ -222,6 +225,9 @@ fn a_server_without_websockets_over_http2_is_told_so() {
         assert_eq!(outcome.code, Some(2), "{outcome}");
         assert!(outcome.stderr.contains("--http2: expected a WebSocket from the start"), "{outcome}");
     }
+    let of_its_own = websockets("echo --clients 3");
+    assert_eq!(of_its_own.code, Some(2), "{of_its_own}");
+    assert!(of_its_own.stderr.contains("throng's own server has no WebSockets over HTTP/2"), "{of_its_own}");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn speech(
     let spoken = spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?;
     let mut speech = Speech {
         dialect: spoken,
-        carrier: carrier(args, target, spoken),
+        carrier: carrier(args, target, spoken)?,
         host: target.host.clone(),
         path: target.path.as_str().into(),
         origin: args.origin.clone(),
@@ -257,11 +257,15 @@ fn speech(
 }
 
 /// What WebSockets go over. Of plain requests the dialect itself says it.
-fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Carrier {
-    match args.over_http2 && !spoken.facts().is_plain_http {
-        true => Carrier::Http2 { is_secure: target.tls_name.is_some() },
-        false => Carrier::Http1,
+fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier, Failure> {
+    if !args.over_http2 || spoken.facts().is_plain_http {
+        return Ok(Carrier::Http1);
     }
+    if target.built_in_pid().is_some() {
+        let why = "throng's own server has no WebSockets over HTTP/2: give the URL of one that has";
+        return Err(Failure::usage("--http2", why));
+    }
+    Ok(Carrier::Http2 { is_secure: target.tls_name.is_some() })
 }
 
 /// The path that is opened, by what the app's file and the URL say of it: the URL's, if it has one. Whoever copies the whole URL of a

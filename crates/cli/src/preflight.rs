@@ -132,9 +132,10 @@ fn hint(plan: &Plan, kind: &str, heard: &str) -> &'static str {
         "no_http2_websocket" => {
             "; leave out --http2, or enable extended CONNECT there (RFC 8441, SETTINGS_ENABLE_CONNECT_PROTOCOL)"
         }
-        "eof" | "reset" if plan.speech.alpn().is_some() => {
-            "; a server that does not speak HTTP/2 here may do so: leave out --http2, or try https://"
+        "eof" | "reset" if plan.speech.alpn().is_some() && plan.tls.is_none() && heard.is_empty() => {
+            "; a server that does not speak HTTP/2 here may do so: leave out --http2, or try wss:// or https://"
         }
+        "eof" | "reset" if plan.speech.alpn().is_some() => "",
         "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {
             "; a server that expects TLS does so: try wss:// or https://"
         }

@@ -219,9 +219,13 @@ impl Client {
     ) -> Result<(), Failure> {
         if let State::Tunnelled(of) = &mut self.state {
             let Tunnelled { tunnel, inside } = &mut **of;
-            let result =
-                tunnel.handle_input(cfg, bytes, io, &mut Insider { client: inside, cfg, now_ns, on });
-            return result.inspect_err(|_| self.state = State::Failed);
+            return tunnel.handle_input(
+                cfg,
+                now_ns,
+                bytes,
+                io,
+                &mut Insider { client: inside, cfg, now_ns, on },
+            );
         }
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
             let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.roll));
@@ -354,7 +358,6 @@ impl Client {
     ) -> Result<(), Failure> {
         let (_, _, kept) = split(&mut self.place);
         let result = match &mut self.state {
-            State::Tunnelled(of) if of.tunnel.is_overfull() => Err(Failure::NoRoom),
             State::Tunnelled(of) => {
                 let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
                 tunnel.act(io, |io| inside.handle_timeout(cfg, now_ns, io, &mut on))
@@ -384,8 +387,6 @@ impl Client {
     /// When the protocol or the app wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
     pub fn poll_timeout(&self) -> Option<u64> {
         let protocol = match &self.state {
-            // At once: it has failed.
-            State::Tunnelled(of) if of.tunnel.is_overfull() => return Some(0),
             State::Tunnelled(of) => return of.inside.poll_timeout(),
             State::Open(session) => session.protocol.poll_timeout(),
             State::Requesting(protocol) => protocol.poll_timeout(),
@@ -398,6 +399,17 @@ impl Client {
     /// Whether nothing has been said yet: its first connection does not stand.
     pub fn is_new(&self) -> bool {
         matches!(self.state, State::Idle)
+    }
+
+    /// Whether more of what it has said waits for the server to have room for it than is kept: the server does not read.
+    #[inline]
+    pub fn is_overfull(&self) -> bool {
+        matches!(&self.state, State::Tunnelled(of) if of.tunnel.is_overfull())
+    }
+
+    /// Whether its connection of HTTP/2 is of no further use.
+    fn has_failed(&self) -> bool {
+        matches!(&self.state, State::Tunnelled(of) if of.tunnel.has_failed())
     }
 
     /// Whether it logs in.
@@ -413,11 +425,12 @@ impl Client {
     /// Whether messages may be sent.
     pub fn is_usable(&self) -> bool {
         let Client { state, place } = self.speaker();
-        let may_speak = match state {
-            State::Open(session) => !session.sender.is_closed() && session.protocol.is_ready(),
-            State::Requesting(protocol) => protocol.is_ready(),
-            _ => false,
-        };
+        let may_speak = !self.has_failed()
+            && match state {
+                State::Open(session) => !session.sender.is_closed() && session.protocol.is_ready(),
+                State::Requesting(protocol) => protocol.is_ready(),
+                _ => false,
+            };
         may_speak && place.as_ref().is_none_or(|place| place.script.is_usable())
     }
 

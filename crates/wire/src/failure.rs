@@ -62,8 +62,6 @@ pub enum Failure {
     NoUpgrade,
     /// The server speaks HTTP/2, and has no WebSockets over it (RFC 8441 §3).
     NoTunnel,
-    /// The server gives a WebSocket over HTTP/2 no more room, and too much waits for it (RFC 9113 §5.2).
-    NoRoom,
     /// The server chose a subprotocol that was not offered.
     UnaskedProtocol,
     /// The server chose an extension, or a parameter of one, that was not offered.
@@ -172,7 +170,6 @@ impl Failure {
             Failure::BadUpgrade => "bad_upgrade",
             Failure::NoUpgrade => "no_upgrade",
             Failure::NoTunnel => "no_http2_websocket",
-            Failure::NoRoom => "unread",
             Failure::UnaskedProtocol => "unasked_protocol",
             Failure::UnaskedExtension => "unasked_extension",
             Failure::Protocol(_) => "protocol",
@@ -211,7 +208,6 @@ impl fmt::Display for Failure {
             Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),
             Failure::NoUpgrade => f.write_str("the server offers no upgrade to a WebSocket"),
             Failure::NoTunnel => f.write_str("the server has no WebSockets over HTTP/2"),
-            Failure::NoRoom => f.write_str("the server does not read what it is sent"),
             Failure::UnaskedProtocol => f.write_str("the server chose a subprotocol nobody offered"),
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),

@@ -40,7 +40,11 @@ impl World {
 
     /// The same, greeted with these settings and those that allow a tunnel.
     fn asking(all: &[(u16, u32)]) -> World {
-        let mut world = World::connected(over_http2(|_| {}));
+        World::asking_with(over_http2(|_| {}), all)
+    }
+
+    fn asking_with(options: Options, all: &[(u16, u32)]) -> World {
+        let mut world = World::connected(options);
         world.receive(&settings(&[&[(TUNNELS, 1)], all].concat())).unwrap();
         assert!(!world.client.is_open() && world.events.is_empty());
         world
@@ -48,7 +52,11 @@ impl World {
 
     /// The same, whose tunnel the server has granted.
     fn open(all: &[(u16, u32)]) -> World {
-        let mut world = World::asking(all);
+        World::over(over_http2(|_| {}), all)
+    }
+
+    fn over(options: Options, all: &[(u16, u32)]) -> World {
+        let mut world = World::asking_with(options, all);
         world.receive(&frame(HEADERS, END_HEADERS, 1, OK)).unwrap();
         assert_eq!(std::mem::take(&mut world.events), [Event::Upgraded, Event::Usable]);
         assert!(world.client.is_open() && world.client.is_usable());
@@ -190,15 +198,30 @@ fn no_more_goes_out_than_there_is_room_for() {
     let rest: usize = frames(&world.io.out).iter().filter(|f| f.0 == DATA).map(|f| f.3.len()).sum();
     let whole = World::open(&[]).send(0)[0].3.len();
     assert_eq!(10 + 5 + rest, 2 * whole);
-    // Who gives no more, and is sent ever more, fails as one that does not read.
+    // Who gives no more, and is sent ever more, does not read.
     let mut world = World::open(&[(WINDOW, 0)]);
-    for number in 0..40_000 {
+    let sent = (0..40_000).find(|&number| {
         world.send(number);
+        world.client.is_overfull()
+    });
+    assert!(sent.is_some_and(|sent| sent as usize * whole > 1 << 20), "{sent:?}");
+    // A message of any size may wait, and one behind it.
+    let mut world = World::over(over_http2(|all| all.payload.padding = Some(3 << 20)), &[(WINDOW, 0)]);
+    assert_eq!(
+        [0, 1, 2].map(|number| (world.send(number), world.client.is_overfull()).1),
+        [false, false, true]
+    );
+}
+
+#[test]
+fn a_server_that_asks_now_and_then_whether_anybody_is_there_floods_nobody() {
+    let mut world = World::open(&[]);
+    let ping = frame(PING, 0, 0, &[0; 8]);
+    for second in 0..3_000 {
+        let (client, io) = (&mut world.client, &mut world.io);
+        client.handle_input(&world.cfg, second * 1_100_000_000, 0, &ping, io, &mut |_| {}).unwrap();
     }
-    assert_eq!(world.client.poll_timeout(), Some(0));
-    let failed = world.client.handle_timeout(&world.cfg, 0, &mut world.io, &mut |_| {});
-    assert_eq!(failed, Err(Failure::NoRoom));
-    assert!(!world.client.is_usable());
+    assert_eq!(world.receive(&ping.repeat(2_000)), Err(bad(Http2Reason::Flood)));
 }
 
 #[test]
@@ -242,6 +265,7 @@ fn what_ends_it_otherwise_is_told_as_what_it_is() {
         let mut world = if before == "open" { World::open(&[]) } else { World::asking(&[]) };
         assert_eq!(world.receive(&bytes), Err(failure), "{before}: {}", bytes.escape_ascii());
         assert!(!world.client.is_usable());
+        assert_eq!(world.receive(&bytes), Ok(()), "what comes then is discarded");
     }
     let mut world = World::asking(&[]);
     world.receive(&head(b"\x08\x03103")).unwrap();

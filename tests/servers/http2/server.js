@@ -1,5 +1,5 @@
 // WebSockets over HTTP/2 (RFC 8441), by Node's own HTTP/2 and ws: `node server.js PORT [CERT KEY]`. It echoes at /, sends
-// everybody what comes to /all, and cuts off whoever comes to /cut with their first message.
+// everybody what comes to /all, cuts off whoever comes to /cut with their first message, and does not read what comes to /deaf.
 import { readFileSync } from 'node:fs'
 import http2 from 'node:http2'
 import process from 'node:process'
@@ -16,6 +16,7 @@ server.on('stream', (stream, { ':protocol': protocol, ':path': path }) => {
   stream.on('error', () => {})
   if (protocol !== 'websocket' || path === '/nowhere') return stream.respond({ ':status': 404 }, { endStream: true })
   stream.respond({ ':status': 200 })
+  if (path === '/deaf') return stream.pause()
   const socket = new WebSocket(null, undefined, { autoPong: true })
   socket.setSocket(stream, Buffer.alloc(0), { maxPayload: 1 << 20, skipUTF8Validation: false, allowSynchronousEvents: true })
   socket.on('error', () => {})

@@ -4,7 +4,7 @@
 //! greeting --the server's settings, which allow it--> asking: CONNECT goes out on the first stream
 //! asking --2xx--> open: what the client inside says goes out as data, and data is what it hears
 //! open --the end of the stream--> over: the client inside judges that as it would the end of a connection
-//! greeting, asking, open --anything else--> failed
+//! greeting, asking, open --anything else--> failed: input is discarded, and the client inside is as it was
 //! ```
 //!
 //! The client inside speaks as if it had a connection of its own: the request for its upgrade is asked as a CONNECT, and
@@ -22,6 +22,7 @@ use crate::http2::credit::{Receiving, Sending};
 use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::{head, hpack};
 use crate::io::{Fate, Io, StreamId};
+use crate::limits::Limits;
 use crate::options::Carrier;
 use crate::stamp::Stamp;
 use crate::ws::upgrade::{self, Key};
@@ -30,8 +31,11 @@ use crate::ws::upgrade::{self, Key};
 const STREAM: StreamId = 0;
 /// The stream of HTTP/2 that is the tunnel: the first of a client (RFC 9113 §5.1.1).
 const TUNNEL: u32 = 1;
-/// What may wait for room: a message of the usual largest size, or many that are small.
+/// The most that waits for room, behind the message that is going out in parts and however large one of them is: as much as
+/// where a connection is the client's own.
 const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Frames that only make work are counted for so long: a server that asks every second whether the client is there floods nobody.
+const CALM_NS: u64 = 1_000_000_000;
 
 /// What an upgrade of HTTP/1.1 has, and a CONNECT says otherwise, or not at all (RFC 8441 §5).
 const OF_UPGRADES: [&str; 4] = ["host", "upgrade", "connection", "sec-websocket-key"];
@@ -56,8 +60,21 @@ pub(super) struct Tunnel {
     connection: Connection,
     sending: Sending,
     receiving: Receiving,
-    /// What the client inside has said, and is not out yet.
-    said: Vec<u8>,
+    said: Said,
+    /// Since when frames that only make work are counted.
+    calm_since_ns: u64,
+}
+
+/// What the client inside has said, and is not out yet.
+#[derive(Default, Debug)]
+struct Said {
+    bytes: Vec<u8>,
+    /// How much of it is out.
+    sent: usize,
+    /// Where that ends which is going out in parts.
+    first_end: usize,
+    /// More waits than is kept.
+    is_overfull: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +84,7 @@ enum State {
     Asking(Key),
     Open,
     Over,
+    Failed,
 }
 
 /// What the client inside does to the world: it is the tunnel's to send what it says.
@@ -114,14 +132,20 @@ impl Tunnel {
             sending: Sending::new(connection.settings.window),
             receiving: Receiving::new(CLIENT_WINDOW),
             connection,
-            said: Vec::new(),
+            said: Said::default(),
+            calm_since_ns: 0,
         }
     }
 
     /// Has the client inside do something, and sends what it says.
     pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
-        let result = act(&mut Inside { io, said: &mut self.said });
+        let (was_empty, waited) = (self.said.bytes.is_empty(), self.said.waiting());
+        let result = act(&mut Inside { io, said: &mut self.said.bytes });
         self.flush(io);
+        if was_empty {
+            self.said.first_end = self.said.bytes.len();
+        }
+        self.said.is_overfull |= waited > 0 && self.said.waiting() > WAITING_BYTES_MAX;
         result
     }
 
@@ -130,7 +154,7 @@ impl Tunnel {
         if self.state != State::Open {
             return;
         }
-        let mut left = self.said.as_slice();
+        let mut left = self.said.left();
         while !left.is_empty() {
             let room = self.connection.sending.left().min(self.sending.left());
             let room = room.min(self.connection.settings.payload_bytes_max);
@@ -143,23 +167,37 @@ impl Tunnel {
             self.sending.spend(part.len());
             left = rest;
         }
-        let sent = self.said.len() - left.len();
-        self.said.drain(..sent);
+        let left = left.len();
+        self.said.keep(left);
     }
 
-    /// Whether more waits for room than is kept.
+    /// Whether more waits for room than is kept: the server does not read.
+    #[inline]
     pub(super) fn is_overfull(&self) -> bool {
-        self.said.len() > WAITING_BYTES_MAX
+        self.said.is_overfull
+    }
+
+    /// Whether the connection is of no further use.
+    pub(super) fn has_failed(&self) -> bool {
+        self.state == State::Failed
     }
 
     /// Bytes came in. After an error the connection is of no further use, and the server has been told why.
     pub(super) fn handle_input(
         &mut self,
         cfg: &Config,
+        now_ns: u64,
         mut input: &[u8],
         io: &mut impl Io,
         inside: &mut impl Speaks,
     ) -> Result<(), Failure> {
+        if self.has_failed() {
+            return Ok(());
+        }
+        if now_ns.saturating_sub(self.calm_since_ns) > CALM_NS {
+            self.connection.welcome();
+            self.calm_since_ns = now_ns;
+        }
         // Apart, because a frame that came in pieces lies in there while it is handled.
         let mut frames = std::mem::take(&mut self.frames);
         loop {
@@ -169,6 +207,7 @@ impl Tunnel {
                 Err(failure) => Err(failure),
             };
             if let Err(failure) = handled {
+                self.state = State::Failed;
                 if let Failure::BadHttp2(reason) = failure {
                     connection::put_goodbye(0, reason.code(), io.out(STREAM));
                 }
@@ -227,9 +266,12 @@ impl Tunnel {
         }
         self.sending = Sending::new(self.connection.settings.window);
         self.act(io, |io| inside.begin(io));
-        let text = std::mem::take(&mut self.said);
+        let Said { bytes: text, .. } = std::mem::take(&mut self.said);
         let (mut reader, mut text) = (HeadReader::default(), text.as_slice());
-        let Some((head, lines)) = reader.read(Expect::Request, &cfg.options().limits, &mut text)? else {
+        // It is ours: the server's heads have bounds.
+        let any =
+            Limits { head_bytes_max: usize::MAX, headers_max: usize::MAX, ..cfg.options().limits.clone() };
+        let Some((head, lines)) = reader.read(Expect::Request, &any, &mut text)? else {
             return Err(Failure::HeadTooLarge);
         };
         let request = Request::parse(head, lines)?;
@@ -280,6 +322,27 @@ impl Tunnel {
         frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");
         io.close_stream(STREAM);
         Ok(())
+    }
+}
+
+impl Said {
+    fn left(&self) -> &[u8] {
+        &self.bytes[self.sent..]
+    }
+
+    /// How much waits behind what is going out in parts.
+    fn waiting(&self) -> usize {
+        self.bytes.len() - self.sent.max(self.first_end)
+    }
+
+    /// All is out but this much at the end.
+    fn keep(&mut self, left: usize) {
+        self.sent = self.bytes.len() - left;
+        if left == 0 || self.sent > self.bytes.len() / 2 {
+            self.bytes.drain(..self.sent);
+            self.first_end = self.first_end.saturating_sub(self.sent);
+            self.sent = 0;
+        }
     }
 }
 
