@@ -53,15 +53,22 @@ impl Figure {
         Ok(Figure { name: name.to_owned(), of })
     }
 
+    /// The number of clients that its value in a run is of, where that is one of many steps'.
+    pub(crate) fn clients(&self, run: &Run) -> Option<u64> {
+        match self.of {
+            Of::Step(_) => Some(told(run)?.clients),
+            _ => None,
+        }
+    }
+
     /// Its value in a run, in its unit; `None` when it was not measured.
     pub fn read(&self, run: &Run) -> Option<f64> {
-        let kept = run.steps.iter().rev().find(|step| step.has_passed());
         match &self.of {
-            Of::Step(figure) => figure.read(kept.or(run.steps.last())?),
+            Of::Step(figure) => figure.read(told(run)?),
             Of::Capacity => match &run.verdict.capacity {
                 // A search of mere noise does not rank a server.
                 Some(capacity) => capacity.is_decided().then_some(capacity.clients as f64),
-                None => Some(kept.map_or(0.0, |step| step.clients as f64)),
+                None => Some(last_kept(run).map_or(0.0, |step| step.clients as f64)),
             },
             Of::Memory => memory_per_client(run),
             Of::ClientsPerGib => memory_per_client(run).map(|bytes| GIB / bytes),
@@ -132,6 +139,16 @@ impl Figure {
             _ => count(value.round() as u64),
         }
     }
+}
+
+/// The last step within its limits.
+fn last_kept(run: &Run) -> Option<&Step> {
+    run.steps.iter().rev().find(|step| step.has_passed())
+}
+
+/// The step that figures of steps are told of: the last within its limits, or, where there is none, the last.
+fn told(run: &Run) -> Option<&Step> {
+    last_kept(run).or(run.steps.last())
 }
 
 /// Too few clients to tell a slope from none are no reason to say that they cost nothing.

@@ -3,16 +3,23 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use results::format::counted;
+
 use crate::manifest::REFERENCE_NAME;
 use crate::record::Record;
 use crate::section::{Section, main_figure, share, with_unit};
-use crate::standing::Standing;
+use crate::standing::{Standing, are_apart};
 use crate::suite::Suite;
 use crate::summary;
 use crate::table::Table;
 
 /// From so many questions on, one table has all servers and all questions.
 const QUESTIONS_MIN: usize = 4;
+
+/// How the table of all servers is read.
+const ALL_SERVERS: &str = "The figure by which each question ranks, and the places it may have. *Empty*: not asked, because the \
+                           target here does not do that, whatever its library can (its page says what it does). *None*: there \
+                           is no figure. *No place*: it lost messages, answered with errors or the like, as its row below says.";
 
 /// One finished shootout.
 pub struct Finished {
@@ -41,8 +48,9 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
         if sections.len() >= QUESTIONS_MIN {
             let _ = write!(
                 text,
-                "\n### {}: all servers\n\nThe figure by which each question ranks, and the places it may have.\n\n{}",
+                "\n### {}: all servers\n\n{}\n\n{ALL_SERVERS}\n\n{}",
                 suite.name,
+                in_short(suite, sections),
                 all_servers(sections).markdown()
             );
         }
@@ -61,6 +69,27 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
         }
     }
     text
+}
+
+/// Who is ahead in each question, of those to choose from, and how many cannot be told from it.
+fn in_short(suite: &Suite, sections: &[Section]) -> String {
+    let lines = sections.iter().filter_map(|section| {
+        let ranked = section.standings.iter().filter(|standing| standing.place.is_some());
+        let mut ranked = ranked.filter(|standing| standing.target != REFERENCE_NAME);
+        let best = ranked.next()?;
+        let asks = suite.scenario(&section.name).map_or("", |scenario| &scenario.asks);
+        let asks = if asks.is_empty() { &section.name } else { asks };
+        let figure = match section.figure.unit().name() {
+            "" => main_figure(&section.figure, best),
+            unit => format!("{} {unit}", main_figure(&section.figure, best)),
+        };
+        let ties = match ranked.filter(|other| !are_apart(best, other)).count() {
+            0 => "all others are behind".to_owned(),
+            n => format!("{} cannot be told from it", counted(n as u64, "other")),
+        };
+        Some(format!("- {asks} **{}**: {figure}; {ties}.", best.target))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The same tables for a terminal.

@@ -1,8 +1,9 @@
 //! What is said of a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
 
-use results::format::counted;
+use results::format::{clients, count, counted};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
 
+use crate::figure::Figure;
 use crate::noise;
 use crate::record::{Entry, Record};
 use crate::setup::Trouble;
@@ -16,8 +17,8 @@ const FILES_SHARE_MIN: f64 = 0.97;
 pub(crate) struct Remarks {
     /// Why it has no rank: it lost messages, crashed, or answered with errors.
     pub(crate) flaw: Option<String>,
-    /// Whether its figure is that of a limit of the system, and so none of the server's.
-    pub(crate) is_at_file_limit: bool,
+    /// Its figure is that of a limit of the system, and so none of the server's: this one, if there is any.
+    pub(crate) at_file_limit: Option<String>,
     /// What speaks against its figure.
     doubts: Vec<String>,
 }
@@ -30,17 +31,29 @@ impl Remarks {
         Remarks {
             flaw: failed(&entries, Trouble::is_of_target)
                 .or_else(|| wrong(scenario.verb, runs, is_of_target)),
-            is_at_file_limit: scenario.figures[0].is_capacity() && runs.iter().any(is_at_file_limit),
+            at_file_limit: at_file_limit(&scenario.figures[0], runs),
             doubts: doubts(scenario, &entries, runs),
         }
     }
 
     /// All of it.
     pub(crate) fn text(&self) -> String {
-        let limit = self.is_at_file_limit.then(|| "limit of open files".to_owned());
         let all: Vec<String> =
-            self.flaw.iter().cloned().chain(limit).chain(self.doubts.iter().cloned()).collect();
+            self.flaw.iter().chain(&self.at_file_limit).chain(&self.doubts).cloned().collect();
         all.join("; ")
+    }
+}
+
+/// Who broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs.
+pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [Remarks]) {
+    let reached = |(_, runs): &(&str, Vec<Run>)| runs.iter().filter_map(|run| figure.clients(run)).min();
+    let reached: Vec<Option<u64>> = runs.iter().map(reached).collect();
+    let Some(most) = reached.iter().flatten().max() else { return };
+    for (said, own) in said.iter_mut().zip(&reached) {
+        if let Some(own) = own.filter(|own| own < most) {
+            let few = format!("a figure of {}, and others' of {}", clients(own), count(*most));
+            said.flaw = Some(said.flaw.take().map_or(few.clone(), |flaw| format!("{flaw}; {few}")));
+        }
     }
 }
 
@@ -60,26 +73,38 @@ fn is_by_generator(step: &Step) -> bool {
 /// Messages that were lost or wrong, and errors, in steps like these. Those of a storm are what it measures, except who never
 /// came back.
 fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<String> {
-    let steps: Vec<&Step> = runs.iter().flat_map(answered_for).filter(|step| is_so(step)).collect();
-    let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|step| of(step)).sum::<u64>();
-    let errors = |step: &Step| {
-        let of_server = step.errors.iter().filter(|(kind, error)| !error.local && !kind.starts_with("http_"));
-        if verb == Verb::Storm { 0 } else { of_server.map(|(_, error)| error.count).sum() }
-    };
+    // Whether errors count: where a process may open no more files, clients that do not get in are nobody's fault.
+    let told = |run| (answered_for(run), verb != Verb::Storm && !is_at_file_limit(run));
+    let told = runs.iter().map(told).flat_map(|(steps, counts)| steps.map(move |step| (step, counts)));
+    let steps: Vec<(&Step, bool)> = told.filter(|(step, _)| is_so(step)).collect();
+    let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|(step, _)| of(step)).sum::<u64>();
+    let errors = steps.iter().filter(|(_, counts)| *counts).flat_map(|(step, _)| step.errors.iter());
+    let of_server = errors.filter(|(kind, error)| !error.local && !kind.starts_with("http_"));
     let found = [
         (sum(&|step| step.counts.missing), "lost message"),
         (sum(&Step::wrong), "wrong answer"),
-        (sum(&errors), "error"),
+        (of_server.map(|(_, error)| error.count).sum(), "error"),
         (sum(&|step| step.counts.not_back), "lost client"),
     ];
     let said: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    let rounds = if runs.len() > 1 { format!(" in {} rounds", runs.len()) } else { String::new() };
+    (!said.is_empty()).then(|| said.join(", ") + &rounds)
 }
 
 /// The steps that a server answers for: a search for its limit oversteps it, and what is lost there is what ends it.
 fn answered_for(run: &Run) -> impl Iterator<Item = &Step> {
     let any_passed = run.steps.iter().any(Step::has_passed);
     run.steps.iter().filter(move |step| !any_passed || step.has_passed())
+}
+
+/// What is said where a number of clients is the limit of open files: how many it had by then.
+fn at_file_limit(figure: &Figure, runs: &[Run]) -> Option<String> {
+    if !figure.is_capacity() || !runs.iter().any(is_at_file_limit) {
+        return None;
+    }
+    let most = runs.iter().filter_map(|run| figure.read(run)).reduce(f64::max);
+    let had = most.map_or(String::new(), |most| format!("{} or more: ", figure.show(most)));
+    Some(format!("{had}limit of open files"))
 }
 
 /// Whether what ended the run is that a process may open no more files: the generator's, which says so, or the server's,
@@ -102,8 +127,10 @@ fn first_full(run: &Run) -> Option<&Step> {
 
 fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> {
     let mut doubts = Vec::new();
-    if !runs.is_empty() && runs.iter().all(|run| scenario.figures[0].read(run).is_none()) {
-        doubts.push(untold(scenario, runs));
+    match runs.iter().filter(|run| scenario.figures[0].read(run).is_none()).count() {
+        0 => {}
+        all if all == runs.len() => doubts.push(untold(scenario, runs)),
+        some => doubts.push(format!("{} in {some} of {} rounds", untold(scenario, runs), runs.len())),
     }
     doubts.extend(failed(entries, |trouble| !trouble.is_of_target()));
     let of_generator = wrong(scenario.verb, runs, is_by_generator);
@@ -112,7 +139,9 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
     let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
     let noisy =
         |entry: &&&Entry| entry.noise_percent.last().is_some_and(|percent| *percent > noise::PERCENT_MAX);
+    let is_capacity = scenario.figures[0].is_capacity();
     for (times, words) in [
+        (rounds(&|run| !is_capacity && is_at_file_limit(run)), "limit of open files"),
         (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),
         (rounds(&|run| bound(run, Bottleneck::Generator)), "limited by the generator"),
         (rounds(&|run| bound(run, Bottleneck::Machine)), "the machine was full"),
@@ -191,10 +220,13 @@ mod tests {
         };
         let runs = [lossy(7, Bottleneck::Generator), lossy(0, Bottleneck::None)];
         assert_eq!(wrong(Verb::Broadcast, &runs, |step| !is_by_generator(step)), None);
-        assert_eq!(wrong(Verb::Broadcast, &runs, is_by_generator).as_deref(), Some("7 lost messages"));
+        assert_eq!(
+            wrong(Verb::Broadcast, &runs, is_by_generator).as_deref(),
+            Some("7 lost messages in 2 rounds")
+        );
         let runs = [lossy(7, Bottleneck::Generator), lossy(3, Bottleneck::Machine)];
         let own = wrong(Verb::Broadcast, &runs, |step| !is_by_generator(step));
-        assert_eq!(own.as_deref(), Some("3 lost messages"));
+        assert_eq!(own.as_deref(), Some("3 lost messages in 2 rounds"));
     }
 
     #[test]
@@ -206,6 +238,23 @@ mod tests {
         assert_eq!(failed(&entries, Trouble::is_of_target), None);
         let said = failed(&entries, |trouble| !trouble.is_of_target());
         assert_eq!(said.as_deref(), Some("1 of 2 failed: load: the generator has stood still for 60 s"));
+    }
+
+    #[test]
+    fn who_broke_a_limit_with_fewer_clients_has_no_place_among_those_with_more() {
+        let limit = Limit::parse("missing==0", Verb::Broadcast).unwrap();
+        let step = |clients, missing| {
+            let mut step = Step { clients, ..Step::default() };
+            step.counts.missing = missing;
+            step.stop = Some(limit.check(&step));
+            step
+        };
+        let few = vec![run(vec![step(1_000, 0), step(2_000, 9)]), run(vec![step(1_000, 0), step(2_000, 0)])];
+        let runs = [("few", few), ("many", vec![run(vec![step(1_000, 0), step(2_000, 0)])])];
+        let mut said = [Remarks::default(), Remarks::default()];
+        hold_to_one_load(&Figure::parse("rtt.p95", Verb::Broadcast).unwrap(), &runs, &mut said);
+        let flaws = said.map(|said| said.flaw);
+        assert_eq!(flaws, [Some("a figure of 1,000 clients, and others' of 2,000".to_owned()), None]);
     }
 
     #[test]

@@ -11,13 +11,14 @@ use crate::manifest::{CONTROL_NAME, REFERENCE_NAME};
 use crate::msacc;
 use crate::published;
 use crate::record::{Record, RecordError};
-use crate::remarks::Remarks;
+use crate::remarks::{self, Remarks};
 use crate::standing::{Control, Entrant, Standing, standings};
 use crate::suite::{Scenario, Shortened, Suite};
 use crate::table::Table;
 
 /// An interval whose sides differ by less than this share of its middle is shown as even.
 const UNEVEN_MAX: f64 = 1e-6;
+const DIALECT_FLAG: &str = "--dialect";
 
 /// One scenario's outcome.
 #[derive(Clone, Debug)]
@@ -70,10 +71,11 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let runs: Vec<(&str, Vec<Run>)> =
         names.iter().map(|name| Ok((*name, record.runs(&scenario.name, name)?))).collect::<Result<_, _>>()?;
     let figure = scenario.figures[0].clone();
-    let said: Vec<Remarks> =
+    let mut said: Vec<Remarks> =
         runs.iter().map(|(name, runs)| Remarks::of(scenario, name, runs, record)).collect();
+    remarks::hold_to_one_load(&figure, &runs, &mut said);
     let of_target = |((name, runs), said): (&(&str, Vec<Run>), &Remarks)| {
-        let runs: &[Run] = if said.is_at_file_limit { &[] } else { runs };
+        let runs: &[Run] = if said.at_file_limit.is_some() { &[] } else { runs };
         entrant(&figure, name, runs, said.flaw.is_none())
     };
     let entrants: Vec<Entrant> = runs.iter().zip(&said).map(of_target).collect();
@@ -96,13 +98,13 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
         |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
     Ok(Section {
         name: scenario.name.clone(),
-        command: of_scenario.clone().next().map_or(String::new(), |entry| general(&entry.command)),
+        command: of_all(&of_scenario.map(|entry| entry.command.as_slice()).collect::<Vec<_>>()),
         shortened: scenario.shortened.clone(),
         table: table(scenario, record, &runs, &standings, then.as_ref(), &remarks),
         figure,
         standings,
         remarks,
-        at_file_limit: said.iter().filter(|said| said.is_at_file_limit).count(),
+        at_file_limit: said.iter().filter(|said| said.at_file_limit.is_some()).count(),
         control,
         msacc: runs.iter().filter_map(last_round).collect(),
         then_column: then.as_ref().and(scenario.published.as_ref()).map(|published| published.column.clone()),
@@ -183,10 +185,11 @@ pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     standing.interval.map_or_else(|| figure.show(mean), |interval| with_interval(figure, mean, interval))
 }
 
-/// `90.1 ±2.5`; where the interval reaches further to one side, because the figure was searched, `90.1 (87.6 to 109)`.
+/// `90.1 ±2.5`; where the interval reaches further to one side, because the figure was searched, or would reach below nothing,
+/// `90.1 (87.6 to 109)`.
 pub(crate) fn with_interval(figure: &Figure, mean: f64, Interval { low, high }: Interval) -> String {
     let (below, above) = (mean - low, high - mean);
-    match (above - below).abs() <= UNEVEN_MAX * mean.abs() {
+    match low >= 0.0 && (above - below).abs() <= UNEVEN_MAX * mean.abs() {
         true => format!("{} ±{}", figure.show(mean), figure.show(above)),
         false => format!("{} ({} to {})", figure.show(mean), figure.show(low.max(0.0)), figure.show(high)),
     }
@@ -207,6 +210,20 @@ fn mean_of(figure: &Figure, values: &[f64]) -> String {
         return String::new();
     }
     figure.show(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// A command line of those that measured the targets, with a word in place of the dialect where others speak another.
+fn of_all(commands: &[&[String]]) -> String {
+    let dialect = |command: &[String]| command.iter().position(|word| word == DIALECT_FLAG).map(|at| at + 1);
+    let first = commands.iter().find(|command| dialect(command).is_some()).or(commands.first());
+    let mut command = first.map(|command| command.to_vec()).unwrap_or_default();
+    if let Some(at) = dialect(&command) {
+        let is_it = |other: &&[String]| dialect(other).is_some_and(|place| other[place] == command[at]);
+        if !commands.iter().all(is_it) {
+            command[at] = "DIALECT".to_owned();
+        }
+    }
+    general(&command)
 }
 
 /// The command line without what differs from target to target.

@@ -34,9 +34,10 @@ pub struct Standing {
     pub target: String,
     /// The mean of the figure over the repeats.
     pub mean: Option<f64>,
-    /// Its 95% interval, which reaches as far as the figure may; `None` with fewer than two repeats.
+    /// Its 95% interval, which reaches as far as the figure may; `None` with fewer than two repeats, and where the figure is
+    /// of something else than what was asked.
     pub interval: Option<Interval>,
-    /// The mean as a multiple of the reference server's.
+    /// The mean as a multiple of the reference server's; `None` there, too.
     pub share: Option<f64>,
 }
 
@@ -57,7 +58,7 @@ impl Entrant {
     /// From the low end of what it has to the high end of what it may have.
     fn interval(&self) -> Option<Interval> {
         let (own, reach) = (interval::of_repeats(&self.values)?, interval::of_repeats(&self.reaches)?);
-        Some(Interval { low: own.low.min(reach.low), high: own.high.max(reach.high) })
+        Some(Interval { low: own.low, high: own.high.max(reach.high) })
     }
 }
 
@@ -78,8 +79,11 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
                 place: None,
                 target: target.clone(),
                 mean: mean(values),
-                interval: entrant.interval(),
-                share: mean(values).zip(of_reference).map(|(mean, reference)| mean / reference),
+                interval: entrant.interval().filter(|_| *is_ranked),
+                share: mean(values)
+                    .zip(of_reference)
+                    .filter(|_| *is_ranked)
+                    .map(|(mean, reference)| mean / reference),
             };
             (*is_ranked && standing.mean.is_some(), standing)
         })

@@ -12,6 +12,10 @@ use crate::section::{Section, with_interval};
 use crate::standing::Control;
 use crate::suite::Suite;
 
+/// What an interval of two rounds is worth: Student's t for one degree of freedom is 12.7, and half of that is on either side.
+const FEW_ROUNDS: &str = ". Of two rounds, an interval is their difference 6.4 times to either side: a wide one says that nothing \
+                          is known, and a very narrow one is luck";
+
 /// Everything, for people: what was run where, a table for each scenario, and which targets were left out.
 pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
     let mut text = format!("{}: {}\n", suite.name, suite.title);
@@ -117,10 +121,11 @@ pub fn facts(record: &Record) -> Vec<String> {
         }
         (least, most) => {
             let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            let few = if least == 2 { FEW_ROUNDS } else { "" };
             format!(
                 "{rounds} rounds in random order: means and 95% intervals, which reach up to the next load that broke the limits \
                  where a load was searched; of servers whose intervals overlap it cannot be told who is ahead, and a place \
-                 such as 1–3 says so"
+                 such as 1–3 says so{few}"
             )
         }
     });
@@ -158,7 +163,8 @@ fn beyond(section: &Section) -> Option<String> {
         some => format!("{some} servers"),
     };
     Some(format!(
-        "{who} had clients up to the limit of open files, and no limit of their own before: nothing here says that others hold more."
+        "{who} had as many clients as the limit of open files allows, and broke no limit before: how many more there could be is not \
+         known, so there is no place."
     ))
 }
 

@@ -96,6 +96,7 @@ pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), Stri
     let Described { app, protocol, flags, subprotocols, people, connect, publish, rooms, .. } = described;
     flags.check(protocol).map_err(|failure| failure.to_string())?;
     let has_more = !app.login.is_empty()
+        || app.resume.is_some()
         || !subprotocols.is_empty()
         || !connect.is_usual()
         || people != People::default()

@@ -309,6 +309,23 @@ struct Spoken {
     speech: DialectOptions,
 }
 
+/// An app has to have a message for what its server supports.
+fn check_app(
+    source: &Source<'_>,
+    supports: &Spanned<Vec<Ability>>,
+    speech: &DialectOptions,
+) -> Result<(), Mistake> {
+    let Some(app) = &speech.app else { return Ok(()) };
+    let lacking = [(Ability::Echo, app.echo.is_none()), (Ability::Broadcast, app.broadcasts.is_empty())];
+    match lacking.iter().find(|(ability, lacks)| *lacks && supports.get_ref().contains(ability)) {
+        None => Ok(()),
+        Some((ability, _)) => {
+            let message = format!("the app has no [{}], which the server supports", ability.name());
+            Err(source.mistake(supports.span(), message, None))
+        }
+    }
+}
+
 /// In dialects, with flags, or as an app's file says, which has flags of its own.
 fn spoken(
     source: &Source<'_>,
@@ -327,6 +344,7 @@ fn spoken(
             let (dialect, speech) = (readers.app)(&path).map_err(|problem| {
                 source.mistake(app.span(), "this app cannot be spoken".to_owned(), Some(problem))
             })?;
+            check_app(source, &manifest.supports, &speech)?;
             Ok(Spoken { dialects: vec![dialect], app: Some(path), flags: Vec::new(), speech })
         }
         (None, Some(app)) => {

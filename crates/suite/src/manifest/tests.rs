@@ -1,8 +1,10 @@
 //! Each kind of mistake in a manifest, and where it is said to be.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use miette::Diagnostic;
+use wire::app_file::AppFile;
 use wire::{DialectId, DialectOptions, Settings};
 
 use super::*;
@@ -16,9 +18,15 @@ fn read(text: &str) -> Result<Vec<Target>, Mistake> {
         [(name, value)] if name == "eio" && value == "3" => Ok(Settings::default().with("eio", 3).into()),
         _ => Err("unexpected argument".to_owned()),
     };
-    let app = |path: &Path| match path.ends_with("targets/node-ws/app.toml") {
-        true => Ok((DialectId::Custom, DialectOptions::from(Settings::default().with("is_app", 1)))),
-        false => Err(format!("{} cannot be read", path.display())),
+    let app = |path: &Path| match path.file_name().and_then(|name| name.to_str()) {
+        Some("app.toml") => {
+            Ok((DialectId::Custom, DialectOptions::from(Settings::default().with("is_app", 1))))
+        }
+        Some("mute.toml") => {
+            let app = Some(Arc::new(AppFile::default()));
+            Ok((DialectId::Custom, DialectOptions { app, ..DialectOptions::default() }))
+        }
+        _ => Err(format!("{} cannot be read", path.display())),
     };
     let readers = Readers { flags: &flags, app: &app };
     file::read(Path::new("node-ws/target.toml"), text, Path::new("targets/node-ws"), readers)
@@ -70,6 +78,9 @@ fn a_server_with_a_protocol_of_its_own_has_an_app_in_place_of_dialects() {
         assert_eq!(target.app.as_deref(), Some(Path::new("targets/node-ws/app.toml")));
         assert_eq!(target.speech.settings, Settings::default().with("is_app", 1));
     }
+    let (what, underlined, _) = mistake(&with("app = \"mute.toml\""));
+    assert_eq!(what, "the app has no [echo], which the server supports");
+    assert!(underlined.contains("echo"), "{underlined}");
     let (what, underlined, help) = mistake(&with("app = \"none.toml\""));
     assert_eq!((what.as_str(), underlined.as_str()), ("this app cannot be spoken", "\"none.toml\""));
     assert_eq!(help, "targets/node-ws/none.toml cannot be read");

@@ -157,7 +157,7 @@ impl Subject<'_> {
         let place = server.place();
         let url = match cell.dialect {
             Some(dialect) => place.url(target, dialect),
-            None => format!("http://{}/", place.address),
+            None => format!("{}://{}/", if scenario.tls { "https" } else { "http" }, place.address),
         };
         let mut words = vec![scenario.verb.to_string(), url];
         words.extend(cell.dialect.iter().flat_map(|dialect| match &target.app {

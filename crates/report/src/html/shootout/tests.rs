@@ -83,6 +83,19 @@ fn the_page_says_who_is_ahead_who_ties_and_who_has_no_rank() {
 }
 
 #[test]
+fn who_ties_with_the_best_is_told_by_intervals_and_not_by_places() {
+    let mut tied = sample_shootout();
+    let rows = &mut tied.questions[0].rows;
+    // A wide interval gives the third a place among the first, and it is behind the best all the same.
+    (rows[1].place, rows[1].interval) = (Some((1, 4)), Some((850.0, 950.0)));
+    (rows[2].place, rows[2].interval) = (Some((2, 4)), Some((10.0, 800.0)));
+    rows.insert(3, Row { interval: Some((20.0, 900.0)), ..row("wide", Some((1, 4)), 90.0) });
+    let page = shootout(&tied);
+    assert!(page.contains("it cannot be told from wide"), "{page}");
+    assert!(page.contains("3 servers and throng&#x27;s own measured, 1 question asked"), "{page}");
+}
+
+#[test]
 fn text_from_outside_is_never_markup() {
     let evil = "</script><img src=x onerror=alert(1)>\"><b {{ 7*7 }}";
     let mut evil_one = sample_shootout();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::Unit;
-use results::format::{bytes, count, duration};
+use results::format::{bytes, count, counted, duration};
 use serde::Serialize;
 
 use super::axis::{Axis, tick};
@@ -106,15 +106,9 @@ pub(super) fn view(shootout: &Shootout) -> View<'_> {
     let servers = &shootout.servers;
     let find = |name: &str| servers.iter().find(|server| server.name == name);
     let known = |text: &'_ &str| !text.is_empty();
-    let measured = servers.len();
     View {
         title: &shootout.title,
-        lead: format!(
-            "{measured} server{} measured, {} question{} asked",
-            if measured == 1 { "" } else { "s" },
-            shootout.questions.len(),
-            if shootout.questions.len() == 1 { "" } else { "s" },
-        ),
+        lead: lead(shootout),
         cards: shootout.questions.iter().filter_map(card).collect(),
         languages: servers.iter().map(|server| server.language.as_str()).filter(known).collect(),
         protocols: servers.iter().flat_map(|server| &server.protocols).map(String::as_str).collect(),
@@ -127,15 +121,20 @@ pub(super) fn view(shootout: &Shootout) -> View<'_> {
     }
 }
 
+/// How many servers there are to choose from, and how many questions.
+fn lead(shootout: &Shootout) -> String {
+    let (yardsticks, others): (Vec<_>, Vec<_>) =
+        shootout.servers.iter().partition(|server| server.name == YARDSTICK);
+    let (servers, questions) = (others.len() as u64, shootout.questions.len() as u64);
+    let yardstick = if yardsticks.is_empty() { "" } else { " and throng's own" };
+    format!("{}{yardstick} measured, {} asked", counted(servers, "server"), counted(questions, "question"))
+}
+
 /// `None` if nobody has a rank but the yardstick.
 fn card(question: &Question) -> Option<Card<'_>> {
     let mut ranked = question.rows.iter().filter(|row| row.place.is_some() && row.server != YARDSTICK);
     let best = ranked.next()?;
-    let (_, worst) = best.place?;
-    let ties: Vec<&str> = ranked
-        .take_while(|row| row.place.is_some_and(|(place, _)| place <= worst))
-        .map(|row| &*row.server)
-        .collect();
+    let ties: Vec<&str> = ranked.filter(|row| !are_apart(best, row)).map(|row| &*row.server).collect();
     let others = match ties.len() {
         0 => "nobody ties with it".to_owned(),
         1..=3 => format!("it cannot be told from {}", ties.join(", ")),
@@ -152,6 +151,12 @@ fn card(question: &Question) -> Option<Card<'_>> {
         answer: &best.server,
         detail: format!("{} {}; {others}{beyond}", question.figure, best.shown),
     })
+}
+
+/// Whether one of two is certainly ahead: their intervals have no value in common.
+fn are_apart(a: &Row, b: &Row) -> bool {
+    let apart = |((a_low, a_high), (b_low, b_high))| a_low > b_high || b_low > a_high;
+    a.interval.zip(b.interval).is_some_and(apart)
 }
 
 fn asks(question: &Question) -> &str {
