@@ -1,0 +1,144 @@
+//! `--resume`: whatever ends a walk, the same command line goes on after its last whole step.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::process::Process;
+use support::throng::{Outcome, Server, finish, run, throng};
+use support::wait_until;
+
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// Four steps of a second each, of 10, 20, 30 and 40 clients.
+fn walk(server: &Server, dir: &Path, more: &[&str]) -> Command {
+    let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
+    command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
+    command.arg(server.url()).arg("--out").arg(dir).args(more);
+    command
+}
+
+/// The results files of a directory.
+fn kept(dir: &Path) -> Vec<Value> {
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    results.map(|path| serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()).collect()
+}
+
+/// Starts a walk and ends it in its third step, or in the fourth where somebody was late; what it has left.
+fn cut_short(server: &Server, dir: &Path, signal: Signal) -> Value {
+    let mut process = Process::start(&mut walk(server, dir, &[]));
+    let has_two = || kept(dir).first().is_some_and(|run| run["resume_after"] == 2);
+    assert!(wait_until(Duration::from_secs(30), has_two), "no second step");
+    std::thread::sleep(Duration::from_millis(300));
+    process.signal(signal);
+    assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
+    let left = kept(dir).remove(0);
+    assert!([2, 3].contains(&whole_steps(&left)), "{left}");
+    left
+}
+
+fn whole_steps(left: &Value) -> usize {
+    left["resume_after"].as_u64().unwrap_or_default() as usize
+}
+
+fn assert_whole(outcome: &Outcome, left: &Value) {
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let run = outcome.json();
+    assert_eq!(run["id"], left["id"], "{outcome}");
+    assert!(run.get("resume_after").is_none(), "it has ended\n{outcome}");
+    let steps = run["steps"].as_array().unwrap();
+    let of = |name: &str| -> Vec<Value> { steps.iter().map(|step| step[name].clone()).collect() };
+    assert_eq!(of("clients"), [10, 20, 30, 40], "{outcome}");
+    let sent: Vec<&Value> = steps.iter().map(|step| &step["counts"]["sent"]).collect();
+    assert_eq!(sent, [200, 400, 600, 800], "whole steps alone\n{outcome}");
+    let is_marked = |step: &Value| step["marks"].to_string().contains("resumed: the run was cut short");
+    let marked: Vec<usize> = (0..4).filter(|&index| is_marked(&steps[index])).collect();
+    assert_eq!(marked, [whole_steps(left)], "the first step of the second part\n{outcome}");
+    let starts: Vec<f64> = of("start_s").iter().map(|start| start.as_f64().unwrap()).collect();
+    assert!(starts.is_sorted_by(|a, b| a + 1.0 <= *b), "one clock for both parts: {starts:?}");
+    assert!(!run["verdict"]["trust"].to_string().contains("had not ended"), "{outcome}");
+}
+
+#[test]
+fn a_walk_survives_whatever_ends_it() {
+    let server = Server::start(&["--threads", "1"]);
+    for signal in [Signal::KILL, Signal::TERM] {
+        let dir = tempfile::tempdir().unwrap();
+        let left = cut_short(&server, dir.path(), signal);
+        let outcome = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+        let said = format!("after {} whole steps", whole_steps(&left));
+        assert!(outcome.stderr.contains(&said), "{outcome}");
+        assert_whole(&outcome, &left);
+        assert_eq!(kept(dir.path()).len(), 1, "one run, one file");
+    }
+}
+
+#[test]
+fn every_step_is_in_the_store_before_the_next_begins() {
+    let server = Server::start(&["--threads", "1"]);
+    for has_out in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, store) = (folder.path().join("out"), folder.path().join("runs.db"));
+        let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
+        command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
+        command.arg(server.url()).arg("--store").arg(&store);
+        if has_out {
+            command.arg("--out").arg(&dir);
+        }
+        let listed = || -> Vec<Value> {
+            let list = ["runs", "list", "--format", "json", "--store"];
+            serde_json::from_str(&run(throng(list).arg(&store), RUN_MAX).stdout).unwrap_or_default()
+        };
+        let mut process = Process::start(&mut command);
+        let steps = || listed().first().and_then(|row| row["steps"].as_u64()).unwrap_or_default();
+        assert!(wait_until(Duration::from_secs(30), || steps() >= 2), "two steps, and no store has them");
+        process.signal(Signal::KILL);
+        assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
+        let row = listed().remove(0);
+        assert!([Some(2), Some(3)].contains(&row["steps"].as_u64()), "{row}");
+        assert_eq!((&row["trusted"], &row["ended"]), (&false.into(), &false.into()), "{row}");
+        let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
+        assert!(list.stdout.contains("cut short"), "{list}");
+        let show = run(throng(["runs", "show", "last", "--store"]).arg(&store), RUN_MAX);
+        assert!(show.stdout.contains("the run had not ended when this was written"), "{show}");
+    }
+}
+
+#[test]
+fn what_is_not_this_run_is_left_alone() {
+    let server = Server::start(&["--threads", "1"]);
+    let dir = tempfile::tempdir().unwrap();
+    // Nothing to go on with: it begins. It is under way: nobody else goes on with it.
+    let first = Process::start(&mut walk(&server, dir.path(), &["--resume"]));
+    assert!(wait_until(Duration::from_secs(30), || !kept(dir.path()).is_empty()), "no first step");
+    let second = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    assert_eq!(second.code, Some(2), "{second}");
+    assert!(second.stderr.contains("--resume: another run is under way"), "{second}");
+    let first = finish(first, RUN_MAX);
+    assert_eq!(first.code, Some(0), "{first}");
+    assert!(first.json().get("resume_after").is_none(), "{first}");
+
+    // One that has ended, and one of another command line, are not gone on with.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let left = cut_short(&server, elsewhere.path(), Signal::KILL);
+    fs::write(dir.path().join("other.json"), left.to_string()).unwrap();
+    let whole = left.to_string();
+    fs::write(dir.path().join("torn.json"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(dir.path().join("begun.json.part"), "{").unwrap();
+    let third = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    assert_eq!(third.code, Some(0), "{third}");
+    assert!(third.stderr.contains("begins anew: run ") && third.stderr.contains("echo"), "{third}");
+    assert!(third.stderr.contains("a damaged file") && third.stderr.contains("torn.json"), "{third}");
+    assert!(!dir.path().join("begun.json.part").exists(), "what a killed run was writing is left");
+    let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
+    assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
+
+    let events = run(&mut walk(&server, dir.path(), &["--resume", "--events", "e.parquet"]), RUN_MAX);
+    assert_eq!(events.code, Some(2), "the log of the first part would be gone\n{events}");
+}
