@@ -77,11 +77,23 @@ pub struct Step {
 /// window in which all of it is read is no shorter.
 pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 
+/// A wait that ends because nothing comes has so many seconds at its end, the last cut short, in which nothing has come.
+const SECONDS_OF_QUIET: usize = 2;
+
 impl Step {
     /// An example of what most requests to publish something met with that failed; `None`: none did.
     pub fn unpublished(&self) -> Option<&str> {
         let failed = self.errors.iter().filter(|(kind, _)| kind.starts_with(PUBLISH));
         failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
+    }
+
+    /// Whether something still came when the wait for what is missing ended: some of that may be late, and not lost. Not told
+    /// where connections were lost, after which nobody waits.
+    pub fn is_cut_off(&self) -> bool {
+        let load_end_ns = self.start_ns + self.duration_ns;
+        let waited = self.series.windows(2).filter(|pair| pair[0].t_ns >= load_end_ns).map(|pair| &pair[1]);
+        let comes = waited.rev().take(SECONDS_OF_QUIET).any(|second| second.received > 0);
+        self.counts.missing > 0 && self.counts.disconnects == 0 && comes
     }
 
     /// Whether its load was over before anybody's CPU time could be told.

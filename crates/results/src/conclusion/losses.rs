@@ -110,6 +110,11 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
             let copies = part(counts.missing, counts.expected, due(scenario, step))?;
+            if step.is_cut_off() {
+                return Some(format!(
+                    "{copies} still to come when the wait for them ended (--drain-timeout)"
+                ));
+            }
             Some(format!(
                 "{copies} missing{}",
                 unpublished(step).unwrap_or_else(|| own_copies(step).to_owned())

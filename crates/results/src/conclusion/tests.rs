@@ -4,7 +4,7 @@ use super::held::returns;
 use super::*;
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
-use crate::{FleetAgent, GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, ServerUse, standing};
+use crate::{FleetAgent, GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse, standing};
 
 mod reached;
 
@@ -89,6 +89,35 @@ fn lost_copies_come_before_any_capacity() {
     assert_eq!(how_much, "not 300 clients: 1,980 of 2,000 copies missing");
     assert!(breaks.ends_with("bottleneck server: it left out 1,980 of 2,000 messages due"), "{breaks}");
     assert_eq!(outcome, Outcome::Broken);
+}
+
+#[test]
+fn what_was_still_coming_is_not_said_to_be_lost() {
+    let second = |t_ns, received| Second { t_ns, received, ..Second::default() };
+    let with = |series: Vec<Second>| {
+        said(Scenario::Broadcast, move |step| {
+            step.rates.asked_per_s = None;
+            step.counts =
+                Counts { sent: 20, expected: 2_000, received: 1_000, missing: 1_000, ..step.counts };
+            let end_ns = step.start_ns + step.duration_ns;
+            step.series = series;
+            step.series.iter_mut().for_each(|second| second.t_ns += end_ns);
+        })
+    };
+    let (how_much, breaks, _) =
+        with(vec![second(0, 500), second(S, 300), second(2 * S, 200), second(2 * S + MS, 0)]);
+    assert_eq!(
+        how_much,
+        "not 300 clients: 1,000 of 2,000 copies still to come when the wait for them ended (--drain-timeout)"
+    );
+    assert!(breaks.ends_with("it had not yet delivered 1,000 of 2,000 messages due"), "{breaks}");
+    let (how_much, ..) = with(vec![second(0, 500), second(S, 500), second(2 * S, 0), second(3 * S, 0)]);
+    assert_eq!(how_much, "not 300 clients: 1,000 of 2,000 copies missing", "nothing came any more");
+    let (how_much, ..) = with(vec![second(0, 500), second(MS, 0)]);
+    assert_eq!(
+        how_much, "not 300 clients: 1,000 of 2,000 copies missing",
+        "what came before the wait is no sign"
+    );
 }
 
 #[test]

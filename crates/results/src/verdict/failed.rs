@@ -35,11 +35,8 @@ pub(super) fn failed(step: &Step) -> Option<String> {
         return Some(format!("it lost {}", of_clients(counts.disconnects)));
     }
     if broke(Counted::Count(Count::Missing)) && counts.missing > 0 {
-        return Some(format!(
-            "it left out {} of {} messages due",
-            count(counts.missing),
-            count(counts.expected)
-        ));
+        let did = if step.is_cut_off() { "it had not yet delivered" } else { "it left out" };
+        return Some(format!("{did} {} of {} messages due", count(counts.missing), count(counts.expected)));
     }
     let wrong = step.wrong();
     (broke(Counted::Wrong) && wrong > 0)
