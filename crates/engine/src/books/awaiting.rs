@@ -38,7 +38,12 @@ impl Awaiting {
             Self::One(first_ns) if *first_ns == due_ns => *self = Self::Nothing,
             Self::Nothing | Self::One(_) => return false,
             Self::Many(all) => {
-                let Some(at) = all.iter().position(|&(ns, _)| ns == due_ns) else { return false };
+                // Most answers come in order: the oldest is looked at before all others.
+                let at = match all.front() {
+                    Some(&(oldest_ns, _)) if oldest_ns == due_ns => Some(0),
+                    _ => all.iter().position(|&(ns, _)| ns == due_ns),
+                };
+                let Some(at) = at else { return false };
                 all[at].1 -= 1;
                 if all[at].1 == 0 {
                     all.remove(at);

@@ -170,7 +170,8 @@ impl Ledger {
         (number, stamp)
     }
 
-    /// A client's message of this number goes out. `of_it` adds to its note which one it is.
+    /// A client's message of this number goes out. `of_it` adds to its note which one it is. Its lag is in the figures with those
+    /// of its write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
@@ -254,6 +255,7 @@ impl Ledger {
                 let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
                 // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
+                self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
                 self.handle_sent(sent_ns, client, low, due_ns, of_it);
                 self.meter.held.sent += 1;
                 self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));

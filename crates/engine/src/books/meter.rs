@@ -171,7 +171,7 @@ impl Meter {
         self.note(|| Entry::new(Kind::Connect, now_ns, client));
     }
 
-    /// A message goes out. `of_it` adds to its note which one it is.
+    /// A message goes out. `of_it` adds to its note which one it is. Its lag is in the figures with those of its write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
@@ -181,9 +181,8 @@ impl Meter {
         intended_ns: u64,
         of_it: impl FnOnce(Entry) -> Entry,
     ) {
-        let late_ns = now_ns.saturating_sub(intended_ns);
         self.count(Count::Sent, kind);
-        self.figures.send_lag.record_ns(late_ns);
+        let late_ns = now_ns.saturating_sub(intended_ns);
         self.note(|| of_it(Entry::new(Kind::Send, now_ns, client).latency(late_ns)));
     }
 

@@ -418,6 +418,10 @@ impl LoadClient {
         });
         let outcome = match written {
             Ok(()) => {
+                for alike in staged.chunk_by(|a, b| a.intended_ns == b.intended_ns) {
+                    let late_ns = now_ns.saturating_sub(alike[0].intended_ns);
+                    ledger.meter.figures.send_lag.record_n_ns(late_ns, alike.len() as u64);
+                }
                 for Staged { number, intended_ns, bytes } in staged.drain(..) {
                     let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
                     ledger.handle_sent(now_ns, index, number, intended_ns, of_it);

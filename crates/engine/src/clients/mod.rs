@@ -340,6 +340,7 @@ impl Clients {
         let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
         let Some(number) = self.ledger.step.number(seq) else { return };
         let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+        self.ledger.meter.figures.send_lag.record_ns(now_ns.saturating_sub(intended_ns));
         self.ledger.handle_sent(now_ns, client, number, intended_ns, of_it);
     }
 
