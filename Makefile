@@ -43,7 +43,7 @@ autobahn:
 	python3 tests/autobahn/run.py
 
 # The program that the next three measure with: only its own code needs to be fast.
-truth sentences seeds: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
+truth sentences seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth: build
@@ -68,9 +68,10 @@ targets:
 	$(CARGO) run --locked --release -- targets check --all --format md > docs/TARGETS.md.part; \
 	    mv docs/TARGETS.md.part docs/TARGETS.md
 
-# The newest shootout of each suite in records, as ranked tables beside what was published, into docs/RESULTS.md.
-records:
-	$(CARGO) run --locked --release -- shootout --recap records --format md > docs/RESULTS.md.part
+# The tables of every record anew, and the newest shootout of each suite beside what was published, into docs/RESULTS.md.
+records: build
+	for record in records/*/*/; do $(THRONG) report $$record --md > report.part && mv report.part $$record/report.md; done
+	$(THRONG) shootout --recap records --format md > docs/RESULTS.md.part
 	mv docs/RESULTS.md.part docs/RESULTS.md
 
 # Fleets over NATS: on the loopback interface, and with a network namespace for each member, as root. Two minutes.
