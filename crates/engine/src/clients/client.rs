@@ -189,10 +189,7 @@ impl LoadClient {
     /// Carries out what the session said and wished.
     #[inline]
     fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
-        let mut written = shared.output.flush(&mut self.streams, &mut shared.scratch);
-        if self.session.is_overfull() {
-            written = written.and(Err(Cause::Unread));
-        }
+        let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
         if shared.output.wishes.is_empty() { written } else { self.grant(index, shared, written) }
     }
 
@@ -338,6 +335,9 @@ impl LoadClient {
         }
         outcome.map_err(Cause::Wire)?;
         written?;
+        if self.session.is_overfull() {
+            return Err(Cause::Unread);
+        }
         match end {
             Some(cause) => Err(cause),
             None if input == Input::End && self.record.state == State::Closing => {
@@ -426,7 +426,11 @@ impl LoadClient {
                     let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
                     ledger.handle_sent(now_ns, index, number, intended_ns, of_it);
                 }
-                Ok(())
+                // What waits in vain counts as sent, as in a socket's buffer.
+                match self.session.is_overfull() {
+                    true => Err(Unsent { messages: 0, cause: Some(Cause::Unread) }),
+                    false => Ok(()),
+                }
             }
             Err(cause) => {
                 let messages = staged.len();

@@ -139,13 +139,14 @@ impl Tunnel {
 
     /// Has the client inside do something, and sends what it says.
     pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
-        let (was_empty, waited) = (self.said.bytes.is_empty(), self.said.waiting());
+        let (before, waited) = (self.said.bytes.len(), self.said.waiting());
         let result = act(&mut Inside { io, said: &mut self.said.bytes });
+        let has_said = self.said.bytes.len() > before;
         self.flush(io);
-        if was_empty {
+        if before == 0 {
             self.said.first_end = self.said.bytes.len();
         }
-        self.said.is_overfull |= waited > 0 && self.said.waiting() > WAITING_BYTES_MAX;
+        self.said.is_overfull |= has_said && waited > 0 && self.said.waiting() > WAITING_BYTES_MAX;
         result
     }
 
