@@ -79,6 +79,8 @@ pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 
 /// A wait that ends because nothing comes has so many seconds at its end, the last cut short, in which nothing has come.
 const SECONDS_OF_QUIET: usize = 2;
+/// What comes within a wait no longer than that may be the last ordinary answers.
+const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
     /// An example of what most requests to publish something met with that failed; `None`: none did.
@@ -87,13 +89,15 @@ impl Step {
         failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
     }
 
-    /// Whether something still came when the wait for what is missing ended: some of that may be late, and not lost. Not told
-    /// where connections were lost, after which nobody waits.
+    /// Whether something still came when a long wait for what is missing ended: some of that may be late, and not lost. Not told
+    /// where anything went wrong, after which nobody waits for its answer.
     pub fn is_cut_off(&self) -> bool {
         let load_end_ns = self.start_ns + self.duration_ns;
+        let waited_ns = self.series.last().map_or(0, |last| last.t_ns.saturating_sub(load_end_ns));
         let waited = self.series.windows(2).filter(|pair| pair[0].t_ns >= load_end_ns).map(|pair| &pair[1]);
         let comes = waited.rev().take(SECONDS_OF_QUIET).any(|second| second.received > 0);
-        self.counts.missing > 0 && self.counts.disconnects == 0 && comes
+        let is_sound = self.counts.disconnects + self.counts.cut == 0 && self.errors.iter().next().is_none();
+        self.counts.missing > 0 && is_sound && waited_ns > CUT_OFF_WAIT_NS_MIN && comes
     }
 
     /// Whether its load was over before anybody's CPU time could be told.
