@@ -83,7 +83,9 @@ fn in_short(suite: &Suite, sections: &[Section]) -> String {
             "" => main_figure(&section.figure, best),
             unit => format!("{} {unit}", main_figure(&section.figure, best)),
         };
-        let ties = match ranked.filter(|other| !are_apart(best, other)).count() {
+        let others: Vec<&Standing> = ranked.collect();
+        let ties = match others.iter().filter(|other| !are_apart(best, other)).count() {
+            0 if others.is_empty() => "nobody else has a place".to_owned(),
             0 => "all others are behind".to_owned(),
             n => format!("{} cannot be told from it", counted(n as u64, "other")),
         };

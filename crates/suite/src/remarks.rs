@@ -4,6 +4,7 @@ use results::format::{clients, count, counted};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
 
 use crate::figure::Figure;
+use crate::manifest::REFERENCE_NAME;
 use crate::noise;
 use crate::record::{Entry, Record};
 use crate::setup::Trouble;
@@ -46,9 +47,13 @@ impl Remarks {
 
 /// Who broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs.
 pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [Remarks]) {
-    let reached = |(_, runs): &(&str, Vec<Run>)| runs.iter().filter_map(|run| figure.clients(run)).min();
+    let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
+    let reached =
+        |(_, runs): &(&str, Vec<Run>)| runs.iter().filter(is_own).filter_map(|run| figure.clients(run)).min();
     let reached: Vec<Option<u64>> = runs.iter().map(reached).collect();
-    let Some(most) = reached.iter().flatten().max() else { return };
+    // The yardstick is not among those that are compared.
+    let others = runs.iter().zip(&reached).filter(|((name, _), _)| *name != REFERENCE_NAME);
+    let Some(most) = others.filter_map(|(_, reached)| reached.as_ref()).max() else { return };
     for (said, own) in said.iter_mut().zip(&reached) {
         if let Some(own) = own.filter(|own| own < most) {
             let few = format!("a figure of {}, and others' of {}", clients(own), count(*most));
@@ -80,10 +85,13 @@ fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<Stri
     let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|(step, _)| of(step)).sum::<u64>();
     let errors = steps.iter().filter(|(_, counts)| *counts).flat_map(|(step, _)| step.errors.iter());
     let of_server = errors.filter(|(kind, error)| !error.local && !kind.starts_with("http_"));
+    let excused = steps.iter().filter(|(_, counts)| verb != Verb::Storm && !*counts);
+    let lost = excused.map(|(step, _)| step.counts.disconnects).sum::<u64>();
     let found = [
         (sum(&|step| step.counts.missing), "lost message"),
         (sum(&Step::wrong), "wrong answer"),
         (of_server.map(|(_, error)| error.count).sum(), "error"),
+        (lost, "lost connection"),
         (sum(&|step| step.counts.not_back), "lost client"),
     ];
     let said: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
@@ -136,15 +144,14 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
     let of_generator = wrong(scenario.verb, runs, is_by_generator);
     doubts.extend(of_generator.map(|lost| format!("{lost} while the generator was at its limit")));
     let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
-    let bound = |run: &Run, by| run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by);
     let noisy =
         |entry: &&&Entry| entry.noise_percent.last().is_some_and(|percent| *percent > noise::PERCENT_MAX);
     let is_capacity = scenario.figures[0].is_capacity();
     for (times, words) in [
         (rounds(&|run| !is_capacity && is_at_file_limit(run)), "limit of open files"),
         (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),
-        (rounds(&|run| bound(run, Bottleneck::Generator)), "limited by the generator"),
-        (rounds(&|run| bound(run, Bottleneck::Machine)), "the machine was full"),
+        (rounds(&|run| is_bound(run, Bottleneck::Generator)), "limited by the generator"),
+        (rounds(&|run| is_bound(run, Bottleneck::Machine)), "the machine was full"),
         (entries.iter().filter(noisy).count(), "other programs had more than 10% of the CPU"),
     ] {
         match times {
@@ -154,6 +161,10 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
         }
     }
     doubts
+}
+
+fn is_bound(run: &Run, by: Bottleneck) -> bool {
+    run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by)
 }
 
 /// Why no run has the main figure: a search for a rate may have ended where it began.
@@ -250,11 +261,12 @@ mod tests {
             step
         };
         let few = vec![run(vec![step(1_000, 0), step(2_000, 9)]), run(vec![step(1_000, 0), step(2_000, 0)])];
-        let runs = [("few", few), ("many", vec![run(vec![step(1_000, 0), step(2_000, 0)])])];
-        let mut said = [Remarks::default(), Remarks::default()];
+        let walked = |last| vec![run(vec![step(1_000, 0), step(last, 0)])];
+        let runs = [("few", few), ("many", walked(2_000)), (REFERENCE_NAME, walked(3_000))];
+        let mut said = [Remarks::default(), Remarks::default(), Remarks::default()];
         hold_to_one_load(&Figure::parse("rtt.p95", Verb::Broadcast).unwrap(), &runs, &mut said);
         let flaws = said.map(|said| said.flaw);
-        assert_eq!(flaws, [Some("a figure of 1,000 clients, and others' of 2,000".to_owned()), None]);
+        assert_eq!(flaws, [Some("a figure of 1,000 clients, and others' of 2,000".to_owned()), None, None]);
     }
 
     #[test]
