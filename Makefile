@@ -70,7 +70,7 @@ targets:
 
 # The tables of every record anew, and the newest shootout of each suite beside what was published, into docs/RESULTS.md.
 records: build
-	for record in records/*/*/; do $(THRONG) report $$record --md > report.part && mv report.part $$record/report.md; done
+	for record in records/*/*/; do $(THRONG) report $$record --md > report.part && mv report.part $$record/report.md || exit 1; done
 	$(THRONG) shootout --recap records --format md > docs/RESULTS.md.part
 	mv docs/RESULTS.md.part docs/RESULTS.md
 

@@ -33,7 +33,7 @@ fn kept(dir: &Path) -> Vec<Value> {
 /// Starts a walk and ends it in its third step, or in the fourth where somebody was late; what it has left.
 fn cut_short(server: &Server, dir: &Path, signal: Signal) -> Value {
     let mut process = Process::start(&mut walk(server, dir, &[]));
-    let has_two = || kept(dir).first().is_some_and(|run| run["resume_after"] == 2);
+    let has_two = || kept(dir).first().is_some_and(|run| run["resume_after"].as_u64() >= Some(2));
     assert!(wait_until(Duration::from_secs(30), has_two), "no second step");
     std::thread::sleep(Duration::from_millis(300));
     process.signal(signal);
@@ -85,7 +85,7 @@ fn every_step_is_in_the_store_before_the_next_begins() {
     for has_out in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let (dir, store) = (folder.path().join("out"), folder.path().join("runs.db"));
-        let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
+        let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "6"]);
         command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
         command.arg(server.url()).arg("--store").arg(&store);
         if has_out {
@@ -101,7 +101,7 @@ fn every_step_is_in_the_store_before_the_next_begins() {
         process.signal(Signal::KILL);
         assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
         let row = listed().remove(0);
-        assert!([Some(2), Some(3)].contains(&row["steps"].as_u64()), "{row}");
+        assert!(row["steps"].as_u64().is_some_and(|steps| (2..6).contains(&steps)), "{row}");
         assert_eq!((&row["trusted"], &row["ended"]), (&false.into(), &false.into()), "{row}");
         let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
         assert!(list.stdout.contains("cut short"), "{list}");
