@@ -269,6 +269,19 @@ fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
+/// Cargo runs what the manifest names, and nothing else.
+#[test]
+fn every_file_of_tests_is_run() {
+    let cargo = toml_file(&root().join("crates/cli/Cargo.toml"));
+    let named: BTreeSet<&str> =
+        cargo["test"].as_array().unwrap().iter().map(|test| test["path"].as_str().unwrap()).collect();
+    let names = fs::read_dir(root().join("tests")).unwrap().map(|entry| entry.unwrap().file_name());
+    let files = names.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".rs"));
+    let forgotten: Vec<String> =
+        files.filter(|name| !named.contains(&*format!("../../tests/{name}"))).collect();
+    assert_eq!(forgotten, [""; 0], "not in crates/cli/Cargo.toml");
+}
+
 fn toml_file(path: &Path) -> toml::Table {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
