@@ -42,7 +42,7 @@ autobahn-quick:
 autobahn:
 	python3 tests/autobahn/run.py
 
-# The program that the next three measure with: only its own code needs to be fast.
+# The program that these measure with, or tell records with: only its own code needs to be fast.
 truth sentences seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.

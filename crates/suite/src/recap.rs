@@ -193,6 +193,7 @@ fn left_out(record: &Record) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     use results::Scenario;
 
@@ -226,6 +227,38 @@ mod tests {
             then_column: None,
             remark: None,
         }
+    }
+
+    #[test]
+    fn the_answers_in_short_are_of_those_to_choose_from() {
+        let sections = [
+            section(
+                "tied",
+                "rate",
+                &[("a", &[90.0, 92.0], true), ("b", &[89.0, 91.0], true), ("throng", &[200.0, 200.0], true)],
+            ),
+            section("alone", "rate", &[("a", &[90.0, 90.0], true), ("lossy", &[99.0, 99.0], false)]),
+            section("ahead", "rate", &[("a", &[90.0, 90.0], true), ("b", &[9.0, 9.0], true)]),
+            section("nobody", "rate", &[("throng", &[200.0, 200.0], true)]),
+        ];
+        let suite = Suite {
+            name: "short".into(),
+            title: String::new(),
+            repeats: 2,
+            repeats_max: 2,
+            control: false,
+            cooldown: Duration::ZERO,
+            targets: None,
+            scenarios: Vec::new(),
+            text: String::new(),
+        };
+        let expected = [
+            "- tied **a**: 91 ±13 /s; 1 other cannot be told from it.",
+            "- alone **a**: 90 ±0 /s; nobody else has a place.",
+            "- ahead **a**: 90 ±0 /s; all others are behind.",
+        ];
+        let said = in_short(&suite, &sections);
+        assert_eq!(said.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
