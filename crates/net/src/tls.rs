@@ -12,9 +12,9 @@ pub use error::TlsError;
 
 use std::sync::Arc;
 
-use rustls::client::UnbufferedClientConnection;
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
-use rustls::server::UnbufferedServerConnection;
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
 };
@@ -24,28 +24,23 @@ use rustls::{ClientConfig, CommonState, HandshakeKind};
 const RECORD_OVERHEAD: usize = 64;
 const RECORD_PLAIN_MAX: usize = 16 << 10;
 
-/// One connection's TLS state. No I/O: the caller moves the ciphertext.
-pub struct Tls {
+/// One connection's TLS state, at the [`ClientSide`] or the [`ServerSide`]. No I/O: the caller moves the ciphertext.
+pub struct Tls<S> {
     /// Boxed whole: an optional `Tls` is one pointer in a connection that has none.
-    state: Box<State>,
+    state: Box<State<S>>,
 }
 
-struct State {
-    side: Side,
-    /// The beginning of a record whose rest has not arrived.
-    partial: Vec<u8>,
-    desk: Desk,
-}
-
-/// Boxed one by one: a server's is larger, and a client need not have room for it.
-enum Side {
-    Client(Box<UnbufferedClientConnection>),
-    Server(Box<UnbufferedServerConnection>),
+struct State<S> {
+    side: S,
+    /// Absent while there is nothing on it: nearly always.
+    desk: Option<Box<Desk>>,
 }
 
 /// What lies between a connection and its caller.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Desk {
+    /// The beginning of a record whose rest has not arrived.
+    partial: Vec<u8>,
     /// What was written before it could be encrypted.
     early: Vec<u8>,
     /// What is to be sent.
@@ -53,6 +48,47 @@ struct Desk {
     peer_closed: bool,
     /// Something was wrong, and there is nothing more to be said or heard.
     has_failed: bool,
+}
+
+/// The side that connects.
+pub type ClientSide = UnbufferedClientConnection;
+/// The side that is connected to.
+pub type ServerSide = UnbufferedServerConnection;
+
+/// What both sides can do.
+pub trait Side {
+    /// What rustls has of this side only.
+    type Data;
+
+    /// Looks at the records, and says what is to be done next.
+    fn process<'c, 'i>(&'c mut self, records: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
+
+    /// What rustls has of either.
+    fn common(&self) -> &CommonState;
+}
+
+impl Side for ClientSide {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(&'c mut self, records: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+
+    fn common(&self) -> &CommonState {
+        self
+    }
+}
+
+impl Side for ServerSide {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(&'c mut self, records: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+
+    fn common(&self) -> &CommonState {
+        self
+    }
 }
 
 /// What the caller has to say.
@@ -63,50 +99,40 @@ enum Saying<'a> {
     Goodbye,
 }
 
-impl Tls {
+impl Tls<ClientSide> {
     /// The client's side of a connection to `server_name`, a DNS name or an IP address, which the server's
     /// certificate must carry. The first flight is ready for [`poll_output`](Tls::poll_output).
-    pub fn new_client(tls: &ClientTls, server_name: &str) -> Result<Tls, TlsError> {
-        Tls::client_of(tls.of_newcomers(), server_name)
+    pub fn new_client(tls: &ClientTls, server_name: &str) -> Result<Self, TlsError> {
+        Self::client_of(tls.of_newcomers(), server_name)
     }
 
     /// The same of a client that was there before, and goes on with its session if that was kept and the server lets it.
-    pub fn new_client_again(tls: &ClientTls, server_name: &str) -> Result<Tls, TlsError> {
-        Tls::client_of(tls.of_the_returned(), server_name)
+    pub fn new_client_again(tls: &ClientTls, server_name: &str) -> Result<Self, TlsError> {
+        Self::client_of(tls.of_the_returned(), server_name)
     }
 
-    fn client_of(config: Arc<ClientConfig>, server_name: &str) -> Result<Tls, TlsError> {
+    fn client_of(config: Arc<ClientConfig>, server_name: &str) -> Result<Self, TlsError> {
         let name = ServerName::try_from(server_name.to_owned()).map_err(|_| TlsError::BadServerName)?;
-        Ok(Tls::new(Side::Client(UnbufferedClientConnection::new(config, name)?.into())))
+        Ok(Self::new(UnbufferedClientConnection::new(config, name)?))
     }
+}
 
+impl Tls<ServerSide> {
     /// The server's side of a connection.
-    pub fn new_server(tls: &ServerTls) -> Tls {
-        let connection = UnbufferedServerConnection::new(tls.config()).expect("a config that was checked");
-        Tls::new(Side::Server(connection.into()))
+    pub fn new_server(tls: &ServerTls) -> Self {
+        Self::new(UnbufferedServerConnection::new(tls.config()).expect("a config that was checked"))
     }
+}
 
-    fn new(side: Side) -> Tls {
-        Tls { state: Box::new(State { side, partial: Vec::new(), desk: Desk::default() }) }
+impl<S: Side> Tls<S> {
+    fn new(side: S) -> Self {
+        Self { state: Box::new(State { side, desk: None }) }
     }
 
     /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`. Afterwards, also
     /// after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
     pub fn handle_input(&mut self, ciphertext: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
-        let state = &mut *self.state;
-        let mut records = std::mem::take(&mut state.partial);
-        if records.is_empty() {
-            let used = state.process(ciphertext, plain, Saying::Nothing)?;
-            state.keep(&ciphertext[used..]);
-        } else {
-            records.extend_from_slice(ciphertext);
-            let used = state.process(&mut records, plain, Saying::Nothing)?;
-            match used {
-                0 => state.partial = records,
-                _ => state.keep(&records[used..]),
-            }
-        }
-        Ok(())
+        self.state.at_desk(|side, desk| desk.handle_input(side, ciphertext, plain))
     }
 
     /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs is
@@ -123,17 +149,17 @@ impl Tls {
     /// Whether the peer has said that it will write nothing more. An end of the stream without that may be an
     /// attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were complete.
     pub fn peer_closed(&self) -> bool {
-        self.state.desk.peer_closed
+        self.state.desk.as_ref().is_some_and(|desk| desk.peer_closed)
     }
 
     /// Whether application data cannot flow yet.
     pub fn is_handshaking(&self) -> bool {
-        self.state.common().is_handshaking()
+        self.state.side.common().is_handshaking()
     }
 
     /// Whether the handshake was that of a session before, without certificates. Known once it has ended.
     pub fn is_resumed(&self) -> bool {
-        self.state.common().handshake_kind() == Some(HandshakeKind::Resumed)
+        self.state.side.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     /// Whether a client and its server have agreed on what the client asked for (RFC 7301): to be asked once application data can flow.
@@ -141,7 +167,7 @@ impl Tls {
     /// # Errors
     /// [`TlsError::NoProtocol`]: the server takes no notice.
     pub fn check_agreed(&self, tls: &ClientTls) -> Result<(), TlsError> {
-        match tls.expects(self.state.common().alpn_protocol()) {
+        match tls.expects(self.state.side.common().alpn_protocol()) {
             true => Ok(()),
             false => Err(TlsError::NoProtocol),
         }
@@ -153,70 +179,20 @@ impl Tls {
     }
 }
 
-impl State {
+impl<S: Side> State<S> {
     /// Appends what there is to be sent, and then what the caller says.
     fn say(&mut self, saying: Saying<'_>, out: &mut Vec<u8>) {
-        // Its room is given back: an idle connection would keep that of its handshake.
-        out.append(&mut std::mem::take(&mut self.desk.output));
-        std::mem::swap(out, &mut self.desk.output);
-        let mut records = std::mem::take(&mut self.partial);
-        // What is wrong with what arrived was told when it arrived.
-        let _ = self.process(&mut records, &mut Vec::new(), saying);
-        self.partial = records;
-        std::mem::swap(out, &mut self.desk.output);
+        self.at_desk(|side, desk| desk.say(side, saying, out));
     }
 
-    /// Keeps the beginning of a record. The peer has nothing to say after its goodbye (RFC 8446 §6.1).
-    fn keep(&mut self, beginning: &[u8]) {
-        if !self.desk.peer_closed {
-            self.partial = beginning.to_vec();
+    /// Does something at the desk, which is there for as long as something lies on it.
+    fn at_desk<T>(&mut self, work: impl FnOnce(&mut S, &mut Desk) -> T) -> T {
+        let mut desk = self.desk.take().map(|desk| *desk).unwrap_or_default();
+        let outcome = work(&mut self.side, &mut desk);
+        if desk != Desk::default() {
+            self.desk = Some(Box::new(desk));
         }
-    }
-
-    /// Goes through records until more have to arrive: how many bytes of them are done with.
-    fn process(
-        &mut self,
-        records: &mut [u8],
-        plain: &mut Vec<u8>,
-        mut saying: Saying<'_>,
-    ) -> Result<usize, TlsError> {
-        let mut used = 0;
-        while !self.desk.has_failed {
-            let (done, next) = self.look(&mut records[used..], plain, &mut saying);
-            used += done;
-            match next {
-                Ok(Next::More) => {}
-                Ok(Next::Wait) => break,
-                Err(error) => {
-                    self.desk.has_failed = true;
-                    // The alert that tells the peer. It comes before anything that arrived is looked at again.
-                    while self.common().wants_write() {
-                        let _ = self.look(&mut records[used..], plain, &mut Saying::Nothing);
-                    }
-                    return Err(error.into());
-                }
-            }
-        }
-        Ok(used)
-    }
-
-    fn look(
-        &mut self,
-        records: &mut [u8],
-        plain: &mut Vec<u8>,
-        saying: &mut Saying<'_>,
-    ) -> (usize, Result<Next, rustls::Error>) {
-        match &mut self.side {
-            Side::Client(client) => self.desk.handle(client.process_tls_records(records), plain, saying),
-            Side::Server(server) => self.desk.handle(server.process_tls_records(records), plain, saying),
-        }
-    }
-
-    fn common(&self) -> &CommonState {
-        match &self.side {
-            Side::Client(client) => client,
-            Side::Server(server) => server,
-        }
+        outcome
     }
 }
 
@@ -229,6 +205,73 @@ enum Next {
 }
 
 impl Desk {
+    fn handle_input<S: Side>(
+        &mut self,
+        side: &mut S,
+        ciphertext: &mut [u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<(), TlsError> {
+        let mut records = std::mem::take(&mut self.partial);
+        if records.is_empty() {
+            let used = self.process(side, ciphertext, plain, Saying::Nothing)?;
+            self.keep(&ciphertext[used..]);
+        } else {
+            records.extend_from_slice(ciphertext);
+            let used = self.process(side, &mut records, plain, Saying::Nothing)?;
+            match used {
+                0 => self.partial = records,
+                _ => self.keep(&records[used..]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the beginning of a record. The peer has nothing to say after its goodbye (RFC 8446 §6.1).
+    fn keep(&mut self, beginning: &[u8]) {
+        if !self.peer_closed {
+            self.partial = beginning.to_vec();
+        }
+    }
+
+    fn say<S: Side>(&mut self, side: &mut S, saying: Saying<'_>, out: &mut Vec<u8>) {
+        // Its room is given back: an idle connection would keep that of its handshake.
+        out.append(&mut std::mem::take(&mut self.output));
+        std::mem::swap(out, &mut self.output);
+        let mut records = std::mem::take(&mut self.partial);
+        // What is wrong with what arrived was told when it arrived.
+        let _ = self.process(side, &mut records, &mut Vec::new(), saying);
+        self.partial = records;
+        std::mem::swap(out, &mut self.output);
+    }
+
+    /// Goes through records until more have to arrive: how many bytes of them are done with.
+    fn process<S: Side>(
+        &mut self,
+        side: &mut S,
+        records: &mut [u8],
+        plain: &mut Vec<u8>,
+        mut saying: Saying<'_>,
+    ) -> Result<usize, TlsError> {
+        let mut used = 0;
+        while !self.has_failed {
+            let (done, next) = self.handle(side.process(&mut records[used..]), plain, &mut saying);
+            used += done;
+            match next {
+                Ok(Next::More) => {}
+                Ok(Next::Wait) => break,
+                Err(error) => {
+                    self.has_failed = true;
+                    // The alert that tells the peer. It comes before anything that arrived is looked at again.
+                    while side.common().wants_write() {
+                        let _ = self.handle(side.process(&mut records[used..]), plain, &mut Saying::Nothing);
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(used)
+    }
+
     /// Does what rustls asks for next: how many bytes are done with, and what follows.
     fn handle<Data>(
         &mut self,

@@ -3,7 +3,7 @@
 use std::io;
 
 use net::socket::Socket;
-use net::tls::Tls;
+use net::tls::{ServerSide, Tls};
 
 use crate::backlog::Batch;
 use crate::faults::ClientFaults;
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     /// Tells this connection from an earlier one with the same key.
     pub(crate) serial: u32,
     pub(crate) session: wire::Server,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<Tls<ServerSide>>,
     pub(crate) is_upgraded: bool,
     /// The rooms it is in.
     pub(crate) memberships: Vec<Membership>,
@@ -58,7 +58,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, serial: u32, tls: Option<Tls>, deadline_ns: u64) -> Connection {
+    pub(crate) fn new(
+        socket: Socket,
+        serial: u32,
+        tls: Option<Tls<ServerSide>>,
+        deadline_ns: u64,
+    ) -> Connection {
         Connection {
             link: Link::new(socket),
             serial,

@@ -6,12 +6,12 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 use common::*;
-use net::tls::{ClientTls, ServerTls, Tls, TlsOptions};
+use net::tls::{ClientSide, ClientTls, ServerTls, Tls, TlsOptions};
 
 /// A blocking stream over a TLS client.
 struct TlsStream {
     tcp: TcpStream,
-    tls: Tls,
+    tls: Tls<ClientSide>,
     plain: Vec<u8>,
 }
 

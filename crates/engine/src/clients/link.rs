@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use net::clock;
 use net::socket::Socket;
-use net::tls::Tls;
+use net::tls::{ClientSide, Tls};
 
 use crate::books::Cause;
 
@@ -19,7 +19,7 @@ const LAG_NS_MAX: u64 = 60_000_000_000;
 #[derive(Default)]
 pub(crate) struct Link {
     pub(crate) socket: Option<Socket>,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<Tls<ClientSide>>,
     unsent: Option<Box<Unsent>>,
     /// The TCP connect is under way.
     pub(crate) is_connecting: bool,

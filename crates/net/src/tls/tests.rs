@@ -47,8 +47,8 @@ impl Authority {
 
 /// Carries bytes both ways, `step` at a time, until neither side has more; what each decrypted.
 fn exchange(
-    client: &mut Tls,
-    server: &mut Tls,
+    client: &mut Tls<ClientSide>,
+    server: &mut Tls<ServerSide>,
     step: usize,
 ) -> (Result<Vec<u8>, TlsError>, Result<Vec<u8>, TlsError>) {
     let (mut at_client, mut at_server) = (Ok(Vec::new()), Ok(Vec::new()));
@@ -60,7 +60,12 @@ fn exchange(
     }
 }
 
-fn carry(from: &mut Tls, to: &mut Tls, step: usize, plain: &mut Result<Vec<u8>, TlsError>) -> usize {
+fn carry(
+    from: &mut Tls<impl Side>,
+    to: &mut Tls<impl Side>,
+    step: usize,
+    plain: &mut Result<Vec<u8>, TlsError>,
+) -> usize {
     let mut wire = Vec::new();
     from.poll_output(&mut wire);
     for chunk in wire.chunks_mut(step) {

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use net::tls::{ClientTls, Tls, TlsError, TlsOptions};
+use net::tls::{ClientSide, ClientTls, Tls, TlsError, TlsOptions};
 use url::Url;
 
 /// Bytes of one read.
@@ -48,7 +48,7 @@ pub(crate) fn address(url: &Url) -> io::Result<SocketAddr> {
 /// A connection over TLS to a server whose certificate throng has made itself, and does not check.
 struct Secure {
     stream: TcpStream,
-    tls: Tls,
+    tls: Tls<ClientSide>,
     heard: Vec<u8>,
     unsent: Vec<u8>,
 }
