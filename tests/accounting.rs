@@ -84,6 +84,16 @@ fn a_drain_that_is_asked_for_is_waited_for() {
 }
 
 #[test]
+fn what_a_step_did_not_wait_for_is_nothing_wrong_in_the_next() {
+    let server = Server::start(&["--fault", "delay=600ms"]);
+    let outcome = outcome(&server, "echo --clients 5 --rate 20 -d 1s --warmup 1s --drain-timeout 100ms");
+    let of = |name| sum_of(&outcome.json(), name);
+    assert_eq!((of("sent"), of("unexpected"), of("duplicate")), (20, 0, 0), "{outcome}");
+    assert_eq!(of("received") + of("missing") + of("in_flight"), 20, "{outcome}");
+    assert!(of("received") < 20, "what came late in the step before is not counted in its place: {outcome}");
+}
+
+#[test]
 fn requests_that_wait_for_a_connection_are_counted_and_were_not_sent_in_time() {
     // Five connections can do 25 requests per second of 200 ms: of each client's, all but the first have to wait.
     let outcome = requests(|p| p.answer_after(Duration::from_millis(200)), "-c 5 -R 50 -d 2s --threads 1");

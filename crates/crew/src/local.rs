@@ -47,7 +47,17 @@ impl Local {
             cpus.rotate_left(turn);
             Child::start(child(), plan, segments, &cpus, &sender)
         };
-        let children = segments.chunks(threads).enumerate().map(start).collect::<io::Result<_>>()?;
+        let mut children = Vec::new();
+        for part in segments.chunks(threads).enumerate() {
+            match start(part) {
+                Ok(child) => children.push(child),
+                Err(error) => {
+                    // Those that are there end once they are rid of what they say, for which there is not always room.
+                    drop(reports);
+                    return Err(error);
+                }
+            }
+        }
         Ok((Self::Children(children), reports))
     }
 

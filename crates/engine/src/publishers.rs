@@ -102,7 +102,11 @@ impl Publishers {
         match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
             Ok((Sending::Out, bytes)) => users.book_sent(stamp, bytes, now_ns),
             Ok((Sending::Waits { is_busy }, _)) => users.ledger.handle_waiting(is_busy),
-            Err(cause) => self.lose(index, cause, users, now_ns),
+            Err(cause) => {
+                // It has a number, and did not go out.
+                users.ledger.handle_waiting(false);
+                self.lose(index, cause, users, now_ns);
+            }
         }
         self.hand_over(index, users, now_ns);
     }

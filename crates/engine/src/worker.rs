@@ -316,6 +316,9 @@ impl Worker {
             }
             self.reporter.report_due(&mut self.clients.ledger, now_ns);
         }
+        if !self.clients.ledger.freed.is_empty() {
+            self.pump(now_ns);
+        }
     }
 
     /// Takes and brings back connections as the step's unrest has it.

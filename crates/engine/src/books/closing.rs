@@ -174,6 +174,12 @@ mod tests {
         assert_eq!(ledger.step.number(stamp.seq), Some(number));
         close(&mut ledger, &mut records, ALONE, |_, _| None, 2 * MS);
         assert_eq!(ledger.step.number(stamp.seq), None);
+        let next = StepOrder { index: ledger.step.order.index + 1, ..ledger.step.order };
+        for _ in 0..2 {
+            assert!(ledger.step.is_behind(stamp.seq));
+            ledger.start_step(next, 1);
+        }
+        assert!(!ledger.step.is_behind(ledger.step.seq(0)), "of this step, and wrong if it does not fit");
     }
 
     #[test]

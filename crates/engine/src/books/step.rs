@@ -97,6 +97,16 @@ impl Step {
         (!self.is_settled && self.seq(number) == seq).then_some(number)
     }
 
+    /// Whether a sequence number is of a step whose books are closed.
+    pub(crate) fn is_behind(&self, seq: u32) -> bool {
+        let [this, other] = [self.seq(0), seq & !NUMBER_MASK];
+        match this.wrapping_sub(other) {
+            0 => self.is_settled,
+            // The steps' numbers go round.
+            ahead => ahead <= u32::MAX / 2,
+        }
+    }
+
     /// How many more broadcasts the worker can count.
     pub(crate) fn room(&self) -> usize {
         BROADCASTS_PER_WORKER_MAX as usize - self.sent.len()

@@ -24,11 +24,21 @@ pub(crate) struct Returns {
     backoff: Backoff,
     timeout_ns: u64,
     rng: fastrand::Rng,
+    /// Also moments that have been replaced by earlier ones.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Failed attempts of the clients that are not back.
-    tries: HashMap<u32, u32>,
+    /// The clients that are not back.
+    absent: HashMap<u32, Absent>,
     /// Client, attempt, deadline.
     deadlines: VecDeque<(u32, u32, u64)>,
+}
+
+/// A client that is not back.
+#[derive(Clone, Copy)]
+struct Absent {
+    /// Failed attempts.
+    tries: u32,
+    /// When the next is due; absent while one is under way.
+    due_ns: Option<u64>,
 }
 
 impl Returns {
@@ -40,7 +50,7 @@ impl Returns {
             timeout_ns,
             rng: fastrand::Rng::with_seed(seed),
             due: BinaryHeap::new(),
-            tries: HashMap::new(),
+            absent: HashMap::new(),
             deadlines: VecDeque::new(),
         }
     }
@@ -56,26 +66,27 @@ impl Returns {
 
     /// `client` has no connection, and is to have another at `due_ns`.
     pub(crate) fn handle_departure(&mut self, client: u32, due_ns: u64) {
-        self.tries.insert(client, 0);
+        self.absent.insert(client, Absent { tries: 0, due_ns: Some(due_ns) });
         self.due.push(Reverse((due_ns, client)));
     }
 
     /// An attempt of `client` has failed.
     pub(crate) fn handle_failure(&mut self, client: u32, now_ns: u64) {
-        let Some(tries) = self.tries.get_mut(&client) else { return };
-        *tries += 1;
-        let wait_ns = self.backoff.wait_ns(*tries, self.rng.f64());
-        self.due.push(Reverse((now_ns + wait_ns, client)));
+        let Some(absent) = self.absent.get_mut(&client) else { return };
+        absent.tries += 1;
+        let due_ns = now_ns + self.backoff.wait_ns(absent.tries, self.rng.f64());
+        absent.due_ns = Some(due_ns);
+        self.due.push(Reverse((due_ns, client)));
     }
 
     /// Whether `client` is to come back.
     pub(crate) fn expects(&self, client: u32) -> bool {
-        self.tries.contains_key(&client)
+        self.absent.contains_key(&client)
     }
 
     /// Whether `client` is to come back, and has not failed to.
     pub(crate) fn is_hoped_for(&self, client: u32) -> bool {
-        self.tries.get(&client) == Some(&0)
+        self.absent.get(&client).is_some_and(|absent| absent.tries == 0)
     }
 
     /// Whether a client is still to come back that has not failed to.
@@ -85,19 +96,24 @@ impl Returns {
 
     /// Whether a client is still to come back that has not failed to as often as this.
     pub(crate) fn has_tries(&self, tries_max: u32) -> bool {
-        self.tries.values().any(|&tries| tries < tries_max)
+        self.absent.values().any(|absent| absent.tries < tries_max)
     }
 
     /// `client` is back.
     pub(crate) fn handle_back(&mut self, client: u32) {
-        self.tries.remove(&client);
+        self.absent.remove(&client);
     }
 
     /// What is to be done now: each is said once.
     pub(crate) fn poll(&mut self, now_ns: u64) -> Option<Return> {
-        if self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= now_ns) {
-            let Reverse((_, client)) = self.due.pop()?;
-            return Some(Return::Connect(client));
+        while let Some(&Reverse((due_ns, client))) = self.due.peek()
+            && due_ns <= now_ns
+        {
+            self.due.pop();
+            let absent = self.absent.get_mut(&client);
+            if absent.is_some_and(|absent| absent.due_ns.take_if(|next_ns| *next_ns == due_ns).is_some()) {
+                return Some(Return::Connect(client));
+            }
         }
         let &(client, attempt, deadline_ns) = self.deadlines.front()?;
         if deadline_ns > now_ns {
@@ -148,6 +164,18 @@ mod tests {
         assert!(!returns.expects(7));
         returns.handle_failure(7, 60_001_000);
         assert_eq!(returns.poll_timeout(), None, "who is back needs no further try");
+    }
+
+    #[test]
+    fn who_comes_earlier_than_it_might_does_not_come_twice() {
+        let mut returns = returns(DialectId::Json, None);
+        // It has a second to be let go, and needs none.
+        returns.handle_departure(7, 1_000);
+        returns.handle_departure(7, 5);
+        assert_eq!(returns.poll(5), Some(Return::Connect(7)));
+        returns.handle_back(7);
+        returns.handle_departure(7, 1_500);
+        assert_eq!((returns.poll(1_000), returns.poll(1_500)), (None, Some(Return::Connect(7))));
     }
 
     #[test]

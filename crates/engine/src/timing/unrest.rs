@@ -260,11 +260,20 @@ mod tests {
         unrest.handle_parted(1, S / 2);
         unrest.handle_loss(1, S / 2);
         unrest.handle_loaded();
-        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Connect(0)), "the goodbye has had its time");
         assert_eq!(
             unrest.poll(9 * S, |_| true),
             None,
-            "nobody waits for a client that was lost, or leaves any more"
+            "nobody comes twice, or waits for a client that was lost, or leaves any more"
         );
+    }
+
+    #[test]
+    fn a_goodbye_has_its_time() {
+        let mut unrest = churn();
+        assert_eq!(unrest.poll(0, |_| true), Some(Turn::Leave(0)));
+        unrest.handle_goodbye(0, false, 0);
+        unrest.handle_loaded();
+        assert_eq!(unrest.poll(S - 1, |_| true), None);
+        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Connect(0)));
     }
 }

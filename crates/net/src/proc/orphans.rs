@@ -26,12 +26,12 @@ pub fn descendants() -> io::Result<Vec<u32>> {
     Ok(processes::tree_of(own)?.into_iter().filter(|pid| *pid != own).collect())
 }
 
-/// Kills every descendant, and their children as they are adopted, until none is left.
+/// Kills every descendant, and their children as they are adopted, until none is left. Gives up on what the kernel does not let go.
 pub fn kill_descendants() -> io::Result<()> {
-    loop {
+    for _ in 0..KILL_ROUNDS_MAX {
         let left = descendants()?;
         if left.is_empty() {
-            return Ok(());
+            break;
         }
         for pid in left.into_iter().filter_map(|pid| Pid::from_raw(pid as i32)) {
             // It may have ended by itself since.
@@ -39,6 +39,7 @@ pub fn kill_descendants() -> io::Result<()> {
         }
         std::thread::sleep(KILL_INTERVAL);
     }
+    Ok(())
 }
 
 /// Kills a child of this process with all that descends from it, and those that come while it does: for one that keeps
