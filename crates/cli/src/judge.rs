@@ -81,6 +81,6 @@ pub(crate) fn conclude(run: &mut Run, course: &Course) {
     run.verdict.capacity = course.capacity();
     if run.scenario.facts().sweeps {
         run.verdict.levels = results::levels::levels(&run.steps);
-        run.verdict.bottleneck = verdict::held_back(&run.steps, &run.verdict.levels);
     }
+    run.verdict.bottleneck = verdict::held_back(&run.steps, &run.verdict);
 }

@@ -96,7 +96,7 @@ fn nothing(run: &Run) -> Option<Claim> {
 
 /// Every step broke a limit: how much was asked, and what became of it.
 fn lost(run: &Run) -> Option<Claim> {
-    let step = verdict::lightest_broken(&run.steps, &run.verdict.levels).or(run.steps.last())?;
+    let step = verdict::lightest_broken(&run.steps, &run.verdict).or(run.steps.last())?;
     let claim =
         Claim::new(Tone::Bad, format!("not {}", asked(run.scenario, step)), failings(run.scenario, step));
     Some(claim.joined_by(": "))
@@ -104,7 +104,7 @@ fn lost(run: &Run) -> Option<Claim> {
 
 /// At the lightest load that was not held. Where nothing was, what became of it has been said.
 fn broke(run: &Run) -> Option<Claim> {
-    let step = verdict::lightest_broken(&run.steps, &run.verdict.levels)?;
+    let step = verdict::lightest_broken(&run.steps, &run.verdict)?;
     let why = step.bottleneck.as_ref().map(because);
     if heaviest_kept(run).is_none() {
         let least = format!("below {}, the least that was tried", asked(run.scenario, step));

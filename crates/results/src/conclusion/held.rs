@@ -26,7 +26,7 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
         let detail = "the most that was tried was held";
         return Some(Claim::new(Tone::Plain, format!("at least {held}"), detail));
     }
-    let broken = verdict::lightest_broken(&run.steps, &run.verdict.levels);
+    let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|finding| finding.bottleneck);
     Some(match who {
         Some(who @ (Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)) => {

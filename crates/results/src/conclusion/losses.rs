@@ -148,7 +148,8 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
 
 fn of_all(part: u64, of: u64, what: &str) -> String {
     if of == 1 {
-        format!("the one {}", what.trim_end_matches('s'))
+        let one = what.strip_suffix("ies").map(|stem| format!("{stem}y"));
+        format!("the one {}", one.unwrap_or_else(|| what.trim_end_matches('s').to_owned()))
     } else {
         format!("{} of {} {what}", count(part), count(of))
     }

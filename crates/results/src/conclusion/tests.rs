@@ -2,6 +2,8 @@ use stats::{Capacity, Counts};
 
 use super::held::returns;
 use super::*;
+use crate::judgement::{Bottleneck, Finding};
+use crate::levels::Level;
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
 use crate::{FleetAgent, GeneratorUse, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse, standing};
@@ -341,6 +343,57 @@ fn one_of_anything_is_said_as_one() {
         step.rates = Rates::default();
     });
     assert_eq!(how_much, "not 1 client: the one answer missing");
+    let (how_much, ..) = said(Scenario::Broadcast, |step| {
+        (step.clients, step.usable) = (2, Some(2));
+        step.counts =
+            Counts { sent: 1, expected: 1, missing: 1, connects: 2, connected: 2, ..Counts::default() };
+        step.rates = Rates::default();
+    });
+    assert_eq!(how_much, "not 2 clients: the one copy missing");
+}
+
+/// A run of these steps, of which each has as many clients, and passed or not.
+fn run_of_levels(scenario: Scenario, levels: &[(u64, bool)]) -> Run {
+    let of = |clients| Step { clients, usable: Some(clients), ..step() };
+    let mut run = run_of(scenario, levels.iter().map(|&(clients, _)| of(clients)).collect());
+    for (step, &(_, passed)) in run.steps.iter_mut().zip(levels) {
+        step.stop = Some(LimitOutcome { passed, ..step.standing[0].clone() });
+    }
+    run
+}
+
+#[test]
+fn a_sweep_whose_best_level_held_breaks_at_another() {
+    let mut run = run_of_levels(Scenario::Saturate, &[(100, true), (1_000, false)]);
+    let level = |clients, safe_per_s, overload_per_s| Level {
+        clients,
+        safe_per_s: Some(safe_per_s),
+        received_per_s: Some(safe_per_s),
+        overload_per_s,
+        fatal_per_s: None,
+        knee: None,
+    };
+    run.verdict.levels = vec![level(100, 300.0, None), level(1_000, 250.0, Some(300.0))];
+    let (_, breaks, _) = of(&run);
+    assert!(breaks.starts_with("at 300 messages/s to 1,000 clients"), "{breaks}");
+}
+
+#[test]
+fn what_others_have_overruled_in_a_search_is_not_where_it_breaks() {
+    let mut run = run_of_levels(Scenario::Broadcast, &[(200, false), (200, true), (200, true), (250, false)]);
+    let reason = "other programs had the CPU".to_owned();
+    run.steps[0].bottleneck = Some(Finding { bottleneck: Bottleneck::Machine, reason });
+    run.verdict.capacity = Some(Capacity {
+        clients: 225,
+        low: 200,
+        high: 250,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    });
+    let (how_much, breaks, _) = of(&run);
+    assert_eq!(how_much, "225 clients, 95% CI 200 to 250");
+    assert!(breaks.starts_with("at 250 clients"), "{breaks}");
 }
 
 #[test]

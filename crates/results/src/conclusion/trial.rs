@@ -10,7 +10,7 @@ use crate::verdict;
 /// Whether a step that the result rests on could have come out otherwise with a generator that was not late, or a
 /// machine that was not full. Limits that were kept in spite of that are kept.
 pub fn is_untrusted(run: &Run) -> bool {
-    let broken = verdict::lightest_broken(&run.steps, &run.verdict.levels);
+    let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     let short = run.steps.iter().find(|step| step.is_short());
     let rests_on = heaviest_kept(run).into_iter().chain(broken).chain(short);
     rests_on.into_iter().any(|step| could_be_otherwise(run, step))

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::doubts::doubts;
 use crate::judgement::{Finding, LimitOutcome};
-use crate::levels::{self, Level};
+use crate::levels;
 use crate::run::Verdict;
 use crate::step::Step;
 
@@ -23,7 +23,12 @@ pub fn conclude(steps: &[Step]) -> Verdict {
             None => limits.push(outcome.clone()),
         }
     }
-    Verdict { limits, bottleneck: held_back(steps, &[]), trust: doubts(steps), ..Verdict::default() }
+    Verdict {
+        limits,
+        bottleneck: held_back(steps, &Verdict::default()),
+        trust: doubts(steps),
+        ..Verdict::default()
+    }
 }
 
 /// Which of two steps is less load: by clients, and then by messages per second.
@@ -32,18 +37,25 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
     a.clients.cmp(&b.clients).then(rate(a).total_cmp(&rate(b)))
 }
 
-/// Of the steps that did not pass, the one with the fewest clients; of a sweep, the lowest rate that was too much where
-/// most was delivered.
-pub fn lightest_broken<'a>(steps: &'a [Step], levels: &[Level]) -> Option<&'a Step> {
-    let mut broken = steps.iter().filter(|step| !step.has_passed());
-    match levels::best(levels) {
-        Some(level) => broken
-            .find(|step| step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s),
-        None => broken.min_by(|a, b| by_weight(a, b)),
+/// Of the steps that did not pass, the one with the fewest clients: in a search that found a capacity, among those beyond it,
+/// since below it others have overruled them; of a sweep, the lowest rate that was too much where most was delivered, if any was.
+pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
+    let broken = || steps.iter().filter(|step| !step.has_passed());
+    let best = levels::best(&verdict.levels).filter(|level| level.overload_per_s.is_some());
+    let is_overload = |step: &&Step| {
+        best.is_some_and(|level| {
+            (step.clients, step.rates.asked_per_s) == (level.clients, level.overload_per_s)
+        })
+    };
+    if let Some(overload) = broken().find(is_overload) {
+        return Some(overload);
     }
+    let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());
+    let is_beyond = |step: &&Step| found.is_none_or(|capacity| step.clients >= capacity.clients);
+    broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))
 }
 
 /// What held the run back: where it first broke, or else at its last step.
-pub fn held_back(steps: &[Step], levels: &[Level]) -> Option<Finding> {
-    lightest_broken(steps, levels).or(steps.last())?.bottleneck.clone()
+pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Finding> {
+    lightest_broken(steps, verdict).or(steps.last())?.bottleneck.clone()
 }

@@ -3,7 +3,7 @@
 
 use stats::Count;
 
-use super::signs::{generator_had_time, overflowed};
+use super::signs::{generator_had_time, of_clients, overflowed};
 use crate::format::count;
 use crate::limit::{Counted, Figure};
 use crate::step::Step;
@@ -19,20 +19,22 @@ pub(super) fn failed(step: &Step) -> Option<String> {
     if !generator_had_time(step) {
         return None;
     }
-    let of_clients = |part: u64| format!("{} of {} clients", count(part), count(step.clients));
     let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
     if broke(Counted::Unusable) && counts.connect_failures > 0 {
-        return Some(format!("it turned away {}", of_clients(counts.connect_failures)));
+        return Some(format!(
+            "it turned away {}",
+            of_clients(step, counts.connect_failures, counts.connects)
+        ));
     }
     if broke(Counted::Unusable) && counts.connect_timeouts > 0 && late_ns < LATE_NS_MAX {
         let why = overflowed(step).map(|why| format!("; {why}")).unwrap_or_default();
         return Some(format!(
             "it left {} waiting until they gave up{why}",
-            of_clients(counts.connect_timeouts)
+            of_clients(step, counts.connect_timeouts, counts.connects)
         ));
     }
     if broke(Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
-        return Some(format!("it lost {}", of_clients(counts.disconnects)));
+        return Some(format!("it lost {}", of_clients(step, counts.disconnects, step.connections())));
     }
     if broke(Counted::Count(Count::Missing)) && counts.missing > 0 {
         let did = if step.is_cut_off() { "it had not yet delivered" } else { "it left out" };

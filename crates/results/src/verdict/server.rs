@@ -2,7 +2,7 @@
 
 use super::signs::{
     IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
-    main_figure, overflowed, worker_cpu,
+    main_figure, of_clients, overflowed, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::format::{count, duration, rate};
@@ -41,8 +41,8 @@ pub(super) fn gone(step: &Step) -> Option<String> {
         let after = duration(ended_ns.saturating_sub(step.start_ns));
         return Some(format!("its process ended {after} after the load began"));
     }
-    if 2 * counts.disconnects > step.clients {
-        return Some(format!("it lost {} of {} clients", count(counts.disconnects), count(step.clients)));
+    if 2 * counts.disconnects > step.clients.max(step.connections()) {
+        return Some(format!("it lost {}", of_clients(step, counts.disconnects, step.connections())));
     }
     (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
         Some(example) => format!("it published none of the messages that it was asked to ({example})"),

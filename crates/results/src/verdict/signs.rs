@@ -42,6 +42,13 @@ pub(super) fn overflowed(step: &Step) -> Option<String> {
         .then(|| format!("its listen queue overflowed {} times: raise its backlog", count(times)))
 }
 
+/// `3 of 300 clients`; of their connections where they had more than one each.
+pub(super) fn of_clients(step: &Step, part: u64, connections: u64) -> String {
+    let (of, what) =
+        if connections > step.clients { (connections, "connections") } else { (step.clients, "clients") };
+    format!("{} of {} {what}", count(part), count(of))
+}
+
 /// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
 /// 1,000 pass.
 pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {

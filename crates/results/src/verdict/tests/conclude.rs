@@ -53,7 +53,7 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
         step(110, None, None),
     ];
     let verdict = conclude(&steps);
-    assert_eq!(lightest_broken(&steps, &[]).unwrap().clients, 120);
+    assert_eq!(lightest_broken(&steps, &crate::Verdict::default()).unwrap().clients, 120);
     assert_eq!((verdict.limits[0].passed, verdict.limits[0].actual), (false, Some(2.0)));
     assert_eq!(verdict.bottleneck.unwrap().reason, "120 clients");
     assert_eq!(conclude(&steps[..1]).bottleneck.unwrap().reason, "100 clients");

@@ -206,6 +206,21 @@ fn a_server_that_loses_its_clients_is_named_first() {
         })
     };
     assert_eq!(with(|step| step.counts.disconnects = 500).0, Bottleneck::Generator, "not most of them");
+    // Clients that come and go have several connections, and lose some of them.
+    let renewed = |step: &mut Step| step.counts.connected = 1_400;
+    assert_eq!(
+        judged(|step| {
+            crash(step);
+            renewed(step)
+        })
+        .0,
+        Bottleneck::Generator
+    );
+    let most = judged(|step| {
+        renewed(step);
+        step.counts.disconnects = 800;
+    });
+    assert_eq!(most, (Bottleneck::Server, "it lost 800 of 1,400 connections".into()));
     assert_eq!(with(|step| step.figures.recovery.record_ns(MS)).0, Bottleneck::Generator, "a storm");
     let busy = with(|step| generator(step).worker_cpu_percent_max = Some(95.0)).0;
     assert_eq!(busy, Bottleneck::Generator, "it may not have answered the server");
