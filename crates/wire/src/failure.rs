@@ -137,6 +137,15 @@ pub enum HttpReason {
 }
 
 impl Failure {
+    /// What a peer over HTTP/2 is told of it (RFC 9113 §7); `None`: it knows, or hears nothing any more.
+    pub(crate) fn goodbye_code(self) -> Option<ErrorCode> {
+        match self {
+            Failure::BadHttp2(reason) => Some(reason.code()),
+            Failure::HeadTooLarge => Some(ErrorCode::EnhanceYourCalm),
+            _ => None,
+        }
+    }
+
     /// The close code to tell the peer (RFC 6455 §7.4.1); `None` for a failure that has no WebSocket yet.
     pub fn close_code(self) -> Option<u16> {
         match self {

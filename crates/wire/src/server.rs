@@ -53,6 +53,15 @@ impl Default for State {
 }
 
 impl Server {
+    /// Whether a request is half in.
+    pub fn is_amid_request(&self) -> bool {
+        match &self.state {
+            State::Http(http) => !http.may_end(),
+            State::Multiplexed(http2) => !http2.may_end(),
+            State::Open(_) | State::Done => false,
+        }
+    }
+
     /// A connection that was just accepted.
     pub fn new() -> Server {
         Server::default()

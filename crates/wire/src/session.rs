@@ -75,6 +75,8 @@ pub(crate) struct Asked<Q> {
 pub(crate) enum PlainAnswer<S> {
     /// An empty answer.
     Status(u16),
+    /// The same, to a method that is none of these (405, RFC 9110 §15.5.6).
+    NotAllowed(&'static str),
     /// This, already written.
     Whole(Vec<u8>),
     /// Whatever its session says.
@@ -88,6 +90,7 @@ impl<S> PlainAnswer<S> {
     pub(crate) fn map<T>(self, form: impl FnOnce(S) -> T) -> PlainAnswer<T> {
         match self {
             PlainAnswer::Status(status) => PlainAnswer::Status(status),
+            PlainAnswer::NotAllowed(methods) => PlainAnswer::NotAllowed(methods),
             PlainAnswer::Whole(answer) => PlainAnswer::Whole(answer),
             PlainAnswer::OfForm(form) => PlainAnswer::OfForm(form),
             PlainAnswer::OfSession(request) => PlainAnswer::OfSession(Box::new(form(*request))),

@@ -201,6 +201,26 @@ fn versions_and_origins_are_judged_at_the_upgrade() {
     }
 }
 
+/// They are kept, and a binary answer has a byte for their lengths.
+#[test]
+fn who_joins_by_too_long_a_name_is_refused() {
+    let (longest, longer) = ("1".repeat(253), "1".repeat(254));
+    let join = |join_ref: &str, topic: &str| {
+        masked(0x81, format!(r#"["{join_ref}","1","{topic}","phx_join",{{}}]"#).as_bytes())
+    };
+    let push = b"\x00\x01\x01\x06\x0411room:xecho\xff";
+    for (join, joins) in [
+        (join(&longest, "room:x"), true),
+        (join(&longer, "room:x"), false),
+        (join("1", &format!("room:{longest}")), false),
+    ] {
+        let frames = [join, masked(0x82, push)].concat();
+        let outcome = serve_at(&ServerConfig::default(), V2, "", &frames);
+        assert_eq!(outcome.events.iter().any(|event| matches!(event, Happened::Joined(_))), joins);
+        assert_eq!(outcome.result, Ok(()));
+    }
+}
+
 #[test]
 fn topics_of_one_connection_are_bounded() {
     let joins: Vec<String> = (0..300).map(|n| format!(r#"["1","1","room:{n}","phx_join",{{}}]"#)).collect();

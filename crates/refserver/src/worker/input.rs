@@ -257,7 +257,7 @@ impl Worker {
         // A request whose body is on its way has the time that it had.
         if verdict.answered && !is_beginning {
             connection.handle_answered(verdict.asked, self.now_ns + self.options.idle_timeout_ns);
-        } else {
+        } else if connection.session.is_amid_request() {
             connection.handle_begun(self.now_ns + self.options.handshake_timeout_ns);
         }
         for (other, place) in moved {

@@ -209,8 +209,8 @@ impl Tunnel {
             };
             if let Err(failure) = handled {
                 self.state = State::Failed;
-                if let Failure::BadHttp2(reason) = failure {
-                    connection::put_goodbye(0, reason.code(), io.out(STREAM));
+                if let Some(code) = failure.goodbye_code() {
+                    connection::put_goodbye(0, code, io.out(STREAM));
                 }
                 return Err(failure);
             }

@@ -14,6 +14,8 @@ pub(crate) struct AnswerHead {
     pub(crate) minor: u8,
     /// Whether the connection lives on.
     pub(crate) keep_alive: bool,
+    /// The request was a HEAD, whose answer has no body, but says how long that of a GET would be (RFC 9110 §9.3.2).
+    pub(crate) to_head: bool,
     pub(crate) date: DateField,
     /// Whole field lines.
     pub(crate) fields: String,
@@ -34,7 +36,9 @@ impl AnswerHead {
             out.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
         }
         out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(body);
+        if !self.to_head {
+            out.extend_from_slice(body);
+        }
     }
 
     /// Appends the head of an answer whose end is not known yet. Without chunks the connection's end is its end:

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// Elements whose content is text, whatever it looks like (HTML §13.1.2), and has no fields in it.
 const RAW_TEXT: [&str; 2] = ["script", "style"];
 
+/// No character reference that is understood here is longer.
+const REFERENCE_BYTES_MAX: usize = "&#x0010ffff;".len();
+
 /// What a page says under this name: the `value` or `content` of the first tag whose `name` or `property` it is, or
 /// the first attribute of that name, whichever comes first.
 pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
@@ -38,7 +41,8 @@ pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
         if let Some(found) = says.filter(|_| is_meant).or(own) {
             return Some(unescaped(found));
         }
-        rest = attributes.rest;
+        // A tag that does not end is the rest of the page.
+        rest = attributes.rest.strip_prefix('>')?;
         if RAW_TEXT.iter().any(|raw| element.eq_ignore_ascii_case(raw)) {
             rest = &rest[end_of(rest, element)?..];
         }
@@ -98,7 +102,8 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('&') {
         plain += &rest[..at];
         rest = &rest[at..];
-        let reference = rest.find(';').and_then(|end| Some((character(&rest[1..end])?, end + 1)));
+        let end = rest.bytes().take(REFERENCE_BYTES_MAX).position(|byte| byte == b';');
+        let reference = end.and_then(|end| Some((character(&rest[1..end])?, end + 1)));
         let (character, length) = reference.unwrap_or(('&', 1));
         plain.push(character);
         rest = &rest[length..];
@@ -146,6 +151,16 @@ mod tests {
         assert_eq!(found("title"), said("a > b"));
         assert_eq!(found("empty"), said(""));
         assert_eq!(found("none"), None);
+    }
+
+    /// A megabyte of either would keep a worker for a minute if each began a search to the end of the page.
+    #[test]
+    fn a_page_is_looked_through_once() {
+        let ampersands = format!(r#"<a name="{}">"#, "&".repeat(1 << 20));
+        let tags = "<a/b=".repeat(200_000);
+        for page in [&ampersands, &tags] {
+            assert_eq!(find(page, "none"), None);
+        }
     }
 
     #[test]

@@ -129,6 +129,7 @@ pub(crate) fn plain_answer(
     let head = || AnswerHead {
         minor: request.minor,
         keep_alive: request.keep_alive(),
+        to_head: request.method == "HEAD",
         date: cfg.date(now_ns),
         fields: String::new(),
     };
@@ -141,19 +142,16 @@ pub(crate) fn plain_answer(
             "POST" => {
                 PlainAnswer::OfSession(Box::new(SessionRequest::for_publishing(head(), room.to_owned())))
             }
-            _ => {
-                let mut answer = Vec::new();
-                let fields = "Allow: POST\r\n".to_owned();
-                AnswerHead { fields, ..head() }.write_whole(&mut answer, 405, None, b"");
-                PlainAnswer::Whole(answer)
-            }
+            _ => PlainAnswer::NotAllowed("POST"),
         };
     }
     let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {
         ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
         (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),
-        ("/" | UPLOAD | METRICS, _) => PlainAnswer::Status(405),
+        ("/", _) => PlainAnswer::NotAllowed("GET, HEAD"),
+        (UPLOAD, _) => PlainAnswer::NotAllowed("POST, PUT, PATCH, DELETE"),
+        (METRICS, _) => PlainAnswer::NotAllowed("GET"),
         _ => PlainAnswer::Status(404),
     })
 }

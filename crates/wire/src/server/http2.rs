@@ -96,8 +96,8 @@ impl Http2 {
         });
         self.frames = frames;
         result.inspect_err(|&failure| {
-            if let Failure::BadHttp2(reason) = failure {
-                connection::put_goodbye(self.last, reason.code(), io.out(0));
+            if let Some(code) = failure.goodbye_code() {
+                connection::put_goodbye(self.last, code, io.out(0));
             }
         })
     }
@@ -205,9 +205,13 @@ impl Http2 {
             true => servers::plain_answer(cfg, now_ns, &request, io),
             false => PlainAnswer::Status(401),
         };
-        let PlainAnswer::Status(status) = status else {
-            connection::put_reset(stream, ErrorCode::Http11Required, io.out(0));
-            return Ok(());
+        let status = match status {
+            PlainAnswer::Status(status) => status,
+            PlainAnswer::NotAllowed(_) => 405,
+            PlainAnswer::Whole(_) | PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
+                connection::put_reset(stream, ErrorCode::Http11Required, io.out(0));
+                return Ok(());
+            }
         };
         let length = request.fields.all("content-length").next().map(fields::number);
         let Ok(length) = length.transpose() else {

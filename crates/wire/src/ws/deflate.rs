@@ -95,35 +95,40 @@ fn inflate(
     output: &mut Vec<u8>,
     bytes_max: usize,
 ) -> Result<(), Failure> {
-    loop {
-        if output.len() > bytes_max {
-            return Err(Failure::MessageTooLarge);
+    // What is behind it is room that has been made already: however many blocks there are, it is made once.
+    let mut filled = output.len();
+    let inflated = loop {
+        if filled > bytes_max {
+            break Err(Failure::MessageTooLarge);
         }
         // One byte above the limit shows the breach; no bomb gets further. Room is what is said here, however much memory the buffer has
         // come to: what a message comes to must not depend on those before it.
-        let room = (input.len() * 2).max(STEP_BYTES).min(bytes_max + 1 - output.len());
-        let begin = output.len();
-        output.resize(begin + room, 0);
+        let room = (input.len() * 2).max(STEP_BYTES).min(bytes_max + 1 - filled);
+        if output.len() < filled + room {
+            output.resize(filled + room, 0);
+        }
         let (read, written) = (stream.total_in(), stream.total_out());
-        let status = stream.decompress(input, &mut output[begin..], FlushDecompress::Sync);
+        let status = stream.decompress(input, &mut output[filled..filled + room], FlushDecompress::Sync);
         let read = (stream.total_in() - read) as usize;
         let written = (stream.total_out() - written) as usize;
-        output.truncate(begin + written);
-        let status = status.map_err(|_| Failure::Deflate)?;
+        filled += written;
+        let Ok(status) = status else { break Err(Failure::Deflate) };
         input = &input[read..];
         let has_room = written < room;
         match status {
             // A final block (§7.2.3.5): what follows is a new stream.
             Status::StreamEnd => stream.reset(false),
             _ if read == 0 && written == 0 && has_room => {
-                return if input.is_empty() { Ok(()) } else { Err(Failure::Deflate) };
+                break if input.is_empty() { Ok(()) } else { Err(Failure::Deflate) };
             }
             _ => {}
         }
         if input.is_empty() && has_room {
-            return if output.len() > bytes_max { Err(Failure::MessageTooLarge) } else { Ok(()) };
+            break if filled > bytes_max { Err(Failure::MessageTooLarge) } else { Ok(()) };
         }
-    }
+    };
+    output.truncate(filled);
+    inflated
 }
 
 /// Deflates messages.

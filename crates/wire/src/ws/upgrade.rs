@@ -151,7 +151,7 @@ fn choose_subprotocol<'c>(
 pub fn refusal_fields(status: u16) -> &'static str {
     match status {
         401 => "WWW-Authenticate: Bearer\r\n",
-        405 => "Allow: GET, HEAD\r\n",
+        405 => "Allow: GET\r\n",
         426 => "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
         _ => "",
     }

@@ -368,8 +368,8 @@ impl Requests {
         failure: Failure,
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
-        if let Failure::BadHttp2(reason) = failure {
-            connection::put_goodbye(0, reason.code(), link.io.out(STREAM));
+        if let Some(code) = failure.goodbye_code() {
+            connection::put_goodbye(0, code, link.io.out(STREAM));
         }
         link.io.close_stream(STREAM);
         if !self.has_answered {

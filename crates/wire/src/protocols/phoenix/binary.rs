@@ -1,7 +1,9 @@
 //! The binary messages of the v2 serializer.
 
-/// Most bytes before the data: five of kind and lengths, four strings of a length that fits into a byte.
-pub(super) const HEAD_BYTES_MAX: usize = 5 + 4 * 255;
+/// Most bytes of a string in the head: its length fits into a byte.
+pub(super) const STRING_BYTES_MAX: usize = u8::MAX as usize;
+/// Most bytes before the data: five of kind and lengths, and four strings.
+pub(super) const HEAD_BYTES_MAX: usize = 5 + 4 * STRING_BYTES_MAX;
 
 const PUSH: u8 = 0;
 const REPLY: u8 = 1;

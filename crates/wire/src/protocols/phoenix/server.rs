@@ -6,7 +6,7 @@
 //!
 //! Who joins with a `presence` is made known by it to those in the topic, as Phoenix.Presence does it: `presence_diff`.
 
-use super::binary::{self, Push};
+use super::binary::{self, Push, STRING_BYTES_MAX};
 use super::facts::TIMEOUT;
 use super::parts::Version;
 use crate::absent::NoSession;
@@ -225,6 +225,10 @@ impl Connection {
     ) {
         if !message.topic.starts_with(b"room:") {
             return self.refuse(link, message, "unmatched topic");
+        }
+        // They are kept, and binary messages have no room for longer ones.
+        if message.topic.len().max(message.join_ref.len()) > STRING_BYTES_MAX {
+            return self.refuse(link, message, "too long a topic or join_ref");
         }
         let topic = Topic { name: message.topic.clone(), join_ref: message.join_ref.to_vec() };
         let former = match joined {

@@ -13,7 +13,6 @@ use base64::engine::general_purpose::STANDARD;
 use super::version::Version;
 use crate::failure::Failure;
 use crate::io;
-use crate::ws::utf8;
 
 /// Between two packets, since version 4: the record separator of ASCII.
 pub(super) const SEPARATOR: u8 = 0x1e;
@@ -90,14 +89,14 @@ pub(crate) fn read(
     body: &[u8],
     mut each: impl FnMut(Unit<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    utf8::check(body).map_err(|_| Failure::BadMessage)?;
+    let text = std::str::from_utf8(body).map_err(|_| Failure::BadMessage)?;
     match version {
         Version::V4 => body.split(|&byte| byte == SEPARATOR).try_for_each(|packet| each(unit(packet, b"b")?)),
         Version::V3 => {
-            let mut rest = body;
+            let mut rest = text;
             while {
                 let packet = take_packet(&mut rest)?;
-                each(unit(packet, b"b4")?)?;
+                each(unit(packet.as_bytes(), b"b4")?)?;
                 !rest.is_empty()
             } {}
             Ok(())
@@ -114,15 +113,14 @@ fn unit<'a>(packet: &'a [u8], before_attachment: &[u8]) -> Result<Unit<'a>, Fail
 }
 
 /// The next packet of version 3.
-fn take_packet<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Failure> {
+fn take_packet<'a>(rest: &mut &'a str) -> Result<&'a str, Failure> {
     const DIGITS_MAX: usize = 9;
-    let colon = rest.iter().take(DIGITS_MAX + 1).position(|&byte| byte == b':').ok_or(Failure::BadMessage)?;
-    let digits = std::str::from_utf8(&rest[..colon]).map_err(|_| Failure::BadMessage)?;
+    let colon = rest.bytes().take(DIGITS_MAX + 1).position(|byte| byte == b':').ok_or(Failure::BadMessage)?;
+    let (digits, text) = (&rest[..colon], &rest[colon + 1..]);
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Failure::BadMessage);
     }
     let units: usize = digits.parse().map_err(|_| Failure::BadMessage)?;
-    let text = std::str::from_utf8(&rest[colon + 1..]).map_err(|_| Failure::BadMessage)?;
     let (mut end, mut left) = (0, units);
     for letter in text.chars() {
         if left == 0 {
@@ -134,8 +132,8 @@ fn take_packet<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Failure> {
     if left > 0 {
         return Err(Failure::BadMessage);
     }
-    *rest = &rest[colon + 1 + end..];
-    Ok(&text.as_bytes()[..end])
+    *rest = &text[end..];
+    Ok(&text[..end])
 }
 
 /// The length in the language of the first implementation.
@@ -158,6 +156,13 @@ mod tests {
             Ok(())
         })?;
         Ok(all)
+    }
+
+    /// A body of many packets is looked through once, and not once for each.
+    #[test]
+    fn many_small_packets_are_read() {
+        let body = b"1:6".repeat(300_000);
+        assert_eq!(units(Version::V3, &body).unwrap().len(), 300_000);
     }
 
     #[test]

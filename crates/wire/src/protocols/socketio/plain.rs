@@ -29,6 +29,7 @@ pub(crate) fn plain_answer(
     let head = AnswerHead {
         minor: request.minor,
         keep_alive: request.keep_alive(),
+        to_head: request.method == "HEAD",
         date: cfg.date(now_ns),
         fields: ["Cache-Control: no-store\r\n", &cors(request)].concat(),
     };

@@ -107,6 +107,7 @@ pub(crate) fn plain_answer(
     let mut head = AnswerHead {
         minor: request.minor,
         keep_alive: request.keep_alive(),
+        to_head: request.method == "HEAD",
         date: cfg.date(now_ns),
         fields: String::new(),
     };
