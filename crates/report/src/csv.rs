@@ -12,11 +12,12 @@ const STATISTICS: [&str; 11] = [
     "max_ms",
 ];
 
-/// The run's steps as comma-separated values, with a header.
-pub fn csv(run: &Run) -> String {
-    let header = columns(run, &Step::default()).into_iter().map(|(name, _)| name).collect();
-    let cells = |step| columns(run, step).into_iter().map(|(_, cell)| cell).collect();
-    text([header].into_iter().chain(run.steps.iter().map(cells)))
+/// The runs' steps as comma-separated values, with one header: what one of them has is a column of all.
+pub fn csv(runs: &[Run]) -> String {
+    let header = columns(runs, &Run::default(), &Step::default()).into_iter().map(|(name, _)| name).collect();
+    let steps = runs.iter().flat_map(|run| run.steps.iter().map(move |step| (run, step)));
+    let rows = steps.map(|(run, step)| columns(runs, run, step).into_iter().map(|(_, cell)| cell).collect());
+    text([header].into_iter().chain(rows))
 }
 
 /// Rows of cells, quoted where they must be.
@@ -32,22 +33,21 @@ pub(crate) fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
 type Column = (String, String);
 
 /// Every column with its cell, in order: the header is that of an empty step.
-fn columns(run: &Run, step: &Step) -> Vec<Column> {
+fn columns(all: &[Run], run: &Run, step: &Step) -> Vec<Column> {
     let mut columns = whole_run(run);
     columns.extend(load(step));
-    let figures = step.figures.iter().filter(|(figure, _)| is_column(run, *figure));
+    let figures = step.figures.iter().filter(|(figure, _)| is_column(all, *figure));
     columns.extend(figures.flat_map(|(figure, histogram)| timed(figure, histogram)));
     columns.extend(counts(step));
-    columns.extend(says(run, step));
-    columns.extend(roles(run, step));
+    columns.extend(says(all, step));
+    columns.extend(roles(all, step));
     columns.extend(resources(step));
     columns
 }
 
-/// Each kind of messages that the run has: what was due, what came of it, and how long that took.
-fn says(run: &Run, step: &Step) -> Vec<Column> {
-    let names: BTreeSet<&str> =
-        run.steps.iter().flat_map(|step| &step.says).map(|say| say.name.as_str()).collect();
+/// Each kind of messages that a run has: what was due, what came of it, and how long that took.
+fn says(all: &[Run], step: &Step) -> Vec<Column> {
+    let names: BTreeSet<&str> = steps(all).flat_map(|step| &step.says).map(|say| say.name.as_str()).collect();
     let nothing = SayFigures::default();
     let of_one = |name: &str| {
         let found = step.says.iter().find(|say| say.name == name);
@@ -60,10 +60,10 @@ fn says(run: &Run, step: &Step) -> Vec<Column> {
     names.into_iter().flat_map(of_one).collect()
 }
 
-/// Each role that the run has: its people, what they sent and were due, and how long that took.
-fn roles(run: &Run, step: &Step) -> Vec<Column> {
+/// Each role that a run has: its people, what they sent and were due, and how long that took.
+fn roles(all: &[Run], step: &Step) -> Vec<Column> {
     let names: BTreeSet<&str> =
-        run.steps.iter().flat_map(|step| &step.roles).map(|role| role.name.as_str()).collect();
+        steps(all).flat_map(|step| &step.roles).map(|role| role.name.as_str()).collect();
     let nothing = RoleFigures::default();
     let of_one = |name: &str| {
         let found = step.roles.iter().find(|role| role.name == name);
@@ -89,9 +89,13 @@ fn part<'a>(
     counts.chain(figures).map(|(column, cell)| (format!("{of}_{column}"), cell)).collect()
 }
 
-/// Sizes of rooms are columns where the run has such rooms: there are many.
-fn is_column(run: &Run, figure: Timed) -> bool {
-    figure.facts().rooms.is_none() || run.steps.iter().any(|step| !step.figures.get(figure).is_empty())
+/// Sizes of rooms are columns where a run has such rooms: there are many.
+fn is_column(all: &[Run], figure: Timed) -> bool {
+    figure.facts().rooms.is_none() || steps(all).any(|step| !step.figures.get(figure).is_empty())
+}
+
+fn steps(all: &[Run]) -> impl Iterator<Item = &Step> {
+    all.iter().flat_map(|run| &run.steps)
 }
 
 fn column(name: &str, cell: impl ToString) -> Column {
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_row_has_every_column() {
-        let text = csv(&sample::echo_run());
+        let text = csv(&[sample::echo_run()]);
         let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(widths, [widths[0]; 2]);
         assert_snapshot!(text, @"
@@ -184,9 +188,9 @@ mod tests {
     #[test]
     fn sizes_of_rooms_are_columns_where_there_are_such_rooms() {
         let mut run = sample::broadcast_run();
-        assert!(!csv(&run).contains("delivery_2_10"));
+        assert!(!csv(std::slice::from_ref(&run)).contains("delivery_2_10"));
         run.steps[0] = sample::step_in_rooms();
-        let text = csv(&run);
+        let text = csv(std::slice::from_ref(&run));
         assert!(text.contains(",delivery_2_10_max_ms,delivery_101_1000_count,"), "{text}");
         assert!(text.contains(",20,60000,"), "{text}");
     }
@@ -194,9 +198,9 @@ mod tests {
     #[test]
     fn kinds_of_messages_are_columns_where_there_are_some() {
         let mut run = sample::broadcast_run();
-        assert!(!csv(&run).contains("say_"));
+        assert!(!csv(std::slice::from_ref(&run)).contains("say_"));
         run.steps[0] = sample::step_of_kinds();
-        let text = csv(&run);
+        let text = csv(std::slice::from_ref(&run));
         assert!(text.contains(",say_group_sent,say_group_expected,say_group_received,"), "{text}");
         assert!(text.contains(",say_own_delivery_p99_ms,"), "{text}");
         let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
@@ -204,14 +208,26 @@ mod tests {
     }
 
     #[test]
+    fn what_one_run_has_is_an_empty_cell_of_the_other() {
+        let (plain, mut of_kinds) = (sample::broadcast_run(), sample::broadcast_run());
+        of_kinds.steps[0] = sample::step_of_kinds();
+        let text = csv(&[plain, of_kinds]);
+        let (header, rows) = text.split_once("\r\n").unwrap();
+        let at = header.split(',').position(|name| name == "say_group_sent").unwrap();
+        let cells: Vec<_> = rows.lines().map(|row| row.split(',').nth(at).unwrap()).collect();
+        assert!(cells[0].is_empty() && cells.iter().any(|cell| !cell.is_empty()), "{cells:?}");
+        assert!(text.lines().all(|line| line.split(',').count() == header.split(',').count()), "{text}");
+    }
+
+    #[test]
     fn cells_with_commas_and_quotes_are_quoted() {
         let mut run = sample::echo_run();
         run.target.name = Some("a \"b\", c".into());
-        assert!(csv(&run).contains(",\"a \"\"b\"\", c\",echo,"));
+        assert!(csv(std::slice::from_ref(&run)).contains(",\"a \"\"b\"\", c\",echo,"));
     }
 
     #[test]
     fn a_run_without_steps_is_a_header() {
-        assert_eq!(csv(&Run::default()).lines().count(), 1);
+        assert_eq!(csv(&[Run::default()]).lines().count(), 1);
     }
 }

@@ -51,7 +51,7 @@ pub fn render(run: &Run, format: Format, style: &Style) -> String {
     match format {
         Format::Text => text(run, style),
         Format::Json => results::file::write(run),
-        Format::Csv => csv(run),
+        Format::Csv => csv(std::slice::from_ref(run)),
         Format::Markdown => markdown(run),
         Format::Junit => junit(run),
     }

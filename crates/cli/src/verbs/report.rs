@@ -113,7 +113,7 @@ impl ReportFormat {
         if self.md {
             render(report::Format::Markdown).join("\n")
         } else if self.csv {
-            one_table(&render(report::Format::Csv))
+            report::csv(runs)
         } else if self.json {
             as_list(&render(report::Format::Json))
         } else if self.junit {
@@ -122,15 +122,6 @@ impl ReportFormat {
             render(report::Format::Text).join("\n")
         }
     }
-}
-
-/// Without the headings of all tables but the first.
-fn one_table(tables: &[String]) -> String {
-    let rows = |(at, table): (usize, &String)| match table.split_once('\n') {
-        Some((_, rows)) if at > 0 => rows.to_owned(),
-        _ => table.clone(),
-    };
-    tables.iter().enumerate().map(rows).collect()
 }
 
 fn as_list(files: &[String]) -> String {
