@@ -113,11 +113,13 @@ fn every_step_is_in_the_store_before_the_next_begins() {
 #[test]
 fn what_is_not_this_run_is_left_alone() {
     let server = Server::start(&["--threads", "1"]);
-    let dir = tempfile::tempdir().unwrap();
+    // Not there yet: it is the first run's to make, and to hold.
+    let made = tempfile::tempdir().unwrap();
+    let dir = &made.path().join("soak");
     // Nothing to go on with: it begins. It is under way: nobody else goes on with it.
-    let first = Process::start(&mut walk(&server, dir.path(), &["--resume"]));
-    assert!(wait_until(Duration::from_secs(30), || !kept(dir.path()).is_empty()), "no first step");
-    let second = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    let first = Process::start(&mut walk(&server, dir, &["--resume"]));
+    assert!(wait_until(Duration::from_secs(30), || dir.exists() && !kept(dir).is_empty()), "no first step");
+    let second = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     assert_eq!(second.code, Some(2), "{second}");
     assert!(second.stderr.contains("--resume: another run is under way"), "{second}");
     let first = finish(first, RUN_MAX);
@@ -127,18 +129,18 @@ fn what_is_not_this_run_is_left_alone() {
     // One that has ended, and one of another command line, are not gone on with.
     let elsewhere = tempfile::tempdir().unwrap();
     let left = cut_short(&server, elsewhere.path(), Signal::KILL);
-    fs::write(dir.path().join("other.json"), left.to_string()).unwrap();
+    fs::write(dir.join("other.json"), left.to_string()).unwrap();
     let whole = left.to_string();
-    fs::write(dir.path().join("torn.json"), &whole[..whole.len() / 2]).unwrap();
-    fs::write(dir.path().join("begun.json.part"), "{").unwrap();
-    let third = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    fs::write(dir.join("torn.json"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(dir.join("begun.json.part"), "{").unwrap();
+    let third = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     assert_eq!(third.code, Some(0), "{third}");
     assert!(third.stderr.contains("begins anew: run ") && third.stderr.contains("echo"), "{third}");
     assert!(third.stderr.contains("a damaged file") && third.stderr.contains("torn.json"), "{third}");
-    assert!(!dir.path().join("begun.json.part").exists(), "what a killed run was writing is left");
+    assert!(!dir.join("begun.json.part").exists(), "what a killed run was writing is left");
     let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
 
-    let events = run(&mut walk(&server, dir.path(), &["--resume", "--events", "e.parquet"]), RUN_MAX);
+    let events = run(&mut walk(&server, dir, &["--resume", "--events", "e.parquet"]), RUN_MAX);
     assert_eq!(events.code, Some(2), "the log of the first part would be gone\n{events}");
 }

@@ -21,10 +21,14 @@ use crate::stderr;
 /// The flag, which the command line of the first part need not have had.
 const FLAG: &str = "--resume";
 
-/// Holds the directory of `--out` for this run: shared, or alone for one that may go on with another.
+/// Holds the directory of `--out`, which is made now if it is not there, for this run: shared, or alone for one that may go on
+/// with another.
 pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
-    // A directory that cannot be opened, or whose filesystem has no locks, says so when it is written to, or has none.
-    let Some(directory) = args.out.as_ref().and_then(|dir| File::open(dir).ok()) else { return Ok(None) };
+    let Some(dir) = &args.out else { return Ok(None) };
+    net::private::make_dir(dir)
+        .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
+    // One that cannot be opened says so when it is written to; a filesystem may have no locks.
+    let Ok(directory) = File::open(dir) else { return Ok(None) };
     if !args.resume {
         let _ = directory.try_lock_shared();
     } else if let Err(TryLockError::WouldBlock) = directory.try_lock() {

@@ -41,14 +41,9 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// A sink as the flags ask for it; a directory is made now, so that a bad one is known before anything is measured.
+    /// A sink as the flags ask for it; the directory is there.
     pub(crate) fn new(args: &RunArgs, style: Style) -> Result<Self, Failure> {
         let dir = args.out.clone();
-        if let Some(dir) = &dir {
-            net::private::make_dir(dir).map_err(|error| {
-                Failure::could_not(format!("make the directory {}", dir.display()), error)
-            })?;
-        }
         let github = args.github.then(github_summary).transpose()?;
         let keeper = Keeper::new(args)?;
         let pages = Pages::new(args);

@@ -9,7 +9,7 @@
 //! report.md                  the tables
 //! ```
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub struct Record {
     pub head: Head,
     /// The measurements so far.
     pub entries: Vec<Entry>,
+    /// Held by whoever writes to it.
+    lock: Option<File>,
 }
 
 /// Why a folder cannot be used.
@@ -87,6 +89,9 @@ pub enum RecordError {
     /// A shootout has been there already.
     #[error("{0} already holds a shootout: name another folder, or continue it with --resume")]
     Taken(String),
+    /// A shootout is there now.
+    #[error("a shootout is under way in {0}: wait for its end, or stop it")]
+    Busy(String),
     /// A results file cannot be read.
     #[error("{path}: {error}")]
     Results {
@@ -105,12 +110,13 @@ impl Record {
     pub fn create(folder: &Path, head: Head) -> Result<Record, RecordError> {
         let at = |error| io_error(folder, error);
         net::private::make_dir(folder).map_err(at)?;
+        let lock = hold(folder)?;
         if Record::is_at(folder) {
             return Err(RecordError::Taken(folder.display().to_string()));
         }
         write_head(folder, &head)?;
         net::private::create(&folder.join(CELLS)).map_err(at)?;
-        Ok(Record { folder: folder.to_owned(), packed: Archive::default(), head, entries: Vec::new() })
+        Ok(Record { folder: folder.to_owned(), packed: Archive::default(), head, entries: Vec::new(), lock })
     }
 
     /// Whether a folder is one of a shootout.
@@ -131,23 +137,27 @@ impl Record {
             return Err(RecordError::Newer { found: head.schema });
         }
         let path = folder.join(CELLS);
-        let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
-        let entries: Vec<Entry> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        // A line that was cut off may end within a character.
+        let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
+        let lines = lines.split(|&byte| byte == b'\n');
+        let entries: Vec<Entry> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
         let path = folder.join(PACKED);
         let packed = Archive::read(&path).map_err(|error| io_error(&path, error))?;
-        Ok(Record { folder: folder.to_owned(), packed, head, entries })
+        Ok(Record { folder: folder.to_owned(), packed, head, entries, lock: None })
     }
 
     /// Opens it to go on. A measurement whose line or results file is damaged counts as not made; what is damaged comes
     /// with it, in words.
     ///
     /// # Errors
-    /// As [`Record::open`]; it cannot be written to.
+    /// As [`Record::open`]; it cannot be written to, or somebody else does.
     pub fn reopen(folder: &Path) -> Result<(Record, Vec<String>), RecordError> {
+        let lock = hold(folder)?;
         net::private::tighten(folder);
-        let mut record = Record::open(folder)?;
+        let mut record = Record { lock, ..Record::open(folder)? };
         let path = folder.join(CELLS);
-        let lines = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?.lines().count();
+        let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
+        let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();
         let mut damaged = Vec::new();
         if lines > record.entries.len() {
             damaged.push(format!("{}: {} cut off", path.display(), lines - record.entries.len()));
@@ -281,8 +291,9 @@ impl Record {
     /// has been read again. How many there were.
     ///
     /// # Errors
-    /// One cannot be read, or it cannot be written.
+    /// One cannot be read, or it cannot be written; the shootout is still under way.
     pub fn pack(mut self) -> Result<usize, RecordError> {
+        self.lock = hold(&self.folder)?;
         let measured = self.entries.iter().filter(|entry| entry.trouble.is_none());
         let names: Vec<String> = measured
             .map(|entry| results_file(&entry.scenario, &entry.target, entry.repeat))
@@ -302,6 +313,15 @@ impl Record {
             fs::remove_file(&path).map_err(|error| io_error(&path, error))?;
         }
         Ok(names.len())
+    }
+}
+
+/// Holds the folder against all others who would write to it; nothing, where its filesystem has no locks.
+fn hold(folder: &Path) -> Result<Option<File>, RecordError> {
+    let Ok(directory) = File::open(folder) else { return Ok(None) };
+    match directory.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RecordError::Busy(folder.display().to_string())),
+        _ => Ok(Some(directory)),
     }
 }
 
