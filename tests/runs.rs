@@ -2,8 +2,9 @@
 
 mod support;
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -179,6 +180,7 @@ fn a_store_that_is_none_is_left_as_it_is() {
     for (bytes, said) in cases {
         let path = kept.path("other.db");
         fs::write(&path, bytes).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let list = run(throng(["runs", "list", "--store"]).arg(&path), RUN_MAX);
         assert_eq!(list.code, Some(1), "{list}");
         assert!(list.stderr.contains(said), "{said}: {list}");
@@ -186,6 +188,11 @@ fn a_store_that_is_none_is_left_as_it_is() {
         if said != "damaged" {
             let named = run(echo(&server.url(), 2, "60s").arg("--store").arg(&path), RUN_MAX);
             assert_eq!(named.code, Some(1), "{named}");
+            assert_eq!(
+                fs::metadata(&path).unwrap().mode() & 0o777,
+                0o644,
+                "{said}: others may read it no more"
+            );
         }
         assert!(fs::read(&path).unwrap() == bytes, "{said}: the file was changed");
     }

@@ -49,6 +49,11 @@ impl StoreArg {
     }
 }
 
+/// Whether a run's id can be the name of a file: what was imported may have any, which must not lead elsewhere.
+pub(crate) fn is_file_name(id: &str) -> bool {
+    Path::new(id).file_name().is_some_and(|name| name == id)
+}
+
 /// Reads a results file.
 pub(crate) fn read_file(path: &Path) -> Result<Run, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::could_not(format!("read {}", path.display()), why);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use net::files::{self, Readers};
 use results::Run;
 
+use crate::archive;
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::stderr;
@@ -71,9 +72,7 @@ pub(crate) fn write(path: &Path, runs: &[Run], readers: Readers) -> io::Result<(
 
 /// Deletes the report of a run that is no longer kept. Fails if it is there and stays there.
 pub(crate) fn forget(id: &str) -> io::Result<()> {
-    // What was imported may have any id, which must not lead elsewhere.
-    let is_name = Path::new(id).file_name().is_some_and(|name| name == id);
-    let Some(directory) = data_dir().filter(|_| is_name) else { return Ok(()) };
+    let Some(directory) = data_dir().filter(|_| archive::is_file_name(id)) else { return Ok(()) };
     match fs::remove_file(directory.join(format!("{id}.html"))) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -80,7 +80,6 @@ impl Store {
     }
 
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        keep_to_the_user(path);
         let wrong = |error| wrong(path, error);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
@@ -97,7 +96,8 @@ impl Store {
             Found::Ours(found) => found == newest,
             Found::Empty => false,
         };
-        // Nothing is written before it is known that the file is ours to write.
+        // Nothing is changed before it is known that the file is ours to change.
+        keep_to_the_user(path);
         let set = |connection: &Connection| {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;

@@ -45,5 +45,5 @@ pub use place::Place;
 pub use record::Record;
 pub use server::Server;
 pub use setup::{Stage, Tools, Trouble};
-pub use shelf::{Shelf, find_folder};
+pub use shelf::{SUITES_FOLDER, Shelf, find_folder};
 pub use suite::{Scenario, Suite};

@@ -234,8 +234,13 @@ pub fn general(command: &[String]) -> String {
         match word.as_str() {
             "--server-pid" | "--seed" | "--format" | "--socket" | "--scrape" => drop(rest.next()),
             "--quiet" | "--no-store" => {}
-            word if word.contains("://") => words.push("URL".to_owned()),
-            word => words.push(word.to_owned()),
+            word => words.push(match word.split_once('=') {
+                Some((flag, value)) if flag.starts_with("--") && value.contains("://") => {
+                    format!("{flag}=URL")
+                }
+                _ if !word.starts_with("--") && word.contains("://") => "URL".to_owned(),
+                _ => word.to_owned(),
+            }),
         }
     }
     results::command_line(&words)

@@ -53,6 +53,9 @@ impl Shelf {
     }
 }
 
+/// Where the suites are that go by their names.
+pub const SUITES_FOLDER: &str = "suites";
+
 /// The folder of that name (`targets`, `suites`) in the working directory or the nearest above it.
 pub fn find_folder(name: &str, from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir())

@@ -52,7 +52,7 @@ impl Push {
         let wrong = |why: &str| Failure::usage(flag, format!("{:?}: {why}", secrets::url(text)));
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
         let has_credentials = !url.username().is_empty() || url.password().is_some();
-        let source = source(&url, &way).filter(|_| url.scheme() == "http" && !has_credentials);
+        let source = source(&url, text, &way).filter(|_| url.scheme() == "http" && !has_credentials);
         let source = source.ok_or_else(|| {
             let expected = format!("expected something like {}, without credentials", way.example);
             wrong(&format!("{expected}; a collector beside throng can speak TLS and log in"))
@@ -88,10 +88,16 @@ impl Push {
     }
 }
 
-fn source(url: &Url, way: &Way) -> Option<Source> {
+/// Where a URL leads, which was written like this: of the port that `http` has anyway, a [`Url`] does not tell whether it was named.
+fn source(url: &Url, text: &str, way: &Way) -> Option<Source> {
     let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
-    let path = if url.path() == "/" { way.path.clone() } else { url.path().to_owned() };
-    Some(Source { host, port: url.port().unwrap_or(way.port), path })
+    let mut path = if url.path() == "/" { way.path.clone() } else { url.path().to_owned() };
+    if let Some(query) = url.query() {
+        path = format!("{path}?{query}");
+    }
+    let with_port = text.strip_prefix("http").and_then(|rest| Url::parse(&format!("any{rest}")).ok());
+    let port = with_port.and_then(|url| url.port()).unwrap_or(way.port);
+    Some(Source { host, port, path })
 }
 
 fn send(source: &Source, request: Request<'_>) -> Result<(), String> {
@@ -103,6 +109,36 @@ fn send(source: &Source, request: Request<'_>) -> Result<(), String> {
             let said = said.lines().next().unwrap_or_default().trim();
             let gap = if said.is_empty() { "" } else { ": " };
             Err(format!("HTTP {status}{gap}{}", results::format::printable(said)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_leads_where_it_says_and_else_where_such_servers_listen() {
+        let way = Way {
+            flag: "--otlp",
+            example: "",
+            method: "POST",
+            port: 4318,
+            path: "/v1/metrics".into(),
+            fields: &[],
+            body: |_, _| Vec::new(),
+        };
+        for (text, host, port, path) in [
+            ("http://collector", "collector", 4318, "/v1/metrics"),
+            ("http://collector:80/", "collector", 80, "/v1/metrics"),
+            ("http://[::1]:9/push?tenant=a", "::1", 9, "/push?tenant=a"),
+        ] {
+            let source = source(&Url::parse(text).unwrap(), text, &way).unwrap();
+            assert_eq!(
+                (source.host.as_str(), source.port, source.path.as_str()),
+                (host, port, path),
+                "{text}"
+            );
         }
     }
 }

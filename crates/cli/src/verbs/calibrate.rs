@@ -1,7 +1,5 @@
 //! `throng calibrate`: what can the generator itself do here?
 
-use std::io::{self, Write};
-
 use clap::Args;
 use load::{Load, Until, Workload};
 use net::affinity;
@@ -13,6 +11,7 @@ use crate::builtin::BuiltIn;
 use crate::calibration::{Calibration, Ceiling, HTTP, Work};
 use crate::compression::Compression;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::processes;
 use crate::trial::{Trial, measure};
 use crate::verbs::steps;
@@ -71,8 +70,7 @@ impl Calibrate {
             split.best(Work::Requests, HTTP, REQUEST_CLIENTS, closed(REQUEST_CLIENTS))?,
         ];
         let path = Calibration::new(split.threads().into(), ceilings).save()?;
-        say(&format!("kept in {}", path.display()))?;
-        Ok(Exit::Fine)
+        say(&format!("kept in {}", path.display()))
     }
 }
 
@@ -147,7 +145,6 @@ fn list(cpus: &[usize]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn say(line: &str) -> Result<(), Failure> {
-    let said = writeln!(io::stdout(), "{line}");
-    said.map_err(|error| Failure::could_not("write to standard output", error))
+fn say(line: &str) -> Result<Exit, Failure> {
+    output::print(&format!("{line}\n"))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use secret::Secret;
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::{KeyArgs, NatsArgs};
+use crate::output;
 use crate::secrets::given;
 
 /// The agents of a fleet: list them, end their runs, make a key, or print a Kubernetes manifest
@@ -90,9 +91,7 @@ impl Fleet {
                 manifest(agents, &namespace, &image, &allow)?
             }
         };
-        let printed = io::stdout().write_all(text.as_bytes());
-        printed.map_err(|error| Failure::could_not("write to standard output", error))?;
-        Ok(Exit::Fine)
+        output::print(&text)
     }
 }
 

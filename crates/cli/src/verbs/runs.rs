@@ -184,6 +184,11 @@ impl Export {
         fs::create_dir_all(&dir)
             .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
         for id in ids {
+            if !archive::is_file_name(&id) {
+                let problem =
+                    format!("the id {id:?} is no name of a file: export that run alone, without --out");
+                return Err(Failure::usage("RUN", problem));
+            }
             let path = dir.join(format!("{id}.json"));
             let text = store.results(&id).map_err(archive::failure)?;
             files::replace(&path, &text, Readers::AsUsual)

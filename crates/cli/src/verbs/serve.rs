@@ -26,6 +26,9 @@ use crate::history;
 use crate::secrets::{self, given};
 use crate::stderr;
 
+/// The flag with the secret of tokens, and where a child finds that in its environment.
+const JWT_SECRET: (&str, &str) = ("--jwt-secret", "THRONG_JWT_SECRET");
+
 /// A server to measure against: every dialect, over WebSocket and over requests, and HTTP
 ///
 /// At /ws, and at any path that has no other use, every message comes back to its sender; {"type":"broadcast",…} (or its
@@ -143,8 +146,7 @@ impl Serve {
         }
         let (cluster, outside) = self.join_cluster()?;
         let stats = if self.processes > 1 {
-            // Each child is this very command again; its environment tells it what it is.
-            let family = Family::start(&options, self.processes.into(), outside, again);
+            let family = Family::start(&options, self.processes.into(), outside, || self.again());
             let family = family.map_err(|error| self.cannot_listen(error))?;
             self.announce(family.local_addrs());
             family.run(&stop).map_err(going_on)?
@@ -235,6 +237,29 @@ impl Serve {
         })
     }
 
+    /// This very command again, for a child: its environment tells it what it is, and the secret, which a command line shows
+    /// to everybody. The children take no part in the cluster: its credentials are not for them.
+    fn again(&self) -> Command {
+        let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+        let mut command = Command::new(program);
+        let (name, place) = JWT_SECRET;
+        let mut before = None;
+        for word in secrets::own_command().into_iter().skip(1) {
+            let is_value = before.as_deref() == Some(name);
+            let is_with_value = word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+            match (is_value, is_with_value) {
+                (true, _) => command.arg(format!("env:{place}")),
+                (false, true) => command.arg(format!("{name}=env:{place}")),
+                (false, false) => command.arg(&word),
+            };
+            before = Some(word);
+        }
+        if let Some(secret) = &self.jwt_secret {
+            command.env(place, secret.reveal());
+        }
+        command
+    }
+
     fn listen_addrs(&self) -> Vec<Addr> {
         const PORT: u16 = 9000;
         let mut addrs: Vec<Addr> = self.listen.iter().copied().map(Addr::Inet).collect();
@@ -257,14 +282,6 @@ impl Serve {
             Addr::Unix(path) => format!("the unix socket {}", path.display()),
         }
     }
-}
-
-fn again() -> Command {
-    let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
-    let mut command = Command::new(program);
-    // The children serve and take no part in the cluster: its credentials are not for them.
-    command.args(secrets::own_command().into_iter().skip(1));
-    command
 }
 
 fn report(stats: &Stats, lost: &Lost) {

@@ -23,7 +23,7 @@ use net::machine::Machine;
 use results::format::counted;
 use results::units;
 use suite::recap::Finished;
-use suite::record::{Head, SCHEMA};
+use suite::record::{Head, Receipt, SCHEMA};
 use suite::section::{self, Section};
 use suite::suite::QUICK;
 use suite::summary;
@@ -160,7 +160,13 @@ impl Shootout {
             ));
             return Ok(Exit::Interrupted);
         }
-        Ok(outcome(record, sections))
+        let could_go_on = |receipt: &Receipt| {
+            receipt.trouble.is_some() || selected.iter().any(|target| target.name == receipt.target)
+        };
+        match record.head.receipts.iter().all(could_go_on) {
+            true => Ok(outcome(record, sections)),
+            false => Ok(Exit::CouldNotRun),
+        }
     }
 
     /// A new shootout: its suite, its folder, and the targets that have passed the gate.
@@ -217,6 +223,7 @@ impl Shootout {
             budget_s: budget.map(|budget| budget.as_secs_f64()),
             has_control: suite.control,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+            no_install: self.no_install,
             pin: self.pin.clone(),
             server_pin: self.server_pin.clone(),
             target_agent: self.fleet.target_agent.clone(),
@@ -266,7 +273,7 @@ impl Shootout {
                 wanted.extend(targets::find(&shelf, &receipt.target)?);
             }
         }
-        let (passed, receipts) = gate::pass(&wanted, false, host, tools);
+        let (passed, receipts) = gate::pass(&wanted, head.no_install, host, tools);
         for receipt in known {
             let now = receipts.iter().find(|now| now.target == receipt.target);
             if let Some(now) = now.filter(|now| now.trouble.is_none() && now.version != receipt.version) {
@@ -288,7 +295,7 @@ impl Shootout {
         let path = if given.extension().is_some_and(|ending| ending == "toml") {
             given
         } else {
-            let folder = suite::find_folder("suites", &here).ok_or_else(|| {
+            let folder = suite::find_folder(suite::SUITES_FOLDER, &here).ok_or_else(|| {
                 let problem = format!(
                     "there is no folder \"suites\" here or further up that could hold {name}; name a file"
                 );

@@ -3,6 +3,7 @@
 pub(crate) mod rows;
 pub(crate) mod trust;
 
+use std::collections::HashSet;
 use std::env;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -82,13 +83,13 @@ impl Targets {
         let shelf = shelf(self.targets_dir.as_deref())?;
         let exit = match &self.job {
             Job::List(selection) => {
-                rows::list(&shelf, &selection.of(&shelf, true)?, &tools).print(selection.format)
+                rows::list(&shelf, &selection.of(&shelf, true)?, &tools).print(selection.format, false)
             }
             Job::Install(selection) => {
-                rows::install(&selection.of(&shelf, false)?, &tools).print(selection.format)
+                rows::install(&selection.of(&shelf, false)?, &tools).print(selection.format, !selection.all)
             }
             Job::Check(selection) => {
-                rows::check(&selection.of(&shelf, false)?, &tools).print(selection.format)
+                rows::check(&selection.of(&shelf, false)?, &tools).print(selection.format, !selection.all)
             }
             Job::Start { name } => start(&shelf, name, &tools),
             Job::Trust { .. } => unreachable!("it needs no shelf"),
@@ -101,7 +102,8 @@ impl Targets {
 }
 
 impl Selection {
-    /// The targets that were named; nothing named means all of them only where that costs nothing.
+    /// The targets that were named, each once and in the order of the shelf; nothing named means all of them only where that
+    /// costs nothing.
     fn of<'a>(&self, shelf: &'a Shelf, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {
         if self.all || (self.names.is_empty() && nothing_is_all) {
             return Ok(shelf.targets.iter().collect());
@@ -113,7 +115,8 @@ impl Selection {
             ));
         }
         let found: Result<Vec<_>, Failure> = self.names.iter().map(|name| find(shelf, name)).collect();
-        Ok(found?.concat())
+        let named: HashSet<&str> = found?.concat().iter().map(|target| target.name.as_str()).collect();
+        Ok(shelf.targets.iter().filter(|target| named.contains(target.name.as_str())).collect())
     }
 }
 

@@ -135,7 +135,9 @@ impl Writer {
             self.write_group()?;
         }
         if let Some(parquet) = self.parquet.take() {
-            parquet.into_inner().map_err(io_error)?.into_inner()?;
+            let footer = parquet.into_inner().map_err(io_error).and_then(|file| Ok(file.into_inner()?));
+            // Without it, nobody can read what is before it.
+            footer.inspect_err(|_| self.written = 0)?;
         }
         Ok(self.file.metadata()?.len())
     }

@@ -33,6 +33,9 @@ pub struct Head {
     pub has_control: bool,
     /// The seed of all random choices.
     pub seed: u64,
+    /// Whether targets that were not installed were left out.
+    #[serde(default)]
+    pub no_install: bool,
     /// The CPUs of the generator, if it was pinned.
     pub pin: Option<String>,
     /// The CPUs of the servers, if they were pinned.

@@ -10,7 +10,7 @@ use suite::manifest::CONTROL_NAME;
 use suite::record::{Entry, Head, Receipt, Record, RecordError};
 use suite::section::{self, Section};
 use suite::standing::Standing;
-use suite::{Scenario, Suite, summary};
+use suite::{SUITES_FOLDER, Scenario, Suite, summary};
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -137,12 +137,23 @@ fn server(receipt: &Receipt, head: &Head) -> Server {
 
 /// The command line that measures these targets again.
 fn command(head: &Head, targets: &[String]) -> String {
-    let mut words = vec!["throng".to_owned(), "shootout".to_owned(), head.suite.clone()];
+    // A suite has its name from its file, which need not be among the others.
+    let is_among_others =
+        head.suites_folder.as_os_str().is_empty() || head.suites_folder.ends_with(SUITES_FOLDER);
+    let suite = match is_among_others {
+        true => head.suite.clone(),
+        false => head.suites_folder.join(format!("{}.toml", head.suite)).display().to_string(),
+    };
+    let mut words = vec!["throng".to_owned(), "shootout".to_owned(), suite];
     let mut flag = |name: &str, value: Option<String>| {
         words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };
     flag("--targets", (!targets.is_empty()).then(|| targets.join(",")));
     flag("--scale", (head.scale != 1.0).then(|| head.scale.to_string()));
+    flag("--repeats", (head.repeats >= head.repeats_max).then(|| head.repeats.to_string()));
+    flag("--budget", head.budget_s.map(|budget_s| format!("{budget_s}s")));
+    flag("--target-agent", head.target_agent.clone());
+    flag("--nats", head.target_agent.as_ref().map(|_| "URL".to_owned()));
     flag("--pin", head.pin.clone());
     flag("--server-pin", head.server_pin.clone());
     flag("--seed", Some(head.seed.to_string()));

@@ -10,7 +10,7 @@ use net::affinity;
 use results::Run;
 use suite::record::Outcome;
 use suite::schedule::{self, Cell};
-use suite::{Figure, Record, Scenario, Suite, Target, Tools, Trouble, measure, noise, rounds};
+use suite::{Figure, Record, Scenario, Stage, Suite, Target, Tools, Trouble, measure, noise, rounds};
 
 use super::host::{Host, Running};
 use super::kept::{could_not_keep, could_not_read, from_here};
@@ -89,8 +89,8 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Measures, and again where other programs had too much of the machine; what was least disturbed counts. Each time the
-    /// machine may settle for `pause_for`.
+    /// Measures, and again where other programs had too much of the machine; what was least disturbed counts, and before any
+    /// in which the generator could not go on. Each time the machine may settle for `pause_for`.
     fn measure_in_quiet(
         &self,
         log: &Path,
@@ -116,7 +116,10 @@ impl Subject<'_> {
                 stderr::line(format_args!("{name} again: other programs had {percent:.0}% of the CPU"));
             });
         }
-        tries.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+        let is_void = |result: &Result<Run, Trouble>| {
+            result.as_ref().is_err_and(|trouble| trouble.stage == Stage::Load)
+        };
+        tries.sort_by(|(a, _, one), (b, _, other)| is_void(other).cmp(&is_void(one)).then(b.total_cmp(a)));
         let noise_percent = tries.iter().map(|(percent, ..)| *percent).collect();
         let (_, command, result) = tries.pop().expect("it was measured at least once");
         Outcome { command, result, took_s: start.elapsed().as_secs_f64(), noise_percent }

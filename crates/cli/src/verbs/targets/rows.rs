@@ -178,7 +178,7 @@ fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>)
     }
 }
 
-/// Asks about the targets of each folder, a few folders at once. The answers, in the order of the targets.
+/// Asks about the targets of each folder, which stand together, a few folders at once. The answers, in the order of the targets.
 fn each_folder<'a, T: Send>(targets: &[&'a Target], ask: impl Fn(&[&'a Target]) -> Vec<T> + Sync) -> Vec<T> {
     let folders: Vec<&[&Target]> = targets.chunk_by(|a, b| a.folder == b.folder).collect();
     let answers: Vec<Mutex<Vec<T>>> = folders.iter().map(|_| Mutex::new(Vec::new())).collect();
@@ -202,16 +202,20 @@ fn tell(target: &Target, what: &str) {
 }
 
 impl Rows {
-    /// Prints them. A target that fails, or that was asked for and cannot be had, is a failure.
-    pub(super) fn print(self, format: Format) -> Result<Exit, Failure> {
+    /// Prints them. A target that fails is a failure, and so is one that cannot be had where each `is_wanted`.
+    pub(super) fn print(self, format: Format, is_wanted: bool) -> Result<Exit, Failure> {
         let text = match format {
             Format::Text => self.table().text(),
             Format::Md => self.page(),
             Format::Json => serde_json::to_string_pretty(&self.0).expect("rows are plain data") + "\n",
         };
         output::print(&text)?;
-        let fails = self.0.iter().any(|row| row.verdict == Verdict::Fails);
-        Ok(if fails { Exit::CouldNotRun } else { Exit::Fine })
+        let fails = |row: &Row| match row.verdict {
+            Verdict::Fails => true,
+            Verdict::Unavailable => is_wanted,
+            Verdict::Passes | Verdict::Installed | Verdict::NotInstalled => false,
+        };
+        Ok(if self.0.iter().any(fails) { Exit::CouldNotRun } else { Exit::Fine })
     }
 
     fn table(&self) -> Table {
