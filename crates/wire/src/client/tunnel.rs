@@ -24,6 +24,7 @@ use crate::http2::{head, hpack};
 use crate::io::{Fate, Io, StreamId};
 use crate::limits::Limits;
 use crate::options::Carrier;
+use crate::outgoing::Outgoing;
 use crate::stamp::Stamp;
 use crate::ws::upgrade::{self, Key};
 
@@ -31,9 +32,6 @@ use crate::ws::upgrade::{self, Key};
 const STREAM: StreamId = 0;
 /// The stream of HTTP/2 that is the tunnel: the first of a client (RFC 9113 §5.1.1).
 const TUNNEL: u32 = 1;
-/// The most that waits for room, behind the message that is going out in parts and however large one of them is: as much as
-/// where a connection is the client's own.
-const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Frames that only make work are counted for so long: a server that asks every second whether the client is there floods nobody.
 const CALM_NS: u64 = 1_000_000_000;
 
@@ -60,21 +58,12 @@ pub(super) struct Tunnel {
     connection: Connection,
     sending: Sending,
     receiving: Receiving,
-    said: Said,
+    /// What the client inside has said, and is not out yet.
+    said: Outgoing,
+    /// More of that waits than is kept.
+    is_overfull: bool,
     /// Since when frames that only make work are counted.
     calm_since_ns: u64,
-}
-
-/// What the client inside has said, and is not out yet.
-#[derive(Default, Debug)]
-struct Said {
-    bytes: Vec<u8>,
-    /// How much of it is out.
-    sent: usize,
-    /// Where that ends which is going out in parts.
-    first_end: usize,
-    /// More waits than is kept.
-    is_overfull: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,21 +121,18 @@ impl Tunnel {
             sending: Sending::new(connection.settings.window),
             receiving: Receiving::new(CLIENT_WINDOW),
             connection,
-            said: Said::default(),
+            said: Outgoing::default(),
+            is_overfull: false,
             calm_since_ns: 0,
         }
     }
 
     /// Has the client inside do something, and sends what it says.
     pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
-        let (before, waited) = (self.said.bytes.len(), self.said.waiting());
-        let result = act(&mut Inside { io, said: &mut self.said.bytes });
-        let has_said = self.said.bytes.len() > before;
         self.flush(io);
-        if before == 0 {
-            self.said.first_end = self.said.bytes.len();
-        }
-        self.said.is_overfull |= has_said && waited > 0 && self.said.waiting() > WAITING_BYTES_MAX;
+        let (result, fits) = self.said.add(|said| act(&mut Inside { io, said }));
+        self.is_overfull |= !fits;
+        self.flush(io);
         result
     }
 
@@ -155,27 +141,24 @@ impl Tunnel {
         if self.state != State::Open {
             return;
         }
-        let mut left = self.said.left();
-        while !left.is_empty() {
+        loop {
+            let left = self.said.left();
             let room = self.connection.sending.left().min(self.sending.left());
-            let room = room.min(self.connection.settings.payload_bytes_max);
-            let (part, rest) = left.split_at(room.min(left.len()));
-            if part.is_empty() {
-                break;
+            let bytes = room.min(self.connection.settings.payload_bytes_max).min(left.len());
+            if bytes == 0 {
+                return;
             }
-            frame::put(io.out(STREAM), kind::DATA, 0, TUNNEL, part);
-            self.connection.sending.spend(part.len());
-            self.sending.spend(part.len());
-            left = rest;
+            frame::put(io.out(STREAM), kind::DATA, 0, TUNNEL, &left[..bytes]);
+            self.connection.sending.spend(bytes);
+            self.sending.spend(bytes);
+            self.said.spend(bytes);
         }
-        let left = left.len();
-        self.said.keep(left);
     }
 
     /// Whether more waits for room than is kept: the server does not read.
     #[inline]
     pub(super) fn is_overfull(&self) -> bool {
-        self.said.is_overfull
+        self.is_overfull
     }
 
     /// Whether the connection is of no further use.
@@ -267,8 +250,8 @@ impl Tunnel {
         }
         self.sending = Sending::new(self.connection.settings.window);
         self.act(io, |io| inside.begin(io));
-        let Said { bytes: text, .. } = std::mem::take(&mut self.said);
-        let (mut reader, mut text) = (HeadReader::default(), text.as_slice());
+        let asked = std::mem::take(&mut self.said);
+        let (mut reader, mut text) = (HeadReader::default(), asked.left());
         // It is ours: the server's heads have bounds.
         let any =
             Limits { head_bytes_max: usize::MAX, headers_max: usize::MAX, ..cfg.options().limits.clone() };
@@ -323,27 +306,6 @@ impl Tunnel {
         frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");
         io.close_stream(STREAM);
         Ok(())
-    }
-}
-
-impl Said {
-    fn left(&self) -> &[u8] {
-        &self.bytes[self.sent..]
-    }
-
-    /// How much waits behind what is going out in parts.
-    fn waiting(&self) -> usize {
-        self.bytes.len() - self.sent.max(self.first_end)
-    }
-
-    /// All is out but this much at the end.
-    fn keep(&mut self, left: usize) {
-        self.sent = self.bytes.len() - left;
-        if left == 0 || self.sent > self.bytes.len() / 2 {
-            self.bytes.drain(..self.sent);
-            self.first_end = self.first_end.saturating_sub(self.sent);
-            self.sent = 0;
-        }
     }
 }
 
