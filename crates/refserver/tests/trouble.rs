@@ -183,8 +183,7 @@ fn a_stop_does_not_wait_for_ever() {
     let start = Instant::now();
     server.finish();
     let took = start.elapsed();
-    // 200 ms by the clock of a turn that may have begun a moment before.
-    assert!((Duration::from_millis(190)..PATIENCE).contains(&took), "{took:?}");
+    assert!((Duration::from_millis(200)..PATIENCE).contains(&took), "{took:?}");
     drop(client);
 }
 

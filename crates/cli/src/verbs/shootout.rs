@@ -163,10 +163,8 @@ impl Shootout {
         let could_go_on = |receipt: &Receipt| {
             receipt.trouble.is_some() || selected.iter().any(|target| target.name == receipt.target)
         };
-        match record.head.receipts.iter().all(could_go_on) {
-            true => Ok(outcome(record, sections)),
-            false => Ok(Exit::CouldNotRun),
-        }
+        let exit = outcome(record, sections);
+        Ok(if record.head.receipts.iter().all(could_go_on) { exit } else { Exit::CouldNotRun })
     }
 
     /// A new shootout: its suite, its folder, and the targets that have passed the gate.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use net::clock::monotonic_ns;
 use net::errors::ErrorKind;
 use net::poll::Interest;
 use net::socket::Socket;
@@ -73,7 +74,8 @@ impl Worker {
     pub(super) fn begin_stop(&mut self) -> io::Result<()> {
         // Who waits to be accepted would otherwise be reset.
         (0..self.listeners.len()).try_for_each(|listener| self.accept(listener))?;
-        self.stop_at_ns = Some(self.now_ns + self.options.grace_ns);
+        // The whole of it, and not from the beginning of the turn in which the stop is noticed.
+        self.stop_at_ns = Some(monotonic_ns() + self.options.grace_ns);
         self.accept_again_ns = None;
         self.next_ping_ns = None;
         self.listeners.clear();

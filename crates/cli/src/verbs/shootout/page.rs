@@ -10,6 +10,7 @@ use suite::manifest::CONTROL_NAME;
 use suite::record::{Entry, Head, Receipt, Record, RecordError};
 use suite::section::{self, Section};
 use suite::standing::Standing;
+use suite::suite::QUICK;
 use suite::{SUITES_FOLDER, Scenario, Suite, summary};
 
 /// Why there is no page.
@@ -138,8 +139,7 @@ fn server(receipt: &Receipt, head: &Head) -> Server {
 /// The command line that measures these targets again.
 fn command(head: &Head, targets: &[String]) -> String {
     // A suite has its name from its file, which need not be among the others.
-    let is_among_others =
-        head.suites_folder.as_os_str().is_empty() || head.suites_folder.ends_with(SUITES_FOLDER);
+    let is_among_others = head.suites_folder.ends_with(SUITES_FOLDER) || head.text == QUICK;
     let suite = match is_among_others {
         true => head.suite.clone(),
         false => head.suites_folder.join(format!("{}.toml", head.suite)).display().to_string(),
