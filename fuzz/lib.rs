@@ -87,7 +87,7 @@ pub fn check_requests(dialect: DialectId, path: &str, of_dialect: DialectOptions
         let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
         client.handle_open(&cfg, 0, 0, &mut io);
         let result = portions.iter().try_for_each(|portion| {
-            client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |event| events.push(event))
+            client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |event| events.extend(event.each()))
         });
         (io.out, events, result)
     });

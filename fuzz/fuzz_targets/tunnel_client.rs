@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
         let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
         client.handle_open(cfg, 0, 0, &mut io);
         let mut handle = |client: &mut Client, io: &mut Fake, portion: &[u8]| {
-            client.handle_input(cfg, 0, 0, portion, io, &mut |event| events.push(event))
+            client.handle_input(cfg, 0, 0, portion, io, &mut |event| events.extend(event.each()))
         };
         handle(&mut client, &mut io, GREETING).expect("a good greeting");
         handle(&mut client, &mut io, GRANTED).expect("a good answer");

@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         client.handle_open(&cfg, 0, 0, &mut io);
         let answer = answer(&std::mem::take(&mut io.out), "Sec-WebSocket-Extensions: permessage-deflate\r\n");
         let mut feed =
-            |bytes: &[u8]| client.handle_input(&cfg, 0, 0, bytes, &mut io, &mut |e| events.push(e));
+            |bytes: &[u8]| client.handle_input(&cfg, 0, 0, bytes, &mut io, &mut |e| events.extend(e.each()));
         feed(&answer).expect("a good answer");
         let result = portions.iter().try_for_each(|bytes| feed(bytes));
         (io.out, events, result)

@@ -3,7 +3,7 @@
 //! It goes the way of all clients (the same connections, sessions and words for what went wrong), once, on the thread of
 //! whoever asks. It sends nothing that a run would not, and says goodbye.
 
-use std::{io, iter};
+use std::io;
 
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
@@ -12,6 +12,7 @@ use wire::Failure;
 
 use crate::books::{Cause, Ledger, Meter, Secrets, State, excerpt};
 use crate::clients::{LoadClient, Shared, Token};
+use crate::timing::{Due, Portion};
 
 /// A server that greets, or shows its clients out, does so at once.
 const LISTEN_NS: u64 = 50_000_000;
@@ -126,8 +127,9 @@ impl<'a> Probe<'a> {
         if !asks {
             return self.turn_until(now_ns + LISTEN_NS, |_| false);
         }
-        let due_ns = &mut iter::once(now_ns);
-        if let Err(unsent) = self.client.send(0, due_ns, now_ns, &mut self.ledger, &mut self.shared) {
+        let due = [Due::new(0, now_ns, 1)];
+        let portion = &mut Portion::of(&due);
+        if let Err(unsent) = self.client.send(0, portion, now_ns, &mut self.ledger, &mut self.shared) {
             return Ok(unsent.cause);
         }
         self.turn_until(deadline_ns, |probe| probe.ledger.meter.counts.received > 0)
@@ -292,8 +294,8 @@ mod tests {
         assert_eq!(probe.turn_until(clock::monotonic_ns() + TIMEOUT_NS, is_usable).unwrap(), None);
         let send = |probe: &mut Probe<'_>| {
             let now_ns = clock::monotonic_ns();
-            let due_ns = &mut iter::once(now_ns);
-            probe.client.send(0, due_ns, now_ns, &mut probe.ledger, &mut probe.shared)
+            let due = [Due::new(0, now_ns, 1)];
+            probe.client.send(0, &mut Portion::of(&due), now_ns, &mut probe.ledger, &mut probe.shared)
         };
         send(&mut probe).unwrap();
         // The answer is in the kernel, and nobody reads it while the next are written.

@@ -11,6 +11,7 @@ use wire::{Fate, HttpOptions, Sending, Stamp};
 
 use crate::books::{Cause, Relayed};
 use crate::clients::{Begun, Clients, PUBLISHER, Token};
+use crate::timing::Portion;
 
 /// The time from one attempt to connect to the next.
 const RETRY_NS: u64 = 100_000_000;
@@ -61,15 +62,9 @@ impl Publishers {
         }
     }
 
-    /// Has a client's next messages published, which were due at these times.
-    pub(crate) fn send(
-        &mut self,
-        client: u32,
-        due_ns: &mut impl Iterator<Item = u64>,
-        users: &mut Clients,
-        now_ns: u64,
-    ) {
-        for intended_ns in due_ns {
+    /// Has a client's next messages published.
+    pub(crate) fn send(&mut self, client: u32, portion: &mut Portion<'_>, users: &mut Clients, now_ns: u64) {
+        for intended_ns in portion {
             let stamp = users.handle_sending(client, intended_ns, now_ns);
             match self.idlest(users, now_ns) {
                 Some(index) => self.say(index, stamp, users, now_ns),

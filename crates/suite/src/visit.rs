@@ -158,7 +158,7 @@ impl Visitor {
             let now_ns = self.start.elapsed().as_nanos() as u64;
             let got = line.read(&mut buffer);
             let Visitor { client, config, lines, events, .. } = self;
-            let on = &mut |event| events.push(event);
+            let on = &mut |event: Event| events.extend(event.each());
             let handled = match got {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error.to_string()),

@@ -12,6 +12,7 @@
 
 mod passage;
 mod question;
+mod series;
 mod socket;
 mod tunnel;
 

@@ -21,6 +21,7 @@ use crate::people::Mix;
 use crate::registry::Parts;
 use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
+use crate::series::Spot;
 use crate::settings::Ack;
 use crate::stamp::Stamp;
 use crate::template::{Filling, Mark, Who};
@@ -37,6 +38,8 @@ pub struct Config {
     pub(crate) keeps_login: bool,
     /// The measured messages.
     letters: Letters,
+    /// Where the stamp stands in echoes that come back as they went, and are alike but for it.
+    series: Option<SeriesOf>,
     /// Which kind each broadcast is.
     mix: Mix,
 }
@@ -76,8 +79,9 @@ impl Config {
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
         let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
+        let series = letters.series(&app, facts);
         let (common, mix) = (Common::new(options)?, app.mix());
-        let config = Config { common, parts, app, login, keeps_login, letters, mix };
+        let config = Config { common, parts, app, login, keeps_login, letters, series, mix };
         config.check_carrier()?;
         Ok(config)
     }
@@ -136,7 +140,8 @@ impl Config {
         let tails = tails(&bench);
         let app = App::Bench(bench.with_tails(tails));
         let letters = letters(&app, &self.parts)?;
-        Ok(Config { app, letters, ..self })
+        let series = letters.series(&app, facts);
+        Ok(Config { app, letters, series, ..self })
     }
 
     /// The same, of a run whose messages show the wall clock: a stamp's time of sending and this. One that shows another
@@ -230,6 +235,13 @@ impl Config {
         letter.expect("the app has this kind of message")
     }
 
+    /// Where the stamp stands in echoes that come back as they went, and are alike but for it: without an envelope, or
+    /// anything that goes on with them.
+    #[inline]
+    pub(crate) fn series(&self) -> Option<SeriesOf> {
+        self.series
+    }
+
     /// Whether who [joins](crate::Client::pass) a room of this kind announces themselves to the others there.
     pub fn announces(&self, kind: u16) -> bool {
         matches!(&self.app, App::File(app) if app.announces(kind))
@@ -241,6 +253,14 @@ impl Config {
         let tail = self.app.tail_of(mark.stamp);
         Filling { mark, seq, who, tail }
     }
+}
+
+/// Echoes that are alike but for their stamps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeriesOf {
+    pub(crate) spot: Spot,
+    /// Of each.
+    pub(crate) bytes: u32,
 }
 
 /// Results name the transport, so that nobody may choose one where there is none to choose.
@@ -264,6 +284,12 @@ struct Letters {
 impl Letters {
     fn all(&self) -> impl Iterator<Item = &Letter> {
         self.echo.iter().chain(&self.broadcasts)
+    }
+
+    fn series(&self, app: &App, facts: &Facts) -> Option<SeriesOf> {
+        let is_bare = facts.is_bare && matches!(app, App::Bench(_));
+        let (spot, bytes) = self.echo.as_ref().filter(|_| is_bare)?.text.spot()?;
+        Some(SeriesOf { spot, bytes: bytes as u32 })
     }
 }
 

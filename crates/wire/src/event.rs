@@ -180,6 +180,18 @@ pub enum Event {
         /// Payload bytes on the wire, all fragments together, as compressed.
         bytes: u32,
     },
+    /// So many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for its number: what
+    /// was sent at the same time, and came together.
+    Series {
+        /// What each is to this client.
+        role: Role,
+        /// The mark that the first carried; the others follow it ([`Stamp::after`]).
+        first: Stamp,
+        /// How many.
+        messages: u32,
+        /// Payload bytes of each on the wire.
+        bytes: u32,
+    },
     /// A message of ours that was changed on its way.
     Corrupt {
         /// Payload bytes on the wire.
@@ -220,6 +232,20 @@ pub enum Event {
         /// The peer's close code.
         code: u16,
     },
+}
+
+impl Event {
+    /// This event, or its messages one by one.
+    pub fn each(self) -> impl Iterator<Item = Event> {
+        let (series, other) = match self {
+            Event::Series { role, first, messages, bytes } => (
+                Some((0..messages).map(move |n| Event::Message { role, stamp: first.after(n), bytes })),
+                None,
+            ),
+            other => (None, Some(other)),
+        };
+        series.into_iter().flatten().chain(other)
+    }
 }
 
 /// Who is told what happens on a connection of a server.

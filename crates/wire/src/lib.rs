@@ -45,6 +45,7 @@ mod request;
 mod resumption;
 mod roll;
 pub mod room;
+mod series;
 pub mod server;
 mod server_config;
 pub mod session;

@@ -11,6 +11,7 @@
 //! anything else a dialect does to a string. A stamp is recognised by its magic and by its check independently:
 //! when only one of the two holds, the message was ours and has been damaged.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem;
@@ -81,6 +82,11 @@ const ANNOUNCES: u16 = 1 << 15;
 
 const BINARY_MAGIC: [u8; 4] = *b"thRg";
 const TEXT_MAGIC: [u8; 7] = *b"throng-";
+/// Where in each form what differs in the stamps of a series is: the number, and the check behind it.
+pub(crate) const BINARY_NUMBER: Range<usize> = BINARY_BYTES - NUMBER_BYTES..BINARY_BYTES;
+pub(crate) const TEXT_NUMBER: Range<usize> = TEXT_BYTES - 2 * NUMBER_BYTES..TEXT_BYTES;
+
+const NUMBER_BYTES: usize = size_of::<u64>();
 const FIELD_BYTES: usize = 24;
 const HEX_BYTES: usize = 2 * FIELD_BYTES;
 
@@ -102,6 +108,12 @@ impl Stamp {
     pub fn announced(self) -> Option<Stamp> {
         let worker = self.worker & !ANNOUNCES;
         (worker != self.worker).then_some(Stamp { worker, ..self })
+    }
+
+    /// That of its sender's message so many later, which was due and sent at the same time.
+    #[inline]
+    pub fn after(self, messages: u32) -> Stamp {
+        Stamp { seq: self.seq.wrapping_add(messages), ..self }
     }
 
     /// When the message was really sent, as exactly as a [`Lag`] says it and never too late: the same for whoever holds
@@ -140,9 +152,8 @@ impl Stamp {
     pub(crate) fn write_text(&self, text: &mut [u8; TEXT_BYTES]) {
         let (magic, hex) = text.split_at_mut(TEXT_MAGIC.len());
         magic.copy_from_slice(&TEXT_MAGIC);
-        for (chunk, word) in hex.chunks_exact_mut(16).zip(self.words()) {
-            chunk[..8].copy_from_slice(&hex_digits((word >> 32) as u32).to_be_bytes());
-            chunk[8..].copy_from_slice(&hex_digits(word as u32).to_be_bytes());
+        for (chunk, word) in hex.as_chunks_mut().0.iter_mut().zip(self.words()) {
+            write_hex(word, chunk);
         }
     }
 
@@ -151,8 +162,14 @@ impl Stamp {
         let sender = u64::from(self.lag.0) << (u64::BITS - LAG_BITS)
             | u64::from(self.worker) << CLIENT_BITS
             | u64::from(self.client);
-        let check = check(sender, self.intended_ns, self.seq);
-        [sender, self.intended_ns, u64::from(self.seq) << 32 | u64::from(check)]
+        [sender, self.intended_ns, Numbers::of(sender, self.intended_ns).number(self.seq)]
+    }
+
+    /// What tells the stamps of its series apart.
+    #[inline]
+    pub(crate) fn numbers(&self) -> Numbers {
+        let [sender, intended_ns, _] = self.words();
+        Numbers::of(sender, intended_ns)
     }
 
     /// The fields, and whether the check among them holds.
@@ -166,20 +183,47 @@ impl Stamp {
             seq,
             intended_ns,
         };
-        (stamp, check(sender, intended_ns, seq) == tail as u32)
+        (stamp, Numbers::of(sender, intended_ns).number(seq) == tail)
     }
 }
 
-/// 32 bits of a mix in which every step is a bijection of the bits so far: no single damaged field goes
-/// unnoticed before the truncation, and one in 2^32 after it.
-#[inline]
-fn check(sender: u64, intended_ns: u64, seq: u32) -> u32 {
-    let mix = |x: u64| {
-        let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        x ^ (x >> 29)
-    };
-    let mixed = mix(mix(intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ sender);
-    (mix(mixed ^ u64::from(seq)) >> 32) as u32
+/// The last words of the stamps that were due and sent at the same time: each is a number, and a check of the whole stamp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    mixed: u64,
+}
+
+impl Numbers {
+    #[inline(always)]
+    fn of(sender: u64, intended_ns: u64) -> Numbers {
+        Numbers { mixed: mix(mix(intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ sender) }
+    }
+
+    /// The word of the message of this number.
+    #[inline(always)]
+    fn number(self, seq: u32) -> u64 {
+        u64::from(seq) << 32 | mix(self.mixed ^ u64::from(seq)) >> 32
+    }
+
+    /// Writes it where it stands in the binary form.
+    #[inline(always)]
+    pub(crate) fn write_binary(self, seq: u32, bytes: &mut [u8; NUMBER_BYTES]) {
+        *bytes = self.number(seq).to_be_bytes();
+    }
+
+    /// The same, in the text form.
+    #[inline(always)]
+    pub(crate) fn write_text(self, seq: u32, hex: &mut [u8; 2 * NUMBER_BYTES]) {
+        write_hex(self.number(seq), hex);
+    }
+}
+
+/// A step of a mix in which every step is a bijection of the bits so far: no single damaged field goes unnoticed before the
+/// check is cut to 32 bits, and one in 2^32 after it.
+#[inline(always)]
+fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ (x >> 29)
 }
 
 impl Lag {
@@ -299,6 +343,14 @@ fn has_bare_body(bytes: &[u8]) -> bool {
         at += run + 1;
     }
     false
+}
+
+/// Sixteen lowercase hex digits.
+#[inline(always)]
+fn write_hex(word: u64, digits: &mut [u8; 16]) {
+    let [high, low] = [word >> 32, word].map(|half| hex_digits(half as u32).to_be_bytes());
+    digits[..8].copy_from_slice(&high);
+    digits[8..].copy_from_slice(&low);
 }
 
 /// Eight lowercase hex digits, the first in the top byte.

@@ -281,6 +281,89 @@ fn messages_may_differ_in_size_and_in_what_they_carry() {
     assert!(matches!(refused, BadOption::OfDialect { option: "payload-padding", .. }));
 }
 
+/// What a client sends of these messages, and how.
+fn said(cfg: &Config, send: impl Fn(&mut Client, &mut Fake)) -> (Client, Fake, Vec<Vec<u8>>) {
+    let (mut client, mut io, answer) = opening(cfg, "");
+    client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
+    send(&mut client, &mut io);
+    let mut frames = std::mem::take(&mut io.out);
+    let mut payloads = Vec::new();
+    while !frames.is_empty() {
+        let (bytes, body) = match frames[1] & 0x7f {
+            126 => (u16::from_be_bytes([frames[2], frames[3]]).into(), 8),
+            short => (usize::from(short), 6),
+        };
+        let key = Key::new(*frames[body - 4..].first_chunk().unwrap());
+        mask::apply(&mut frames[body..body + bytes], key, 0);
+        payloads.push([&frames[..1], &frames[body..body + bytes]].concat());
+        frames.drain(..body + bytes);
+    }
+    (client, io, payloads)
+}
+
+#[test]
+fn what_goes_out_together_is_what_would_go_out_one_by_one() {
+    const UNIX_NS: u64 = 1_478_000_000_123_456_789;
+    let text = |text, padding| Payload { text, padding };
+    for (dialect, payload) in [
+        (DialectId::Raw, text(false, None)),
+        (DialectId::Raw, text(true, Some(300))),
+        (DialectId::Json, text(false, Some(3))),
+        (DialectId::Binary, text(false, None)),
+    ] {
+        let cfg = Config::new(Options { payload, ..options(dialect) }).unwrap();
+        for unix_ns in [UNIX_NS, 0] {
+            let (client, _, together) =
+                said(&cfg, |client, io| client.send_series(&cfg, 0, unix_ns, stamp(7), 5, io));
+            assert_eq!(
+                client.series_bytes(&cfg, Kind::Echo).is_some(),
+                client.series_bytes(&cfg, Kind::Broadcast).is_none()
+            );
+            let (_, _, one_by_one) = said(&cfg, |client, io| {
+                for n in 0..5 {
+                    client.send(&cfg, 0, unix_ns, Kind::Echo, stamp(7).after(n), io);
+                }
+            });
+            assert_eq!(together, one_by_one, "{dialect:?}");
+        }
+    }
+}
+
+#[test]
+fn answers_that_come_together_are_told_as_one_by_one() {
+    for (dialect, is_text) in [(DialectId::Raw, false), (DialectId::Raw, true), (DialectId::Json, false)] {
+        let payload = Payload { text: is_text, padding: None };
+        let cfg = Config::new(Options { payload, ..options(dialect) }).unwrap();
+        let echo = |n: u32| {
+            let (_, _, payloads) = said(&cfg, |client, io| {
+                client.send(&cfg, 0, 1_478_000_000_123_456_789, Kind::Echo, stamp(7).after(n), io);
+            });
+            plain(payloads[0][0], &payloads[0][1..])
+        };
+        let bytes = echo(0).len() as u32 - 2;
+        let heard = |frames: &[Vec<u8>]| receive(&cfg, "", &frames.concat()).events;
+        let message = |n| Event::Message { role: Role::Echo, stamp: stamp(7).after(n), bytes };
+        assert_eq!(heard(&[echo(0), echo(1), echo(2), echo(3)]), [0, 1, 2, 3].map(message), "{dialect:?}");
+        assert_eq!(heard(&[echo(0), echo(1), echo(1), echo(0)]), [0, 1, 1, 0].map(message), "twice");
+        assert_eq!(heard(&[echo(3), echo(1), echo(2)]), [3, 1, 2].map(message), "in another order");
+        let ping = plain(0x89, b"");
+        assert_eq!(heard(&[echo(0), echo(1), ping, echo(2)]), [0, 1, 2].map(message), "with a ping between");
+        let mut damaged = echo(2);
+        *damaged.last_mut().unwrap() ^= 1;
+        assert!(!heard(&[echo(0), echo(1), damaged, echo(3)]).contains(&message(2)));
+        let apart = heard(&[echo(0), plain(0x88, b"\x03\xe8"), echo(1)]);
+        assert_eq!(apart, [message(0), Event::Closed { code: 1000 }], "behind the close");
+
+        let (mut client, mut io, answer) = opening(&cfg, "");
+        client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
+        let mut events = Vec::new();
+        let all = [echo(0), echo(1), echo(2)].concat();
+        client.handle_input(&cfg, 0, 0, &all, &mut io, &mut |event| events.push(event)).unwrap();
+        let series = Event::Series { role: Role::Echo, first: stamp(7).after(1), messages: 2, bytes };
+        assert_eq!(events, [message(0), series]);
+    }
+}
+
 #[test]
 fn answers_are_told_apart_whatever_servers_do_to_them() {
     let cfg = |padding| {

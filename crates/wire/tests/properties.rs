@@ -66,7 +66,7 @@ proptest! {
             let bytes = [&answer[..], &frames].concat();
             let (mut events, mut result) = (vec![], Ok(()));
             for portion in portions(&bytes, cuts) {
-                result = client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |e| events.push(e));
+                result = client.handle_input(&cfg, 0, 0, portion, &mut io, &mut |e| events.extend(e.each()));
                 if result.is_err() {
                     break;
                 }

@@ -65,7 +65,8 @@ impl World {
 
     fn receive(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.io.out.clear();
-        self.client.handle_input(&self.cfg, 0, 0, bytes, &mut self.io, &mut |event| self.events.push(event))
+        self.client
+            .handle_input(&self.cfg, 0, 0, bytes, &mut self.io, &mut |event| self.events.extend(event.each()))
     }
 
     /// Sends a message: what goes out.

@@ -12,7 +12,7 @@ use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
 use crate::books::stays::Stood;
-use crate::books::step::NUMBER_MASK;
+use crate::books::step::{NUMBER_MASK, numbers_behind};
 use crate::events::{Entry, Kind};
 
 /// Everything that an event of one client can change, except its connection.
@@ -53,10 +53,16 @@ impl Booking<'_> {
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
             // A client that has said goodbye waits for nothing.
-            Event::Message { .. } if self.record.state == State::Closing => {}
+            Event::Message { .. } | Event::Series { .. } if self.record.state == State::Closing => {}
             Event::Message { role, stamp, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.message(role, stamp, bytes);
+            }
+            Event::Series { role, first, messages, bytes } => {
+                self.ledger.meter.received_bytes += u64::from(bytes) * u64::from(messages);
+                if !self.series(role, first, messages, bytes) {
+                    (0..messages).for_each(|n| self.message(role, first.after(n), bytes));
+                }
             }
             Event::LoggedIn => {
                 self.ledger.meter.figures.login.record_ns(self.now_ns - self.record.since_ns);
@@ -177,8 +183,27 @@ impl Booking<'_> {
             Answer::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
-        self.received(0);
-        self.answered(stamp, 0);
+        self.received(0, 1);
+        self.answered(stamp, 0, 1);
+        true
+    }
+
+    /// Books the answers of a series at once, if all of them are as they should be: whether they were.
+    fn series(&mut self, role: Role, first: Stamp, messages: u32, bytes: u32) -> bool {
+        let Some(low) = self.ledger.step.number(first.seq) else { return false };
+        let is_echo = (self.workload, role) == (Workload::Echo, Role::Echo) && self.is_own(first);
+        if !is_echo || messages == 0 || messages - 1 > numbers_behind(low) {
+            return false;
+        }
+        let number = self.record.echoes.widen(low, NUMBER_MASK);
+        if !self.record.echoes.handle_series(number, messages) {
+            return false;
+        }
+        if self.ledger.meter.recorder.is_some() {
+            (0..messages).for_each(|n| self.note(Kind::Receive, first.after(n), Some(number + n), bytes));
+        }
+        self.received(0, messages);
+        self.answered(first, 0, messages);
         true
     }
 
@@ -200,7 +225,7 @@ impl Booking<'_> {
         self.ledger.meter.acks += 1;
         self.ledger.meter.tail.acks += u64::from(self.is_after_window());
         self.note(Kind::Ack, stamp, Some(number), bytes);
-        self.answered(stamp, self.kind_of(stamp));
+        self.answered(stamp, self.kind_of(stamp), 1);
     }
 
     fn copy(&mut self, stamp: Stamp, number: u32, kind: usize, bytes: u32) {
@@ -262,7 +287,7 @@ impl Booking<'_> {
         }
         self.record.copies += 1;
         self.record.latest_ns = self.record.latest_ns.max(sent_ns);
-        self.received(kind);
+        self.received(kind, 1);
         let late_ns = self.now_ns.saturating_sub(stamp.intended_ns);
         self.ledger.meter.figures.get_mut(timed).record_ns(late_ns);
         if let Some(say) = self.ledger.meter.say(kind) {
@@ -308,14 +333,15 @@ impl Booking<'_> {
         });
     }
 
-    fn received(&mut self, kind: usize) {
-        self.ledger.count(Count::Received, kind, self.client);
+    fn received(&mut self, kind: usize, messages: u32) {
+        let messages = u64::from(messages);
+        self.ledger.count_all(Count::Received, kind, self.client, messages);
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.is_after_window() {
-            self.ledger.meter.tail.received += 1;
+            self.ledger.meter.tail.received += messages;
             // The last answers of a closed loop come after its end by its nature.
             if !self.ledger.step.is_closed() {
-                self.ledger.count(Count::Late, kind, self.client);
+                self.ledger.count_all(Count::Late, kind, self.client, messages);
             }
         }
     }
@@ -325,27 +351,103 @@ impl Booking<'_> {
         self.ledger.step.is_after_window(self.now_ns)
     }
 
-    fn answered(&mut self, stamp: Stamp, kind: usize) {
+    /// So many messages that were due and sent at the same time are answered.
+    fn answered(&mut self, stamp: Stamp, kind: usize, messages: u32) {
         let service_ns = self.now_ns.saturating_sub(stamp.sent_ns());
         let rtt_ns = self.now_ns.saturating_sub(stamp.intended_ns);
         self.ledger.meter.last_arrival_ns = self.now_ns;
+        let mut awaited = messages;
         if self.ledger.step.awaits() {
-            if !self.record.awaiting.remove(stamp.intended_ns) {
-                // Given up before, and in the other figure since.
-                return self.ledger.meter.figures.service.record_ns(service_ns);
+            awaited = self.record.awaiting.remove(stamp.intended_ns, messages);
+            // The others were given up before, and are in the other figure since.
+            self.ledger.meter.figures.service.record_n_ns(service_ns, u64::from(messages - awaited));
+            if awaited == 0 {
+                return;
             }
-            self.ledger.freed.push(self.client);
+            self.ledger.freed.push((self.client, awaited));
         }
         if (self.alike.service_ns, self.alike.rtt_ns) != (service_ns, rtt_ns) {
             self.finish();
             (self.alike.service_ns, self.alike.rtt_ns) = (service_ns, rtt_ns);
         }
-        self.alike.answers += 1;
+        let awaited = u64::from(awaited);
+        self.alike.answers += awaited;
         if let Some(say) = self.ledger.meter.say(kind) {
-            say.rtt.record_ns(rtt_ns);
+            say.rtt.record_n_ns(rtt_ns, awaited);
         }
         if let Some(role) = self.ledger.role(self.client) {
-            role.rtt.record_ns(rtt_ns);
+            role.rtt.record_n_ns(rtt_ns, awaited);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::books::closing::tests::ledger;
+
+    /// When each message was due: two writes, of three messages and of five.
+    const DUE_NS: [u64; 8] = [5_000, 5_000, 5_000, 9_000, 9_000, 9_000, 9_000, 9_000];
+
+    /// What is in the books of a client after such answers, of whose messages the first three were given up.
+    fn booked(answers: impl IntoIterator<Item = Event>) -> String {
+        let mut ledger = ledger(1, None);
+        let mut record = Record { state: State::Usable, ..Record::default() };
+        for due_ns in DUE_NS {
+            ledger.handle_sending(0, 0, &mut record, Workload::Echo, due_ns, due_ns);
+        }
+        ledger.give_up_overdue(0, &mut record, 6_000, 7_000);
+        ledger.freed.clear();
+        let mut booking = Booking {
+            now_ns: 20_000,
+            worker: 0,
+            workers: 1,
+            workload: Workload::Echo,
+            acks: Acks::all(false),
+            client: 0,
+            heard: b"",
+            record: &mut record,
+            ledger: &mut ledger,
+            end: &mut None,
+            alike: Alike::default(),
+        };
+        answers.into_iter().for_each(|answer| booking.handle(answer));
+        booking.finish();
+        let freed: u32 = ledger.freed.iter().map(|(_, messages)| messages).sum();
+        let times = [&ledger.meter.figures.rtt, &ledger.meter.figures.service];
+        let times = times.map(|times| times.recorded().collect::<Vec<_>>());
+        let missing: Vec<u32> = record.echoes.missing().collect();
+        let awaited: Vec<u64> = record.awaiting.iter().collect();
+        format!("{:?} {freed} {times:?} {missing:?} {awaited:?}", ledger.meter.counts)
+    }
+
+    proptest! {
+        #[test]
+        fn a_series_is_booked_as_its_messages_are_one_by_one(
+            answers in prop::collection::vec((0u32..9, 1u32..6, 0u32..8), 0..8)
+        ) {
+            let series = |&(seq, messages, client): &(u32, u32, u32)| {
+                let intended_ns = *DUE_NS.get(seq as usize).unwrap_or(&9_000);
+                // One in eight is another client's.
+                let first = Stamp::new(0, client / 7, seq, intended_ns, intended_ns);
+                Event::Series { role: Role::Echo, first, messages, bytes: 33 }
+            };
+            let answers: Vec<Event> = answers.iter().map(series).collect();
+            let one_by_one = answers.iter().flat_map(|answer| answer.each());
+            prop_assert_eq!(booked(one_by_one), booked(answers.iter().copied()));
+        }
+    }
+
+    #[test]
+    fn a_series_in_order_is_in_all_books() {
+        let first = Stamp::new(0, 0, 3, 9_000, 9_000);
+        let message = Event::Message { role: Role::Echo, stamp: first.after(2), bytes: 33 };
+        let of = |first, messages| Event::Series { role: Role::Echo, first, messages, bytes: 33 };
+        let all = [of(Stamp::new(0, 0, 0, 5_000, 5_000), 3), of(first, 2), message, of(first.after(3), 2)];
+        let (rtt, service) = ("(2000, 3), (11000, 5)", "(11000, 5), (15000, 3)");
+        let booked = booked(all);
+        assert!(booked.ends_with(&format!(" 5 [[{rtt}], [{service}]] [] []")), "{booked}");
     }
 }

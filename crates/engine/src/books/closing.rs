@@ -82,7 +82,7 @@ fn charge_unanswered<C: AsMut<Record>>(
     for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged) {
         let due_ns = sent.times.intended_ns;
         let record = clients[sent.client as usize].as_mut();
-        let is_charged = awaits && !record.awaiting.remove(due_ns);
+        let is_charged = awaits && record.awaiting.remove(due_ns, 1) == 0;
         charge(ledger, sent.client, number, (!is_charged).then_some(due_ns));
     }
     ledger.step.sent = sent;
@@ -98,7 +98,7 @@ fn charge_unanswered<C: AsMut<Record>>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
 
     use load::{Load, StepOrder, Workload};
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    fn ledger(clients: u32, storm_ns: Option<u64>) -> Ledger {
+    pub(crate) fn ledger(clients: u32, storm_ns: Option<u64>) -> Ledger {
         let order = StepOrder { index: 0, clients, load: Load::Hold { duration_ns: 1 }, warmup: false };
         let mut ledger =
             Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Arc::default());
@@ -148,7 +148,7 @@ mod tests {
             ledger.handle_sending(0, client, &mut records[client as usize], Workload::Echo, MS, MS);
         }
         ledger.give_up_overdue(0, &mut records[0], 2 * MS, 3 * MS);
-        assert_eq!(ledger.freed, [0]);
+        assert_eq!(ledger.freed, [(0, 1)]);
         let settled = close(&mut ledger, &mut records, ALONE, |_, _| None, 5 * MS);
         assert_eq!(settled.unanswered, 2);
         let rtt = &ledger.meter.figures.rtt;

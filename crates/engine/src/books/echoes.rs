@@ -36,10 +36,10 @@ pub(crate) struct Echoes {
 }
 
 impl Echoes {
-    /// The number for the next message.
-    pub(crate) fn send(&mut self) -> u32 {
-        self.next += 1;
-        self.next - 1
+    /// The number for the next message, and room for those of as many behind it as are sent with it.
+    pub(crate) fn send(&mut self, messages: u32) -> u32 {
+        self.next += messages;
+        self.next - messages
     }
 
     /// The message of the newest number did not go out.
@@ -75,6 +75,16 @@ impl Echoes {
         Answer::Reordered
     }
 
+    /// Books the echoes of so many messages from this number on at once, if all of them come in order: whether they do.
+    #[inline]
+    pub(crate) fn handle_series(&mut self, number: u32, messages: u32) -> bool {
+        let is_in_order = number == self.high && messages <= self.next - number;
+        if is_in_order {
+            self.high += messages;
+        }
+        is_in_order
+    }
+
     /// Waits for nothing sent so far: how many had not come back.
     pub(crate) fn abandon(&mut self) -> u64 {
         let abandoned = self.missing().count() as u64;
@@ -95,7 +105,7 @@ mod tests {
 
     fn after_sending(n: u32) -> Echoes {
         let mut echoes = Echoes::default();
-        (0..n).for_each(|k| assert_eq!(echoes.send(), k));
+        (0..n).for_each(|k| assert_eq!(echoes.send(1), k));
         echoes
     }
 
@@ -119,12 +129,22 @@ mod tests {
         assert_eq!(echoes.handle(2), Answer::Duplicate);
         assert_eq!(echoes.handle(4), Answer::Unexpected);
         assert_eq!(echoes.missing().collect::<Vec<_>>(), [3]);
-        assert_eq!((echoes.abandon(), echoes.missing().count(), echoes.send()), (1, 0, 4));
+        assert_eq!((echoes.abandon(), echoes.missing().count(), echoes.send(1)), (1, 0, 4));
         assert_eq!(echoes.handle(4), Answer::InOrder);
-        assert_eq!(echoes.send(), 5);
+        assert_eq!(echoes.send(1), 5);
         echoes.take_back();
         assert_eq!((echoes.handle(5), echoes.missing().count()), (Answer::Unexpected, 0));
-        assert_eq!(echoes.send(), 5, "the number is given to the next");
+        assert_eq!(echoes.send(1), 5, "the number is given to the next");
+    }
+
+    #[test]
+    fn a_series_is_booked_at_once_or_not_at_all() {
+        let mut echoes = after_sending(2);
+        assert_eq!(echoes.send(5), 2);
+        assert!(!echoes.handle_series(1, 2) && !echoes.handle_series(0, 8));
+        assert!(echoes.handle_series(0, 3) && !echoes.handle_series(0, 3));
+        assert_eq!(echoes.missing().collect::<Vec<_>>(), [3, 4, 5, 6]);
+        assert!(!echoes.handle_series(4, 1) && echoes.handle_series(3, 4) && !echoes.handle_series(7, 1));
     }
 
     proptest! {

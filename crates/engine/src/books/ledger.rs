@@ -3,6 +3,7 @@
 mod attendance;
 mod visits;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use load::{Rooms, Seating, Segment, StepOrder, Workload};
@@ -39,7 +40,7 @@ pub(crate) struct Ledger {
     /// What became of messages that these clients say for others; `None`: they speak for themselves.
     relayed: Option<Vec<Relayed>>,
     /// Clients with a message that is no longer awaited, once for each such message: the pace of the load needs them.
-    pub(crate) freed: Vec<u32>,
+    pub(crate) freed: Vec<(u32, u32)>,
 }
 
 impl Ledger {
@@ -111,9 +112,15 @@ impl Ledger {
     /// Counts something of a message of this kind that came to this client.
     #[inline]
     pub(crate) fn count(&mut self, count: Count, kind: usize, client: u32) {
-        self.meter.count(count, kind);
+        self.count_all(count, kind, client, 1);
+    }
+
+    /// The same of so many messages.
+    #[inline]
+    pub(crate) fn count_all(&mut self, count: Count, kind: usize, client: u32, messages: u64) {
+        self.meter.count(count, kind, messages);
         if let Some(role) = self.role(client) {
-            *role.counts.get_mut(count) += 1;
+            *role.counts.get_mut(count) += messages;
         }
     }
 
@@ -149,7 +156,7 @@ impl Ledger {
     ) -> (u32, Stamp) {
         let step = &mut self.step;
         let number = match workload {
-            Workload::Echo => record.echoes.send(),
+            Workload::Echo => record.echoes.send(1),
             Workload::Broadcast => step.sent.len() as u32,
         };
         let stamp = Stamp::new(worker, client, step.seq(number), intended_ns, now_ns);
@@ -164,28 +171,38 @@ impl Ledger {
             record.unacknowledged += 1;
         }
         if step.awaits() {
-            record.awaiting.push(intended_ns);
+            record.awaiting.push(intended_ns, 1);
         }
         step.messages_sent += 1;
         (number, stamp)
     }
 
-    /// A client's message of this number goes out. `of_it` adds to its note which one it is. Its lag is in the figures with those
-    /// of its write.
+    /// So many echoes go out behind the one before, as its series.
+    #[inline]
+    pub(crate) fn handle_sending_more(&mut self, record: &mut Record, intended_ns: u64, messages: u32) {
+        record.echoes.send(messages);
+        if self.step.awaits() {
+            record.awaiting.push(intended_ns, messages);
+        }
+        self.step.messages_sent += u64::from(messages);
+    }
+
+    /// A client's messages of these numbers, all of one kind, go out. `of_each` adds to the note of one which it is. Their lag is
+    /// in the figures with those of their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
         now_ns: u64,
         client: u32,
-        number: u32,
+        numbers: Range<u32>,
         intended_ns: u64,
-        of_it: impl FnOnce(Entry) -> Entry,
+        of_each: impl Fn(Entry, u32) -> Entry,
     ) {
-        let kind = self.kind_of(client, number);
+        let kind = self.kind_of(client, numbers.start);
         if let Some(role) = self.role(client) {
-            role.counts.sent += 1;
+            role.counts.sent += u64::from(numbers.end - numbers.start);
         }
-        self.meter.handle_sent(now_ns, client, kind, intended_ns, of_it);
+        self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, of_each);
     }
 
     /// The connection turned out to be gone when its message was to go out: the kernel took nothing of it, so no one can
@@ -208,7 +225,7 @@ impl Ledger {
                 record.unacknowledged -= 1;
             }
         }
-        record.awaiting.remove(intended_ns);
+        record.awaiting.remove(intended_ns, 1);
         self.step.messages_sent -= 1;
         self.handle_unsent(client, now_ns);
     }
@@ -252,11 +269,11 @@ impl Ledger {
                 }
                 let number = record.echoes.widen(low, NUMBER_MASK);
                 let sent_ns = stamp.sent_ns();
-                let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+                let of_it = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
                 // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
                 self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
-                self.handle_sent(sent_ns, client, low, due_ns, of_it);
+                self.handle_sent(sent_ns, client, low..low + 1, due_ns, of_it);
                 self.meter.held.sent += 1;
                 self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
             }
@@ -293,7 +310,7 @@ impl Ledger {
 
     /// A message is waited for no longer.
     pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
-        if record.awaiting.remove(stamp.intended_ns) {
+        if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
             self.give_up(client, stamp.intended_ns, now_ns);
         }
     }
@@ -324,7 +341,7 @@ impl Ledger {
     fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
         let kind = self.kind_of_awaited(client, since_ns);
         self.charge(client, kind, now_ns.saturating_sub(since_ns), now_ns, |entry| entry);
-        self.freed.push(client);
+        self.freed.push((client, 1));
     }
 
     /// The kind of the message that a client has awaited since then.

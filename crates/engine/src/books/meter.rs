@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use load::{Segment, StepOrder};
@@ -141,12 +142,12 @@ impl Meter {
         self.says.get_mut(kind)
     }
 
-    /// Counts something of a message of this kind.
+    /// Counts something of so many messages of this kind.
     #[inline]
-    pub(crate) fn count(&mut self, count: Count, kind: usize) {
-        *self.counts.get_mut(count) += 1;
+    pub(crate) fn count(&mut self, count: Count, kind: usize, messages: u64) {
+        *self.counts.get_mut(count) += messages;
         if let Some(say) = self.say(kind) {
-            *say.counts.get_mut(count) += 1;
+            *say.counts.get_mut(count) += messages;
         }
     }
 
@@ -171,7 +172,8 @@ impl Meter {
         self.note(|| Entry::new(Kind::Connect, now_ns, client));
     }
 
-    /// A message goes out. `of_it` adds to its note which one it is. Its lag is in the figures with those of its write.
+    /// Messages of these numbers go out. `of_each` adds to the note of one which it is. Their lag is in the figures with those of
+    /// their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
@@ -179,11 +181,15 @@ impl Meter {
         client: u32,
         kind: usize,
         intended_ns: u64,
-        of_it: impl FnOnce(Entry) -> Entry,
+        numbers: Range<u32>,
+        of_each: impl Fn(Entry, u32) -> Entry,
     ) {
-        self.count(Count::Sent, kind);
+        self.count(Count::Sent, kind, u64::from(numbers.end - numbers.start));
         let late_ns = now_ns.saturating_sub(intended_ns);
-        self.note(|| of_it(Entry::new(Kind::Send, now_ns, client).latency(late_ns)));
+        if let Some(recorder) = &mut self.recorder {
+            let entry = Entry::new(Kind::Send, now_ns, client).latency(late_ns);
+            numbers.for_each(|number| recorder.add(of_each(entry, number)));
+        }
     }
 
     /// Notes an event, where that is asked for.

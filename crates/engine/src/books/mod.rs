@@ -33,4 +33,5 @@ pub(crate) use record::{Record, State};
 pub(crate) use recorder::Recorder;
 pub(crate) use relayed::Relayed;
 pub(crate) use step::Terms;
+pub(crate) use step::numbers_behind;
 pub use step::seq;

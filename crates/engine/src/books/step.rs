@@ -17,6 +17,11 @@ const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
 /// Of a sequence number, the bits that are the message's.
 pub(crate) const NUMBER_MASK: u32 = BROADCASTS_PER_WORKER_MAX - 1;
 
+/// How many messages follow the one of this number before its lower bits, which are all that stamps carry of it, start again.
+pub(crate) fn numbers_behind(number: u32) -> u32 {
+    NUMBER_MASK - (number & NUMBER_MASK)
+}
+
 /// What the books of a step are to be kept by: known when its load begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {

@@ -7,11 +7,12 @@ use net::poll::Event;
 use net::tls::Tls;
 use wire::{Sending, Stamp, StreamId, Way};
 
-use crate::books::{Alike, Booking, Cause, Ledger, Meter, Record, State};
+use crate::books::{self, Alike, Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
 use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token, is_stamped};
 use crate::clients::streams::{Streams, Wish};
 use crate::events::{Entry, Kind};
+use crate::timing::Portion;
 
 /// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
 const READS_PER_TURN: u32 = 4;
@@ -49,7 +50,7 @@ enum Input {
 #[derive(Debug)]
 pub(crate) struct Unsent {
     /// How many: nobody can have them.
-    pub(crate) messages: usize,
+    pub(crate) messages: u32,
     /// Why the connection is over, if it was there.
     pub(crate) cause: Option<Cause>,
 }
@@ -381,36 +382,21 @@ impl LoadClient {
         self.handle_input(token, Input::Pass(kind, way, announced), shared, ledger)
     }
 
-    /// Sends this client's next messages, which were due at these times, as many as go into one write.
+    /// Sends this client's next messages, as many as go into one write.
     pub(crate) fn send(
         &mut self,
         index: u32,
-        due_ns: &mut impl Iterator<Item = u64>,
+        portion: &mut Portion<'_>,
         now_ns: u64,
         ledger: &mut Ledger,
         shared: &mut Shared,
     ) -> Result<(), Unsent> {
-        let (workload, worker) = (shared.workload, shared.segment.worker);
-        let kind = match workload {
-            Workload::Echo => wire::Kind::Echo,
-            Workload::Broadcast => wire::Kind::Broadcast,
-        };
-        let sender = shared.number(index);
+        let (workload, sender) = (shared.workload, shared.number(index));
         let mut staged = std::mem::take(&mut shared.staged);
         while shared.output.len() < WRITE_BYTES
-            && let Some(intended_ns) = due_ns.next()
+            && let Some(intended_ns) = portion.next()
         {
-            let record = &mut self.record;
-            let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
-            let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
-            let before = shared.output.len();
-            let voice = &mut shared.output.of(sender);
-            match self.session.send(&shared.wire, now_ns, unix_ns, kind, stamp, voice) {
-                Sending::Out => {
-                    staged.push(Staged { number, intended_ns, bytes: shared.output.len() - before })
-                }
-                Sending::Waits { is_busy } => ledger.handle_waiting(is_busy),
-            }
+            staged.extend(self.say(index, portion, (intended_ns, now_ns), ledger, shared));
         }
         let written = self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
@@ -420,11 +406,12 @@ impl LoadClient {
             Ok(()) => {
                 for alike in staged.chunk_by(|a, b| a.intended_ns == b.intended_ns) {
                     let late_ns = now_ns.saturating_sub(alike[0].intended_ns);
-                    ledger.meter.figures.send_lag.record_n_ns(late_ns, alike.len() as u64);
+                    let messages = alike.iter().map(|staged| u64::from(staged.messages())).sum();
+                    ledger.meter.figures.send_lag.record_n_ns(late_ns, messages);
                 }
-                for Staged { number, intended_ns, bytes } in staged.drain(..) {
-                    let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
-                    ledger.handle_sent(now_ns, index, number, intended_ns, of_it);
+                for Staged { numbers, intended_ns, bytes } in staged.drain(..) {
+                    let of_each = |sent: Entry, number| sent.message(sender, number).bytes(bytes);
+                    ledger.handle_sent(now_ns, index, numbers, intended_ns, of_each);
                 }
                 // What waits in vain counts as sent, as in a socket's buffer.
                 match self.session.is_overfull() {
@@ -433,15 +420,55 @@ impl LoadClient {
                 }
             }
             Err(cause) => {
-                let messages = staged.len();
-                for Staged { intended_ns, .. } in staged.drain(..).rev() {
+                let each = |staged: Staged| staged.numbers.map(move |_| staged.intended_ns);
+                let mut messages = 0;
+                for intended_ns in staged.drain(..).rev().flat_map(each) {
                     ledger.take_back(index, &mut self.record, workload, intended_ns, now_ns);
+                    messages += 1;
                 }
                 Err(Unsent { messages, cause: Some(cause) })
             }
         };
         shared.staged = staged;
         outcome
+    }
+
+    /// Says this client's next message, which was due at the first of these times, with those of its series that are due too:
+    /// which these are, unless the session keeps it.
+    fn say(
+        &mut self,
+        index: u32,
+        portion: &mut Portion<'_>,
+        (intended_ns, now_ns): (u64, u64),
+        ledger: &mut Ledger,
+        shared: &mut Shared,
+    ) -> Option<Staged> {
+        let (workload, worker, sender) = (shared.workload, shared.segment.worker, shared.number(index));
+        let kind = match workload {
+            Workload::Echo => wire::Kind::Echo,
+            Workload::Broadcast => wire::Kind::Broadcast,
+        };
+        let (record, wire) = (&mut self.record, &shared.wire);
+        let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
+        let unix_ns = wire.unix_ns_of(stamp).unwrap_or_default();
+        let before = shared.output.len();
+        if portion.is_due_at(intended_ns)
+            && let Some(each) = self.session.series_bytes(wire, kind)
+        {
+            let room = WRITE_BYTES.saturating_sub(before) / each;
+            let more = portion.take_alike(intended_ns, room.min(books::numbers_behind(number)));
+            ledger.handle_sending_more(record, intended_ns, more);
+            let voice = &mut shared.output.of(sender);
+            self.session.send_series(wire, now_ns, unix_ns, stamp, 1 + more, voice);
+            let bytes = (shared.output.len() - before) / (1 + more);
+            return Some(Staged { numbers: number..number + 1 + more, intended_ns, bytes });
+        }
+        let sending = self.session.send(wire, now_ns, unix_ns, kind, stamp, &mut shared.output.of(sender));
+        if let Sending::Waits { is_busy } = sending {
+            ledger.handle_waiting(is_busy);
+            return None;
+        }
+        Some(Staged { numbers: number..number + 1, intended_ns, bytes: shared.output.len() - before })
     }
 
     /// Says another client's message, by its number in the run: the bytes that went out with it.

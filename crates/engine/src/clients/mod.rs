@@ -19,6 +19,7 @@ use wire::{Acks, Fate, Role, Sending, Stamp};
 
 use crate::books::{Alike, Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
+use crate::timing::Portion;
 
 pub(crate) use client::{LoadClient, Unsent};
 pub(crate) use shared::{CLIENTS_MAX, PUBLISHER, Shared, Token};
@@ -267,19 +268,14 @@ impl Clients {
         Some(Event { token, readable: true, writable: false, closed: false, error: false })
     }
 
-    /// Sends a client's next messages, which were due at these times, as many as go into one write.
-    pub(crate) fn send(
-        &mut self,
-        index: u32,
-        due_ns: &mut impl Iterator<Item = u64>,
-        now_ns: u64,
-    ) -> Result<(), Unsent> {
+    /// Sends a client's next messages, as many as go into one write.
+    pub(crate) fn send(&mut self, index: u32, portion: &mut Portion<'_>, now_ns: u64) -> Result<(), Unsent> {
         let client = &mut self.all[index as usize];
         if client.record.state != State::Usable {
-            let messages = due_ns.map(|_| self.ledger.handle_unsent(index, now_ns)).count();
+            let messages = portion.map(|_| self.ledger.handle_unsent(index, now_ns)).count() as u32;
             return Err(Unsent { messages, cause: None });
         }
-        let outcome = client.send(index, due_ns, now_ns, &mut self.ledger, &mut self.shared);
+        let outcome = client.send(index, portion, now_ns, &mut self.ledger, &mut self.shared);
         self.book_fates(index, now_ns);
         outcome
     }
@@ -339,9 +335,9 @@ impl Clients {
     pub(crate) fn book_sent(&mut self, stamp: Stamp, bytes: u32, now_ns: u64) {
         let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
         let Some(number) = self.ledger.step.number(seq) else { return };
-        let of_it = |sent: Entry| sent.message(sender, number).bytes(bytes);
+        let of_it = |sent: Entry, number| sent.message(sender, number).bytes(bytes);
         self.ledger.meter.figures.send_lag.record_ns(now_ns.saturating_sub(intended_ns));
-        self.ledger.handle_sent(now_ns, client, number, intended_ns, of_it);
+        self.ledger.handle_sent(now_ns, client, number..number + 1, intended_ns, of_it);
     }
 
     /// What became of a client's message where it is said for it.

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::Arc;
 
 use load::{Plan, Segment, Slow, Workload};
@@ -52,11 +53,18 @@ impl Token {
     }
 }
 
-/// A message that has been said, and is in the books once it has gone out.
+/// Messages that have been said, and are in the books once they have gone out.
 pub(crate) struct Staged {
-    pub(crate) number: u32,
+    pub(crate) numbers: Range<u32>,
     pub(crate) intended_ns: u64,
+    /// Of each.
     pub(crate) bytes: u32,
+}
+
+impl Staged {
+    pub(crate) fn messages(&self) -> u32 {
+        self.numbers.end - self.numbers.start
+    }
 }
 
 /// What the clients of a worker have in common.

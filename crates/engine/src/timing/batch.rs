@@ -5,19 +5,78 @@ use crate::timing::{Next, Pace};
 /// No more than this before something is read again: about a millisecond's work.
 const MESSAGES_MAX: usize = 1024;
 
-/// A message that is due: whose, and since when.
+/// Messages that are due: whose, since when, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Due {
     /// The sender.
     pub(crate) client: u32,
-    /// When it was to be sent.
+    /// When they were to be sent.
     pub(crate) intended_ns: u64,
+    messages: u32,
 }
 
 /// Messages that are due, those of one client side by side.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     due: Vec<Due>,
+}
+
+/// What is due of one client, message by message.
+#[derive(Debug)]
+pub(crate) struct Portion<'a> {
+    due: &'a [Due],
+    /// Taken of the first.
+    taken: u32,
+}
+
+impl Due {
+    /// So many messages of this client, due at the same time.
+    pub(crate) fn new(client: u32, intended_ns: u64, messages: u32) -> Due {
+        Due { client, intended_ns, messages }
+    }
+}
+
+impl<'a> Portion<'a> {
+    /// What is due of the one client that these are of.
+    pub(crate) fn of(due: &'a [Due]) -> Portion<'a> {
+        Portion { due, taken: 0 }
+    }
+
+    /// Takes up to so many messages that were due at this moment, if the next ones were: how many.
+    #[inline]
+    pub(crate) fn take_alike(&mut self, intended_ns: u64, most: u32) -> u32 {
+        let Some(first) = self.due.first().filter(|due| due.intended_ns == intended_ns) else { return 0 };
+        let messages = most.min(first.messages - self.taken);
+        self.taken += messages;
+        if self.taken == first.messages {
+            (self.due, self.taken) = (&self.due[1..], 0);
+        }
+        messages
+    }
+
+    /// Whether the next message was due at this moment.
+    #[inline]
+    pub(crate) fn is_due_at(&self, intended_ns: u64) -> bool {
+        self.due.first().is_some_and(|due| due.intended_ns == intended_ns)
+    }
+
+    /// Whether nothing is left.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.due.is_empty()
+    }
+}
+
+/// When each was due.
+impl Iterator for Portion<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let intended_ns = self.due.first()?.intended_ns;
+        self.take_alike(intended_ns, 1);
+        Some(intended_ns)
+    }
 }
 
 impl Batch {
@@ -27,13 +86,16 @@ impl Batch {
         pace: &mut Pace,
         now_ns: u64,
         room: usize,
-        is_usable: impl Fn(u32) -> bool,
+        takes: impl Fn(u32, u32) -> u32,
     ) -> Option<Next> {
         self.due.clear();
-        let mut end = None;
-        while self.due.len() < room.min(MESSAGES_MAX) {
-            match pace.poll(now_ns, &is_usable) {
-                Next::Send { client, intended_ns } => self.due.push(Due { client, intended_ns }),
+        let (mut end, mut left) = (None, room.min(MESSAGES_MAX) as u32);
+        while left > 0 {
+            match pace.poll(now_ns, left, &takes) {
+                Next::Send { client, intended_ns, messages } => {
+                    self.due.push(Due::new(client, intended_ns, messages));
+                    left -= messages;
+                }
                 other => {
                     end = Some(other);
                     break;
@@ -45,8 +107,19 @@ impl Batch {
             && others.iter().any(|other| other.client == first.client)
         {
             self.due.sort_unstable();
+            self.due.dedup_by(|next, before| {
+                let is_alike = (next.client, next.intended_ns) == (before.client, before.intended_ns);
+                before.messages += if is_alike { next.messages } else { 0 };
+                is_alike
+            });
         }
         end
+    }
+
+    /// What is due, client by client.
+    pub(crate) fn portions(due: &[Due]) -> impl Iterator<Item = (u32, Portion<'_>)> {
+        let of_each = due.chunk_by(|a, b| a.client == b.client);
+        of_each.map(|due| (due[0].client, Portion::of(due)))
     }
 
     /// Takes out what was gathered; [`put_back`](Self::put_back) spares the next batch the allocation.
@@ -62,10 +135,29 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
-    use load::{Load, Schedule, Segment, StepOrder};
+    use load::{Load, Schedule, Segment, StepOrder, Until};
 
     use super::*;
     use crate::timing::Choir;
+
+    #[test]
+    fn those_that_were_due_together_are_taken_together() {
+        let until = Until::Samples(99);
+        let load = Load::Closed { concurrency: 6, per_client: 3, until };
+        let order = StepOrder { index: 0, clients: 2, load, warmup: false };
+        let part = Segment { worker: 0, workers: 1 };
+        let all = Choir { share: 1.0, part, clients: vec![7, 8] };
+        let mut pace = Pace::new(&order, all.clone(), vec![all], 0, 0);
+        let mut batch = Batch::default();
+        assert_eq!(batch.gather(&mut pace, 5, 99, |_, messages| messages), Some(Next::Wait));
+        let due = batch.take();
+        let mut portions: Vec<_> = Batch::portions(&due).collect();
+        portions.sort_by_key(|(client, _)| *client);
+        let [(7, first), (8, second)] = &mut portions[..] else { panic!("{due:?}") };
+        assert_eq!((first.next(), first.take_alike(4, 9), first.take_alike(5, 1)), (Some(5), 0, 1));
+        assert_eq!((first.is_over(), first.take_alike(5, 9), first.next()), (false, 1, None));
+        assert!(first.is_over() && second.eq([5, 5, 5]));
+    }
 
     #[test]
     fn what_is_due_of_one_client_is_together_and_in_order() {
@@ -81,11 +173,15 @@ mod tests {
             batch.put_back(due);
             seen
         };
-        assert_eq!(batch.gather(&mut pace, 2_000_000, 99, |_| true), Some(Next::At(3_000_000)));
+        assert_eq!(batch.gather(&mut pace, 2_000_000, 99, |_, messages| messages), Some(Next::At(3_000_000)));
         assert_eq!(gathered(&mut batch), [(7, 0), (8, 1), (9, 2)]);
-        assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_| true), None, "there is no room for more");
+        assert_eq!(
+            batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages),
+            None,
+            "there is no room for more"
+        );
         assert_eq!(gathered(&mut batch), [(7, 3), (7, 6), (8, 4), (8, 7), (9, 5)]);
-        assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_| true), Some(Next::At(10_000_000)));
+        assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages), Some(Next::At(10_000_000)));
         assert_eq!(gathered(&mut batch), [(9, 8), (7, 9)]);
     }
 }

@@ -17,7 +17,7 @@ mod storm;
 mod unrest;
 mod visits;
 
-pub(crate) use batch::Batch;
+pub(crate) use batch::{Batch, Due, Portion};
 pub(crate) use growth::Growth;
 pub(crate) use pace::{Choir, Next, Pace};
 pub(crate) use sips::Sips;

@@ -4,14 +4,16 @@
 //! of earlier ones; those who have a rate of their own have turns of their own. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
 //! next message, sent by a client chosen at random among those that may have another under way.
 
+use std::iter;
+
 use fastrand::Rng;
 use load::{Load, Pacer, Schedule, Segment, StepOrder, Until};
 
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Send through this client a message that was due at this moment.
-    Send { client: u32, intended_ns: u64 },
+    /// Send through this client so many messages, which were due at this moment.
+    Send { client: u32, intended_ns: u64, messages: u32 },
     /// Nothing before this moment.
     At(u64),
     /// Nothing until an answer frees a slot.
@@ -131,35 +133,36 @@ impl Pace {
         }
     }
 
-    /// What to do at `now_ns`. Each [`Next::Send`] is given once and counts as sent. A closed loop passes over
-    /// clients that are gone; an open one names them, so that what could not be sent is known.
-    pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
+    /// What to do at `now_ns`: `most` messages at the most, and one at the least. Each [`Next::Send`] is given once and
+    /// counts as sent. `takes` says how many of so many messages a client takes now; it is asked once for each. A closed
+    /// loop passes over clients that take none; an open one names them, so that what could not be sent is known.
+    pub(crate) fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         match self {
             Self::Open(voices) => {
                 let first = voices.iter_mut().min_by_key(|open| open.next_ns);
-                first.expect("there is a voice").poll(now_ns, is_usable)
+                first.expect("there is a voice").poll(now_ns, takes)
             }
-            Self::Closed(closed) => closed.poll(now_ns, is_usable),
+            Self::Closed(closed) => closed.poll(now_ns, most, takes),
             Self::Hold(end_ns) if now_ns < *end_ns => Next::At(*end_ns),
             Self::Hold(_) => Next::Over,
         }
     }
 
-    /// A message of `client` was answered, or given up: its slot is free.
-    pub(crate) fn handle_answer(&mut self, client: u32) {
+    /// So many messages of `client` were answered, or given up: their slots are free.
+    pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
-            closed.idle.push(client);
-            closed.free_slots += 1;
+            closed.idle.extend(iter::repeat_n(client, messages as usize));
+            closed.free_slots += messages;
         }
     }
 
     /// What was to be sent through `client` had no connection to go out by: a closed loop, which has a number of samples to
     /// take and not so much time, sends another in its place.
-    pub(crate) fn handle_unsent(&mut self, client: u32) {
+    pub(crate) fn handle_unsent(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
-            closed.remaining = closed.remaining.saturating_add(1);
+            closed.remaining = closed.remaining.saturating_add(messages.into());
         }
-        self.handle_answer(client);
+        self.handle_answers(client, messages);
     }
 
     /// A client that was gone is usable again.
@@ -218,7 +221,7 @@ impl Open {
         }
     }
 
-    fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
+    fn poll(&mut self, now_ns: u64, takes: impl Fn(u32, u32) -> u32) -> Next {
         if self.sent == self.total {
             return Next::Over;
         }
@@ -231,7 +234,7 @@ impl Open {
             Some(turn) => {
                 let all = self.clients.len();
                 let in_turn = (0..all).map(|k| (*turn + k) % all);
-                let place = in_turn.into_iter().find(|&place| is_usable(self.clients[place]));
+                let place = in_turn.into_iter().find(|&place| takes(self.clients[place], 1) > 0);
                 if place.is_none() && self.waits {
                     return Next::Wait;
                 }
@@ -246,12 +249,12 @@ impl Open {
             true => u64::MAX,
             false => self.start_ns.saturating_add(self.pacer.due_ns(self.sent)),
         };
-        Next::Send { client, intended_ns }
+        Next::Send { client, intended_ns, messages: 1 }
     }
 }
 
 impl Closed {
-    fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Next {
+    fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         if self.remaining == 0 || now_ns >= self.end_ns {
             return Next::Over;
         }
@@ -259,15 +262,30 @@ impl Closed {
             return Next::At(self.start_ns);
         }
         while self.free_slots > 0 && !self.idle.is_empty() {
-            let client = self.idle.swap_remove(self.rng.usize(..self.idle.len()));
-            if is_usable(client) {
-                self.free_slots -= 1;
-                self.remaining -= 1;
-                return Next::Send { client, intended_ns: now_ns };
+            let (client, room) = self.draw(most);
+            let messages = takes(client, room);
+            self.absent.extend(iter::repeat_n(client, (room - messages) as usize));
+            if messages > 0 {
+                self.free_slots -= messages;
+                self.remaining -= u64::from(messages);
+                return Next::Send { client, intended_ns: now_ns, messages };
             }
-            self.absent.push(client);
         }
         if self.end_ns == u64::MAX { Next::Wait } else { Next::At(self.end_ns) }
+    }
+
+    /// Takes out a client, and as many messages as are to go out through it together. Where all that are idle have their turn
+    /// there is nothing to choose.
+    fn draw(&mut self, most: u32) -> (u32, u32) {
+        let all = self.idle.len();
+        if (self.free_slots as usize) < all {
+            return (self.idle.swap_remove(self.rng.usize(..all)), 1);
+        }
+        let client = self.idle[all - 1];
+        let most = u64::from(most).min(self.remaining) as usize;
+        let room = self.idle.iter().rev().take(most).take_while(|&&idle| idle == client).count();
+        self.idle.truncate(all - room);
+        (client, room as u32)
     }
 }
 
@@ -275,8 +293,13 @@ impl Closed {
 mod tests {
     use super::*;
 
-    fn always(_: u32) -> bool {
-        true
+    fn always(_: u32, messages: u32) -> u32 {
+        messages
+    }
+
+    /// A message that is due of this client, at this moment.
+    fn one(client: u32, intended_ns: u64) -> Next {
+        Next::Send { client, intended_ns, messages: 1 }
     }
 
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
@@ -294,15 +317,15 @@ mod tests {
     fn open_goes_round_on_time_and_catches_up() {
         let order = order(Load::Open { schedule: Schedule::constant(10.0), duration_ns: 400_000_000 });
         let mut pace = paced(&order, 1_000, &[7, 8, 9], 0);
-        assert_eq!(pace.poll(999, always), Next::At(1_000));
-        assert_eq!(pace.poll(1_000, always), Next::Send { client: 7, intended_ns: 1_000 });
-        assert_eq!(pace.poll(1_000, always), Next::At(100_001_000));
+        assert_eq!(pace.poll(999, 1, always), Next::At(1_000));
+        assert_eq!(pace.poll(1_000, 1, always), one(7, 1_000));
+        assert_eq!(pace.poll(1_000, 1, always), Next::At(100_001_000));
         let late = 250_000_000;
-        assert_eq!(pace.poll(late, always), Next::Send { client: 8, intended_ns: 100_001_000 });
-        assert_eq!(pace.poll(late, always), Next::Send { client: 9, intended_ns: 200_001_000 });
-        assert_eq!(pace.poll(late, always), Next::At(300_001_000));
-        assert_eq!(pace.poll(u64::MAX, always), Next::Send { client: 7, intended_ns: 300_001_000 });
-        assert_eq!(pace.poll(u64::MAX, always), Next::Over);
+        assert_eq!(pace.poll(late, 1, always), one(8, 100_001_000));
+        assert_eq!(pace.poll(late, 1, always), one(9, 200_001_000));
+        assert_eq!(pace.poll(late, 1, always), Next::At(300_001_000));
+        assert_eq!(pace.poll(u64::MAX, 1, always), one(7, 300_001_000));
+        assert_eq!(pace.poll(u64::MAX, 1, always), Next::Over);
         assert_eq!(pace.due_ns(0, 1), Some(300_001_000), "the second message of the first client");
     }
 
@@ -313,13 +336,13 @@ mod tests {
         let voices = vec![voice(0.75, &[7, 8]), voice(0.25, &[9])];
         let mut pace = Pace::new(&order, voice(1.0, &[7, 8, 9]), voices, 0, 0);
         let (mut counts, mut last_ns) = ([0; 3], 0);
-        while let Next::Send { client, intended_ns } = pace.poll(u64::MAX, always) {
+        while let Next::Send { client, intended_ns, .. } = pace.poll(u64::MAX, 1, always) {
             counts[client as usize - 7] += 1;
             assert!(intended_ns >= last_ns, "in the order in which they are due");
             last_ns = intended_ns;
         }
         assert_eq!(counts, [38, 37, 25]);
-        assert_eq!(pace.poll(u64::MAX, always), Next::Over);
+        assert_eq!(pace.poll(u64::MAX, 1, always), Next::Over);
         assert_eq!(pace.due_ns(0, 0), None, "whose it is is not known by its number");
     }
 
@@ -327,18 +350,20 @@ mod tests {
     fn closed_keeps_as_many_under_way_as_there_are_slots() {
         let order = order(Load::Closed { concurrency: 2, per_client: 1, until: Until::Samples(3) });
         let mut pace = paced(&order, 0, &[7, 8, 9], 1);
-        let Next::Send { client: first, .. } = pace.poll(5, always) else { panic!("a slot is free") };
-        let Next::Send { client: second, intended_ns: 6 } = pace.poll(6, always) else {
+        let Next::Send { client: first, .. } = pace.poll(5, 1, always) else { panic!("a slot is free") };
+        let Next::Send { client: second, intended_ns: 6, .. } = pace.poll(6, 1, always) else {
             panic!("a slot is free")
         };
         assert_ne!(first, second);
-        assert_eq!(pace.poll(7, always), Next::Wait);
-        pace.handle_answer(first);
-        assert!(matches!(pace.poll(8, always), Next::Send { .. }));
-        pace.handle_unsent(second);
-        let Next::Send { client: third, .. } = pace.poll(9, always) else { panic!("it is to be sent again") };
-        pace.handle_answer(third);
-        assert_eq!(pace.poll(9, always), Next::Over);
+        assert_eq!(pace.poll(7, 1, always), Next::Wait);
+        pace.handle_answers(first, 1);
+        assert!(matches!(pace.poll(8, 1, always), Next::Send { .. }));
+        pace.handle_unsent(second, 1);
+        let Next::Send { client: third, .. } = pace.poll(9, 1, always) else {
+            panic!("it is to be sent again")
+        };
+        pace.handle_answers(third, 1);
+        assert_eq!(pace.poll(9, 1, always), Next::Over);
     }
 
     #[test]
@@ -346,14 +371,14 @@ mod tests {
         let order = order(Load::Closed { concurrency: 9, per_client: 2, until: Until::Samples(9) });
         let mut pace = paced(&order, 0, &[7, 8], 1);
         let mut sent = Vec::new();
-        while let Next::Send { client, .. } = pace.poll(5, always) {
+        while let Next::Send { client, .. } = pace.poll(5, 1, always) {
             sent.push(client);
         }
         sent.sort_unstable();
         assert_eq!(sent, [7, 7, 8, 8]);
-        pace.handle_answer(8);
-        assert_eq!(pace.poll(6, always), Next::Send { client: 8, intended_ns: 6 });
-        assert_eq!(pace.poll(6, always), Next::Wait);
+        pace.handle_answers(8, 1);
+        assert_eq!(pace.poll(6, 1, always), one(8, 6));
+        assert_eq!(pace.poll(6, 1, always), Next::Wait);
     }
 
     #[test]
@@ -361,10 +386,10 @@ mod tests {
         let order =
             order(Load::Closed { concurrency: 1, per_client: 1, until: Until::Elapsed { duration_ns: 100 } });
         let mut pace = paced(&order, 1_000, &[7], 0);
-        assert!(matches!(pace.poll(1_000, always), Next::Send { .. }));
-        assert_eq!(pace.poll(1_050, always), Next::At(1_100));
-        pace.handle_answer(7);
-        assert_eq!(pace.poll(1_100, always), Next::Over);
+        assert!(matches!(pace.poll(1_000, 1, always), Next::Send { .. }));
+        assert_eq!(pace.poll(1_050, 1, always), Next::At(1_100));
+        pace.handle_answers(7, 1);
+        assert_eq!(pace.poll(1_100, 1, always), Next::Over);
     }
 
     #[test]
@@ -373,30 +398,30 @@ mod tests {
         let mut pace = paced(&open, 0, &[7, 8, 9], 0);
         pace.pass_over_absent();
         let now_ns = 300_000_000;
-        let without_8 = |client| client != 8;
-        assert_eq!(pace.poll(now_ns, without_8), Next::Send { client: 7, intended_ns: 0 });
-        assert_eq!(pace.poll(now_ns, without_8), Next::Send { client: 9, intended_ns: 100_000_000 });
-        assert_eq!(pace.poll(now_ns, always), Next::Send { client: 7, intended_ns: 200_000_000 });
-        assert_eq!(pace.poll(now_ns, always), Next::Send { client: 8, intended_ns: now_ns });
+        let without_8 = |client, messages| if client == 8 { 0 } else { messages };
+        assert_eq!(pace.poll(now_ns, 1, without_8), one(7, 0));
+        assert_eq!(pace.poll(now_ns, 1, without_8), one(9, 100_000_000));
+        assert_eq!(pace.poll(now_ns, 1, always), one(7, 200_000_000));
+        assert_eq!(pace.poll(now_ns, 1, always), one(8, now_ns));
 
         let closed = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
         let mut pace = paced(&closed, 0, &[7, 8], 0);
-        assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
-        assert_eq!(pace.poll(0, without_8), Next::Wait);
+        assert_eq!(pace.poll(0, 1, without_8), one(7, 0));
+        assert_eq!(pace.poll(0, 1, without_8), Next::Wait);
         pace.handle_return(8);
-        assert_eq!(pace.poll(1, always), Next::Send { client: 8, intended_ns: 1 });
+        assert_eq!(pace.poll(1, 1, always), one(8, 1));
     }
 
     #[test]
     fn a_lost_client_sends_nothing_more() {
         let order = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
         let mut pace = paced(&order, 0, &[7, 8], 0);
-        let without_8 = |client| client != 8;
-        assert_eq!(pace.poll(0, without_8), Next::Send { client: 7, intended_ns: 0 });
-        assert_eq!(pace.poll(0, without_8), Next::Wait);
+        let without_8 = |client, messages| if client == 8 { 0 } else { messages };
+        assert_eq!(pace.poll(0, 1, without_8), one(7, 0));
+        assert_eq!(pace.poll(0, 1, without_8), Next::Wait);
         assert!(!pace.is_stranded(), "an answer may come");
-        pace.handle_answer(7);
-        assert_eq!(pace.poll(0, |_| false), Next::Wait);
+        pace.handle_answers(7, 1);
+        assert_eq!(pace.poll(0, 1, |_, _| 0), Next::Wait);
         assert!(pace.is_stranded(), "both are gone");
     }
 
@@ -412,6 +437,6 @@ mod tests {
         let storm =
             load::Storm { rate_per_s: 1e9, lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
         let mut pace = paced(&order(Load::Storm(storm)), 5, &[], 0);
-        assert_eq!((pace.poll(5, always), pace.poll(105, always)), (Next::At(105), Next::Over));
+        assert_eq!((pace.poll(5, 1, always), pace.poll(105, 1, always)), (Next::At(105), Next::Over));
     }
 }

@@ -30,19 +30,20 @@ impl Renewal {
         Self { limit: limit.get(), clients, done: Vec::new(), is_loaded: false }
     }
 
-    /// Whether a usable client's connection takes another message; if so, that is counted.
-    pub(crate) fn takes(&self, client: u32) -> bool {
+    /// How many of so many further messages a usable client's connection takes: those are counted.
+    pub(crate) fn take(&self, client: u32, messages: u32) -> u32 {
         let taken = &self.clients[client as usize].taken;
-        let has_room = taken.get() < self.limit;
-        taken.set(taken.get() + u32::from(has_room));
-        has_room
+        let messages = messages.min(self.limit - taken.get());
+        taken.set(taken.get() + messages);
+        messages
     }
 
-    /// A message of a client is answered, or given up.
-    pub(crate) fn handle_answer(&mut self, client: u32) {
+    /// So many messages of a client are answered, or given up.
+    pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         let count = &mut self.clients[client as usize];
-        count.answered += 1;
-        if count.answered == self.limit {
+        let before = count.answered;
+        count.answered += messages;
+        if (before + 1..=count.answered).contains(&self.limit) {
             self.done.push(client);
         }
     }
@@ -80,23 +81,23 @@ mod tests {
     #[test]
     fn who_has_had_its_number_leaves_and_counts_anew() {
         let mut renewal = Renewal::new(NonZeroU32::new(2).unwrap(), 2);
-        assert_eq!([renewal.takes(1), renewal.takes(1), renewal.takes(1)], [true, true, false]);
-        renewal.handle_answer(1);
+        assert_eq!([renewal.take(1, 1), renewal.take(1, 2), renewal.take(1, 1)], [1, 1, 0]);
+        renewal.handle_answers(1, 1);
         assert_eq!(renewal.poll(|_| true), None, "the second is under way");
-        renewal.handle_answer(1);
+        renewal.handle_answers(1, 1);
         assert_eq!((renewal.poll(|_| true), renewal.poll(|_| true)), (Some(1), None));
-        assert!(!renewal.takes(1) && renewal.takes(0));
+        assert_eq!([renewal.take(1, 1), renewal.take(0, 1)], [0, 1]);
         renewal.handle_back(1);
-        assert!(renewal.takes(1));
+        assert_eq!(renewal.take(1, 1), 1);
     }
 
     #[test]
     fn nobody_leaves_who_is_gone_or_once_all_is_sent() {
         let mut renewal = Renewal::new(NonZeroU32::MIN, 2);
-        renewal.handle_answer(0);
+        renewal.handle_answers(0, 1);
         assert_eq!(renewal.poll(|_| false), None);
         renewal.handle_loaded();
-        renewal.handle_answer(1);
+        renewal.handle_answers(1, 1);
         assert_eq!(renewal.poll(|_| true), None);
     }
 }

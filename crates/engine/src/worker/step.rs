@@ -8,7 +8,7 @@ use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Terms};
 use crate::clients::{Begun, CLIENTS_MAX, Unsent};
 use crate::messages::{Report, Settled};
 use crate::reporter::Beat;
-use crate::timing::{Choir, Growth, Next, Pace, Unrest};
+use crate::timing::{Batch, Choir, Growth, Next, Pace, Unrest};
 
 impl Worker {
     /// Begins to connect the clients that the step has more than there are.
@@ -116,10 +116,12 @@ impl Worker {
         while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
             let mut renewal = self.unrest.as_mut().and_then(Unrest::renewal);
             if let Some(renewal) = &mut renewal {
-                self.clients.ledger.freed.iter().for_each(|&client| renewal.handle_answer(client));
+                for &(client, messages) in &self.clients.ledger.freed {
+                    renewal.handle_answers(client, messages);
+                }
             }
-            for client in self.clients.ledger.freed.drain(..) {
-                pace.handle_answer(client);
+            for (client, messages) in self.clients.ledger.freed.drain(..) {
+                pace.handle_answers(client, messages);
             }
             for client in self.clients.ledger.take_entered() {
                 pace.handle_return(client);
@@ -128,11 +130,11 @@ impl Worker {
                 return;
             }
             let room = self.clients.ledger.step.room();
-            let is_usable = |client| self.clients.may_speak(client);
+            let takes = |client, messages| if self.clients.may_speak(client) { messages } else { 0 };
             let next = match renewal {
-                None => self.batch.gather(pace, now_ns, room, is_usable),
+                None => self.batch.gather(pace, now_ns, room, takes),
                 Some(renewal) => {
-                    let takes = |client| is_usable(client) && renewal.takes(client);
+                    let takes = |client, messages| renewal.take(client, takes(client, messages));
                     self.batch.gather(pace, now_ns, room, takes)
                 }
             };
@@ -179,18 +181,16 @@ impl Worker {
     /// Sends what was gathered: whether that was anything.
     fn send_batch(&mut self, now_ns: u64) -> bool {
         let batch = self.batch.take();
-        for of_client in batch.chunk_by(|a, b| a.client == b.client) {
-            let client = of_client[0].client;
-            let mut due_ns = of_client.iter().map(|due| due.intended_ns);
+        for (client, mut portion) in Batch::portions(&batch) {
             if let Some(publishers) = &mut self.publishers {
-                publishers.send(client, &mut due_ns, &mut self.clients, now_ns);
+                publishers.send(client, &mut portion, &mut self.clients, now_ns);
             }
             if self.has_nobody_for(client) {
-                self.clients.ledger.handle_nobody_there(due_ns.len() as u64);
+                self.clients.ledger.handle_nobody_there(portion.count() as u64);
                 continue;
             }
-            while due_ns.len() > 0 {
-                if let Err(unsent) = self.clients.send(client, &mut due_ns, now_ns) {
+            while !portion.is_over() {
+                if let Err(unsent) = self.clients.send(client, &mut portion, now_ns) {
                     self.handle_unsent(client, unsent, now_ns);
                 }
             }
@@ -213,7 +213,7 @@ impl Worker {
     fn handle_unsent(&mut self, client: u32, unsent: Unsent, now_ns: u64) {
         let Unsent { messages, cause } = unsent;
         if let Some(pace) = &mut self.pace {
-            (0..messages).for_each(|_| pace.handle_unsent(client));
+            pace.handle_unsent(client, messages);
         }
         if let Some(cause) = cause {
             self.lose(client, cause, now_ns);

@@ -156,7 +156,8 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Beside { .. }
         | Event::Announced { .. }
         | Event::Passed { .. }
-        | Event::Message { .. } => Ok(()),
+        | Event::Message { .. }
+        | Event::Series { .. } => Ok(()),
     }
 }
 

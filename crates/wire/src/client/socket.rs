@@ -1,9 +1,10 @@
 //! A client's WebSocket with what is spoken on it, and its place in its app.
 
+use super::series::Meant;
 use crate::apps::file::Script;
 use crate::apps::{App, Place};
 use crate::carried::{Carried, Hears, Letter};
-use crate::config::Config;
+use crate::config::{Config, SeriesOf};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
@@ -137,12 +138,18 @@ impl Session {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         let Around { cfg, now_ns, .. } = *around;
+        let series = cfg.series();
         loop {
             let Session { receiver, sender, protocol } = self;
+            let (before, is_whole, mut meant) = (input, receiver.begins_plain(), Meant::default());
             let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Incoming::Message(message))) => {
                     let (script, pending, kept) = split(around.place);
+                    let on = &mut |event| {
+                        meant.handle(event);
+                        on(event);
+                    };
                     let hear = &mut Ear { cfg, script, on };
                     let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
                     protocol.handle_message(&cfg.parts, through, &message, hear)
@@ -155,6 +162,12 @@ impl Session {
                 Err(failure) => Err(failure),
             };
             handled.inspect_err(|&failure| sender.fail(io, failure))?;
+            if let (Some(SeriesOf { spot, .. }), true, false) = (series, is_whole, input.is_empty()) {
+                let frame = &before[..before.len() - input.len()];
+                if let Some(series) = meant.take(frame, spot, &mut input) {
+                    on(series);
+                }
+            }
             if around.place.is_some() {
                 self.speak(around, io, on);
             }

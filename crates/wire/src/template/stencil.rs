@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::pieces::{Filling, Mark, Piece, Template};
 use crate::json::extend_decimal;
+use crate::series::Spot;
 use crate::stamp;
 
 /// Digits of the wall clock, and the times at which it has so many.
@@ -98,10 +99,29 @@ impl Stencil {
         }
     }
 
+    /// Where the id stands, if nothing else tells messages apart that are sent at the same time (they are then a series), and how
+    /// many bytes each takes.
+    pub(crate) fn spot(&self) -> Option<(Spot, usize)> {
+        let [Segment { literal, fixed, behind: None }] = &self.segments[..] else { return None };
+        let mut ids = fixed.iter().filter(|(_, hole)| matches!(hole, Fixed::Id | Fixed::IdBytes));
+        match (ids.next(), ids.next()) {
+            (Some(&(at, form)), None) => {
+                Some((Spot { at, is_text: matches!(form, Fixed::Id) }, literal.len()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a message that shows this wall clock is as it is laid out.
+    #[inline]
+    pub(crate) fn fits(&self, unix_ns: u64) -> bool {
+        UNIX_NS.contains(&unix_ns)
+    }
+
     /// Appends the message; `number` is what the protocol calls it by.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
-        if !UNIX_NS.contains(&filling.mark.unix_ns) {
+        if !self.fits(filling.mark.unix_ns) {
             return self.write_piecewise(out, filling, number);
         }
         for Segment { literal, fixed, behind } in &self.segments {

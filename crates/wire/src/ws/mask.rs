@@ -5,6 +5,9 @@
 pub struct Key(u32);
 
 impl Key {
+    /// The key that changes nothing.
+    pub(super) const NONE: Key = Key(0);
+
     /// The key of these bytes.
     #[inline]
     pub fn new(bytes: [u8; 4]) -> Key {
@@ -36,6 +39,22 @@ pub fn apply(bytes: &mut [u8], key: Key, offset: usize) {
     }
     for (byte, k) in words.into_remainder().iter_mut().zip(wide.to_le_bytes()) {
         *byte ^= k;
+    }
+}
+
+/// What [`copy`] copies at once.
+pub(super) const BLOCK_BYTES: usize = 32;
+
+/// Copies the first `bytes` of `from`, masked or unmasked on the way, in whole blocks: both have room for the last.
+#[inline]
+pub(super) fn copy(to: &mut [u8], from: &[u8], bytes: usize, key: Key) {
+    let wide = u64::from(key.0) << 32 | u64::from(key.0);
+    let blocks = bytes.div_ceil(BLOCK_BYTES);
+    let (to, from) = (&mut to.as_chunks_mut::<BLOCK_BYTES>().0, from.as_chunks::<BLOCK_BYTES>().0);
+    for (to, from) in to[..blocks].iter_mut().zip(&from[..blocks]) {
+        for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from.as_chunks().0) {
+            *to = (u64::from_le_bytes(*from) ^ wide).to_le_bytes();
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod end;
 pub mod extension;
 pub mod frame;
 pub mod mask;
+mod plate;
 pub mod reader;
 pub mod receiver;
 pub mod sender;

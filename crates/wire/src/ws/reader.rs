@@ -78,6 +78,12 @@ struct Open {
 }
 
 impl Reader {
+    /// Whether nothing of a message or a frame is in.
+    #[inline(always)]
+    pub(crate) fn is_between(&self) -> bool {
+        self.held.as_ref().is_none_or(|held| held.is_over())
+    }
+
     /// The next message or control frame, taken off `input`; `None` when more bytes are needed.
     #[inline(always)]
     pub fn next<'s, 'i: 's>(

@@ -5,11 +5,14 @@
 //! open --close--> closed: nothing is sent any more (RFC 6455 §5.5.1)
 //! ```
 
+use std::ops::Range;
+
 use super::close;
 use super::deflate::Deflater;
 use super::end::End;
 use super::frame::{self, CONTROL_BYTES_MAX, Opcode};
 use super::mask::{self, Key};
+use super::plate::Plate;
 use crate::failure::Failure;
 use crate::io::Io;
 
@@ -21,10 +24,25 @@ pub struct Sender {
     deflater: Option<Box<Deflater>>,
 }
 
+/// What differs in messages that are otherwise alike.
+pub(crate) struct Differing<W> {
+    /// Where it is in the payload of each.
+    pub(crate) at: Range<usize>,
+    /// How long each is, about.
+    pub(crate) bytes: usize,
+    /// Writes it there, for the message of this number; the first has 0.
+    pub(crate) write: W,
+}
+
 impl Sender {
     /// The sending side of a WebSocket just upgraded; with a `deflater`, messages go compressed.
     pub fn new(end: End, deflater: Option<Box<Deflater>>) -> Sender {
         Sender { end, closed: false, deflater }
+    }
+
+    /// Whether messages go as they are.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.deflater.is_none()
     }
 
     /// Whether the close frame has been sent.
@@ -43,6 +61,34 @@ impl Sender {
         let start = frame::open(out, self.end);
         fill(out);
         self.seal(out, start, text, key);
+    }
+
+    /// A client sends so many messages that are alike but for a few bytes; `fill` appends one of them. After a close,
+    /// nothing. Where messages are compressed, this is not for them ([`is_plain`](Sender::is_plain)).
+    pub(crate) fn messages(
+        &mut self,
+        io: &mut impl Io,
+        text: bool,
+        messages: u32,
+        fill: impl FnOnce(&mut Vec<u8>),
+        differing: Differing<impl Fn(u32, &mut [u8])>,
+    ) {
+        debug_assert!(self.is_plain() && self.end == End::Client);
+        if self.closed {
+            return;
+        }
+        let opcode = if text { Opcode::Text } else { Opcode::Binary };
+        let plate = Plate::new(opcode, differing.bytes, fill);
+        let start = io.out(0).len();
+        let end = start + messages as usize * plate.bytes();
+        io.out(0).resize(end + Plate::SLACK_BYTES, 0);
+        for (n, at) in (0..messages).zip((start..).step_by(plate.bytes())) {
+            let key = Self::new_key(io);
+            let there = &mut plate.copy_to(&mut io.out(0)[at..], key)[differing.at.clone()];
+            (differing.write)(n, there);
+            mask::apply(there, key, differing.at.start);
+        }
+        io.out(0).truncate(end);
     }
 
     /// Seals a message opened by [`frame::open`] at `start`, compressing it first if so negotiated.
@@ -109,6 +155,11 @@ impl Sender {
 
     #[inline]
     fn key(&self, io: &mut impl Io) -> Option<Key> {
-        (self.end == End::Client).then(|| Key::new((io.random_u64() as u32).to_ne_bytes()))
+        (self.end == End::Client).then(|| Self::new_key(io))
+    }
+
+    #[inline]
+    fn new_key(io: &mut impl Io) -> Key {
+        Key::new((io.random_u64() as u32).to_ne_bytes())
     }
 }

@@ -195,7 +195,7 @@ fn receive_by(cfg: &Config, fields: &str, frames: &[u8], step: usize) -> Outcome
     let (mut client, mut io, answer) = opening(cfg, fields);
     let (mut events, mut result) = (Vec::new(), Ok(()));
     for portion in [&answer, frames].concat().chunks(step) {
-        result = client.handle_input(cfg, 0, 0, portion, &mut io, &mut |e| events.push(e));
+        result = client.handle_input(cfg, 0, 0, portion, &mut io, &mut |e| events.extend(e.each()));
         if result.is_err() {
             break;
         }
