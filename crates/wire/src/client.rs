@@ -478,6 +478,41 @@ impl Client {
         }
     }
 
+    /// Payload bytes of each message of this kind, if they may be sent [in a series](Client::send_series).
+    #[inline]
+    pub fn series_bytes(&self, cfg: &Config, kind: Kind) -> Option<u32> {
+        match &self.state {
+            State::Open(session) if kind == Kind::Echo && session.sender.is_plain() && self.is_usable() => {
+                cfg.series().map(|series| series.bytes)
+            }
+            _ => None,
+        }
+    }
+
+    /// Sends so many echoes, which were due and go out at the same time; the stamps of the others follow the first's
+    /// ([`Stamp::after`]). Where there are no [series](Client::series_bytes), one by one.
+    pub fn send_series(
+        &mut self,
+        cfg: &Config,
+        now_ns: u64,
+        unix_ns: u64,
+        first: Stamp,
+        messages: u32,
+        io: &mut impl Io,
+    ) {
+        let has_series = self.series_bytes(cfg, Kind::Echo).is_some();
+        match &mut self.state {
+            State::Open(Session { sender, .. })
+                if has_series && cfg.letter(Kind::Echo, &first).text.fits(unix_ns) =>
+            {
+                series::send(sender, cfg, (now_ns, unix_ns), first, messages, io);
+            }
+            _ => (0..messages).for_each(|n| {
+                self.send(cfg, now_ns, unix_ns, Kind::Echo, first.after(n), io);
+            }),
+        }
+    }
+
     /// Starts the close handshake (RFC 6455 §7.1.2), or says goodbye as the protocol does over requests. Does
     /// nothing before the upgrade or after another close.
     pub fn close(&mut self, cfg: &Config, now_ns: u64, code: u16, io: &mut impl Io) {
