@@ -4,7 +4,9 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
-use wire::{Client, Config, DeflateOptions, DialectId, Found, Limits, Options, ServerConfig, Stamp, stamp};
+use wire::{
+    Client, Config, DeflateOptions, DialectId, Event, Found, Limits, Options, ServerConfig, Stamp, stamp,
+};
 
 fn small() -> Limits {
     Limits { message_bytes_max: 4096, frame_bytes_max: 2048, fragments_max: 8, ..Limits::default() }
@@ -74,6 +76,45 @@ proptest! {
             Outcome { events, out: io.out, result }
         };
         prop_assert_eq!(run(&cuts), run(&[]));
+    }
+
+    #[test]
+    fn a_client_given_its_echoes_in_any_order(
+        echoes in prop::collection::vec((0u32..6, 0usize..40, 0u8..10), 0..20),
+        cuts in prop::collection::vec(any::<usize>(), 0..6),
+    ) {
+        let cfg = Config::new(options(DialectId::Raw)).unwrap();
+        let mut number = 0;
+        let frame = |&(step, at, what): &(u32, usize, u8)| {
+            // Mostly the next one; now and then another, a damaged one, one in two frames, or something between.
+            number = if step == 0 { at as u32 } else { number + 1 };
+            let mut message = [&stamp(7).after(number).to_binary()[..], b"12345"].concat();
+            match what {
+                0 => message[at % 33] ^= 1,
+                1 => return [plain(0x02, &message[..at % 33]), plain(0x80, &message[at % 33..])].concat(),
+                2 => return [plain(0x89, b"?"), plain(0x82, &message)].concat(),
+                _ => {}
+            }
+            plain(0x82, &message)
+        };
+        let frames: Vec<u8> = echoes.iter().flat_map(frame).collect();
+        let run = |portions: Vec<&[u8]>| {
+            let (mut client, mut io, answer) = opening(&cfg, "");
+            client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
+            let (mut events, mut series) = (vec![], 0);
+            for portion in portions {
+                let on = &mut |event: Event| {
+                    series += usize::from(matches!(event, Event::Series { .. }));
+                    events.extend(event.each());
+                };
+                client.handle_input(&cfg, 0, 0, portion, &mut io, on).unwrap();
+            }
+            (events, series)
+        };
+        let (one_by_one, series) = run(frames.chunks(1).collect());
+        prop_assert_eq!(series, 0);
+        prop_assert_eq!(&run(portions(&frames, &cuts)).0, &one_by_one);
+        prop_assert_eq!(&run(vec![&frames]).0, &one_by_one);
     }
 
     #[test]
