@@ -33,8 +33,8 @@ impl Spot {
     #[inline(always)]
     pub(crate) fn write(self, numbers: Numbers, seq: u32, there: &mut [u8]) {
         match self.is_text {
-            true => numbers.write_text(seq, there.first_chunk_mut().expect("it takes so many")),
-            false => numbers.write_binary(seq, there.first_chunk_mut().expect("it takes so many")),
+            true => *there.first_chunk_mut().expect("it takes so many") = numbers.text(seq),
+            false => *there.first_chunk_mut().expect("it takes so many") = numbers.binary(seq),
         }
     }
 
@@ -42,16 +42,30 @@ impl Spot {
     #[inline]
     pub(crate) fn take(self, message: &[u8], stamp: Stamp, input: &mut &[u8]) -> u32 {
         let number = self.number();
-        // What is of another time is found out before anything is put down.
-        let Some(before) = message.get(..number.start) else { return 0 };
+        let (Some(before), Some(behind)) = (message.get(..number.start), message.get(number.end..)) else {
+            return 0;
+        };
+        // What is of another time is found out before anything else is looked at.
         if !input.starts_with(before) || !self.holds(message, stamp) {
             return 0;
         }
-        let (mut expected, numbers, mut messages) = (message.to_vec(), stamp.numbers(), 0);
-        loop {
-            self.write(numbers, stamp.after(messages + 1).seq, &mut expected[number.clone()]);
-            let Some(rest) = input.strip_prefix(&*expected) else { return messages };
+        let (numbers, mut messages) = (stamp.numbers(), 0);
+        while let Some((next, rest)) = input.split_at_checked(message.len())
+            && self.is(numbers, stamp.after(messages + 1).seq, &next[number.clone()])
+            && next[..number.start] == *before
+            && next[number.end..] == *behind
+        {
             (*input, messages) = (rest, messages + 1);
+        }
+        messages
+    }
+
+    /// Whether what differs is that of the message of this number.
+    #[inline(always)]
+    fn is(self, numbers: Numbers, seq: u32, there: &[u8]) -> bool {
+        match self.is_text {
+            true => there.first_chunk() == Some(&numbers.text(seq)),
+            false => there.first_chunk() == Some(&numbers.binary(seq)),
         }
     }
 

@@ -205,16 +205,18 @@ impl Numbers {
         u64::from(seq) << 32 | mix(self.mixed ^ u64::from(seq)) >> 32
     }
 
-    /// Writes it where it stands in the binary form.
+    /// As it stands in the binary form.
     #[inline(always)]
-    pub(crate) fn write_binary(self, seq: u32, bytes: &mut [u8; NUMBER_BYTES]) {
-        *bytes = self.number(seq).to_be_bytes();
+    pub(crate) fn binary(self, seq: u32) -> [u8; NUMBER_BYTES] {
+        self.number(seq).to_be_bytes()
     }
 
-    /// The same, in the text form.
+    /// As it stands in the text form.
     #[inline(always)]
-    pub(crate) fn write_text(self, seq: u32, hex: &mut [u8; 2 * NUMBER_BYTES]) {
-        write_hex(self.number(seq), hex);
+    pub(crate) fn text(self, seq: u32) -> [u8; 2 * NUMBER_BYTES] {
+        let mut digits = [0; 2 * NUMBER_BYTES];
+        write_hex(self.number(seq), &mut digits);
+        digits
     }
 }
 
