@@ -490,7 +490,7 @@ impl Client {
     }
 
     /// Sends so many echoes, which were due and go out at the same time; the stamps of the others follow the first's
-    /// ([`Stamp::after`]). Where there are no [series](Client::series_bytes), one by one.
+    /// ([`Stamp::after`]). Only where there are [series](Client::series_bytes).
     pub fn send_series(
         &mut self,
         cfg: &Config,
@@ -500,11 +500,9 @@ impl Client {
         messages: u32,
         io: &mut impl Io,
     ) {
-        let has_series = self.series_bytes(cfg, Kind::Echo).is_some();
+        debug_assert!(self.series_bytes(cfg, Kind::Echo).is_some());
         match &mut self.state {
-            State::Open(Session { sender, .. })
-                if has_series && cfg.letter(Kind::Echo, &first).text.fits(unix_ns) =>
-            {
+            State::Open(Session { sender, .. }) if cfg.letter(Kind::Echo, &first).text.fits(unix_ns) => {
                 series::send(sender, cfg, (now_ns, unix_ns), first, messages, io);
             }
             _ => (0..messages).for_each(|n| {

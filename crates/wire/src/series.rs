@@ -1,6 +1,6 @@
 //! Messages of one sender that were due and sent at the same time: nothing tells them apart but the numbers in their stamps.
 //!
-//! They go out in one write, and what an echo brings back of them comes in one read. So what one of them is made of, or
+//! They go out in one write, and what an echo brings back of them mostly comes in one read. So what one of them is made of, or
 //! means, is found out once, and each further one is written, or compared to the last byte, as what follows it.
 
 use std::ops::Range;

@@ -6,8 +6,8 @@ use common::*;
 use secret::Secret;
 use wire::ws::mask::{self, Key};
 use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Io, Kind, Limits, Options, Payload,
-    Reason, Role, Settings, Stamp,
+    BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Kind, Limits, Options, Payload, Reason,
+    Role, Settings,
 };
 
 /// A client's handshake against an answer with `from` replaced, whole and byte by byte.
@@ -201,22 +201,6 @@ fn pings_are_answered_masked() {
 /// What a client sends, unmasked.
 fn sent(cfg: &Config, kind: Kind) -> Vec<u8> {
     message(cfg, kind, stamp(5))
-}
-
-/// The message with this stamp, unmasked.
-fn message(cfg: &Config, kind: Kind, stamp: Stamp) -> Vec<u8> {
-    let (mut client, mut io, answer) = opening(cfg, "");
-    client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
-    client.send(cfg, 0, 1_478_000_000_123_456_789, kind, stamp, &mut io);
-    let mut out = std::mem::take(io.out(0));
-    let header = match out[1] & 0x7f {
-        126 => 8,
-        127 => 14,
-        _ => 6,
-    };
-    let key = out[header - 4..header].try_into().unwrap();
-    mask::apply(&mut out[header..], Key::new(key), 0);
-    out.split_off(header)
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod common;
 use common::*;
 use proptest::prelude::*;
 use wire::{
-    Client, Config, DeflateOptions, DialectId, Event, Found, Limits, Options, ServerConfig, Stamp, stamp,
+    Client, Config, DeflateOptions, DialectId, Event, Found, Kind, Limits, Options, Payload, ServerConfig,
+    Stamp, stamp,
 };
 
 fn small() -> Limits {
@@ -80,22 +81,27 @@ proptest! {
 
     #[test]
     fn a_client_given_its_echoes_in_any_order(
-        echoes in prop::collection::vec((0u32..6, 0usize..40, 0u8..10), 0..20),
+        form in prop::sample::select(vec![(DialectId::Raw, false), (DialectId::Raw, true), (DialectId::Json, false)]),
+        echoes in prop::collection::vec((0u32..6, any::<usize>(), 0u8..10), 0..20),
         cuts in prop::collection::vec(any::<usize>(), 0..6),
     ) {
-        let cfg = Config::new(options(DialectId::Raw)).unwrap();
+        let (dialect, text) = form;
+        let payload = Payload { text, padding: None };
+        let cfg = Config::new(Options { payload, ..options(dialect) }).unwrap();
+        let first = if text || dialect == DialectId::Json { 0x81 } else { 0x82 };
         let mut number = 0;
         let frame = |&(step, at, what): &(u32, usize, u8)| {
             // Mostly the next one; now and then another, a damaged one, one in two frames, or something between.
-            number = if step == 0 { at as u32 } else { number + 1 };
-            let mut message = [&stamp(7).after(number).to_binary()[..], b"12345"].concat();
+            number = if step == 0 { at as u32 % 40 } else { number + 1 };
+            let mut message = message(&cfg, Kind::Echo, stamp(7).after(number));
+            let at = at % message.len();
             match what {
-                0 => message[at % 33] ^= 1,
-                1 => return [plain(0x02, &message[..at % 33]), plain(0x80, &message[at % 33..])].concat(),
-                2 => return [plain(0x89, b"?"), plain(0x82, &message)].concat(),
+                0 => message[at] ^= 1,
+                1 => return [plain(first & 0x0f, &message[..at]), plain(0x80, &message[at..])].concat(),
+                2 => return [plain(0x89, b"?"), plain(first, &message)].concat(),
                 _ => {}
             }
-            plain(0x82, &message)
+            plain(first, &message)
         };
         let frames: Vec<u8> = echoes.iter().flat_map(frame).collect();
         let run = |portions: Vec<&[u8]>| {

@@ -10,7 +10,7 @@ pub(crate) enum Awaiting {
     #[default]
     Nothing,
     /// So many that were due at the same time.
-    Alike { messages: u32, due_ns: u64 },
+    Together { messages: u32, due_ns: u64 },
     /// The same, of several times.
     #[allow(clippy::box_collection)] // 16 bytes in a client, not 32
     Many(Box<VecDeque<(u64, u32)>>),
@@ -20,11 +20,11 @@ impl Awaiting {
     /// So many messages that were due at `due_ns` have been sent.
     pub(crate) fn push(&mut self, due_ns: u64, messages: u32) {
         match self {
-            Self::Nothing => *self = Self::Alike { messages, due_ns },
-            Self::Alike { messages: under_way, due_ns: latest_ns } if *latest_ns == due_ns => {
+            Self::Nothing => *self = Self::Together { messages, due_ns },
+            Self::Together { messages: under_way, due_ns: latest_ns } if *latest_ns == due_ns => {
                 *under_way += messages;
             }
-            Self::Alike { messages: under_way, due_ns: first_ns } => {
+            Self::Together { messages: under_way, due_ns: first_ns } => {
                 let both = [(*first_ns, *under_way), (due_ns, messages)];
                 *self = Self::Many(Box::new(VecDeque::from(both)));
             }
@@ -38,7 +38,7 @@ impl Awaiting {
     /// So many messages that were due at `due_ns` are answered: of how many the answer was still waited for.
     pub(crate) fn remove(&mut self, due_ns: u64, messages: u32) -> u32 {
         match self {
-            Self::Alike { messages: under_way, due_ns: first_ns } if *first_ns == due_ns => {
+            Self::Together { messages: under_way, due_ns: first_ns } if *first_ns == due_ns => {
                 let answered = messages.min(*under_way);
                 *under_way -= answered;
                 if *under_way == 0 {
@@ -46,7 +46,7 @@ impl Awaiting {
                 }
                 answered
             }
-            Self::Nothing | Self::Alike { .. } => 0,
+            Self::Nothing | Self::Together { .. } => 0,
             Self::Many(all) => {
                 // Most answers come in order: the oldest is looked at before all others.
                 let at = match all.front() {
@@ -74,7 +74,7 @@ impl Awaiting {
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let (alike, many) = match self {
             Self::Nothing => (None, None),
-            Self::Alike { messages, due_ns } => (Some((*due_ns, *messages)), None),
+            Self::Together { messages, due_ns } => (Some((*due_ns, *messages)), None),
             Self::Many(all) => (None, Some(all)),
         };
         let each = |(due_ns, messages): (u64, u32)| std::iter::repeat_n(due_ns, messages as usize);

@@ -387,6 +387,7 @@ mod tests {
 
     use super::*;
     use crate::books::closing::tests::ledger;
+    use crate::books::meter::Meter;
 
     /// When each message was due: two writes, of three messages and of five.
     const DUE_NS: [u64; 8] = [5_000, 5_000, 5_000, 9_000, 9_000, 9_000, 9_000, 9_000];
@@ -420,7 +421,9 @@ mod tests {
         let times = times.map(|times| times.recorded().collect::<Vec<_>>());
         let missing: Vec<u32> = record.echoes.missing().collect();
         let awaited: Vec<u64> = record.awaiting.iter().collect();
-        format!("{:?} {freed} {times:?} {missing:?} {awaited:?}", ledger.meter.counts)
+        let Meter { counts, received_bytes, tail, last_arrival_ns, .. } = &ledger.meter;
+        let sums = format!("{counts:?} {received_bytes} {tail:?} {last_arrival_ns}");
+        format!("{sums} {freed} {times:?} {missing:?} {awaited:?}")
     }
 
     proptest! {

@@ -36,7 +36,7 @@ pub(crate) struct Echoes {
 }
 
 impl Echoes {
-    /// The number for the next message, and room for those of as many behind it as are sent with it.
+    /// Numbers the next so many messages: the number of the first.
     pub(crate) fn send(&mut self, messages: u32) -> u32 {
         self.next += messages;
         self.next - messages
@@ -78,7 +78,7 @@ impl Echoes {
     /// Books the echoes of so many messages from this number on at once, if all of them come in order: whether they do.
     #[inline]
     pub(crate) fn handle_series(&mut self, number: u32, messages: u32) -> bool {
-        let is_in_order = number == self.high && messages <= self.next - number;
+        let is_in_order = number == self.high && messages <= self.next.saturating_sub(number);
         if is_in_order {
             self.high += messages;
         }

@@ -39,7 +39,7 @@ pub(crate) struct Ledger {
     pub(crate) slow: u32,
     /// What became of messages that these clients say for others; `None`: they speak for themselves.
     relayed: Option<Vec<Relayed>>,
-    /// Clients with a message that is no longer awaited, once for each such message: the pace of the load needs them.
+    /// Clients with messages that are no longer awaited, and how many: the pace of the load needs them.
     pub(crate) freed: Vec<(u32, u32)>,
 }
 

@@ -433,8 +433,8 @@ impl LoadClient {
         outcome
     }
 
-    /// Says this client's next message, which was due at the first of these times, with those of its series that are due too:
-    /// which these are, unless the session keeps it.
+    /// Says this client's next message, which was due at the first of these times and is said at the second, and those of its
+    /// series that are due too. `None`: the session keeps it for a while.
     fn say(
         &mut self,
         index: u32,
@@ -452,11 +452,14 @@ impl LoadClient {
         let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
         let unix_ns = wire.unix_ns_of(stamp).unwrap_or_default();
         let before = shared.output.len();
+        let mut more = 0;
         if portion.is_due_at(intended_ns)
             && let Some(each) = self.session.series_bytes(wire, kind)
         {
             let room = WRITE_BYTES.saturating_sub(before) / each;
-            let more = portion.take_alike(intended_ns, room.min(books::numbers_behind(number)));
+            more = portion.take_alike(intended_ns, room.min(books::numbers_behind(number)));
+        }
+        if more > 0 {
             ledger.handle_sending_more(record, intended_ns, more);
             let voice = &mut shared.output.of(sender);
             self.session.send_series(wire, now_ns, unix_ns, stamp, 1 + more, voice);

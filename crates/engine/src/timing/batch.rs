@@ -12,6 +12,7 @@ pub(crate) struct Due {
     pub(crate) client: u32,
     /// When they were to be sent.
     pub(crate) intended_ns: u64,
+    /// How many they are.
     messages: u32,
 }
 
@@ -102,9 +103,9 @@ impl Batch {
                 }
             }
         }
-        // Most loads give each client its turn before one has another; then there is nothing to put together.
+        // An open loop gives each client its turn before one has another: if none has, there is nothing to put together.
         if let Some((first, others)) = self.due.split_first()
-            && others.iter().any(|other| other.client == first.client)
+            && (pace.is_closed() || others.iter().any(|other| other.client == first.client))
         {
             self.due.sort_unstable();
             self.due.dedup_by(|next, before| {

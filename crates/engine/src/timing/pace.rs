@@ -95,7 +95,9 @@ impl Pace {
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
-                let idle = clients.repeat(per_client as usize);
+                // Those of one client are side by side, to go out together.
+                let each = |&client: &u32| iter::repeat_n(client, per_client as usize);
+                let idle: Vec<u32> = clients.iter().flat_map(each).collect();
                 let slots = part.share(concurrency).min(idle.len() as u32);
                 let (remaining, end_ns) = match until {
                     Until::Samples(samples) => (part.share_by_slots(samples, concurrency), u64::MAX),
@@ -133,8 +135,8 @@ impl Pace {
         }
     }
 
-    /// What to do at `now_ns`: `most` messages at the most, and one at the least. Each [`Next::Send`] is given once and
-    /// counts as sent. `takes` says how many of so many messages a client takes now; it is asked once for each. A closed
+    /// What to do at `now_ns`, with `most` messages at the most, which is one at least. Each [`Next::Send`] is given once and
+    /// counts as sent. `takes` says how many of so many messages a client takes now, and counts those as taken. A closed
     /// loop passes over clients that take none; an open one names them, so that what could not be sent is known.
     pub(crate) fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         match self {
@@ -255,6 +257,7 @@ impl Open {
 
 impl Closed {
     fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
+        debug_assert!(most > 0);
         if self.remaining == 0 || now_ns >= self.end_ns {
             return Next::Over;
         }
@@ -278,12 +281,11 @@ impl Closed {
     /// there is nothing to choose.
     fn draw(&mut self, most: u32) -> (u32, u32) {
         let all = self.idle.len();
-        if (self.free_slots as usize) < all {
+        if u64::from(self.free_slots).min(self.remaining) < all as u64 {
             return (self.idle.swap_remove(self.rng.usize(..all)), 1);
         }
         let client = self.idle[all - 1];
-        let most = u64::from(most).min(self.remaining) as usize;
-        let room = self.idle.iter().rev().take(most).take_while(|&&idle| idle == client).count();
+        let room = self.idle.iter().rev().take(most as usize).take_while(|&&idle| idle == client).count();
         self.idle.truncate(all - room);
         (client, room as u32)
     }
@@ -379,6 +381,31 @@ mod tests {
         pace.handle_answers(8, 1);
         assert_eq!(pace.poll(6, 1, always), one(8, 6));
         assert_eq!(pace.poll(6, 1, always), Next::Wait);
+    }
+
+    #[test]
+    fn what_one_client_has_room_for_goes_out_together_where_all_have_their_turn() {
+        let order = order(Load::Closed { concurrency: 9, per_client: 3, until: Until::Samples(7) });
+        let mut pace = paced(&order, 0, &[7, 8], 1);
+        let sent = |messages, client| Next::Send { client, intended_ns: 5, messages };
+        assert_eq!(pace.poll(5, 2, always), sent(2, 8), "no more than are asked for");
+        assert_eq!([pace.poll(5, 9, always), pace.poll(5, 9, always)], [sent(1, 8), sent(3, 7)]);
+        pace.handle_answers(8, 2);
+        pace.handle_answers(7, 1);
+        let Next::Send { messages: 1, .. } = pace.poll(6, 9, always) else { panic!("one is left") };
+        assert_eq!(pace.poll(6, 9, always), Next::Over);
+    }
+
+    #[test]
+    fn where_few_are_left_to_send_chance_says_whose() {
+        let clients: Vec<u32> = (0..100).collect();
+        let order = order(Load::Closed { concurrency: 100, per_client: 1, until: Until::Samples(10) });
+        let mut pace = paced(&order, 0, &clients, 1);
+        let mut sent = Vec::new();
+        while let Next::Send { client, .. } = pace.poll(5, 99, always) {
+            sent.push(client);
+        }
+        assert!(sent.len() == 10 && sent.iter().any(|&client| client < 50), "{sent:?}");
     }
 
     #[test]

@@ -18,10 +18,9 @@ pub(super) struct Plate {
 
 impl Plate {
     /// How much room there must be behind a copy, which is written in blocks.
-    pub(super) const SLACK_BYTES: usize =
-        if HEAD_BYTES > mask::BLOCK_BYTES { HEAD_BYTES } else { mask::BLOCK_BYTES };
+    pub(super) const SLACK_BYTES: usize = mask::BLOCK_BYTES;
 
-    /// The frame of the message that `fill` appends, of about so many bytes.
+    /// The frame of the message that `fill` appends, of so many bytes.
     pub(super) fn new(opcode: Opcode, bytes: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Plate {
         let mut frame = Vec::with_capacity(HEAD_BYTES + bytes + Self::SLACK_BYTES);
         let start = frame::open(&mut frame, End::Client);

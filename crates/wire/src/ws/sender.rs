@@ -28,7 +28,7 @@ pub struct Sender {
 pub(crate) struct Differing<W> {
     /// Where it is in the payload of each.
     pub(crate) at: Range<usize>,
-    /// How long each is, about.
+    /// Payload bytes of each.
     pub(crate) bytes: usize,
     /// Writes it there, for the message of this number; the first has 0.
     pub(crate) write: W,

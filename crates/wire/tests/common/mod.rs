@@ -7,9 +7,10 @@ pub(crate) mod user;
 pub(crate) mod visitor;
 pub(crate) mod world;
 
+use wire::ws::mask::{self, Key};
 use wire::{
-    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Io, Limits, Options, Payload, Room,
-    Server, ServerConfig, ServerEvent, Stamp, StreamId,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Io, Kind, Limits, Options, Payload,
+    Room, Server, ServerConfig, ServerEvent, Stamp, StreamId,
 };
 
 /// Output, and randomness that is the same each time.
@@ -175,6 +176,22 @@ pub(crate) fn opening(cfg: &Config, fields: &str) -> (Client, Fake, Vec<u8>) {
     client.handle_open(cfg, 0, 0, &mut io);
     let answer = accept(&std::mem::take(&mut io.out), fields);
     (client, io, answer)
+}
+
+/// The message with this stamp, unmasked.
+pub(crate) fn message(cfg: &Config, kind: Kind, stamp: Stamp) -> Vec<u8> {
+    let (mut client, mut io, answer) = opening(cfg, "");
+    client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
+    client.send(cfg, 0, 1_478_000_000_123_456_789, kind, stamp, &mut io);
+    let mut out = std::mem::take(io.out(0));
+    let header = match out[1] & 0x7f {
+        126 => 8,
+        127 => 14,
+        _ => 6,
+    };
+    let key = out[header - 4..header].try_into().unwrap();
+    mask::apply(&mut out[header..], Key::new(key), 0);
+    out.split_off(header)
 }
 
 /// The answer to an upgrade request, with `fields` added.
