@@ -72,13 +72,13 @@ impl Awaiting {
 
     /// When each was due.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        let (alike, many) = match self {
+        let (together, many) = match self {
             Self::Nothing => (None, None),
             Self::Together { messages, due_ns } => (Some((*due_ns, *messages)), None),
             Self::Many(all) => (None, Some(all)),
         };
         let each = |(due_ns, messages): (u64, u32)| std::iter::repeat_n(due_ns, messages as usize);
-        alike.into_iter().chain(many.into_iter().flat_map(|all| all.iter().copied())).flat_map(each)
+        together.into_iter().chain(many.into_iter().flat_map(|all| all.iter().copied())).flat_map(each)
     }
 }
 
