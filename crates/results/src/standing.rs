@@ -172,6 +172,20 @@ mod tests {
         assert_eq!(step.kept_percent(), Some(90.0), "it was interrupted, and they are due");
     }
 
+    #[test]
+    fn one_message_under_way_at_the_end_is_no_queue() {
+        let short = |expected: u64, late: u64| {
+            let mut step = open(0, late);
+            step.duration_ns = 3 * S / 10;
+            step.rates.asked_per_s = Some(100.0);
+            step.counts = Counts { sent: 30, expected, received: expected, late, ..Counts::default() };
+            step.kept_percent()
+        };
+        assert_eq!(short(30, 1), Some(100.0));
+        assert_eq!(short(30 * 40, 40), Some(100.0), "all copies of one");
+        assert!(short(30, 2) < Some(99.0) && short(30 * 40, 80) < Some(99.0));
+    }
+
     fn seconds(step: &mut Step, p95_ms: impl Fn(u64) -> u64) {
         let second =
             |t: u64| Second { t_ns: t * S, p95_ns: Some(p95_ms(t) * 1_000_000), ..Second::default() };

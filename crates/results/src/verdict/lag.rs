@@ -19,6 +19,8 @@ const LAG_NS_MIN: u64 = 1_000_000;
 const SHARE_SAID: f64 = 0.1;
 /// Lag, as a share of the latency, above which it is what was measured.
 const SHARE_DECIDES: f64 = 0.5;
+/// The same where the server was kept waiting as the generator was: as much again is its part.
+const SHARE_OF_BOTH_DECIDES: f64 = SHARE_DECIDES / 2.0;
 /// CPU of a worker below which its own work delayed less than a hundredth of the events.
 const OWN_CPU_PERCENT_MIN: f64 = 10.0;
 /// A worker that waits for a CPU for more than this share of the time it has one is kept from it by others.
@@ -78,9 +80,16 @@ impl Lag {
 
 /// Others had the CPU, and that is most of the latency.
 pub(super) fn of_others(step: &Step) -> Option<String> {
-    let lag = Lag::of(step).filter(Lag::decides)?;
+    let lag = Lag::of(step)?;
     let who = others(step)?;
-    Some(format!("{who}: {} is waiting for it", lag.text()))
+    if lag.decides() {
+        return Some(format!("{who}: {} is waiting for it", lag.text()));
+    }
+    let same_host = step.machine.as_ref()?.same_host == Some(true);
+    let is_both = same_host && stolen_percent(step).is_some();
+    (is_both && lag.share_of(lag.longest_ns) > SHARE_OF_BOTH_DECIDES).then(|| {
+        format!("{who}: {} is the generator's waiting for it, and the server waited, too", lag.text())
+    })
 }
 
 /// Its own work is most of the latency.
@@ -113,7 +122,7 @@ fn others(step: &Step) -> Option<String> {
     if is_own(step) {
         return None;
     }
-    if let Some(steal) = machine.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN) {
+    if let Some(steal) = stolen_percent(step) {
         return Some(format!("the hypervisor gave {steal:.0}% of the CPU to other machines"));
     }
     if machine::others_percent(step).is_none() && !waited(step) {
@@ -121,6 +130,11 @@ fn others(step: &Step) -> Option<String> {
     }
     let programs = machine::programs(machine);
     Some(programs.map_or("others had the CPU".into(), |names| format!("other programs had the CPU, {names}")))
+}
+
+/// CPU that a hypervisor gave to other machines, when it is enough to be named.
+fn stolen_percent(step: &Step) -> Option<f64> {
+    step.machine.as_ref()?.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN)
 }
 
 /// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it.

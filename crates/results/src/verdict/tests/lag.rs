@@ -37,6 +37,26 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
 }
 
 #[test]
+fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
+    let stolen = |ns: u64, steal: f64, same_host: bool| {
+        judged(|step| {
+            late(step, ns);
+            generator(step).worker_waiting_percent_max = Some(20.0);
+            let machine = step.machine.as_mut().unwrap();
+            (machine.steal_percent, machine.same_host) = (Some(steal), Some(same_host));
+        })
+    };
+    let (who, why) = stolen(6 * MS, 8.0, true);
+    assert_eq!(who, Bottleneck::Machine);
+    let said = "the hypervisor gave 8% of the CPU to other machines: up to 6.00ms of the rtt p99 of 20.0ms is \
+                the generator's waiting for it, and the server waited, too";
+    assert_eq!(why, said);
+    for (ns, steal, same_host) in [(4 * MS, 8.0, true), (6 * MS, 1.0, true), (6 * MS, 8.0, false)] {
+        assert_ne!(stolen(ns, steal, same_host).0, Bottleneck::Machine, "{ns} ns, {steal}%, {same_host}");
+    }
+}
+
+#[test]
 fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
