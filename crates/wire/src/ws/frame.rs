@@ -153,10 +153,11 @@ pub fn open(out: &mut Vec<u8>, end: End) -> usize {
 pub fn seal(out: &mut Vec<u8>, start: usize, opcode: Opcode, compressed: bool, key: Option<Key>) -> usize {
     let (masked, key_bytes) = if key.is_some() { (MASKED, 4) } else { (0, 0) };
     let len = out.len() - start - 2 - key_bytes;
-    let (short, more) = match len {
-        0..=125 => (len as u8, 0),
-        126..=0xffff => (126, 2),
-        _ => (127, 8),
+    let more = length_bytes(len);
+    let short = match more {
+        0 => len as u8,
+        2 => 126,
+        _ => 127,
     };
     if more > 0 {
         write_long(out, start + 2, len, more);
@@ -170,6 +171,22 @@ pub fn seal(out: &mut Vec<u8>, start: usize, opcode: Opcode, compressed: bool, k
         mask::apply(&mut out[body..], key, 0);
     }
     body
+}
+
+/// Bytes of a client's frame with so much of a payload.
+#[inline]
+pub(super) fn client_bytes(payload_bytes: usize) -> usize {
+    2 + length_bytes(payload_bytes) + size_of::<Key>() + payload_bytes
+}
+
+/// Bytes of a payload's length that do not fit into the shortest header.
+#[inline]
+fn length_bytes(len: usize) -> usize {
+    match len {
+        0..=125 => 0,
+        126..=0xffff => 2,
+        _ => 8,
+    }
 }
 
 /// Appends a server's message, whose payload `fill` appends, for any number of readers: plain, since they differ in their

@@ -4,45 +4,57 @@ use super::end::End;
 use super::frame::{self, Opcode};
 use super::mask::{self, Key};
 
+/// How much more than a frame there must be of it, and of a copy: both are of whole blocks, the longest head among them.
+const SLACK_BYTES: usize = mask::BLOCK_BYTES;
 /// Bytes that are copied at once: more than the longest head has.
 const HEAD_BYTES: usize = 16;
 
-/// A sealed frame whose mask changes nothing, and room behind it.
+/// Copies of a frame, at the end of what is to be sent; and behind them, until they are all written, the frame, whose mask
+/// changes nothing.
 pub(super) struct Plate {
-    frame: Vec<u8>,
+    /// Where the copies start, and the frame.
+    copies: usize,
+    frame: usize,
     /// Of the frame.
     bytes: usize,
-    /// Where its payload starts.
+    /// Where its payload starts within it.
     body: usize,
 }
 
 impl Plate {
-    /// How much room there must be behind a copy, which is written in blocks.
-    pub(super) const SLACK_BYTES: usize = mask::BLOCK_BYTES;
-
-    /// The frame of the message that `fill` appends, of so many bytes.
-    pub(super) fn new(opcode: Opcode, bytes: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Plate {
-        let mut frame = Vec::with_capacity(HEAD_BYTES + bytes + Self::SLACK_BYTES);
-        let start = frame::open(&mut frame, End::Client);
-        fill(&mut frame);
-        let body = frame::seal(&mut frame, start, opcode, false, Some(Key::NONE));
-        let bytes = frame.len();
-        frame.resize(bytes + Self::SLACK_BYTES, 0);
-        Plate { frame, bytes, body }
+    /// The frame of the message that `fill` appends, of so many bytes, and room for its copies.
+    pub(super) fn new(
+        out: &mut Vec<u8>,
+        copies: u32,
+        opcode: Opcode,
+        payload_bytes: usize,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> Plate {
+        let bytes = frame::client_bytes(payload_bytes);
+        let start = out.len();
+        out.resize(start + copies as usize * bytes + SLACK_BYTES, 0);
+        let frame = frame::open(out, End::Client);
+        fill(out);
+        let body = frame::seal(out, frame, opcode, false, Some(Key::NONE)) - frame;
+        debug_assert_eq!(out.len(), frame + bytes);
+        out.resize(frame + bytes + SLACK_BYTES, 0);
+        Plate { copies: start, frame, bytes, body }
     }
 
-    /// Bytes of the frame.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Puts a copy under this mask at the start of `room`, and what is of no meaning behind it; its payload.
+    /// Writes a copy under this mask, and what is of no meaning behind it: its payload.
     #[inline]
-    pub(super) fn copy_to<'a>(&self, room: &'a mut [u8], key: Key) -> &'a mut [u8] {
-        room[..HEAD_BYTES].copy_from_slice(&self.frame[..HEAD_BYTES]);
-        room[self.body - size_of::<Key>()..self.body].copy_from_slice(&key.bytes());
-        mask::copy(&mut room[self.body..], &self.frame[self.body..], self.bytes - self.body, key);
-        &mut room[self.body..self.bytes]
+    pub(super) fn copy<'a>(&self, out: &'a mut [u8], number: u32, key: Key) -> &'a mut [u8] {
+        let (copies, frame) = out.split_at_mut(self.frame);
+        let copy = &mut copies[self.copies + number as usize * self.bytes..];
+        copy[..HEAD_BYTES].copy_from_slice(&frame[..HEAD_BYTES]);
+        copy[self.body - size_of::<Key>()..self.body].copy_from_slice(&key.bytes());
+        mask::copy(&mut copy[self.body..], &frame[self.body..], self.bytes - self.body, key);
+        &mut copy[self.body..self.bytes]
+    }
+
+    /// All copies are written: nothing is left but them.
+    pub(super) fn finish(self, out: &mut Vec<u8>) {
+        out.truncate(self.frame - SLACK_BYTES);
     }
 }
 
@@ -52,17 +64,21 @@ mod tests {
 
     #[test]
     fn a_copy_is_the_frame_sealed_with_its_key() {
-        let key = Key::new([1, 2, 3, 4]);
         for len in [0, 1, 7, 8, 33, 125, 126, 200, 65_535, 65_536] {
             let payload: Vec<u8> = (0..len).map(|n: u32| n as u8).collect();
-            let plate = Plate::new(Opcode::Text, payload.len(), |out| out.extend_from_slice(&payload));
-            let mut room = vec![9; plate.bytes() + Plate::SLACK_BYTES];
-            plate.copy_to(&mut room, key);
-            let mut sealed = Vec::new();
-            let start = frame::open(&mut sealed, End::Client);
-            sealed.extend_from_slice(&payload);
-            frame::seal(&mut sealed, start, Opcode::Text, false, Some(key));
-            assert!(room[..plate.bytes()] == sealed, "{len} bytes");
+            let keys = [[1, 2, 3, 4], [9, 8, 7, 6], [0, 0, 0, 1]].map(Key::new);
+            let (mut copied, mut sealed) = (b"before".to_vec(), b"before".to_vec());
+            let plate = Plate::new(&mut copied, 3, Opcode::Text, payload.len(), |out| {
+                out.extend_from_slice(&payload);
+            });
+            for (number, key) in (0..).zip(keys) {
+                assert_eq!(plate.copy(&mut copied, number, key).len(), payload.len());
+                let start = frame::open(&mut sealed, End::Client);
+                sealed.extend_from_slice(&payload);
+                frame::seal(&mut sealed, start, Opcode::Text, false, Some(key));
+            }
+            plate.finish(&mut copied);
+            assert!(copied == sealed, "{len} bytes");
         }
     }
 }

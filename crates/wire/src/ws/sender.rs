@@ -78,17 +78,14 @@ impl Sender {
             return;
         }
         let opcode = if text { Opcode::Text } else { Opcode::Binary };
-        let plate = Plate::new(opcode, differing.bytes, fill);
-        let start = io.out(0).len();
-        let end = start + messages as usize * plate.bytes();
-        io.out(0).resize(end + Plate::SLACK_BYTES, 0);
-        for (n, at) in (0..messages).zip((start..).step_by(plate.bytes())) {
+        let plate = Plate::new(io.out(0), messages, opcode, differing.bytes, fill);
+        for number in 0..messages {
             let key = Self::new_key(io);
-            let there = &mut plate.copy_to(&mut io.out(0)[at..], key)[differing.at.clone()];
-            (differing.write)(n, there);
+            let there = &mut plate.copy(io.out(0), number, key)[differing.at.clone()];
+            (differing.write)(number, there);
             mask::apply(there, key, differing.at.start);
         }
-        io.out(0).truncate(end);
+        plate.finish(io.out(0));
     }
 
     /// Seals a message opened by [`frame::open`] at `start`, compressing it first if so negotiated.
