@@ -184,6 +184,13 @@ mod tests {
         assert_eq!(short(30, 1), Some(100.0));
         assert_eq!(short(30 * 40, 40), Some(100.0), "all copies of one");
         assert!(short(30, 2) < Some(99.0) && short(30 * 40, 80) < Some(99.0));
+        // 1% of 130 is more than one.
+        let mut step = open(0, 2);
+        step.counts = Counts { sent: 130, expected: 130, received: 130, ..step.counts };
+        step.rates.asked_per_s = Some(13.0);
+        assert_eq!(step.kept_percent(), Some(100.0));
+        step.counts = Counts { received: 120, in_flight: 10, left: 1, ..step.counts };
+        assert_eq!(step.kept_percent(), Some(100.0), "who left takes nothing of it");
     }
 
     fn seconds(step: &mut Step, p95_ms: impl Fn(u64) -> u64) {

@@ -174,7 +174,7 @@ impl Step {
     /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, and where agents were
     /// lost. What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in
     /// time: those to as many messages as are sent in one and a half times the latency of its first half, or to one in a
-    /// hundred, and to one at least. What is beyond that had queued up. What was under way to clients that left on purpose does not need an answer (METHODOLOGY
+    /// hundred, rounded up. What is beyond that had queued up. What was under way to clients that left on purpose does not need an answer (METHODOLOGY
     /// "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         const UNDER_WAY: f64 = 1.5;
@@ -182,6 +182,7 @@ impl Step {
             return None;
         }
         let Counts { sent, expected, received, late, in_flight, left, nobody_to_send, .. } = self.counts;
+        let due_per_message = expected as f64 / sent.max(1) as f64;
         let expected = if left > 0 { expected - in_flight } else { expected };
         let schedule_s = self.duration_ns as f64 / 1e9;
         let asked = (self.rates.asked_per_s? * schedule_s).floor() - nobody_to_send as f64;
@@ -194,7 +195,7 @@ impl Step {
         }
         let under_way = UNDER_WAY * self.early_latency_ns() as f64 / self.duration_ns.max(1) as f64;
         let messages_under_way = (under_way.max(0.01) * sent as f64).ceil();
-        let queued = (late as f64 - messages_under_way * expected as f64 / sent.max(1) as f64).max(0.0);
+        let queued = (late as f64 - messages_under_way * due_per_message).max(0.0);
         let answered = (received as f64 - queued) / expected as f64;
         let percent = 100.0 * (sent as f64 / asked).min(1.0) * answered;
         // 99% of 700 is a hair below in binary.

@@ -1,12 +1,12 @@
 //! What of a latency is the generator's own: how late it was, and whose fault that was.
 //!
-//! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency; below that it is said
-//! as what it is, in a mark.
+//! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of that and the
+//! server waited as well; below that it is said as what it is, in a mark.
 
 use stats::{Histogram, Timed};
 
 use super::machine;
-use super::signs::{percent, worker_cpu};
+use super::signs::{IDLE_CPU_PERCENT_MAX, is_left_out, percent, worker_cpu};
 use crate::format::duration;
 use crate::step::Step;
 
@@ -78,7 +78,7 @@ impl Lag {
     }
 }
 
-/// Others had the CPU, and that is most of the latency.
+/// Others had the CPU, and that is most of the latency, as far as it can be told.
 pub(super) fn of_others(step: &Step) -> Option<String> {
     let lag = Lag::of(step)?;
     let who = others(step)?;
@@ -86,9 +86,13 @@ pub(super) fn of_others(step: &Step) -> Option<String> {
         return Some(format!("{who}: {} is waiting for it", lag.text()));
     }
     let same_host = step.machine.as_ref()?.same_host == Some(true);
-    let is_both = same_host && stolen_percent(step).is_some();
+    // What the server left out, it would have left out all the same.
+    let is_both = same_host && stolen_percent(step).is_some() && !is_left_out(step);
     (is_both && lag.share_of(lag.longest_ns) > SHARE_OF_BOTH_DECIDES).then(|| {
-        format!("{who}: {} is the generator's waiting for it, and the server waited, too", lag.text())
+        format!(
+            "{who}: {} is the generator's waiting for it, and the server will have waited as long",
+            lag.text()
+        )
     })
 }
 
@@ -137,10 +141,12 @@ fn stolen_percent(step: &Step) -> Option<f64> {
     step.machine.as_ref()?.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN)
 }
 
-/// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it.
+/// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
+/// hypervisor takes from a worker shows nowhere in its own times: one with much time to spare was late because of that.
 fn is_own(step: &Step) -> bool {
     let cpu = worker_cpu(step).unwrap_or(0.0);
-    cpu >= OWN_CPU_PERCENT_MIN && !waited(step) && machine::others_percent(step).is_none()
+    let is_robbed = cpu < IDLE_CPU_PERCENT_MAX && stolen_percent(step).is_some();
+    cpu >= OWN_CPU_PERCENT_MIN && !is_robbed && !waited(step) && machine::others_percent(step).is_none()
 }
 
 /// Whether a worker was ready to run for long and had no CPU.

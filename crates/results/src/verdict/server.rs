@@ -1,8 +1,8 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
 use super::signs::{
-    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
-    main_figure, of_clients, overflowed, worker_cpu,
+    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_left_out,
+    is_missed, main_figure, of_clients, overflowed, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::format::{count, duration, rate};
@@ -11,8 +11,6 @@ use crate::step::Step;
 /// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the
 /// server, though the generator was also late.
 const LATE_SHARE_MAX: f64 = 0.1;
-/// Share of the deliveries due that may be missing before that is a sign by itself.
-const MISSING_SHARE_MAX: f64 = 0.01;
 /// How much faster than the load latency must grow to be a sign.
 const GROWTH_MIN: f64 = 1.5;
 /// Growth of latency below which it is noise.
@@ -68,7 +66,7 @@ pub(super) fn saturated(step: &Step) -> Option<String> {
 /// What was due did not come, or not in time, or took longer than the load explains.
 pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String> {
     let counts = &step.counts;
-    if counts.missing as f64 > MISSING_SHARE_MAX * counts.expected as f64 {
+    if is_left_out(step) {
         return Some(format!(
             "it left out {} of {} messages due",
             count(counts.missing),

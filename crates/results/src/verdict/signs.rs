@@ -18,6 +18,8 @@ pub(super) const WAITED_SHARE_MAX: f64 = 0.01;
 /// CPU below which the generator or the server is idle.
 pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 
+/// Share of the deliveries due that may be missing before that is a sign by itself.
+const MISSING_SHARE_MAX: f64 = 0.01;
 /// Connections that found no room in a listener's queue, as a share of those begun, from which on that is what they wait for.
 const OVERFLOWS_SHARE_MIN: f64 = 0.01;
 
@@ -47,6 +49,11 @@ pub(super) fn of_clients(step: &Step, part: u64, connections: u64) -> String {
     let (of, what) =
         if connections > step.clients { (connections, "connections") } else { (step.clients, "clients") };
     format!("{} of {} {what}", count(part), count(of))
+}
+
+/// Whether more than a hundredth of what was due is missing.
+pub(super) fn is_left_out(step: &Step) -> bool {
+    step.counts.missing as f64 > MISSING_SHARE_MAX * step.counts.expected as f64
 }
 
 /// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of

@@ -25,23 +25,25 @@ impl Plate {
     /// The frame of the message that `fill` appends, of so many bytes, and room for its copies.
     pub(super) fn new(
         out: &mut Vec<u8>,
-        copies: u32,
+        count: u32,
         opcode: Opcode,
         payload_bytes: usize,
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Plate {
         let bytes = frame::client_bytes(payload_bytes);
-        let start = out.len();
-        out.resize(start + copies as usize * bytes + SLACK_BYTES, 0);
-        let frame = frame::open(out, End::Client);
+        let (copies, copies_bytes) = (out.len(), count as usize * bytes + SLACK_BYTES);
+        out.reserve(copies_bytes + bytes + SLACK_BYTES);
+        out.resize(copies + copies_bytes, 0);
+        let start = frame::open(out, End::Client);
         fill(out);
-        let body = frame::seal(out, frame, opcode, false, Some(Key::NONE)) - frame;
-        debug_assert_eq!(out.len(), frame + bytes);
-        out.resize(frame + bytes + SLACK_BYTES, 0);
-        Plate { copies: start, frame, bytes, body }
+        let body = frame::seal(out, start, opcode, false, Some(Key::NONE)) - start;
+        assert_eq!(out.len(), start + bytes, "a message of a series has its size");
+        out.resize(start + bytes + SLACK_BYTES, 0);
+        Plate { copies, frame: start, bytes, body }
     }
 
-    /// Writes a copy under this mask, and what is of no meaning behind it: its payload.
+    /// Writes the copy of this number under this mask, and what is of no meaning behind it, where the next is to be: its
+    /// payload.
     #[inline]
     pub(super) fn copy<'a>(&self, out: &'a mut [u8], number: u32, key: Key) -> &'a mut [u8] {
         let (copies, frame) = out.split_at_mut(self.frame);
