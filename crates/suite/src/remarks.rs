@@ -151,7 +151,7 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
         (rounds(&|run| !is_capacity && is_at_file_limit(run)), "limit of open files"),
         (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),
         (rounds(&|run| is_bound(run, Bottleneck::Generator)), "limited by the generator"),
-        (rounds(&|run| is_bound(run, Bottleneck::Machine)), "the machine was full"),
+        (rounds(&|run| is_bound(run, Bottleneck::Machine)), "limited by the machine"),
         (entries.iter().filter(noisy).count(), "other programs had more than 10% of the CPU"),
     ] {
         match times {
