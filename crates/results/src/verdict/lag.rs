@@ -6,7 +6,7 @@
 use stats::{Histogram, Timed};
 
 use super::machine;
-use super::signs::{IDLE_CPU_PERCENT_MAX, is_left_out, percent, worker_cpu};
+use super::signs::{IDLE_CPU_PERCENT_MAX, percent, server_left_out, worker_cpu};
 use crate::format::duration;
 use crate::step::Step;
 
@@ -87,7 +87,7 @@ pub(super) fn of_others(step: &Step) -> Option<String> {
     }
     let same_host = step.machine.as_ref()?.same_host == Some(true);
     // What the server left out, it would have left out all the same.
-    let is_both = same_host && stolen_percent(step).is_some() && !is_left_out(step);
+    let is_both = same_host && stolen_percent(step).is_some() && !server_left_out(step);
     (is_both && lag.share_of(lag.longest_ns) > SHARE_OF_BOTH_DECIDES).then(|| {
         format!(
             "{who}: {} is the generator's waiting for it, and the server will have waited as long",

@@ -1,8 +1,8 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
 use super::signs::{
-    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_left_out,
-    is_missed, main_figure, of_clients, overflowed, worker_cpu,
+    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
+    main_figure, of_clients, overflowed, server_left_out, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::format::{count, duration, rate};
@@ -66,7 +66,7 @@ pub(super) fn saturated(step: &Step) -> Option<String> {
 /// What was due did not come, or not in time, or took longer than the load explains.
 pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String> {
     let counts = &step.counts;
-    if is_left_out(step) {
+    if server_left_out(step) {
         return Some(format!(
             "it left out {} of {} messages due",
             count(counts.missing),

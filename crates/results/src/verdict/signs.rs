@@ -51,8 +51,8 @@ pub(super) fn of_clients(step: &Step, part: u64, connections: u64) -> String {
     format!("{} of {} {what}", count(part), count(of))
 }
 
-/// Whether more than a hundredth of what was due is missing.
-pub(super) fn is_left_out(step: &Step) -> bool {
+/// Whether the server left out more than a hundredth of what was due.
+pub(super) fn server_left_out(step: &Step) -> bool {
     step.counts.missing as f64 > MISSING_SHARE_MAX * step.counts.expected as f64
 }
 

@@ -38,13 +38,15 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
 
 #[test]
 fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
-    let stolen = |ns: u64, steal: f64, same_host: bool| {
+    let robbed = |ns: u64, steal: f64, same_host: bool, change: &dyn Fn(&mut Step)| {
         judged(|step| {
             late(step, ns);
             let machine = step.machine.as_mut().unwrap();
             (machine.steal_percent, machine.same_host) = (Some(steal), Some(same_host));
+            change(step);
         })
     };
+    let stolen = |ns, steal, same_host| robbed(ns, steal, same_host, &|_| {});
     let (who, why) = stolen(6 * MS, 8.0, true);
     assert_eq!(who, Bottleneck::Machine);
     let said = "the hypervisor gave 8% of the CPU to other machines: up to 6.00ms of the rtt p99 of 20.0ms is \
@@ -53,17 +55,9 @@ fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
     for (ns, steal, same_host) in [(4 * MS, 8.0, true), (6 * MS, 1.0, true), (6 * MS, 8.0, false)] {
         assert_ne!(stolen(ns, steal, same_host).0, Bottleneck::Machine, "{ns} ns, {steal}%, {same_host}");
     }
-    let robbed = |change: &dyn Fn(&mut Step)| {
-        judged(|step| {
-            late(step, 6 * MS);
-            let machine = step.machine.as_mut().unwrap();
-            (machine.steal_percent, machine.same_host) = (Some(8.0), Some(true));
-            change(step);
-        })
-    };
-    let (who, _) = robbed(&|step| generator(step).worker_cpu_percent_max = Some(60.0));
+    let (who, _) = robbed(6 * MS, 8.0, true, &|step| generator(step).worker_cpu_percent_max = Some(60.0));
     assert_eq!(who, Bottleneck::None, "its own work may be why");
-    let (who, _) = robbed(&|step| step.counts.missing = step.counts.expected / 20);
+    let (who, _) = robbed(6 * MS, 8.0, true, &|step| step.counts.missing = step.counts.expected / 20);
     assert_eq!(who, Bottleneck::Server, "waiting loses nothing");
 }
 
