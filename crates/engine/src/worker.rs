@@ -316,7 +316,7 @@ impl Worker {
             }
             self.reporter.report_due(&mut self.clients.ledger, now_ns);
         }
-        if !self.clients.ledger.freed.is_empty() {
+        if self.clients.ledger.has_news() {
             self.pump(now_ns);
         }
     }

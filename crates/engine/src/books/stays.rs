@@ -125,6 +125,11 @@ impl Stays {
         self.inside[client as usize] & needed == needed
     }
 
+    /// Whether a client has come into a room since that was asked last.
+    pub(crate) fn has_entered(&self) -> bool {
+        !self.entered.is_empty()
+    }
+
     /// The clients that have come into a room since this was asked last.
     pub(crate) fn take_entered(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.entered)

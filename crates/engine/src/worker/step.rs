@@ -138,7 +138,7 @@ impl Worker {
                     self.batch.gather(pace, now_ns, room, takes)
                 }
             };
-            if self.send_batch(now_ns) {
+            if self.send_batch(now_ns) || self.clients.ledger.has_news() {
                 continue; // what was freed or lost in between may have another turn
             }
             match next {
@@ -178,9 +178,9 @@ impl Worker {
         is_open && self.clients.ledger.usable == 0 && !self.unrest.as_ref().is_some_and(Unrest::has_hope)
     }
 
-    /// Sends what was gathered: whether that was anything.
+    /// Sends what was gathered: whether some of it did not go out, so that others may have its turn.
     fn send_batch(&mut self, now_ns: u64) -> bool {
-        let batch = self.batch.take();
+        let (batch, mut was_unsent) = (self.batch.take(), false);
         for (client, mut portion) in Batch::portions(&batch) {
             if let Some(publishers) = &mut self.publishers {
                 publishers.send(client, &mut portion, &mut self.clients, now_ns);
@@ -192,12 +192,12 @@ impl Worker {
             while !portion.is_over() {
                 if let Err(unsent) = self.clients.send(client, &mut portion, now_ns) {
                     self.handle_unsent(client, unsent, now_ns);
+                    was_unsent = true;
                 }
             }
         }
-        let was_any = !batch.is_empty();
         self.batch.put_back(batch);
-        was_any
+        was_unsent
     }
 
     /// Whether the client whose turn it is is away, as it was to be, or outside the room where it speaks. An open loop that passes over
