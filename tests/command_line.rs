@@ -4,13 +4,10 @@
 mod support;
 
 use std::fs::{File, OpenOptions};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
-
+use support::black_hole::BlackHole;
 use support::cases::check_all;
 use support::process::Process;
 use support::throng::{Server, echo, finish, run, sum_of, throng, under};
@@ -338,25 +335,5 @@ fn a_file_that_is_cut_short_is_named() {
             "{outcome}"
         );
         assert!(outcome.stdout.is_empty(), "{outcome}");
-    }
-}
-
-/// A listener that never accepts and whose queue is full: the kernel ignores further connects.
-struct BlackHole {
-    address: SocketAddr,
-    _listener: OwnedFd,
-    _queued: Vec<TcpStream>,
-}
-
-impl BlackHole {
-    fn open() -> BlackHole {
-        let listener = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-        bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
-        listen(&listener, 0).unwrap();
-        let address = SocketAddr::try_from(getsockname(&listener).unwrap()).unwrap();
-        // One fits into a queue of none; the second is there for kernels that are more generous.
-        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(200));
-        let queued = (0..4).map(connect).filter_map(Result::ok).collect();
-        BlackHole { address, _listener: listener, _queued: queued }
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use support::black_hole::BlackHole;
 use support::process::Process;
 use support::target::{Unavailable, complete};
 use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
@@ -113,10 +114,13 @@ fn those_who_are_away_miss_what_is_published_and_nobody_else() {
 fn an_application_that_does_not_publish_is_named_and_why() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/ws?room={{room}}", server.address);
-    let nobody = format!("http://{}/publish/{{room}}", free_address());
+    let at = |address: SocketAddr| format!("http://{address}/publish/{{room}}");
+    let hole = BlackHole::open();
+    let (nobody, silent) = (at(free_address()), at(hole.address));
     for (publish, kind, said) in [
         ("/publish-to/{room}", "publish_http_4xx", "HTTP 404"),
         (&nobody, "publish_refused", "connection refused"),
+        (&silent, "publish_connect_timeout", "TCP is not connected"),
     ] {
         let outcome = run(
             throng([
@@ -130,7 +134,16 @@ fn an_application_that_does_not_publish_is_named_and_why() {
                 "--rooms",
                 "5",
             ])
-            .args(["--rate", "50", "--duration", "1s", "--publish-url", publish]),
+            .args([
+                "--rate",
+                "50",
+                "--duration",
+                "1s",
+                "--connect-timeout",
+                "300ms",
+                "--publish-url",
+                publish,
+            ]),
             WITHIN,
         );
         assert_eq!(outcome.code, Some(3), "{outcome}");

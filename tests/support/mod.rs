@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, reason = "nobody can reach into a test")]
 
 pub mod arena;
+pub mod black_hole;
 pub mod bridge;
 pub mod cases;
 pub mod client;

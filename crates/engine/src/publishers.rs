@@ -135,6 +135,16 @@ impl Publishers {
         has_more
     }
 
+    /// Gives up the connections that have been under way for so long: another try comes with the next message.
+    pub(crate) fn give_up_connecting(&mut self, timeout_ns: u64, users: &mut Clients, now_ns: u64) {
+        for index in 0..self.of_each.len() as u32 {
+            let is_under_way = !self.clients.is_vacant(index) && !self.clients.is_usable(index);
+            if is_under_way && now_ns.saturating_sub(self.of_each[index as usize].tried_ns) >= timeout_ns {
+                self.lose(index, Cause::ConnectTimeout, users, now_ns);
+            }
+        }
+    }
+
     /// A connection is gone, and with it every answer that it owed.
     fn lose(&mut self, index: u32, cause: Cause, users: &mut Clients, now_ns: u64) {
         self.clients.lose(index, cause, now_ns);

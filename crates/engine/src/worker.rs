@@ -306,6 +306,9 @@ impl Worker {
             }
         }
         if self.reporter.poll(now_ns) {
+            if let Some(publishers) = &mut self.publishers {
+                publishers.give_up_connecting(self.plan.connecting.timeout_ns, &mut self.clients, now_ns);
+            }
             // A closed loop would otherwise stop at the first message that a server loses.
             if self.clients.ledger.step.is_closed() || self.unrest.as_ref().is_some_and(Unrest::is_renewal) {
                 self.clients.give_up_overdue(self.plan.draining.timeout_ns, now_ns);
