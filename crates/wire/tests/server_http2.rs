@@ -35,9 +35,10 @@ fn a_server_answers_each_request_once_its_body_is_in() {
         frame(DATA, END_STREAM, 1, b"def"),
         frame(HEADERS, WHOLE, 7, &request(POST, "/")),
     ];
-    let expected =
-        [answer(b"\x88", 3), answer(b"\x08\x03404", 5), answer(b"\x88", 1), answer(b"\x08\x03405", 7)];
-    assert_eq!(served(&bytes.concat()), (expected.to_vec(), 4, Ok(())));
+    let mut not_allowed = answer(b"\x08\x03405", 7);
+    not_allowed.3.extend_from_slice(b"\x0f\x07\x09GET, HEAD");
+    let expected = vec![answer(b"\x88", 3), answer(b"\x08\x03404", 5), answer(b"\x88", 1), not_allowed];
+    assert_eq!(served(&bytes.concat()), (expected, 4, Ok(())));
     // What takes a connection of its own is there over HTTP/1.1.
     for path in ["/metrics", "/sockjs/info"] {
         let (all, requested, _) = served(&frame(HEADERS, WHOLE, 1, &request(GET, path)));

@@ -50,8 +50,9 @@ pub(super) struct Http2 {
 #[derive(Debug)]
 struct Asked {
     stream: u32,
-    /// What it will be answered.
+    /// What it will be answered, and which methods with it.
     status: u16,
+    allow: Option<&'static str>,
     /// Bytes of the body that are in, and that there are to be.
     bytes: u64,
     length: Option<u64>,
@@ -133,7 +134,7 @@ impl Http2 {
                     connection::put_room(stream, more, io.out(0));
                 }
                 if asked.bytes > cfg.limits.body_bytes_max {
-                    asked.status = 413;
+                    (asked.status, asked.allow) = (413, None);
                     self.answer(cfg, now_ns, at, io, on);
                     // Nobody needs the rest (§8.1).
                     connection::put_reset(stream, ErrorCode::NoError, io.out(0));
@@ -201,13 +202,13 @@ impl Http2 {
             fields: Fields { list },
             body: Framing::Length(0),
         };
-        let status = match cfg.gate.admits(&request, cfg.unix_s(now_ns)) {
+        let answer = match cfg.gate.admits(&request, cfg.unix_s(now_ns)) {
             true => servers::plain_answer(cfg, now_ns, &request, io),
             false => PlainAnswer::Status(401),
         };
-        let status = match status {
-            PlainAnswer::Status(status) => status,
-            PlainAnswer::NotAllowed(_) => 405,
+        let (status, allow) = match answer {
+            PlainAnswer::Status(status) => (status, None),
+            PlainAnswer::NotAllowed(methods) => (405, Some(methods)),
             PlainAnswer::Whole(_) | PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
                 connection::put_reset(stream, ErrorCode::Http11Required, io.out(0));
                 return Ok(());
@@ -219,7 +220,7 @@ impl Http2 {
             return Ok(());
         };
         let receiving = Receiving::new(SERVER_WINDOW);
-        self.asked.push_back(Asked { stream, status, bytes: 0, length, receiving });
+        self.asked.push_back(Asked { stream, status, allow, bytes: 0, length, receiving });
         if ends {
             self.handle_end(cfg, now_ns, self.asked.len() - 1, io, on);
         }
@@ -243,9 +244,10 @@ impl Http2 {
     }
 
     fn answer(&mut self, cfg: &ServerConfig, now_ns: u64, at: usize, io: &mut impl Io, on: &mut impl Tells) {
-        let Some(Asked { stream, status, .. }) = self.asked.remove(at) else { return };
+        let Some(Asked { stream, status, allow, .. }) = self.asked.remove(at) else { return };
         let date = cfg.date(now_ns).value();
-        let write = |out: &mut Vec<u8>| hpack::write_answer(status, date.as_ref().map(|date| &date[..]), out);
+        let date = date.as_ref().map(|date| &date[..]);
+        let write = |out: &mut Vec<u8>| hpack::write_answer(status, allow, date, out);
         connection::put_head(stream, true, write, io.out(0));
         on(ServerEvent::Requested { keep_alive: true });
     }
