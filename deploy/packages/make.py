@@ -105,9 +105,9 @@ def is_foreign(target: str) -> bool:
 
 
 def build(target: str) -> Path:
-    """The program, with its C library in it, and without what only a debugger reads."""
+    """The program, with its C library in it."""
     flags = [os.environ.get("RUSTFLAGS", ""), "-C target-feature=+crt-static"]
-    environment = {**os.environ, "RUSTFLAGS": " ".join(flags).strip(), "CARGO_PROFILE_RELEASE_STRIP": "debuginfo"}
+    environment = {**os.environ, "RUSTFLAGS": " ".join(flags).strip()}
     if is_foreign(target):
         compiler, name = f"{machine_of(target)}-linux-gnu-gcc", target.replace("-", "_")
         environment.setdefault(f"CARGO_TARGET_{name.upper()}_LINKER", compiler)
