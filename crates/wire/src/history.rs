@@ -2,7 +2,8 @@
 //!
 //! Rules. Each message of a room gets a number as it is broadcast, and carries it. A client that comes back names the last
 //! that it has got, and is sent those behind it that are still there. A room keeps its latest messages: so many, or those of so
-//! long; all rooms together no more than [`BYTES_MAX`]. A number that was never given is nobody's. What sessions had joined is
+//! long; all rooms together no more than [`BYTES_MAX`], of which what is too old in rooms that have fallen silent is the first to go.
+//! A number that was never given is nobody's. What sessions had joined is
 //! kept beside it, by protocols whose clients need not join again ([`Sessions`]).
 
 mod sessions;
@@ -17,6 +18,8 @@ use sessions::Sessions;
 
 /// Bytes of all messages together; where there would be more, the room of the newest forgets its oldest.
 const BYTES_MAX: usize = 64 << 20;
+/// How often all rooms are looked through for what is too old, in the time for which messages are kept, while they are full.
+const SWEEPS: u64 = 16;
 /// What a message takes beside its own bytes.
 const MESSAGE_BYTES: usize = 96;
 /// Characters of a token, and of these, those that are chance. The others follow from them, for this server alone.
@@ -63,6 +66,8 @@ struct State {
     number: u64,
     gone: u64,
     bytes: usize,
+    /// When all rooms were last looked through for what is too old.
+    swept_ns: u64,
     /// Messages sent again.
     replayed: u64,
 }
@@ -107,23 +112,16 @@ impl History {
         let number = state.number;
         let message: Message = encode(number).into();
         state.bytes += bytes_of(&message);
+        if state.bytes > BYTES_MAX {
+            state.sweep(self.keep, now_ns);
+        }
         let log = state.rooms.entry(room).or_insert_with(|| Log { gone: state.gone, ..Log::default() });
         // The clock is read before the lock is had: no entry is older than the one before.
         let at_ns = log.kept.back().map_or(now_ns, |latest| latest.at_ns.max(now_ns));
         log.kept.push_back(Entry { number, at_ns, message: Arc::clone(&message) });
-        let is_over = |log: &Log, bytes: usize| {
-            bytes > BYTES_MAX
-                || match self.keep {
-                    Keep::Messages(most) => log.kept.len() > most as usize,
-                    Keep::Time(ns) => log.kept.front().is_some_and(|oldest| oldest.at_ns + ns < now_ns),
-                }
-        };
-        while is_over(log, state.bytes)
-            && let Some(oldest) = log.kept.pop_front()
-        {
-            log.gone = oldest.number;
-            state.bytes -= bytes_of(&oldest.message);
-        }
+        while (state.bytes > BYTES_MAX || self.keep.is_over(log, now_ns))
+            && log.forget_oldest(&mut state.bytes)
+        {}
         if log.kept.is_empty() {
             state.gone = number;
             state.rooms.remove(&room);
@@ -225,6 +223,45 @@ impl History {
     }
 }
 
+impl Keep {
+    /// Whether the oldest message of a room is one too many, or too old.
+    fn is_over(self, log: &Log, now_ns: u64) -> bool {
+        match self {
+            Keep::Messages(most) => log.kept.len() > most as usize,
+            Keep::Time(ns) => log.kept.front().is_some_and(|oldest| oldest.at_ns + ns < now_ns),
+        }
+    }
+}
+
+impl Log {
+    /// Takes its oldest message out of those of all rooms, if it has one.
+    fn forget_oldest(&mut self, bytes: &mut usize) -> bool {
+        let Some(oldest) = self.kept.pop_front() else { return false };
+        self.gone = oldest.number;
+        *bytes -= bytes_of(&oldest.message);
+        true
+    }
+}
+
+impl State {
+    /// Forgets what is too old, wherever it is; no more than [`SWEEPS`] times in the time for which messages are kept.
+    fn sweep(&mut self, keep: Keep, now_ns: u64) {
+        let Keep::Time(ns) = keep else { return };
+        if now_ns.saturating_sub(self.swept_ns) < ns / SWEEPS {
+            return;
+        }
+        self.swept_ns = now_ns;
+        self.rooms.retain(|_, log| {
+            while keep.is_over(log, now_ns) && log.forget_oldest(&mut self.bytes) {}
+            let is_empty = log.kept.is_empty();
+            if is_empty {
+                self.gone = self.gone.max(log.gone);
+            }
+            !is_empty
+        });
+    }
+}
+
 impl fmt::Debug for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("History").field("keep", &self.keep).finish_non_exhaustive()
@@ -323,6 +360,20 @@ mod tests {
         let token = one.token(b"abcdefghijklmnopqrst");
         assert!(one.knows(&token) && !other.knows(&token));
         assert!(!one.knows(b"abcdefghijklmnopqrst") && !one.knows(b"") && !one.knows(&token[1..]));
+    }
+
+    #[test]
+    fn what_is_too_old_in_silent_rooms_makes_room_for_what_is_not() {
+        let history = History::new(Keep::Time(1_000), |_| Mischief::default());
+        let tell = |topic, at_ns| _ = history.add(room(topic), at_ns, |_| vec![vec![0; BYTES_MAX / 16]]);
+        (0..14).for_each(|silent| tell(silent, silent));
+        (0..8).for_each(|n| tell(99, 1_500 + n));
+        assert_eq!(history.lock().rooms.len(), 1);
+        let missed = |topic| {
+            let Missed { messages, is_whole } = history.after(room(topic), 0, 1_600).unwrap();
+            (messages.len(), is_whole)
+        };
+        assert_eq!([missed(99), missed(0)], [(8, true), (0, false)]);
     }
 
     #[test]
