@@ -225,6 +225,16 @@ fn the_server_answers_as_the_recorded_one() {
     assert_eq!(said(&copies), [COPY.replace('@', &payload(7))]);
 }
 
+#[test]
+fn one_room_is_not_subscribed_to_over_and_over() {
+    let subscribe = |n: u32| SUBSCRIBE_BARE.replace(r#""1""#, &format!(r#""{n}""#));
+    let elsewhere = subscribe(10).replace("}}", r#","variables":{"room":1}}}"#);
+    let messages: Vec<String> = (1..=9).map(subscribe).chain([elsewhere]).collect();
+    let messages: Vec<&str> = [INIT].into_iter().chain(messages.iter().map(String::as_str)).collect();
+    let refused = r#"{"id":"9","type":"error","payload":[{"message":"Cannot query it here"}]}"#;
+    assert_eq!(said(&serve_graphql(&messages).out), [ACK, refused]);
+}
+
 /// After its close the connection is in no room any more, so that nothing follows the close frame.
 #[test]
 fn the_server_ends_a_connection_over_what_is_not_allowed() {

@@ -18,8 +18,10 @@ use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::frame::{self, Opcode};
 
-/// Subscriptions of one connection, bytes of an id, and characters of it in the reason of a close, which has 123 bytes.
+/// Subscriptions of one connection, and those among them to one room: each is sent a copy of what the room is told, at once.
 const SUBSCRIPTIONS_MAX: usize = 256;
+const SUBSCRIPTIONS_OF_ROOM_MAX: usize = 8;
+/// Bytes of an id, and characters of it in the reason of a close, which has 123 bytes.
 const ID_BYTES_MAX: usize = 256;
 const ID_CHARS_SHOWN: usize = 20;
 /// How long graphql-ws' server waits for `connection_init`.
@@ -79,7 +81,7 @@ impl ServerProtocol for Server {
             (b"complete", None) if has_id => {}
             (b"complete", Some(at)) => {
                 let (_, room) = self.subscriptions.remove(at);
-                if self.subscriptions.iter().all(|(_, own)| *own != room) {
+                if self.subscribed(room) == 0 {
                     on(ServerEvent::Left { room });
                 }
             }
@@ -113,6 +115,15 @@ impl ServerProtocol for Server {
 }
 
 impl Connection {
+    /// Subscriptions to a room.
+    fn subscribed(&self, room: Room) -> usize {
+        self.subscriptions.iter().filter(|(_, own)| *own == room).count()
+    }
+
+    fn may_subscribe(&self, room: Room) -> bool {
+        self.subscriptions.len() < SUBSCRIPTIONS_MAX && self.subscribed(room) < SUBSCRIPTIONS_OF_ROOM_MAX
+    }
+
     /// Carries out an operation.
     fn execute<I: Io>(
         &mut self,
@@ -128,9 +139,9 @@ impl Connection {
         let [payload] = members(variables, ["payload"]).unwrap_or_default();
         let room_of = |variables| Room::of_readers(DialectId::Graphql, variables);
         let value = match field {
-            b"messages" if self.subscriptions.len() < SUBSCRIPTIONS_MAX => {
+            b"messages" if self.may_subscribe(room_of(variables)) => {
                 let room = room_of(variables);
-                if self.subscriptions.iter().all(|(_, own)| *own != room) {
+                if self.subscribed(room) == 0 {
                     on(ServerEvent::Joined { room });
                 }
                 self.subscriptions.push((packet.id.into(), room));
