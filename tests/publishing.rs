@@ -122,35 +122,29 @@ fn an_application_that_does_not_publish_is_named_and_why() {
         (&nobody, "publish_refused", "connection refused"),
         (&silent, "publish_connect_timeout", "TCP is not connected"),
     ] {
-        let outcome = run(
-            throng([
-                "broadcast",
-                &url,
-                "--quiet",
-                "--no-store",
-                "--no-report",
-                "--clients",
-                "20",
-                "--rooms",
-                "5",
-            ])
-            .args([
-                "--rate",
-                "50",
-                "--duration",
-                "1s",
-                "--connect-timeout",
-                "300ms",
-                "--publish-url",
-                publish,
-            ]),
-            WITHIN,
-        );
+        let mut command = throng(["broadcast", &url, "--quiet", "--no-store", "--no-report"]);
+        command.args(["--clients", "20", "--rooms", "5", "--rate", "50", "--duration", "1s"]);
+        let outcome = run(command.args(["--publish-url", publish]), WITHIN);
         assert_eq!(outcome.code, Some(3), "{outcome}");
         let because = "all 250 copies missing: requests to publish failed (";
         assert!(outcome.stdout.contains(because) && outcome.stdout.contains(said), "{outcome}");
         assert!(outcome.stdout.contains(kind), "{outcome}");
     }
+}
+
+/// It would have asked for millions in the same moment, and have lost them all.
+#[test]
+fn a_closed_loop_asks_nobody_no_more_often_than_it_tries_to_connect() {
+    let server = Server::start(&[]);
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let nobody = format!("http://{}/publish/{{room}}", free_address());
+    let closed = ["--concurrent", "4", "--sample-size", "100000", "--connect-timeout", "1s"];
+    let outcome = broadcast(&url, &[&closed[..], &["--publish-url", &nobody]].concat());
+    let results = outcome.json();
+    let [expected, missing] = ["expected", "missing"].map(|name| sum_of(&results, name));
+    assert_eq!(missing, expected, "{outcome}");
+    // Four messages for each of ten attempts in a second, of which a slow machine has fewer.
+    assert!((4 * PER_ROOM..=15 * 4 * PER_ROOM).contains(&expected), "{outcome}");
 }
 
 #[test]

@@ -65,7 +65,8 @@ pub(crate) struct RunArgs {
     /// New connections per second [default: as fast as the server allows]
     #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]
     pub(crate) connect_rate: Option<f64>,
-    /// A client that is not usable after this time counts as a connection timeout
+    /// A client that is not usable after this time counts as a connection timeout; so long has a connection of
+    /// --publish-url, too
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Connections")]
     pub(crate) connect_timeout: u64,
     /// Wait this long for the server, which may still be starting, to accept connections, e.g. 30s

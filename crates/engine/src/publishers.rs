@@ -24,6 +24,10 @@ pub(crate) struct Publishers {
     of_each: Vec<Publisher>,
     /// Messages that wait for a connection to stand.
     waiting: VecDeque<Stamp>,
+    /// How long a connection may take to stand, and a message may wait for one.
+    timeout_ns: u64,
+    /// Since when none stands.
+    down_ns: Option<u64>,
     /// What is asked of their answers.
     asked: HttpOptions,
 }
@@ -34,19 +38,20 @@ struct Publisher {
     under_way: VecDeque<Stamp>,
     /// When it last began to connect.
     tried_ns: u64,
+    /// Since when it is under way once more, where the application had closed it after an answer.
+    redialling_ns: Option<u64>,
 }
 
 impl Publishers {
-    /// So many, none of which is connected.
-    pub(crate) fn new(clients: Clients, count: u32) -> Self {
+    /// So many, none of which is connected; each has that long for it.
+    pub(crate) fn new(clients: Clients, count: u32, timeout_ns: u64) -> Self {
         let asked = HttpOptions::from(&clients.shared.wire.options().of_dialect.settings);
         let of_each = vec![Publisher::default(); count as usize];
-        Self { clients, of_each, waiting: VecDeque::new(), asked }
+        Self { clients, of_each, waiting: VecDeque::new(), timeout_ns, down_ns: None, asked }
     }
 
     /// A step begins.
     pub(crate) fn start_step(&mut self, order: StepOrder, users: &mut Clients, now_ns: u64) {
-        self.waiting.clear();
         self.of_each.iter_mut().for_each(|publisher| publisher.under_way.clear());
         let count = self.of_each.len() as u32;
         for index in self.clients.start_step(order, count, now_ns) {
@@ -54,10 +59,23 @@ impl Publishers {
         }
     }
 
+    /// The step is over: what still waits is in its books as not having come.
+    pub(crate) fn end_step(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// How many there are; none before the first step.
+    fn count(&self) -> u32 {
+        self.clients.count()
+    }
+
     fn connect(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
         self.of_each[index as usize].tried_ns = now_ns;
         match self.clients.connect_again(index, now_ns) {
-            Some(Begun::Full | Begun::Failed) => self.hand_over(index, users, now_ns),
+            Some(Begun::Full | Begun::Failed) => {
+                self.hand_over(index, users, now_ns);
+                self.give_up_without_hope(users, now_ns);
+            }
             Some(Begun::UnderWay { .. }) | None => {}
         }
     }
@@ -74,20 +92,17 @@ impl Publishers {
                 }
             }
         }
-        if !self.may_hope() {
-            self.give_up_waiting(users, now_ns);
-        }
     }
 
     /// The connection with the fewest messages under way. Those that are lost connect again.
     fn idlest(&mut self, users: &mut Clients, now_ns: u64) -> Option<u32> {
-        for index in 0..self.of_each.len() as u32 {
+        for index in 0..self.count() {
             let is_due = now_ns.saturating_sub(self.of_each[index as usize].tried_ns) >= RETRY_NS;
             if is_due && self.clients.is_vacant(index) {
                 self.connect(index, users, now_ns);
             }
         }
-        let usable = (0..self.of_each.len() as u32).filter(|&index| self.clients.is_usable(index));
+        let usable = (0..self.count()).filter(|&index| self.clients.is_usable(index));
         usable.min_by_key(|&index| self.of_each[index as usize].under_way.len())
     }
 
@@ -135,14 +150,51 @@ impl Publishers {
         has_more
     }
 
-    /// Gives up the connections that have been under way for so long: another try comes with the next message.
-    pub(crate) fn give_up_connecting(&mut self, timeout_ns: u64, users: &mut Clients, now_ns: u64) {
-        for index in 0..self.of_each.len() as u32 {
-            let is_under_way = !self.clients.is_vacant(index) && !self.clients.is_usable(index);
-            if is_under_way && now_ns.saturating_sub(self.of_each[index as usize].tried_ns) >= timeout_ns {
-                self.lose(index, Cause::ConnectTimeout, users, now_ns);
+    /// When something is to be done, unless something happens before.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        let oldest_ns = self.waiting.front().map(|stamp| stamp.sent_ns() + self.timeout_ns);
+        (0..self.count()).filter_map(|index| self.due_ns(index)).chain(oldest_ns).min()
+    }
+
+    /// When a connection is to be given up that is under way, or tried again for which messages wait.
+    fn due_ns(&self, index: u32) -> Option<u64> {
+        let Publisher { tried_ns, redialling_ns, .. } = self.of_each[index as usize];
+        if self.clients.is_vacant(index) {
+            return (!self.waiting.is_empty()).then_some(tried_ns + RETRY_NS);
+        }
+        let since_ns = if self.clients.is_usable(index) { redialling_ns } else { Some(tried_ns) };
+        since_ns.map(|since_ns| since_ns + self.timeout_ns)
+    }
+
+    /// Gives up the connections that have been under way for too long, and the messages that have waited so long for one; tries
+    /// anew for the others.
+    pub(crate) fn handle_timeouts(&mut self, users: &mut Clients, now_ns: u64) {
+        let mut stands = false;
+        for index in 0..self.count() {
+            let is_usable = self.clients.is_usable(index);
+            let is_redialling = is_usable && self.clients.is_dialling(index);
+            stands |= is_usable && !is_redialling;
+            let publisher = &mut self.of_each[index as usize];
+            publisher.redialling_ns = is_redialling.then(|| publisher.redialling_ns.unwrap_or(now_ns));
+            if self.due_ns(index).is_some_and(|due_ns| due_ns <= now_ns) {
+                match self.clients.is_vacant(index) {
+                    true => self.connect(index, users, now_ns),
+                    false => self.lose(index, Cause::ConnectTimeout, users, now_ns),
+                }
             }
         }
+        while let Some(&oldest) = self.waiting.front()
+            && oldest.sent_ns() + self.timeout_ns <= now_ns
+        {
+            self.waiting.pop_front();
+            users.book_unsaid(oldest, now_ns);
+        }
+        self.down_ns = (!stands).then(|| self.down_ns.unwrap_or(now_ns));
+    }
+
+    /// Whether none has stood for as long as one may take: a closed loop would ask for its samples in vain.
+    pub(crate) fn is_hopeless(&self, now_ns: u64) -> bool {
+        self.down_ns.is_some_and(|since_ns| now_ns.saturating_sub(since_ns) >= self.timeout_ns)
     }
 
     /// A connection is gone, and with it every answer that it owed.
@@ -151,18 +203,14 @@ impl Publishers {
         self.hand_over(index, users, now_ns);
         let under_way = std::mem::take(&mut self.of_each[index as usize].under_way);
         under_way.into_iter().for_each(|stamp| users.book_unpublished(stamp, now_ns));
-        if !self.may_hope() {
-            self.give_up_waiting(users, now_ns);
+        self.give_up_without_hope(users, now_ns);
+    }
+
+    /// Where the last attempt has failed, what waits does so in vain.
+    fn give_up_without_hope(&mut self, users: &mut Clients, now_ns: u64) {
+        if (0..self.count()).all(|index| self.clients.is_vacant(index)) {
+            self.waiting.drain(..).for_each(|stamp| users.book_unsaid(stamp, now_ns));
         }
-    }
-
-    /// Whether a connection stands or is under way.
-    fn may_hope(&self) -> bool {
-        (0..self.of_each.len() as u32).any(|index| !self.clients.is_vacant(index))
-    }
-
-    fn give_up_waiting(&mut self, users: &mut Clients, now_ns: u64) {
-        self.waiting.drain(..).for_each(|stamp| users.book_unsaid(stamp, now_ns));
     }
 
     /// What a connection has been told goes into the books of those whose messages it is about.

@@ -104,7 +104,8 @@ impl Worker {
             let shared = shared.of_publishers(&of_them)?;
             let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
             let ledger = Ledger::new(meter, idle, segment, of_them.rooms.clone()).for_others();
-            Ok::<_, io::Error>(Publishers::new(Clients::new(shared, ledger), publishing.share(segment)))
+            let (clients, timeout_ns) = (Clients::new(shared, ledger), plan.connecting.timeout_ns);
+            Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))
         });
         Ok(Self {
             sips: Sips::new(plan.slow),
@@ -174,8 +175,15 @@ impl Worker {
         let unrest_ns = self.unrest.as_ref().and_then(Unrest::poll_timeout);
         let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
         let visits_ns = self.visits.as_ref().and_then(Visits::poll_timeout);
-        let others_ns =
-            [unrest_ns, wake_ns, visits_ns, self.sips.poll_timeout(), self.reporter.poll_timeout()];
+        let publishers_ns = self.publishers.as_ref().and_then(Publishers::poll_timeout);
+        let others_ns = [
+            unrest_ns,
+            wake_ns,
+            visits_ns,
+            publishers_ns,
+            self.sips.poll_timeout(),
+            self.reporter.poll_timeout(),
+        ];
         let next_ns = others_ns.into_iter().chain([phase_ns]).flatten().min()?;
         Some(next_ns.saturating_sub(now_ns))
     }
@@ -292,6 +300,7 @@ impl Worker {
         self.grow(now_ns);
         self.stir(now_ns);
         self.visit(now_ns);
+        self.handle_publishers_timeouts(now_ns);
         while let Some(token) = self.sips.poll(now_ns) {
             if let Some(event) = self.clients.end_wait(token) {
                 self.handle_ready(event);
@@ -306,9 +315,6 @@ impl Worker {
             }
         }
         if self.reporter.poll(now_ns) {
-            if let Some(publishers) = &mut self.publishers {
-                publishers.give_up_connecting(self.plan.connecting.timeout_ns, &mut self.clients, now_ns);
-            }
             // A closed loop would otherwise stop at the first message that a server loses.
             if self.clients.ledger.step.is_closed() || self.unrest.as_ref().is_some_and(Unrest::is_renewal) {
                 self.clients.give_up_overdue(self.plan.draining.timeout_ns, now_ns);
@@ -321,6 +327,15 @@ impl Worker {
         }
         if self.clients.ledger.has_news() {
             self.pump(now_ns);
+        }
+    }
+
+    fn handle_publishers_timeouts(&mut self, now_ns: u64) {
+        let Some(publishers) = &mut self.publishers else { return };
+        publishers.handle_timeouts(&mut self.clients, now_ns);
+        let is_loading = matches!(self.phase, Phase::Loading) && self.clients.ledger.step.is_closed();
+        if is_loading && publishers.is_hopeless(now_ns) {
+            self.start_draining(now_ns);
         }
     }
 

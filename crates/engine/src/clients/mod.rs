@@ -94,6 +94,11 @@ impl Clients {
         self.all[index as usize].record.state == State::Vacant
     }
 
+    /// Whether a client's main connection is under way, its first or another.
+    pub(crate) fn is_dialling(&self, index: u32) -> bool {
+        self.all[index as usize].streams.is_dialling()
+    }
+
     /// Whether no client has a connection.
     pub(crate) fn are_vacant(&self) -> bool {
         self.all.iter().all(|client| client.record.state == State::Vacant)

@@ -1,6 +1,7 @@
 //! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one to send).
 
 use net::socket::Socket;
+use net::tls::Tls;
 use wire::{Fate, Stamp, StreamId};
 
 use crate::books::Cause;
@@ -24,6 +25,11 @@ impl Streams {
             0 => Some(&mut self.main),
             _ => self.more.as_mut()?.get_mut(usize::from(stream) - 1),
         }
+    }
+
+    /// Whether the main one is being connected, or secured.
+    pub(crate) fn is_dialling(&self) -> bool {
+        self.main.is_connecting || self.main.tls.as_ref().is_some_and(Tls::is_handshaking)
     }
 
     /// A connection has begun for this stream.

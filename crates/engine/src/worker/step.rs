@@ -247,6 +247,9 @@ impl Worker {
         let pace = self.pace.as_ref();
         let due_ns = |place, number| pace.and_then(|pace| pace.due_ns(place, number));
         self.clients.note_unheeded(now_ns);
+        if let Some(publishers) = &mut self.publishers {
+            publishers.end_step();
+        }
         let (ledger, clients) = self.clients.books();
         ledger.meter.counts.connecting += connecting;
         let settled = books::close(ledger, clients, self.segment, due_ns, now_ns);
