@@ -26,7 +26,7 @@ pub(crate) struct Publishers {
     waiting: VecDeque<Stamp>,
     /// How long a connection may take to stand, and a message may wait for one.
     timeout_ns: u64,
-    /// Since when none stands.
+    /// Since when in the step none stands.
     down_ns: Option<u64>,
     /// What is asked of their answers.
     asked: HttpOptions,
@@ -52,6 +52,8 @@ impl Publishers {
 
     /// A step begins.
     pub(crate) fn start_step(&mut self, order: StepOrder, users: &mut Clients, now_ns: u64) {
+        // Those that were down at the end of the step before have their time anew.
+        self.down_ns = None;
         self.of_each.iter_mut().for_each(|publisher| publisher.under_way.clear());
         let count = self.of_each.len() as u32;
         for index in self.clients.start_step(order, count, now_ns) {

@@ -64,6 +64,12 @@ impl Ledger {
         Self { relayed: Some(Vec::new()), ..self }
     }
 
+    /// Whether the pace has to hear of something: messages that are no longer awaited, or clients that have come into a room.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        !self.freed.is_empty() || self.stays.as_ref().is_some_and(|stays| stays.has_entered())
+    }
+
     /// What others are to be told.
     pub(crate) fn take_relayed(&mut self) -> Vec<Relayed> {
         self.relayed.as_mut().map(std::mem::take).unwrap_or_default()

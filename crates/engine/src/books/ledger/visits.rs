@@ -25,12 +25,6 @@ impl Ledger {
         self.stays.as_ref().is_none_or(|stays| stays.may_speak(client, role()))
     }
 
-    /// Whether the pace has to hear of something: messages that are no longer awaited, or clients that have come into a room.
-    #[inline]
-    pub(crate) fn has_news(&self) -> bool {
-        !self.freed.is_empty() || self.stays.as_ref().is_some_and(|stays| stays.has_entered())
-    }
-
     /// Clients that have come into a room since this was asked last.
     pub(crate) fn take_entered(&mut self) -> Vec<u32> {
         self.stays.as_mut().map(|stays| stays.take_entered()).unwrap_or_default()
