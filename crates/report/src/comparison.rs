@@ -211,7 +211,7 @@ mod tests {
             Row { at_least: [false, true], ..row("recovery.p99", Unit::Ms, &[900.0], &[5_000.0]) },
             row("server.rss", Unit::Bytes, &[5e6], &[4e6]),
         ];
-        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()], in_doubt: false }
+        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()], in_doubt: false, is_blind: false }
     }
 
     fn rendered(found: &Comparison, format: TableFormat) -> String {

@@ -16,13 +16,15 @@ pub fn ruling(rule: &Rule, ruled: &Ruled<'_>) -> String {
         Ruling::Broken => format!("{what} is {}{by}, {}", word(row), open(row)),
         Ruling::Kept if row.is_nothing() => format!("{what} is not {claim}: there is none on either side"),
         Ruling::Kept => format!("{what} is not {claim}: {}", open(row)),
-        Ruling::CannotTell if ruled.is_doubted => {
-            format!(
-                "cannot tell whether {what} is {claim}: it is{by}, but most runs of both sides have marks"
-            )
-        }
         Ruling::CannotTell => {
-            format!("cannot tell whether {what} is {claim}: {}{}", open(row), runs_to_tell(row, rule.share()))
+            let why = match ruled.doubted {
+                Some(Ruling::Broken) => format!("it is{by}, but most runs of both sides have marks"),
+                Some(_) => {
+                    "B did not hold the load that A held, or neither side shows the server's limit".into()
+                }
+                None => open(row) + &runs_to_tell(row, rule.share()),
+            };
+            format!("cannot tell whether {what} is {claim}: {why}")
         }
     }
 }
@@ -65,7 +67,7 @@ mod tests {
             found,
             change: found.map_or(Change::CannotTell, |found| found.change()),
         };
-        let comparison = Comparison { rows: vec![row], notes: Vec::new(), in_doubt };
+        let comparison = Comparison { rows: vec![row], notes: Vec::new(), in_doubt, is_blind: false };
         let rule = Rule::parse(rule, Scenario::Echo).unwrap();
         ruling(&rule, &rule.check(&comparison)[0])
     }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
+use crate::conclusion;
 use crate::judgement::Unit;
 use crate::limit::{Figure, Gauge, Part, Rate, Statistic};
 use crate::run::Run;
@@ -17,6 +18,7 @@ use crate::step::{Second, Step};
 mod capacity;
 mod row;
 mod rule;
+mod settings;
 
 use row::figures;
 pub use row::{Comparison, Row};
@@ -33,6 +35,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
         rows: capacity::row(a, b).into_iter().collect(),
         notes: notes(a, b),
         in_doubt: [a, b].into_iter().all(is_doubtful),
+        is_blind: [a, b].into_iter().all(is_limited) || (is_broken(b) && !is_broken(a)),
     };
     let mut alone = 0;
     for level in levels(a) {
@@ -64,6 +67,22 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
 /// Whether at least half of a side's runs have marks.
 fn is_doubtful(side: &[Run]) -> bool {
     2 * side.iter().filter(|run| !run.verdict.is_trusted()).count() >= side.len()
+}
+
+/// Whether in at least half of a side's runs the generator, or its machine, may have made the result what it is.
+fn is_limited(side: &[Run]) -> bool {
+    2 * side.iter().filter(|run| conclusion::is_untrusted(run)).count() >= side.len()
+}
+
+/// Whether at least half of a side's runs did not hold their load: what came says little of what did not.
+fn is_broken(side: &[Run]) -> bool {
+    2 * broken(side).count() >= side.len()
+}
+
+/// Runs that lost, or were refused or given wrong, what was due, and did not look for where that begins.
+fn broken(side: &[Run]) -> impl Iterator<Item = &Run> {
+    let has_failed = |step: &Step| step.standing.iter().any(|limit| !limit.passed);
+    side.iter().filter(move |run| run.steps.iter().any(has_failed) && !conclusion::breaks_on_purpose(run))
 }
 
 /// Clients, and the rate in thousandths, so that it can be compared.
@@ -199,6 +218,16 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     differs("the CPU", &|run| run.environment.cpu.clone());
     differs("the kernel", &|run| run.environment.kernel.clone());
     differs("the version of throng", &|run| Some(run.throng.clone()));
+    differs("the dialect", &|run| Some(run.dialect.clone()));
+    notes.extend(settings::differ(a, b));
+    for (side, name) in [(a, "A"), (b, "B")] {
+        let (n, of) = (broken(side).count(), side.len());
+        if let Some(run) = broken(side).next() {
+            let how_much = conclusion::conclude(run).how_much;
+            let which = if of == 1 { name.to_owned() } else { format!("{n} of {of} runs of {name}") };
+            notes.push(format!("{which} did not hold the load, and latencies are of what came: {how_much}"));
+        }
+    }
     let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();
     if doubtful > 0 {
         notes.push(format!("{doubtful} of {} runs have marks: throng runs show tells", runs().count()));

@@ -68,6 +68,9 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Most runs of both sides have marks: what differs may not be the servers.
     pub in_doubt: bool,
+    /// Nothing can be said to have stayed as it was: in most runs of both sides it was not the server that was at its limit, or B
+    /// did not hold a load that A held.
+    pub is_blind: bool,
 }
 
 /// Quantiles that are compared of everything timed.

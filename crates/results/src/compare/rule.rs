@@ -27,8 +27,8 @@ pub struct Ruled<'a> {
     pub row: &'a Row,
     /// What became of it.
     pub ruling: Ruling,
-    /// It would be broken, if not most runs of both sides had marks.
-    pub is_doubted: bool,
+    /// What it would be, if nothing spoke against it.
+    pub doubted: Option<Ruling>,
 }
 
 /// Why a text is not a rule.
@@ -110,8 +110,13 @@ impl Rule {
                     None if row.is_nothing() => Ruling::Kept,
                     None => Ruling::CannotTell,
                 };
-                let is_doubted = comparison.in_doubt && ruling == Ruling::Broken;
-                Ruled { row, ruling: if is_doubted { Ruling::CannotTell } else { ruling }, is_doubted }
+                let is_doubted = match ruling {
+                    Ruling::Broken => comparison.in_doubt,
+                    Ruling::Kept => comparison.is_blind,
+                    Ruling::CannotTell => false,
+                };
+                let doubted = is_doubted.then_some(ruling);
+                Ruled { row, ruling: if is_doubted { Ruling::CannotTell } else { ruling }, doubted }
             })
             .collect()
     }

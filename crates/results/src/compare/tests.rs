@@ -2,8 +2,10 @@ use stats::compare::Ruling;
 use stats::{Capacity, Counts, Figures, Histogram};
 
 use super::*;
+use crate::judgement::{Bottleneck, Finding};
 use crate::run::{Environment, TrustNote};
 use crate::scenario::Scenario;
+use crate::standing;
 use crate::step::{Rates, RoleFigures, SayFigures};
 
 /// A run of echoes with a mean latency of about `ms`, for this many seconds.
@@ -129,6 +131,43 @@ fn marks_on_both_sides_break_no_rule() {
     assert_eq!(of(2, 2).0, [Ruling::CannotTell]);
     assert_eq!(of(0, 4).0, [Ruling::Broken], "what B has marks for may be what is wrong with it");
     assert_eq!(of(1, 4).0, [Ruling::Broken]);
+}
+
+#[test]
+fn a_side_that_did_not_hold_its_load_has_kept_nothing() {
+    let lossy = |mut runs: Vec<Run>| {
+        for step in runs.iter_mut().flat_map(|run| &mut run.steps) {
+            step.counts.missing = 500;
+            step.standing = standing::check(&standing::limits(Scenario::Echo, &[], 0.0), step);
+        }
+        runs
+    };
+    let (fine, broken) = (repeats(25.0, 4, 1), lossy(repeats(5.0, 4, 51)));
+    let comparison = compare(&fine, &broken);
+    assert_eq!(found(&comparison, "rtt.p95").change, Change::Faster, "of what came");
+    assert_eq!(ruling(&comparison, "p95 slower by 5%"), [Ruling::CannotTell]);
+    assert_eq!(ruling(&comparison, "missing worse"), [Ruling::Broken]);
+    let said = "4 of 4 runs of B did not hold the load, and latencies are of what came: not 10 clients: ";
+    assert!(comparison.notes.iter().any(|note| note.starts_with(said)), "{:?}", comparison.notes);
+    assert_eq!(ruling(&compare(&broken, &fine), "p95 slower by 5%"), [Ruling::Broken]);
+    let both = compare(&broken, &lossy(repeats(25.0, 4, 1)));
+    assert_eq!(ruling(&both, "p95 faster"), [Ruling::Kept], "nor did A");
+}
+
+#[test]
+fn where_the_generator_was_at_its_limit_nothing_is_kept() {
+    let limited = |mut runs: Vec<Run>, times: usize| {
+        for run in runs.iter_mut().take(times) {
+            let reason = "a worker's CPU was at 99%".into();
+            run.steps[0].bottleneck = Some(Finding { bottleneck: Bottleneck::Generator, reason });
+        }
+        runs
+    };
+    let of = |times| {
+        let comparison = compare(&limited(repeats(5.0, 4, 1), times), &limited(repeats(25.0, 4, 51), 4));
+        ruling(&comparison, "p95 faster")
+    };
+    assert_eq!((of(4), of(1)), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! What the sides of a comparison were asked that the other was not, by their command lines: a level is but clients and a rate.
+
+use std::collections::BTreeSet;
+
+use crate::run::Run;
+
+/// Flags that change nothing of what is asked of a server.
+const OWN: [&str; 28] = [
+    "--cooldown",
+    "--events",
+    "--format",
+    "--limit",
+    "--limit-rtt",
+    "--metrics",
+    "--name",
+    "--no-preflight",
+    "--no-report",
+    "--no-store",
+    "--otlp",
+    "--out",
+    "--pid",
+    "--pushgateway",
+    "--quiet",
+    "--remote-write",
+    "--resume",
+    "--scrape",
+    "--scrape-only",
+    "--seed",
+    "--server-pid",
+    "--store",
+    "--stream",
+    "--strict",
+    "--tui",
+    "--wait",
+    "-f",
+    "-q",
+];
+/// What stands for a secret: two command lines may have been recorded with different keys.
+const HIDDEN: &str = "***";
+
+/// What they were asked that differs, in a sentence.
+pub(super) fn differ(a: &[Run], b: &[Run]) -> Option<String> {
+    let (of_a, of_b) = (all_asked(a), all_asked(b));
+    let only = |name: &str, one: &BTreeSet<String>, other: &BTreeSet<String>| {
+        let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+        (!only.is_empty()).then(|| format!("{name} has {}", only.join(" ")))
+    };
+    let parts: Vec<String> = only("A", &of_a, &of_b).into_iter().chain(only("B", &of_b, &of_a)).collect();
+    (!parts.is_empty()).then(|| format!("the command lines differ: {}", parts.join(", ")))
+}
+
+fn all_asked(side: &[Run]) -> BTreeSet<String> {
+    side.iter().flat_map(asked).collect()
+}
+
+/// Each flag with its values, without the program, the verb, the URL and the flags of throng's own.
+fn asked(run: &Run) -> Vec<String> {
+    let mut flags: Vec<String> = Vec::new();
+    for word in run.command.iter().skip(1).filter(|word| !is_target(run, word)) {
+        match flags.last_mut() {
+            _ if word.starts_with('-') => flags.push(word.clone()),
+            Some(flag) => *flag = format!("{flag} {word}"),
+            None => {}
+        }
+    }
+    let is_own = |flag: &String| {
+        let name = flag.split([' ', '=']).next().unwrap_or_default();
+        OWN.contains(&name) || flag.contains(HIDDEN)
+    };
+    flags.retain(|flag| !is_own(flag));
+    flags
+}
+
+fn is_target(run: &Run, word: &str) -> bool {
+    word.contains("://") || (word.contains(':') && run.target.url.contains(word.trim_end_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use super::*;
+
+    fn run(line: &str) -> Run {
+        let mut run = Run { command: line.split(' ').map(Into::into).collect(), ..Run::default() };
+        run.target.url = "ws://localhost:8080/ws".into();
+        run
+    }
+
+    #[test]
+    fn what_was_asked_of_one_side_alone_is_said() {
+        let a = run("throng echo ws://localhost:8080/ws --clients 100 -c 1 --name a --out=d --token ***12ab");
+        let b = run(
+            "/bin/throng echo localhost:8080/ws --name b --clients 100 -c 100 --payload 1KiB -q --token ***cd34",
+        );
+        let said = differ(from_ref(&a), from_ref(&b)).unwrap();
+        assert_eq!(said, "the command lines differ: A has -c 1, B has --payload 1KiB -c 100");
+        assert_eq!(differ(&[a.clone(), b.clone()], &[b, a.clone()]), None, "both sides have both");
+        assert_eq!(differ(from_ref(&a), from_ref(&a)), None);
+    }
+}
