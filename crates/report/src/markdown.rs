@@ -2,11 +2,11 @@
 
 use results::columns::{self, escape};
 use results::conclusion::{self, Conclusion};
-use results::{Delivery, Run, Scenario};
+use results::{Delivery, Run, Scenario, Step};
 
 use crate::step_table::{StepTable, role_table, room_table, say_table, step_table};
 use results::format::count;
-use stats::{Histogram, Summary};
+use stats::{Summary, Timed};
 
 /// The run as Markdown: what was run and where, a table of the steps, and the verdict.
 pub fn markdown(run: &Run) -> String {
@@ -74,26 +74,26 @@ fn wsdemo(run: &Run) -> String {
     let mut rows = vec![names];
     for step in &run.steps {
         let mut cells = vec![count(step.clients)];
-        let answered = step.has_answers().then_some(&step.figures.rtt);
-        for histogram in [Some(&step.figures.handshake), answered] {
-            cells.extend(
-                histogram
-                    .and_then(Histogram::summary)
-                    .map(|summary| wsdemo_cells(&summary))
-                    .unwrap_or_default(),
-            );
-        }
+        cells.extend([Timed::Handshake, Timed::Rtt].into_iter().flat_map(|timed| wsdemo_cells(step, timed)));
         cells.push(count(step.counts.connect_timeouts));
         rows.push(cells);
     }
     table(&rows)
 }
 
-fn wsdemo_cells(summary: &Summary) -> [String; 6] {
-    let &Summary { mean_ns, sd_ns, p50_ns, p95_ns, p99_ns, p999_ns, .. } = summary;
-    let quantiles = [p50_ns, p95_ns, p99_ns, p999_ns].map(|ns| ns as f64);
-    let [p50, p95, p99, p999] = quantiles;
-    [mean_ns.round(), sd_ns.round(), p50, p95, p99, p999].map(|ns| format!("{:.3}", ns / 1e6))
+/// Empty where nothing was answered; a bound where something never came.
+fn wsdemo_cells(step: &Step, timed: Timed) -> [String; 6] {
+    let summary = step.figures.get(timed).summary().filter(|_| timed != Timed::Rtt || step.has_answers());
+    let Some(Summary { mean_ns, sd_ns, p50_ns, p95_ns, p99_ns, p999_ns, .. }) = summary else {
+        return Default::default();
+    };
+    let has_open = step.open_samples(timed) > 0;
+    let moments = [mean_ns, sd_ns].map(|ns| (ns.round(), has_open));
+    let quantiles = [(p50_ns, 0.5), (p95_ns, 0.95), (p99_ns, 0.99), (p999_ns, 0.999)];
+    let [mean, sd] = moments;
+    let [p50, p95, p99, p999] = quantiles.map(|(ns, q)| (ns as f64, step.is_open(timed, q)));
+    [mean, sd, p50, p95, p99, p999]
+        .map(|(ns, is_open)| format!("{}{:.3}", if is_open { "≥ " } else { "" }, ns / 1e6))
 }
 
 fn verdict(run: &Run) -> String {

@@ -17,6 +17,19 @@ pub(crate) fn marked_quantile(step: &Step, timed: Timed, q: f64) -> String {
     if is_read && q < 1.0 && step.figures.get(timed).is_marked(q) { text + "?" } else { text }
 }
 
+/// A quantile of what was timed of a part of a step, a kind of messages or a role: `open` samples of the step's stand for what
+/// never came. Whose those are is not known: each part's may be among its longest.
+pub(crate) fn quantile_of_part(histogram: &Histogram, open: u64, q: f64) -> String {
+    let count = histogram.count();
+    match count {
+        0 => String::new(),
+        _ if stats::rank(count, q) > count.saturating_sub(open) => {
+            format!("≥ {}", duration(histogram.quantile_ns(q)))
+        }
+        _ => duration(histogram.quantile_ns(q)),
+    }
+}
+
 /// A mean or a standard deviation, which one open sample decides.
 pub(crate) fn moment(step: &Step, timed: Timed, of: fn(&Histogram) -> f64) -> String {
     read(step, timed, step.open_samples(timed) > 0, |histogram| of(histogram).round() as u64)

@@ -1,9 +1,9 @@
 //! The steps of a run as a table of text, for every format that has tables.
 
-use results::format::{bytes, count, duration, rate, statuses};
+use results::format::{bytes, count, rate, statuses};
 use results::{RoleFigures, Run, SayFigures, Step};
 
-use stats::{Counts, Histogram, Timed};
+use stats::{Counts, Timed};
 
 use crate::reading;
 
@@ -61,11 +61,12 @@ pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
         "max",
     ];
     let row = |step: &Step, say: &SayFigures| {
+        let open = step.open_samples(Timed::Rtt);
         let Counts { sent, received, expected, missing, leaked, .. } = say.counts;
         let mut cells = vec![count(step.clients), say.name.clone(), say.room.clone()];
         cells.extend([sent, received, expected, missing, leaked].map(count));
-        cells.extend([0.5, 0.99].map(|q| quantile(&say.rtt, q)));
-        cells.extend([0.5, 0.99, 1.0].map(|q| quantile(&say.delivery, q)));
+        cells.extend([0.5, 0.99].map(|q| reading::quantile_of_part(&say.rtt, open, q)));
+        cells.extend([0.5, 0.99, 1.0].map(|q| reading::quantile_of_part(&say.delivery, 0, q)));
         cells
     };
     let rows: Vec<_> =
@@ -94,24 +95,20 @@ pub(crate) fn role_table(run: &Run) -> Option<StepTable> {
         "max",
     ];
     let row = |step: &Step, role: &RoleFigures| {
+        let open = step.open_samples(Timed::Rtt);
         let Counts { connect_timeouts, connect_failures, disconnects, .. } = role.counts;
         let Counts { sent, received, expected, missing, leaked, .. } = role.counts;
         let mut cells = vec![count(step.clients), role.name.clone(), count(role.people)];
         cells.extend([connect_timeouts + connect_failures, disconnects].map(count));
         cells.extend([sent, received, expected, missing, leaked].map(count));
-        cells.push(quantile(&role.handshake, 0.99));
-        cells.extend([0.5, 0.99].map(|q| quantile(&role.rtt, q)));
-        cells.extend([0.5, 0.99, 1.0].map(|q| quantile(&role.delivery, q)));
+        cells.push(reading::quantile_of_part(&role.handshake, 0, 0.99));
+        cells.extend([0.5, 0.99].map(|q| reading::quantile_of_part(&role.rtt, open, q)));
+        cells.extend([0.5, 0.99, 1.0].map(|q| reading::quantile_of_part(&role.delivery, 0, q)));
         cells
     };
     let rows: Vec<_> =
         run.steps.iter().flat_map(|step| step.roles.iter().map(move |role| row(step, role))).collect();
     (!rows.is_empty()).then(|| StepTable::new(names.map(String::from).to_vec(), rows))
-}
-
-/// A quantile of what was timed, if anything was.
-fn quantile(figure: &Histogram, q: f64) -> String {
-    if figure.is_empty() { String::new() } else { duration(figure.quantile_ns(q)) }
 }
 
 /// The sizes of rooms in which anything was delivered.

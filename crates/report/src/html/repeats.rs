@@ -1,12 +1,12 @@
 //! A run that was repeated: the one in the middle stands for all, and the others say how far it can be relied on.
 
-use results::format::duration;
 use results::{Run, Step};
 use serde::Serialize;
 use stats::Histogram;
 
 use super::curve::{FigureData, ms};
-use super::page::{main_figure, shown};
+use super::page::{main_figure, main_figure_name, shown};
+use crate::reading;
 
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
 /// any.
@@ -17,7 +17,7 @@ pub fn middle_repeat(mut repeats: Vec<Run>) -> Option<(Run, Vec<Run>)> {
 }
 
 /// The latencies of a run and of its other repeats, at the load that stands for the run.
-pub(super) struct Repeats<'a>(Vec<&'a Histogram>);
+pub(super) struct Repeats<'a>(Vec<&'a Step>);
 
 impl<'a> Repeats<'a> {
     /// `None` without another repeat of the same load: a search ends at another number of clients each time.
@@ -26,24 +26,28 @@ impl<'a> Repeats<'a> {
         let step = |run: &'a Run| run.steps.get(shown(run));
         let stands = step(run)?;
         let same = others.iter().filter_map(step).filter(|other| load(other) == load(stands));
-        let all: Vec<_> = [stands].into_iter().chain(same).map(|step| main_figure(step).1).collect();
-        (all.len() > 1 && all.iter().all(|one| !one.is_empty())).then_some(Repeats(all))
+        let all: Vec<_> = [stands].into_iter().chain(same).collect();
+        (all.len() > 1 && all.iter().all(|one| !main_figure(one).1.is_empty())).then_some(Repeats(all))
     }
 
-    /// From the lowest to the highest that any repeat has.
+    /// From the lowest to the highest that any repeat has; that or more where some never came.
     pub(super) fn range(&self, q: f64) -> String {
-        let found = || self.0.iter().map(|one| one.quantile_ns(q));
-        let [low, high] = [found().min(), found().max()].map(|ns| duration(ns.unwrap_or_default()));
+        let found = || {
+            self.0.iter().map(|one| {
+                let (_, figure) = main_figure_name(one);
+                (one.figures.get(figure).quantile_ns(q), reading::quantile(one, figure, q))
+            })
+        };
+        let [low, high] = [found().min(), found().max()].map(|found| found.unwrap_or_default().1);
         format!("{low} to {high} in {} repeats", self.0.len())
     }
 
     /// What charts show of them.
     pub(super) fn data(&self) -> Option<RepeatsData> {
         let mut all = Histogram::new();
-        for one in &self.0 {
-            all.merge(one);
-        }
-        let medians = self.0.iter().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
+        let each = || self.0.iter().map(|step| main_figure(step).1);
+        each().for_each(|one| all.merge(one));
+        let medians = each().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
         Some(RepeatsData { all: FigureData::of(&all, false)?, medians })
     }
 }

@@ -1,8 +1,10 @@
 //! What each kind of messages and the people of each role came to: what was due and what came of it, and how long that took.
 
-use results::format::{count, duration, printable};
+use results::format::{count, printable};
 use results::{RoleFigures, SayFigures, Step};
 use stats::{Count, CountOf, Counts, Histogram, Timed};
+
+use crate::reading;
 
 /// The quantiles of each figure.
 const COLUMNS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
@@ -58,13 +60,8 @@ fn figures(rtt: &Histogram, delivery: &Histogram, open: u64) -> String {
     figures.map(|(name, figure, open)| format!("; {name} {}", percentiles(figure, open))).collect()
 }
 
-/// Whose the open samples are is not known: each kind's may be among its longest.
 fn percentiles(figure: &Histogram, open: u64) -> String {
-    let certain = figure.count().saturating_sub(open);
-    let cell = |(name, q): (&str, f64)| {
-        let bound = if stats::rank(figure.count(), q) > certain { "≥ " } else { "" };
-        format!("{name} {bound}{}", duration(figure.quantile_ns(q)))
-    };
+    let cell = |(name, q): (&str, f64)| format!("{name} {}", reading::quantile_of_part(figure, open, q));
     COLUMNS.map(cell).join(" ")
 }
 
