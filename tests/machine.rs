@@ -62,7 +62,15 @@ fn an_interrupt_while_clients_connect_tells_of_those_that_do() {
     assert!(process.signal(Signal::INT));
     let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, INTERRUPTED, "{outcome}");
-    assert_eq!(sum_of(&outcome.json(), "connecting"), 10, "{outcome}");
+    let results = outcome.json();
+    assert_eq!(sum_of(&results, "connecting"), 10, "{outcome}");
+    let (step, verdict) = (&results["steps"][0], &results["verdict"]);
+    assert_eq!(step["interrupted"], true, "{outcome}");
+    // Nobody was turned away: the user had enough before they were let in.
+    for said in ["how_much", "breaks"] {
+        assert_eq!(verdict[said], "cannot tell: interrupted while 10 clients connected", "{outcome}");
+    }
+    assert_eq!(verdict["outcome"], "nothing", "{outcome}");
 }
 
 #[test]

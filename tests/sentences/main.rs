@@ -200,7 +200,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 29] = [
+const ELSEWHERE: [(&str, &str); 30] = [
     ("/$defs/counts/properties/in_passing", "tests/visits.rs"),
     ("/$defs/counts/properties/join_failures", "tests/visits.rs"),
     ("/$defs/counts/properties/seen", "tests/visits.rs"),
@@ -224,6 +224,7 @@ const ELSEWHERE: [(&str, &str); 29] = [
         "/$defs/step/properties/handshake_parts/properties/login",
         "tests/login.rs: an app whose clients log in",
     ),
+    ("/$defs/step/properties/interrupted", "tests/machine.rs: a run that the user ends"),
     ("/$defs/step/properties/intervals", "steps of 20 s"),
     ("/$defs/step/properties/join", "tests/visits.rs"),
     ("/$defs/step/properties/leave", "tests/visits.rs"),

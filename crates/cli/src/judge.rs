@@ -45,13 +45,7 @@ impl Judge {
     }
 
     /// The step with limits, bottleneck and marks. `previous` was measured before it.
-    pub(crate) fn judge(
-        &mut self,
-        mut step: Step,
-        order: &StepOrder,
-        previous: Option<&Step>,
-        was_interrupted: bool,
-    ) -> Step {
+    pub(crate) fn judge(&mut self, mut step: Step, order: &StepOrder, previous: Option<&Step>) -> Step {
         step.warmup = self.warmup.take();
         if let Some(calibration) = &self.calibration {
             calibration.note(self.work.under(order.load), &mut step);
@@ -62,7 +56,7 @@ impl Judge {
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         step.bottleneck = Some(verdict::bottleneck(&step, previous));
-        step.marks = verdict::marks(&step, self.quantile, was_interrupted);
+        step.marks = verdict::marks(&step, self.quantile);
         step
     }
 }

@@ -3,11 +3,11 @@
 use crew::fleet::{FarEyes, Gathering};
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
+use net::socket::Addr;
 use results::{Scenario, TrustNote};
 
 use crate::agenda::{Agenda, Next};
 use crate::app_file;
-use crate::args::RunArgs;
 use crate::compression;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
@@ -79,7 +79,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
 /// Starts the workers, here or on the agents of a fleet, and connects the event log and the target's metrics.
 fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> Result<Crew, Failure> {
     let Request { args, plan, shape, .. } = request;
-    let watch = watch(args, request.server_pid.as_ref())?;
+    let watch = watch(request)?;
     let is_interrupted = || desk.live.was_interrupted();
     let crew = match fleet {
         Some(wanted) => Crew::of_fleet(plan, wanted, args.fleet.on_loss(), watch, &is_interrupted),
@@ -124,19 +124,31 @@ fn measure(
             agenda.handle_warmup(&order);
             continue;
         }
-        let step = judge.judge(step, &order, desk.run.steps.last(), desk.live.was_interrupted());
+        let step = judge.judge(step, &order, desk.run.steps.last());
         if let Some(error) = error {
             desk.keep_cut_short(judge::cut_short(step, &error));
             return Err(Failure::could_not("go on", error));
         }
-        agenda.handle(&order, &step);
+        // Of a step that the user ended, nothing follows for the next.
+        if !step.was_interrupted {
+            agenda.handle(&order, &step);
+        }
         desk.keep(step)?;
     }
 }
 
 /// What looks at the server: here, or through its target agent.
-fn watch(args: &RunArgs, server: Option<&Service>) -> Result<ServerWatch, Failure> {
-    let Some((agent, nats)) = args.fleet.host()? else { return Ok(ServerWatch::new(server)) };
-    let eyes = FarEyes::open(&nats, agent).map_err(|error| Failure::could_not("watch the server", error))?;
-    Ok(ServerWatch::of_agent(eyes, server.is_some()))
+fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
+    let (args, server) = (request.args, request.server_pid.as_ref());
+    if let Some((agent, nats)) = args.fleet.host()? {
+        let eyes =
+            FarEyes::open(&nats, agent).map_err(|error| Failure::could_not("watch the server", error))?;
+        return Ok(ServerWatch::of_agent(eyes, server.is_some()));
+    }
+    let mut watch = ServerWatch::new(server);
+    if server.is_some() && args.server_pid.is_none() {
+        let addrs: Vec<Addr> = request.target.addrs().collect();
+        watch.look_again(move || Service::listening_on(addrs.iter().cloned()).ok().flatten());
+    }
+    Ok(watch)
 }

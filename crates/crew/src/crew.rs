@@ -160,6 +160,7 @@ impl Crew {
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
+        step.was_interrupted = observer.is_interrupted();
         step.workers = self.muster.workers().len() as u32;
         step.server = server;
         self.muster.agents.describe(&mut step, machine, self.kernel_grown);

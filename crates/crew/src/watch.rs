@@ -33,6 +33,8 @@ pub struct ServerWatch {
     closed: Option<Seen>,
     /// When the server was first seen to have ended.
     ended_at_ns: Option<u64>,
+    /// Finds it again after its end, where somebody has started it anew.
+    found_again: Option<Box<dyn Fn() -> Option<Service>>>,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
     /// What the server had been when it was looked at first.
@@ -89,6 +91,11 @@ impl ServerWatch {
         Self::with(Some(Sight::There(eyes)), is_here)
     }
 
+    /// From now on, a server that has ended is looked for again as each step begins.
+    pub fn look_again(&mut self, find: impl Fn() -> Option<Service> + 'static) {
+        self.found_again = Some(Box::new(find));
+    }
+
     fn with(server: Option<Sight>, is_here: bool) -> Self {
         Self {
             server,
@@ -101,6 +108,7 @@ impl ServerWatch {
             overflows_before: None,
             closed: None,
             ended_at_ns: None,
+            found_again: None,
             growth: Vec::new(),
             before: None,
         }
@@ -110,12 +118,23 @@ impl ServerWatch {
     pub(crate) fn start(&mut self) {
         self.overflows_before = self.overflows_before.or_else(overflows);
         (self.window, self.closed) = (Window::default(), None);
-        let sample = self.sample(true);
+        let mut sample = self.sample(true);
+        if self.first.is_none() && self.ended_at_ns.take().is_some() {
+            self.find_again();
+            sample = self.sample(true);
+        }
         self.before = self.before.or_else(|| sample.server.as_ref().and_then(before));
         self.next_ns = sample.at_ns + SAMPLE_INTERVAL_NS;
         self.machine = Some(MachineWatch::start());
         self.last = Some(sample.clone());
         self.first = Some(sample);
+    }
+
+    /// What ended in an earlier step is not this step's server: that is another, or cannot be seen. Its memory is its own.
+    fn find_again(&mut self) {
+        let found = self.found_again.as_ref().and_then(|find| find());
+        self.server = found.map(|server| Sight::Here(Box::new(Eyes::on(&server))));
+        (self.growth, self.before) = (Vec::new(), None);
     }
 
     /// The server's memory against open clients, over all steps (METHODOLOGY "Memory per connection").

@@ -75,7 +75,7 @@ fn dead(step: &Step) -> Option<String> {
     let nobody = counts.connects > 0 && counts.connected == 0;
     let what = match (nobody, counts.sent) {
         (true, _) => format!("no client became usable, of {}", count(step.clients)),
-        (false, sent) if sent > 0 && counts.received == 0 => {
+        (false, sent) if sent > 0 && step.came() == 0 && !step.was_interrupted => {
             format!("nothing was answered, of {} sent", count(sent))
         }
         (false, _) => return None,

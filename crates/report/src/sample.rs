@@ -22,7 +22,7 @@ fn judged(scenario: Scenario, mut step: Step) -> Step {
     step.figures.service = step.figures.rtt.clone();
     step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
     step.bottleneck = Some(bottleneck(&step, None));
-    step.marks = marks(&step, 0.95, false);
+    step.marks = marks(&step, 0.95);
     step
 }
 

@@ -61,7 +61,7 @@ type Rule = fn(&Run) -> Option<Claim>;
 /// How much is held. The last always speaks.
 const HOW_MUCH: [Rule; 6] = [nothing, held::searched, held::swept, held::kept, held::short, lost];
 /// Where it breaks. The last always speaks.
-const BREAKS: [Rule; 4] = [nothing, broke, gave_out_first, did_not_break];
+const BREAKS: [Rule; 5] = [nothing, broke, never_loaded, gave_out_first, did_not_break];
 
 /// Reads both tables.
 pub fn conclude(run: &Run) -> Conclusion {
@@ -82,7 +82,8 @@ fn is_looking(run: &Run) -> bool {
 
 fn outcome(run: &Run) -> Outcome {
     let is_failure = |step: &Step| step.limits.iter().chain(&step.standing).any(|limit| !limit.passed);
-    match run.steps.is_empty() {
+    let is_nothing = |step: &Step| step.was_never_loaded() && step.has_passed();
+    match run.steps.iter().all(is_nothing) {
         true => Outcome::Nothing,
         false if is_looking(run) && heaviest_kept(run).is_none() => Outcome::Broken,
         false if !breaks_on_purpose(run) && run.steps.iter().any(is_failure) => Outcome::Broken,
@@ -119,6 +120,12 @@ fn broke(run: &Run) -> Option<Claim> {
     Some(claim.joined_by(": "))
 }
 
+/// The user ended it before any of its loads had begun.
+fn never_loaded(run: &Run) -> Option<Claim> {
+    let whys: Option<Vec<String>> = run.steps.iter().map(held::unloaded).collect();
+    whys?.pop().map(held::cannot_tell)
+}
+
 /// The generator, the machine or the network was at its limit before the server broke. A schedule that was kept was
 /// carried whatever was late by it, and so were clients that did nothing: only a loop that waits for answers asks for
 /// more, and a fleet that lost agents.
@@ -153,7 +160,8 @@ fn because(finding: &Finding) -> String {
 }
 
 fn most_tried(run: &Run) -> String {
-    let heaviest = run.steps.iter().max_by(|a, b| {
+    let loaded = run.steps.iter().filter(|step| !step.was_never_loaded());
+    let heaviest = loaded.max_by(|a, b| {
         let weight = |step: &Step| step.rates.asked_per_s.unwrap_or_default();
         a.clients.cmp(&b.clients).then(weight(a).total_cmp(&weight(b)))
     });

@@ -26,10 +26,11 @@ pub struct Level {
     pub knee: Option<Knee>,
 }
 
-/// The levels of a sweep, by clients; steps without a rate belong to none.
+/// The levels of a sweep, by clients. Steps without a rate belong to none, and neither do those that were not what was meant:
+/// because agents were lost, or the user ended them.
 pub fn levels(steps: &[Step]) -> Vec<Level> {
     let mut by_clients: BTreeMap<u64, Vec<(f64, &Step)>> = BTreeMap::new();
-    for step in steps {
+    for step in steps.iter().filter(|step| !step.is_short() && !step.was_interrupted) {
         if let Some(rate) = step.rates.asked_per_s {
             by_clients.entry(step.clients).or_default().push((rate, step));
         }

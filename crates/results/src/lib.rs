@@ -31,4 +31,6 @@ pub use limit::Limit;
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
 pub use scenario::Scenario;
-pub use step::{CPU_WINDOW_NS_MIN, FleetAgent, Rates, RoleFigures, SayFigures, Second, Step, Warmup};
+pub use step::{
+    CPU_WINDOW_NS_MIN, FleetAgent, Rates, RoleFigures, SayFigures, Second, Step, Warmup, is_of_answers,
+};

@@ -10,6 +10,14 @@ use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 
 /// What the kinds of errors start with that those who publish met with.
 pub(crate) const PUBLISH: &str = "publish_";
+/// The kinds of errors that are answers of HTTP, which came, with another status or body than expected (METHODOLOGY
+/// "Counts").
+const ANSWERS: [&str; 5] = ["http_2xx", "http_3xx", "http_4xx", "http_5xx", "http_body"];
+
+/// Whether errors of a kind are wrong answers. The status that refuses a handshake is none: the client gets no connection by it.
+pub fn is_of_answers(kind: &str) -> bool {
+    ANSWERS.contains(&kind)
+}
 
 /// One level of load, measured on its own. Times are from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +28,8 @@ pub struct Step {
     pub usable: Option<u64>,
     /// Of these, those that became usable before the load began, whether they were still there then or not.
     pub reached: Option<u64>,
+    /// The user ended it before its time: what was under way then is no loss, and no rate was missed by it.
+    pub was_interrupted: bool,
     /// Processes that carried them.
     pub agents: u32,
     /// Threads that carried them, in all agents together.
@@ -133,6 +143,11 @@ impl Step {
         self.fleet.iter().any(|agent| agent.lost.is_some())
     }
 
+    /// Whether the user ended it before all of its clients were there: the load that was meant never began.
+    pub fn was_never_loaded(&self) -> bool {
+        self.was_interrupted && self.absent() > 0
+    }
+
     /// Whether the load was carried: all limits were kept.
     pub fn has_passed(&self) -> bool {
         self.broken().next().is_none()
@@ -141,10 +156,28 @@ impl Step {
     /// How many of its clients did not become usable before the load began or, where clients come and go, failed to
     /// come.
     pub fn unusable(&self) -> u64 {
-        let absent = self.reached.or(self.usable).map_or(0, |reached| self.clients.saturating_sub(reached));
-        let failed = self.counts.connect_timeouts + self.counts.connect_failures;
-        let comes_and_goes = self.counts.left > 0;
-        if comes_and_goes { failed.min(self.clients).max(absent) } else { absent }
+        let absent = self.absent();
+        match self.failed_to_come() {
+            // Nobody waited for the others.
+            0 if self.was_interrupted => self.failed_attempts().min(absent),
+            failed => failed.min(self.clients).max(absent),
+        }
+    }
+
+    /// Where clients come and go: how many attempts to connect failed, if those are more than the clients that were not there
+    /// when the load began. A client may have several, and get in at last.
+    pub(crate) fn failed_to_come(&self) -> u64 {
+        let failed = if self.counts.left > 0 { self.failed_attempts() } else { 0 };
+        if failed > self.absent() { failed } else { 0 }
+    }
+
+    fn failed_attempts(&self) -> u64 {
+        self.counts.connect_timeouts + self.counts.connect_failures
+    }
+
+    /// How many of its clients were not usable at any time before the load began.
+    fn absent(&self) -> u64 {
+        self.reached.or(self.usable).map_or(0, |reached| self.clients.saturating_sub(reached))
     }
 
     /// The usable connections that could be lost: including those of earlier steps.
@@ -161,7 +194,7 @@ impl Step {
     /// another status or body than expected.
     pub fn wrong(&self) -> u64 {
         let Counts { corrupt, unexpected, leaked, duplicate, .. } = self.counts;
-        let answers = self.errors.iter().filter(|(kind, _)| kind.starts_with("http_"));
+        let answers = self.errors.iter().filter(|(kind, _)| is_of_answers(kind));
         corrupt + unexpected + leaked + duplicate + answers.map(|(_, error)| error.count).sum::<u64>()
     }
 
@@ -171,14 +204,14 @@ impl Step {
         received + corrupt + unexpected + leaked + duplicate
     }
 
-    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, and where agents were
-    /// lost. What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in
+    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where agents were lost, and
+    /// where the user did not wait for what was under way. What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in
     /// time: those to as many messages as are sent in one and a half times the latency of its first half, or to one in a
     /// hundred, rounded up. What is beyond that had queued up. What was under way to clients that left on purpose does not need an answer (METHODOLOGY
     /// "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         const UNDER_WAY: f64 = 1.5;
-        if self.is_short() {
+        if self.is_short() || self.was_interrupted {
             return None;
         }
         let Counts { sent, expected, received, late, in_flight, left, nobody_to_send, .. } = self.counts;

@@ -84,7 +84,7 @@ fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<Stri
     let steps: Vec<(&Step, bool)> = told.filter(|(step, _)| is_so(step)).collect();
     let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|(step, _)| of(step)).sum::<u64>();
     let errors = steps.iter().filter(|(_, counts)| *counts).flat_map(|(step, _)| step.errors.iter());
-    let of_server = errors.filter(|(kind, error)| !error.local && !kind.starts_with("http_"));
+    let of_server = errors.filter(|(kind, error)| !error.local && !results::is_of_answers(kind));
     let excused = steps.iter().filter(|(_, counts)| verb != Verb::Storm && !*counts);
     let lost = excused.map(|(step, _)| step.counts.disconnects).sum::<u64>();
     let found = [

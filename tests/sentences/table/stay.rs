@@ -3,6 +3,7 @@
 use crate::situation::{Act, Host, Situation, situation};
 
 const HONEST: Host = Host::Reference("");
+const SLOW: Host = Host::Reference("--fault delay=500ms");
 const SERVER: &[&str] = &["server"];
 
 pub(crate) fn situations() -> Vec<Situation> {
@@ -48,6 +49,14 @@ fn gone() -> Vec<Situation> {
             .how_much(&["50 clients, {number} messages/s"])
             .trust(&["interrupted: the figures are of what ran"])
             .exits(130),
+        situation("Ctrl-C, and a server that is slow", SLOW, "echo {ws} --clients 50 --rate 200 -d 30s")
+            .after(1_300, Act::Interrupt)
+            .how_much(&["50 clients, {number} messages/s"])
+            .breaks(&["not at 50 clients, the most that was tried; {any}"])
+            .trust(&["interrupted: the figures are of what ran"])
+            .never(&["bottleneck server", "queued up"])
+            .exits(130)
+            .short(),
     ]
 }
 

@@ -74,8 +74,24 @@ fn what_was_seen_of_a_server_that_ends_stays() {
     assert!(used.rss_bytes_peak >= used.rss_bytes_mean && used.processes == Some(1), "{used:?}");
 
     watch.start();
-    let then = watch.finish(epoch_ns).server.expect("a step later");
-    assert_eq!(then, ServerUse { ended_ns: used.ended_ns, ..ServerUse::default() }, "nothing was used in it");
+    assert_eq!(watch.finish(epoch_ns).server, None, "it is not there a step later");
+}
+
+#[test]
+fn a_server_that_was_started_anew_is_seen_in_the_next_step() {
+    let mut first = shell("exec sleep 60");
+    let mut second = shell("exec sleep 60");
+    let (mut watch, pid) = (watch_of(first.id()), second.id());
+    watch.look_again(move || Some(Service::of(pid)));
+    watch.start();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(watch.finish(0).server.expect("it was seen").ended_ns.is_some());
+    watch.start();
+    let then = watch.finish(0).server.expect("the other is seen");
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert_eq!((then.ended_ns, then.processes), (None, Some(1)), "{then:?}");
 }
 
 #[test]

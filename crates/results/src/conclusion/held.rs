@@ -45,7 +45,7 @@ fn undecided(doubt: Doubt, interval: &str) -> Claim {
     };
     let detail =
         format!("{interval}, {why}: measure longer (--duration, --sample-size), on a quieter machine");
-    Claim::new(Tone::Doubt, "cannot tell", detail).joined_by(": ")
+    cannot_tell(detail)
 }
 
 /// The deliveries of the best level, and the safe rate of each: never more than was answered in time.
@@ -67,12 +67,22 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     Some(Claim::new(tone, clients(step.clients), detail.join(", ")))
 }
 
-/// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on without.
+/// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on without, or the user
+/// ended it too early.
 pub(super) fn short(run: &Run) -> Option<Claim> {
-    let step = run.steps.iter().find(|step| step.is_short())?;
-    let (is_broken, lost) = (run.steps.iter().any(|step| !step.has_passed()), verdict::lost_agents(step)?);
-    let claim = Claim::new(Tone::Doubt, "cannot tell", format!("the generator lost {lost}"));
-    (!is_broken).then(|| claim.joined_by(": "))
+    let lost = |step| verdict::lost_agents(step).map(|lost| format!("the generator lost {lost}"));
+    let why = run.steps.iter().find_map(|step| lost(step).or_else(|| unloaded(step)))?;
+    let is_broken = run.steps.iter().any(|step| !step.has_passed());
+    (!is_broken).then(|| cannot_tell(why))
+}
+
+/// That the load of a step never began.
+pub(super) fn unloaded(step: &Step) -> Option<String> {
+    step.was_never_loaded().then(|| format!("interrupted while {} connected", clients(step.clients)))
+}
+
+pub(super) fn cannot_tell(why: String) -> Claim {
+    Claim::new(Tone::Doubt, "cannot tell", why).joined_by(": ")
 }
 
 /// What a step's clients did, and how fast.
@@ -106,7 +116,8 @@ pub(super) fn returns(step: &Step) -> Option<String> {
 /// The step that stands for the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
 /// the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
-    let mut kept = run.steps.iter().filter(|step| step.has_passed() && !step.is_short());
+    let is_whole = |step: &&Step| !step.is_short() && !step.was_never_loaded();
+    let mut kept = run.steps.iter().filter(|step| step.has_passed()).filter(is_whole);
     match levels::best(&run.verdict.levels) {
         Some(level) => {
             kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)

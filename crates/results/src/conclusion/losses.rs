@@ -7,19 +7,21 @@ use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure};
 use crate::scenario::{Due, Scenario};
 use crate::standing;
-use crate::step::{PUBLISH, Step};
+use crate::step::{PUBLISH, Step, is_of_answers};
 
 /// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
 const QUEUED_RATE_MIN: f64 = 0.99;
+/// The share of the rate that is left without what was lost that is enough for it to be explained by that.
+const EXPLAINED: f64 = 0.9;
 /// From so many messages on, as many missing copies are no coincidence.
 const OWN_COPIES_MIN: u64 = 10;
 
 /// Why a step does not pass: standing limits in words, and the others as they were written.
 pub fn failings(scenario: Scenario, step: &Step) -> String {
-    // Missing clients also miss the rate: one of the two is enough.
+    // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they would have sent.
     let is_of_rate = |limit: &LimitOutcome| Figure::of_limit(limit) == Some(standing::RATE);
-    let explains = |limit: &&LimitOutcome| !limit.passed && !is_of_rate(limit);
-    let is_explained = step.standing.iter().any(|limit| explains(&limit));
+    let is_explained = step.standing.iter().any(|limit| !limit.passed && !is_of_rate(limit))
+        && step.kept_percent().is_none_or(|kept| kept >= EXPLAINED * 100.0 * (1.0 - share_lost(step)));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
     let standing = standing.filter(|limit| !is_explained || !is_of_rate(limit));
     let said = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
@@ -40,6 +42,19 @@ pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> String 
         Some(actual) => format!("{} was {actual}", limit.limit),
         None => format!("{} was not measured", limit.limit),
     })
+}
+
+/// The largest share of what there was that was lost: of clients, connections or messages.
+fn share_lost(step: &Step) -> f64 {
+    let counts = &step.counts;
+    let lost = [
+        (step.unusable(), step.clients),
+        (counts.disconnects, step.connections()),
+        (counts.join_failures, step.joins()),
+        (counts.missing, counts.expected),
+    ];
+    let shares = lost.into_iter().filter(|(part, _)| *part > 0).map(|(part, of)| part as f64 / of as f64);
+    shares.fold(0.0, f64::max).min(1.0)
 }
 
 /// Everything that was lost or wrong in a step that passed all the same, because it was allowed.
@@ -69,7 +84,7 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
     let text = match limit.unit {
         Unit::Ms => duration((actual * 1e6).round() as u64),
-        Unit::Percent => format!("{actual:.2}%"),
+        Unit::Percent => percent_apart(limit, actual),
         Unit::PerSecond => rate(actual, ""),
         Unit::Bytes => bytes(actual),
         Unit::Count => count(actual.round() as u64),
@@ -77,24 +92,21 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
     Some(if limit.at_least { format!("at least {text}") } else { text })
 }
 
+/// With two digits, or as many more as it takes to be told from the bound that it broke.
+fn percent_apart(limit: &LimitOutcome, actual: f64) -> String {
+    let bound = limit.limit.trim_end_matches('%').rsplit(['<', '>', '=']).next();
+    let bound: Option<f64> = bound.and_then(|bound| bound.trim().parse().ok()).filter(|_| !limit.passed);
+    let written = |digits: usize| format!("{actual:.digits$}");
+    let is_apart = |text: &String| bound.is_none_or(|bound| text.parse() != Ok(bound));
+    (2..=9).map(written).find(is_apart).unwrap_or_else(|| actual.to_string()) + "%"
+}
+
 /// `None` where there is nothing of it.
 fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
     let counts = &step.counts;
-    let part = |part: u64, of: u64, what: &str| {
-        (part > 0).then(|| {
-            if part == of && of > 1 { format!("all {} {what}", count(of)) } else { of_all(part, of, what) }
-        })
-    };
     match figure {
-        Figure::Counted(Counted::Unusable) => {
-            let who = part(step.unusable(), step.clients, "clients")?;
-            Some(format!("{who} did not become usable{}", most_frequent(step)))
-        }
-        Figure::Counted(Counted::Count(Count::Disconnects)) => {
-            let who = part(counts.disconnects, step.connections(), "clients")?;
-            let their = if counts.disconnects == 1 { "its" } else { "their" };
-            Some(format!("{who} lost {their} connection{}", first_loss(step)))
-        }
+        Figure::Counted(Counted::Unusable) => not_let_in(step),
+        Figure::Counted(Counted::Count(Count::Disconnects)) => lost(step),
         Figure::Counted(Counted::Count(Count::JoinFailures)) => {
             let who = part(counts.join_failures, step.joins(), "visits")?;
             Some(format!("{who} ended at the door: not let into the room"))
@@ -137,13 +149,44 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             let asked_for = rate(asked, scenario.facts().sends);
             if achieved >= asked * QUEUED_RATE_MIN {
                 // Messages are acknowledged whose copies do not come.
-                let percent = step.kept_percent()?;
-                return Some(format!("{percent:.0}% of the {} of {asked_for} came", due(scenario, step)));
+                let percent = match step.kept_percent()? {
+                    near if near >= 98.5 => format!("{:.1}", (near * 10.0).floor() / 10.0),
+                    percent => format!("{percent:.0}"),
+                };
+                return Some(format!("{percent}% of the {} of {asked_for} came", due(scenario, step)));
             }
             Some(format!("{} answered of {asked_for}", rate(achieved, "")))
         }
         _ => None,
     }
+}
+
+/// Who did not become usable. Where clients come and go, one may fail and get in later, or another in its place.
+fn not_let_in(step: &Step) -> Option<String> {
+    let said = match step.failed_to_come() {
+        0 => part(step.unusable(), step.clients, "clients")? + " did not become usable",
+        failed => part(failed, step.counts.connects, "attempts to connect")? + " failed",
+    };
+    Some(said + &most_frequent(step))
+}
+
+/// Whose connections were lost. Where clients come and go, they had several.
+fn lost(step: &Step) -> Option<String> {
+    let (lost, connections) = (step.counts.disconnects, step.connections());
+    let said = match (connections > step.clients, lost) {
+        (true, 1) => part(lost, connections, "connections")? + " was lost",
+        (true, _) => part(lost, connections, "connections")? + " were lost",
+        (false, 1) => part(lost, connections, "clients")? + " lost its connection",
+        (false, _) => part(lost, connections, "clients")? + " lost their connection",
+    };
+    Some(said + &first_loss(step))
+}
+
+/// `3 of 300 clients`, or `all 300 clients`; `None` where it is none.
+fn part(part: u64, of: u64, what: &str) -> Option<String> {
+    (part > 0).then(|| {
+        if part == of && of > 1 { format!("all {} {what}", count(of)) } else { of_all(part, of, what) }
+    })
 }
 
 fn of_all(part: u64, of: u64, what: &str) -> String {
@@ -195,14 +238,27 @@ fn first_loss(step: &Step) -> String {
     after_ns.map(|after_ns| format!(", the first after {}", duration(after_ns))).unwrap_or_default()
 }
 
-/// Whether an error is one of clients' connections: not of an answer, nor of those who publish.
+/// Whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
+/// publish, of visits, or of slow clients.
 fn is_of_clients(kind: &str) -> bool {
-    !kind.starts_with("http_") && !kind.starts_with(PUBLISH)
+    const OTHERS: [&str; 10] = [
+        "cut_off",
+        "join_refused",
+        "join_unanswered",
+        "not_resent",
+        "slow_dropped",
+        "step_full",
+        "unaccepted",
+        "unheeded",
+        "unrecognised",
+        "unsent",
+    ];
+    !is_of_answers(kind) && !kind.starts_with(PUBLISH) && !OTHERS.contains(&kind)
 }
 
 /// Which answers of HTTP were not as expected, mostly.
 fn wrong_answers(step: &Step) -> String {
-    let answers = step.errors.iter().filter(|(kind, _)| kind.starts_with("http_"));
+    let answers = step.errors.iter().filter(|(kind, _)| is_of_answers(kind));
     let main = answers.max_by_key(|(_, error)| error.count);
     main.map(|(_, error)| format!(" ({})", error.example)).unwrap_or_default()
 }

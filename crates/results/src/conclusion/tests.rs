@@ -2,7 +2,7 @@ use stats::{Capacity, Counts};
 
 use super::held::returns;
 use super::*;
-use crate::judgement::{Bottleneck, Finding};
+use crate::judgement::{Bottleneck, Finding, Unit};
 use crate::levels::Level;
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
@@ -318,6 +318,105 @@ fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
         "at least 350 clients, beyond that the generator gave out, and not the server; 95% CI 320 to 380";
     assert_eq!(how_much, said);
     assert!(is_untrusted(&run));
+}
+
+/// A client's end of a run blames nobody.
+#[test]
+fn what_the_user_ended_is_no_fault_of_the_servers() {
+    let (how_much, breaks, outcome) = said(Scenario::Echo, |step| {
+        step.was_interrupted = true;
+        step.rates.achieved_per_s = Some(250.0);
+        step.counts = Counts { received: 1_500, in_flight: 300, ..step.counts };
+    });
+    assert_eq!((&*how_much, outcome), ("300 clients, 250 messages/s", Outcome::Held));
+    assert!(breaks.starts_with("not at 300 clients, the most that was tried; nothing reached"), "{breaks}");
+
+    let never_loaded = || {
+        let mut step = Step { clients: 5_000, usable: Some(20), was_interrupted: true, ..step() };
+        step.counts = Counts { connects: 40, connected: 20, connecting: 20, ..Counts::default() };
+        step.duration_ns = 0;
+        step.rates = Rates::default();
+        step
+    };
+    let run = run_of(Scenario::Broadcast, vec![never_loaded()]);
+    let cannot_tell = "cannot tell: interrupted while 5,000 clients connected";
+    assert_eq!(of(&run), (cannot_tell.into(), cannot_tell.into(), Outcome::Nothing));
+    let run = run_of(Scenario::Broadcast, vec![step(), never_loaded()]);
+    let (how_much, breaks, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("300 clients, 300 messages/s", Outcome::Held));
+    assert!(breaks.starts_with("not at 300 clients, the most that was tried; nothing reached"), "{breaks}");
+
+    // Whoever was turned away by then was so by the server.
+    let mut refused = never_loaded();
+    refused.counts = Counts { connect_failures: 10, connecting: 10, ..refused.counts };
+    (0..10).for_each(|_| refused.errors.add("refused", 0, "connection refused"));
+    let (how_much, ..) = of(&run_of(Scenario::Broadcast, vec![refused]));
+    assert_eq!(how_much, "not 5,000 clients: 10 of 5,000 clients did not become usable (refused)");
+}
+
+#[test]
+fn a_handshake_that_is_refused_over_http_is_no_answer() {
+    let (how_much, breaks, _) = said(Scenario::Echo, |step| {
+        step.counts = Counts { connected: 240, connect_failures: 60, ..step.counts };
+        step.usable = Some(240);
+        (0..60).for_each(|_| step.errors.add("http_status", 0, "the server answered with HTTP 503"));
+        (0..90).for_each(|_| step.errors.add("unaccepted", 0, "its kernel gave no answer"));
+    });
+    assert_eq!(how_much, "not 300 clients: 60 of 300 clients did not become usable (http_status)");
+    assert!(breaks.ends_with("bottleneck server: it turned away 60 of 300 clients"), "{breaks}");
+}
+
+#[test]
+fn one_lost_client_does_not_explain_half_of_the_rate() {
+    let (how_much, ..) = said(Scenario::Echo, |step| {
+        step.rates.achieved_per_s = Some(150.0);
+        step.counts = Counts { late: 900, disconnects: 1, ..step.counts };
+        step.errors.add("reset", S, "connection reset");
+    });
+    assert_eq!(
+        how_much,
+        "not 300 clients: 1 of 300 clients lost its connection, the first after 1.00s, 150/s answered of 300 messages/s"
+    );
+}
+
+#[test]
+fn attempts_that_fail_where_clients_come_and_go_are_no_clients() {
+    let (how_much, ..) = said(Scenario::Echo, |step| {
+        step.rates.asked_per_s = None;
+        step.counts = Counts { connects: 420, connected: 360, connect_failures: 60, left: 60, ..step.counts };
+        (0..60).for_each(|_| step.errors.add("reset", S, "connection reset"));
+    });
+    assert_eq!(how_much, "not 300 clients: 60 of 420 attempts to connect failed (reset)");
+    let (how_much, ..) = said(Scenario::Echo, |step| {
+        step.counts = Counts { connects: 3_000, connected: 3_000, disconnects: 500, left: 1, ..step.counts };
+    });
+    assert!(how_much.contains("500 of 3,000 connections were lost"), "{how_much}");
+}
+
+#[test]
+fn a_share_is_told_apart_from_the_bound_that_it_broke() {
+    let limit = |text: &str, actual: f64, passed: bool| LimitOutcome {
+        limit: text.into(),
+        passed,
+        actual: Some(actual),
+        at_least: false,
+        unit: Unit::Percent,
+    };
+    let said = |text, value, passed| actual(&limit(text, value, passed)).unwrap();
+    assert_eq!(said("lost_offline==0%", 0.003_57, false), "0.004%");
+    assert_eq!(said("errors<=1%", 1.004, false), "1.004%");
+    assert_eq!(said("errors<=1%", 1.25, false), "1.25%");
+    assert_eq!(said("errors<=1%", 0.996, true), "1.00%");
+}
+
+/// A restart ends the process of one step, and not that of the next.
+#[test]
+fn an_end_before_the_load_is_said_so() {
+    let (_, breaks, _) = said(Scenario::Echo, |step| {
+        (step.start_ns, step.counts.disconnects) = (9 * S, 300);
+        step.server.as_mut().unwrap().ended_ns = Some(8 * S);
+    });
+    assert!(breaks.ends_with("bottleneck server: its process ended while clients connected"), "{breaks}");
 }
 
 #[test]

@@ -133,6 +133,8 @@ pub(super) struct FileStep {
     usable: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reached: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
     agents: u32,
     workers: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -184,6 +186,7 @@ impl From<&Step> for FileStep {
             clients: step.clients,
             usable: step.usable,
             reached: step.reached,
+            interrupted: step.was_interrupted,
             agents: step.agents,
             workers: step.workers,
             fleet: step.fleet.iter().map(FileFleetAgent::from).collect(),
@@ -220,6 +223,7 @@ impl From<FileStep> for Step {
             clients: file.clients,
             usable: file.usable,
             reached: file.reached,
+            was_interrupted: file.interrupted,
             agents: file.agents,
             workers: file.workers,
             fleet: file.fleet.into_iter().map(FleetAgent::from).collect(),

@@ -55,7 +55,8 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))
 }
 
-/// What held the run back: where it first broke, or else at its last step.
+/// What held the run back: where it first broke, or else at its last step, if that was loaded.
 pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Finding> {
-    lightest_broken(steps, verdict).or(steps.last())?.bottleneck.clone()
+    let last = || steps.iter().rfind(|step| !step.was_never_loaded());
+    lightest_broken(steps, verdict).or_else(last)?.bottleneck.clone()
 }

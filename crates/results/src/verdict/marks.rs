@@ -20,12 +20,11 @@ pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
 }
 
 /// What could make the step's figures other than the server's. What was lost or wrong is no doubt but a fact: limits say
-/// it. `quantile` is the one its limit looks at, such as 0.95; `interrupted` says that the user stopped it early. The
-/// bottleneck must have been judged.
-pub fn marks(step: &Step, quantile: f64, interrupted: bool) -> Vec<String> {
+/// it. `quantile` is the one its limit looks at, such as 0.95. The bottleneck must have been judged.
+pub fn marks(step: &Step, quantile: f64) -> Vec<String> {
     let rtt = main_figure(step);
     let found = [
-        interrupted.then(|| "interrupted: the figures are of what ran".into()),
+        step.was_interrupted.then(|| "interrupted: the figures are of what ran".into()),
         limited(step),
         lost_agents(step),
         clocks_apart(step),

@@ -28,16 +28,20 @@ const FAR_FACTOR_MAX: f64 = 1.5;
 /// generator was too busy to answer it.
 pub(super) fn gone(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    if counts.connects > 0 && counts.connected == 0 {
-        return Some(format!("it took none of {} clients", count(counts.connects)));
+    // Where the user ended it, some were still waiting for their turn.
+    let decided = counts.connects.saturating_sub(counts.connecting);
+    if decided > 0 && counts.connected == 0 {
+        return Some(format!("it took none of {} clients", count(decided)));
     }
     let is_storm = !step.figures.recovery.is_empty();
     if is_storm || !generator_had_time(step) {
         return None;
     }
     if let Some(ended_ns) = step.server.as_ref().and_then(|server| server.ended_ns) {
-        let after = duration(ended_ns.saturating_sub(step.start_ns));
-        return Some(format!("its process ended {after} after the load began"));
+        return Some(match ended_ns.checked_sub(step.start_ns) {
+            Some(after_ns) => format!("its process ended {} after the load began", duration(after_ns)),
+            None => "its process ended while clients connected".into(),
+        });
     }
     if 2 * counts.disconnects > step.clients.max(step.connections()) {
         return Some(format!("it lost {}", of_clients(step, counts.disconnects, step.connections())));

@@ -143,7 +143,7 @@ fn of_a_server_that_cannot_be_seen_nothing_is_known() {
 
 #[test]
 fn marks_say_what_may_be_false_and_nothing_else() {
-    assert_eq!(marks(&quiet(), 0.95, false), Vec::<String>::new());
+    assert_eq!(marks(&quiet(), 0.95), Vec::<String>::new());
     let mut doubtful = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.service] {
             figure.clear();
@@ -152,14 +152,15 @@ fn marks_say_what_may_be_false_and_nothing_else() {
         step.figures.send_lag.record_ns(1_000 * MS);
         (step.counts.connected, step.counts.connect_timeouts, step.counts.disconnects) = (990, 10, 3);
         step.counts.expected = 10_001;
+        step.was_interrupted = true;
     });
     doubtful.bottleneck =
         Some(Finding { bottleneck: Bottleneck::Generator, reason: "a worker's CPU was at 93%".into() });
     assert_eq!(
-        marks(&doubtful, 0.999, true),
+        marks(&doubtful, 0.999),
         [
             "interrupted: the figures are of what ran",
-            "the generator was at its limit: the server may be faster",
+            "limited by the generator: the server may hold more than this",
             "the generator fell behind its schedule by up to 1.00s",
             "p99.9 rests on 100 samples; 10000 are needed",
             "the generator lost count: 10001 deliveries were due, but 10000 are accounted for",
@@ -175,7 +176,7 @@ fn one_of_anything_is_said_as_one() {
         figure.clear();
         figure.record_ns(20 * MS);
     }
-    let said = marks(&step, 0.95, false);
+    let said = marks(&step, 0.95);
     assert_eq!(said, ["p95 rests on 1 sample; 200 are needed"]);
     let verdict = conclude(&[Step { marks: said, ..step }, quiet()]);
     assert_eq!(verdict.trust[0].0, "p95 rests on 1 sample; 200 are needed (at 1 client)");

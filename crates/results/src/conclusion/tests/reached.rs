@@ -36,6 +36,7 @@ fn examples() -> Vec<Run> {
     busy.rates.asked_per_s = None;
     let mut short = kept(300);
     short.fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
+    let unbegun = Step { was_interrupted: true, usable: Some(20), ..kept(300) };
     vec![
         Run::default(),
         search,
@@ -44,6 +45,7 @@ fn examples() -> Vec<Run> {
         run_of(Scenario::Echo, vec![broken(300)]),
         run_of(Scenario::Echo, vec![busy]),
         run_of(Scenario::Echo, vec![short]),
+        run_of(Scenario::Echo, vec![unbegun]),
     ]
 }
 

@@ -66,14 +66,14 @@ fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
     let said = "latencies are upper bounds: of the rtt p99 of 20.0ms, 5.00ms may be the generator's own";
-    assert_eq!(marks(&step, 0.95, false), [said]);
+    assert_eq!(marks(&step, 0.95), [said]);
     // 1.5 ms is not a tenth of 20 ms; 0.9 ms of 1.2 ms is below what matters.
-    assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95, false), Vec::<String>::new());
+    assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95), Vec::<String>::new());
     let short = with(|step| {
         answered(step, 6 * MS / 5);
         late(step, 9 * MS / 10);
     });
-    assert_eq!(marks(&short, 0.95, false), Vec::<String>::new());
+    assert_eq!(marks(&short, 0.95), Vec::<String>::new());
     let longer = with(|step| {
         answered(step, 9 * MS);
         late(step, 14 * MS);
@@ -103,7 +103,7 @@ fn a_hiccup_is_not_what_a_hundred_samples_show() {
         }
     });
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    assert!(!marks(&step, 0.5, false).iter().any(|mark| mark.contains("upper bounds")));
+    assert!(!marks(&step, 0.5).iter().any(|mark| mark.contains("upper bounds")));
     let late = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.send_lag] {
             figure.clear();
@@ -124,7 +124,7 @@ fn a_hiccup_is_not_what_a_dozen_sampled_reads_show() {
         lag.record_ns(2 * MS);
     });
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    assert_eq!(marks(&step, 0.95, false), Vec::<String>::new());
+    assert_eq!(marks(&step, 0.95), Vec::<String>::new());
     let late = with(|step| {
         answered(step, 2 * MS);
         let lag = &mut generator(step).loop_lag;

@@ -56,8 +56,8 @@ fn others_on_the_machine_are_named() {
     let finding = bottleneck(&busy(40.0), None);
     let said = "server and generator share a machine of which 0% was idle, other programs used 50%";
     assert_eq!(finding.reason, said);
-    assert_eq!(marks(&busy(40.0), 0.95, false), ["other programs used 50% of the generator's machine"]);
-    assert_eq!(marks(&busy(100.0), 0.95, false), Vec::<String>::new(), "20% may be the kernel's own");
+    assert_eq!(marks(&busy(40.0), 0.95), ["other programs used 50% of the generator's machine"]);
+    assert_eq!(marks(&busy(100.0), 0.95), Vec::<String>::new(), "20% may be the kernel's own");
 }
 
 #[test]
